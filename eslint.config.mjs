@@ -5,9 +5,9 @@ import tseslint from 'typescript-eslint';
 import { foreignWrites } from './tools/lint/foreign-writes.mjs';
 import { aboutWords, plainWords, unclearNames } from './tools/lint/plain-words.mjs';
 import { oneClock, serviceClock } from './tools/lint/one-clock.mjs';
-import { appIndexes, boundaries } from './tools/lint/layout.mjs';
+import { appIndexes, buildBoundaryRule } from './tools/lint/layout.mjs';
 import { prepareProjectGraph } from './tools/lint/project-graph.mjs';
-import { shunned } from './tools/lint/shunned.mjs';
+import { listShunnedSyntax } from './tools/lint/shunned.mjs';
 
 await prepareProjectGraph();
 
@@ -47,7 +47,7 @@ export default [
     plugins: { '@nx': nx },
     rules: {
       eqeqeq: 'error',
-      '@nx/enforce-module-boundaries': ['error', boundaries()],
+      '@nx/enforce-module-boundaries': ['error', buildBoundaryRule()],
       'no-restricted-imports': [
         'error',
         {
@@ -66,13 +66,13 @@ export default [
           ],
         },
       ],
-      'no-restricted-syntax': shunned('environment', 'exports', 'aliases'),
+      'no-restricted-syntax': listShunnedSyntax('environment', 'exports', 'aliases'),
     },
   },
   { files: ['{apps,libs}/**'], rules: { 'no-console': 'error' } },
   {
     files: ['apps/*/src/**'],
-    rules: { 'no-restricted-syntax': shunned('environment', 'exports', 'aliases', 'sql', 'raw') },
+    rules: { 'no-restricted-syntax': listShunnedSyntax('environment', 'exports', 'aliases', 'sql', 'raw') },
   },
   {
     files: ['apps/console/**'],
@@ -84,7 +84,7 @@ export default [
     files: [
       'apps/gateway/src/{agents/timeline,jobs/jobs-export,organization/{events,access-log},assistant/{chat,autopilot-events},admin/feedback-export,docs/docs}.controller.ts',
     ],
-    rules: { 'no-restricted-syntax': shunned('environment', 'exports', 'aliases', 'sql') },
+    rules: { 'no-restricted-syntax': listShunnedSyntax('environment', 'exports', 'aliases', 'sql') },
   },
   {
     files: ['{apps,libs}/*/src/**/*.ts'],
@@ -99,7 +99,7 @@ export default [
     files: ['libs/*/src/**/*.ts', 'apps/{gateway,ingest,dispatcher,scheduler,metering,feedback-sync}/src/**/*.ts'],
     ignores: [
       ...[specs, '**/testing/**', 'libs/{platform,vm,models,trackers,sdk,testing}/**'],
-      ...['libs/database/src/{migrate.ts,migrations/**}'],
+      ...['libs/database/src/{migrate-database.ts,migrations/**}'],
     ],
     rules: { 'muster/service-clock': 'error' },
   },
@@ -111,41 +111,46 @@ export default [
   },
   {
     files: ['apps/standalone/**'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: appIndexes })] },
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: appIndexes })] },
   },
-  { files: ['tools/**'], rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: siblingTools })] } },
+  {
+    files: ['tools/**'],
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: siblingTools })] },
+  },
   {
     // It has the SDK's client made before there is an index to import.
     files: ['tools/build/build.mjs'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: ['/libs/sdk/generate\\.mjs$'] })] },
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: ['/libs/sdk/generate\\.mjs$'] })] },
   },
   {
     files: ['tools/{test,bench}/**', 'tools/**/*.{spec,harness}.ts'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: siblingTools })] },
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ tests: true, allow: siblingTools })] },
   },
   {
     // It holds the chart to what the apps' configurations read.
     files: ['tools/deploy/**'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ allow: [...siblingTools, ...appIndexes] })] },
+    rules: {
+      '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: [...siblingTools, ...appIndexes] })],
+    },
   },
   {
     files: ['{apps,libs}/**/*.{spec,harness}.{ts,tsx}'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true })] },
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ tests: true })] },
   },
   {
     files: ['apps/e2e/**'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: toolsFromAnApp })] },
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ tests: true, allow: toolsFromAnApp })] },
   },
   {
     files: ['apps/standalone/**/*.spec.ts'],
-    rules: { '@nx/enforce-module-boundaries': ['error', boundaries({ tests: true, allow: appIndexes })] },
+    rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ tests: true, allow: appIndexes })] },
   },
   {
     files: [specs, 'libs/testing/**', 'libs/platform/src/config/env.ts'],
-    rules: { 'no-restricted-syntax': shunned('exports', 'aliases') },
+    rules: { 'no-restricted-syntax': listShunnedSyntax('exports', 'aliases') },
   },
   // These ask pg itself, which names a row as the statement does.
-  { files: ['apps/e2e/**', 'tools/**'], rules: { 'no-restricted-syntax': shunned('exports') } },
+  { files: ['apps/e2e/**', 'tools/**'], rules: { 'no-restricted-syntax': listShunnedSyntax('exports') } },
   { files: [specs, 'apps/e2e/**', 'libs/testing/**'], rules: { '@typescript-eslint/no-explicit-any': 'off' } },
   {
     files: ['*.config.{js,mjs,cjs,ts}', '**/vite.config.ts'],

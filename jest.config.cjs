@@ -3,7 +3,7 @@ const withLongFiles = process.env.MUSTER_TEST_LONG_FILES === 'true';
 
 /** One configuration for every project: nx runs it with a folder, `npm test` without. */
 module.exports = async () => {
-  const { swcOptions } = await import('./tools/build/build.mjs');
+  const { getSwcOptions: swcOptions } = await import('./tools/build/build.mjs');
   return {
     rootDir: __dirname,
     roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],

@@ -21,14 +21,14 @@ await build({
   format: 'cjs',
   banner: { js: '#!/usr/bin/env node' },
   define: {
-    EMBEDDED_WORKER: JSON.stringify(await workerFile()),
+    EMBEDDED_WORKER: JSON.stringify(await buildWorkerFile()),
     EMBEDDED_VERSION: JSON.stringify(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version),
   },
 });
 await chmod(outfile, 0o755);
 process.stdout.write(`one-file: ${outfile}\n`);
 
-async function workerFile() {
+async function buildWorkerFile() {
   const folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
   try {
     const file = join(folder, 'muster-worker.js');

@@ -25,12 +25,12 @@ await build({
         )
       ).join('\n\n'),
     ),
-    EMBEDDED_IMAGING_PACKAGE: JSON.stringify(await textsIn(join(here, 'src/imaging/muster_imaging'))),
+    EMBEDDED_IMAGING_PACKAGE: JSON.stringify(await readTexts(join(here, 'src/imaging/muster_imaging'))),
   },
 });
 process.stdout.write(`one-file: ${outfile}\n`);
 
-async function textsIn(folder) {
+async function readTexts(folder) {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.py')).sort();
   return Object.fromEntries(
     await Promise.all(files.map(async (file) => [file, await readFile(join(folder, file), 'utf8')])),

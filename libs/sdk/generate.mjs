@@ -14,30 +14,30 @@ const stampFile = join(folder, '.stamp');
 
 /** Generates the client if its inputs have changed. Returns whether the client was generated. */
 export async function generateClient() {
-  const stamp = await digestOfInputs();
+  const stamp = await digestInputs();
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === stamp) return false;
   // Generates into a separate folder and then moves each file to its place, because other processes may be reading the
   // current files.
   const draft = `${folder}.${process.pid}.draft`;
   await generateInto(draft);
-  const files = await filesIn(draft);
+  const files = await listFiles(draft);
   for (const file of files) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await rename(join(draft, file), join(folder, file));
   }
-  const stale = (await filesIn(folder)).filter((file) => !files.includes(file));
+  const stale = (await listFiles(folder)).filter((file) => !files.includes(file));
   await Promise.all([...stale.map((file) => rm(join(folder, file))), rm(draft, { recursive: true })]);
   await writeFile(stampFile, stamp);
   return true;
 }
 
-async function digestOfInputs() {
+async function digestInputs() {
   const generator = join(here, '../../node_modules/@hey-api/openapi-ts/package.json');
   const texts = await Promise.all([document, fileURLToPath(import.meta.url), generator].map((file) => readFile(file)));
   return createHash('sha256').update(Buffer.concat(texts)).digest('hex');
 }
 
-async function filesIn(parent) {
+async function listFiles(parent) {
   const entries = await readdir(parent, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && entry.name !== '.stamp');
   return files.map((entry) => join(entry.parentPath, entry.name).slice(parent.length + 1));
@@ -57,11 +57,11 @@ async function generateInto(path) {
   });
   await writeFile(
     join(path, 'creating-calls.gen.ts'),
-    creatingCallsSource(JSON.parse(await readFile(document, 'utf8'))),
+    writeCreatingCallsSource(JSON.parse(await readFile(document, 'utf8'))),
   );
 }
 
-function creatingCallsSource({ paths }) {
+function writeCreatingCallsSource({ paths }) {
   const calls = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { parameters }]) => parameters?.some(({ name }) => name === 'Idempotency-Key'))

@@ -18,22 +18,22 @@ await rm(target, { recursive: true, force: true });
 await mkdir(target, { recursive: true });
 const types = await buildDeclarations();
 for (const format of ['esm', 'cjs']) {
-  await bundle(format);
+  await bundleFormat(format);
   for (const [file, text] of types) await writeFileWithFolder(join(target, format, file), text);
 }
 await writeFile(join(target, 'cjs/package.json'), '{ "type": "commonjs" }\n');
 await cp(join(here, 'package/README.md'), join(target, 'README.md'));
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-await writeFile(join(target, 'package.json'), `${JSON.stringify(packageManifest(version), null, 2)}\n`);
+await writeFile(join(target, 'package.json'), `${JSON.stringify(buildPackageManifest(version), null, 2)}\n`);
 const [packed] = JSON.parse(
   execFileSync('npm', ['pack', '--json', '--silent', '--pack-destination', folder], { cwd: target, encoding: 'utf8' }),
 );
 const tarball = join(folder, packed.filename);
 process.stdout.write(`pack: ${relative(process.cwd(), tarball)}, ${formatKib((await stat(tarball)).size)}\n`);
-process.stdout.write(`pack: in a page, minified and gzipped, ${formatKib(await sizeInPage())}\n`);
+process.stdout.write(`pack: in a page, minified and gzipped, ${formatKib(await measurePageSize())}\n`);
 
-function packageManifest(version) {
-  const at = (entry) =>
+function buildPackageManifest(version) {
+  const buildExportEntry = (entry) =>
     Object.fromEntries(
       [
         ['import', 'esm'],
@@ -51,7 +51,7 @@ function packageManifest(version) {
     type: 'module',
     sideEffects: false,
     engines: { node: '>=20' },
-    exports: { '.': at('index'), './operations': at('operations') },
+    exports: { '.': buildExportEntry('index'), './operations': buildExportEntry('operations') },
     main: './cjs/index.js',
     module: './esm/index.js',
     types: './esm/index.d.ts',
@@ -59,7 +59,7 @@ function packageManifest(version) {
   };
 }
 
-async function bundle(format) {
+async function bundleFormat(format) {
   await build({
     entryPoints: entries.map((entry) => join(here, `src/${entry}.ts`)),
     outdir: join(target, format),
@@ -99,14 +99,14 @@ async function buildDeclarations() {
   const known = new Set(names);
   const texts = names.map(async (name) => [
     name,
-    withFileExtensions(await readFile(join(out, name), 'utf8'), name, known),
+    addFileExtensions(await readFile(join(out, name), 'utf8'), name, known),
   ]);
   const all = await Promise.all(texts);
   await rm(out, { recursive: true, force: true });
   return all;
 }
 
-function withFileExtensions(text, name, known) {
+function addFileExtensions(text, name, known) {
   return text.replace(/(from|import\()(\s*)(['"])(\.[^'"]*)\3/g, (_, word, space, quote, path) => {
     const file = join(dirname(name), path);
     const whole = known.has(`${file}.d.ts`) ? `${path}.js` : `${path.replace(/\/$/, '')}/index.js`;
@@ -120,7 +120,7 @@ async function writeFileWithFolder(file, text) {
 }
 
 /** Returns the size of the script that a page loads if it uses the whole SDK. */
-async function sizeInPage() {
+async function measurePageSize() {
   const { outputFiles } = await build({
     entryPoints: [join(target, 'esm/index.js')],
     bundle: true,

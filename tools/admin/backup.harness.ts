@@ -12,19 +12,19 @@ import {
   seedLargeOrganization,
   type ClonedDatabase,
   cloneDatabase,
-  emptyDatabase,
-  testEnvironment,
-  testStack,
+  createEmptyDatabase,
+  buildTestEnvironment,
+  readTestStack,
 } from '@muster/testing';
-import { connect } from './backup/dump-database';
+import { connectTo } from './backup/dump-database';
 import { chooseBackup, paths } from './backup/manifest';
 import { takeBackup } from './backup/take-backup';
-import { storageOf } from './installation';
+import { createStorage } from './installation';
 import { FolderPlace } from './place/folder-place';
 import { restoreBackup } from './restore/restore-backup';
 import { runAdmin } from './run-admin';
 
-export const quiet = () => undefined;
+export const ignoreProgress = () => undefined;
 
 /** An installation that a backup can be made of, or a place for a restore. */
 export interface Place {
@@ -56,7 +56,7 @@ export class BackupFixture {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await seedLargeOrganization(client, { jobs: 300, agents: 20, entries: 600 });
-    const source = await placeFor(database);
+    const source = await createPlaceFor(database);
     await client.query('DELETE FROM artifact');
     const { rows } = await client.query<{ key: string }>(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
@@ -72,13 +72,13 @@ export class BackupFixture {
     await this.client.end();
     for (const { database, storage } of this.places) {
       await storage.onApplicationShutdown();
-      await dropSide(database.url);
+      await dropTemporaryDatabases(database.url);
       await database.drop();
     }
     await rm(this.root, { recursive: true, force: true });
   }
 
-  backUp(options: Partial<Parameters<typeof takeBackup>[0]> = {}) {
+  takeBackup(options: Partial<Parameters<typeof takeBackup>[0]> = {}) {
     this.taken += 1;
     return takeBackup({
       place: new FolderPlace(this.folder),
@@ -90,29 +90,29 @@ export class BackupFixture {
       version: '0.1.0',
       jobs: 2,
       now: new Date(Date.UTC(2026, 0, 1, 0, 0, this.taken)),
-      onProgress: quiet,
+      onProgress: ignoreProgress,
       ...options,
     });
   }
 
-  restore(target: Place, options: { onProgress?: (line: string) => void; identity?: string } = {}) {
+  restoreInto(target: Place, options: { onProgress?: (line: string) => void; identity?: string } = {}) {
     return restoreBackup({
       place: new FolderPlace(this.folder),
       keys: { recipients: [], identities: [options.identity ?? this.identity] },
       environment: target.environment,
       jobs: 2,
-      onProgress: options.onProgress ?? quiet,
+      onProgress: options.onProgress ?? ignoreProgress,
     });
   }
 
-  async emptyTarget(): Promise<Place> {
-    const target = await placeFor(await emptyDatabase());
+  async createEmptyTarget(): Promise<Place> {
+    const target = await createPlaceFor(await createEmptyDatabase());
     this.places.push(target);
     return target;
   }
 
   /** Creates a row that refers to an object. */
-  async nameObject(key: string): Promise<string> {
+  async insertObjectRow(key: string): Promise<string> {
     await this.client.query(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        SELECT gen_random_uuid(), organization_id, agent_id, kind, filename, content_type, 1, $1 FROM artifact LIMIT 1`,
@@ -122,7 +122,7 @@ export class BackupFixture {
   }
 
   /** Returns the path of an object that the newest backup contains. */
-  async anObject(): Promise<string> {
+  async storeObject(): Promise<string> {
     const { id } = await chooseBackup(new FolderPlace(this.folder));
     const names = gunzipSync(await readFile(join(this.folder, paths.objectNames(id)))).toString();
     for await (const path of new FolderPlace(this.folder).list('objects/')) {
@@ -131,7 +131,9 @@ export class BackupFixture {
     throw new Error('there is no object');
   }
 
-  /** Changes one byte near the end of a file, or replaces one text with another. Returns the function that undoes it. */
+  /**
+   * Changes one byte near the end of a file, or replaces one text with another. Returns the function that undoes it.
+   */
   async changeByte(path: string, from?: string, to?: string): Promise<() => Promise<void>> {
     const file = join(this.folder, path);
     const before = await readFile(file);
@@ -143,18 +145,18 @@ export class BackupFixture {
 }
 
 /** Creates a separate bucket for the database. */
-async function placeFor(database: ClonedDatabase): Promise<Place> {
-  const { s3 } = testStack();
+async function createPlaceFor(database: ClonedDatabase): Promise<Place> {
+  const { s3 } = readTestStack();
   const bucket = `admin-${randomBytes(6).toString('hex')}`;
   const made = new S3Client({ endpoint: s3.endpoint, region: s3.region, forcePathStyle: true, credentials: s3 });
   await made.send(new CreateBucketCommand({ Bucket: bucket }));
   made.destroy();
-  const environment = testEnvironment(database.url, { S3_BUCKET: bucket });
-  return { database, environment, storage: storageOf(environment) };
+  const environment = buildTestEnvironment(database.url, { S3_BUCKET: bucket });
+  return { database, environment, storage: createStorage(environment) };
 }
 
-export async function rowsIn({ url }: ClonedDatabase): Promise<Record<string, number>> {
-  const reader = await connect(url);
+export async function countRowsByTable({ url }: ClonedDatabase): Promise<Record<string, number>> {
+  const reader = await connectTo(url);
   try {
     const { rows } = await reader.query<{ name: string; rows: string }>(
       `SELECT relname AS name, (xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', relname), false, true, '')))[1]::text AS rows
@@ -166,14 +168,14 @@ export async function rowsIn({ url }: ClonedDatabase): Promise<Record<string, nu
   }
 }
 
-async function dropSide(url: string): Promise<void> {
+async function dropTemporaryDatabases(url: string): Promise<void> {
   const name = new URL(url).pathname.slice(1);
-  const server = await connect(testStack().databaseUrl);
+  const server = await connectTo(readTestStack().databaseUrl);
   await server.query(`DROP DATABASE IF EXISTS "${name}_restoring" WITH (FORCE)`);
   await server.end();
 }
 
-export function failAt(step: number): () => void {
+export function failAtStep(step: number): () => void {
   let seen = 0;
   return () => {
     seen += 1;
@@ -181,7 +183,7 @@ export function failAt(step: number): () => void {
   };
 }
 
-export async function admin(args: string[], env: Environment): Promise<{ code: number; output: string }> {
+export async function runAdminCommand(args: string[], env: Environment): Promise<{ code: number; output: string }> {
   let output = '';
   const stream = { write: (text: string) => Boolean((output += text)), isTTY: false } as unknown as NodeJS.WriteStream;
   return { code: await runAdmin(args, env, { stdout: stream, stderr: stream }), output };

@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClonedDatabase } from '@muster/testing';
-import { BackupFixture, failAt, quiet, rowsIn } from './backup.harness';
-import { connect } from './backup/dump-database';
+import { BackupFixture, failAtStep, ignoreProgress, countRowsByTable } from './backup.harness';
+import { connectTo } from './backup/dump-database';
 import { chooseBackup, listBackups, readManifest } from './backup/manifest';
 import { objectQueries } from './backup/object-keys';
-import { parseKeep, pruneBackups, retainedTimesOf } from './backup/prune-backups';
+import { parseKeepRule, pruneBackups, selectRetainedTimes } from './backup/prune-backups';
 import { Repository } from './backup/repository';
 import { verifyBackup } from './backup/verify-backup';
 import { FolderPlace } from './place/folder-place';
@@ -23,12 +23,15 @@ afterAll(() => fixture.close());
 
 describe('a backup', () => {
   it('the restore of a backup returns every row and object unchanged', async () => {
-    const { tables, objects } = await fixture.backUp();
+    const { tables, objects } = await fixture.takeBackup();
     expect(tables.find(({ name }) => name === 'job')!.rows).toBe(300);
     expect(objects).toMatchObject({ count: 5, added: 5 });
-    const target = await fixture.emptyTarget();
-    const manifest = await fixture.restore(target);
-    expect(await rowsIn(target.database)).toEqual({ ...(await rowsIn(fixture.source.database)), recovery_hold: 1 });
+    const target = await fixture.createEmptyTarget();
+    const manifest = await fixture.restoreInto(target);
+    expect(await countRowsByTable(target.database)).toEqual({
+      ...(await countRowsByTable(fixture.source.database)),
+      recovery_hold: 1,
+    });
     expect(await schemaOf(target.database)).toEqual(await schemaOf(fixture.source.database));
     const [row] = (await fixture.client.query<{ key: string }>('SELECT storage_key AS key FROM artifact LIMIT 1')).rows;
     const restored = await target.storage.read(row!.key);
@@ -38,18 +41,18 @@ describe('a backup', () => {
   });
 
   it('a backup saves only the objects that no earlier backup has, and counts rows whose object does not exist', async () => {
-    const key = await fixture.nameObject(`artifacts/new-${randomBytes(4).toString('hex')}`);
+    const key = await fixture.insertObjectRow(`artifacts/new-${randomBytes(4).toString('hex')}`);
     await fixture.source.storage.put(key, Buffer.from(key), 'text/plain');
-    const absent = await fixture.nameObject('artifacts/absent');
+    const absent = await fixture.insertObjectRow('artifacts/absent');
     const before = await chooseBackup(new FolderPlace(fixture.folder));
-    const { objects } = await fixture.backUp();
+    const { objects } = await fixture.takeBackup();
     expect(objects).toMatchObject({ count: 6, added: 1, absent: before.objects.absent + 1 });
     await fixture.client.query('DELETE FROM artifact WHERE storage_key = ANY($1)', [[key, absent]]);
   });
 
   it('a backup that was interrupted is never treated as complete', async () => {
     const before = await chooseBackup(new FolderPlace(fixture.folder));
-    const attempt = fixture.backUp({ onProgress: failAt(30) });
+    const attempt = fixture.takeBackup({ onProgress: failAtStep(30) });
     await expect(attempt).rejects.toThrow('interrupted here');
     const all = await listBackups(new FolderPlace(fixture.folder));
     const interrupted = all.find(({ manifest }) => !manifest)!;
@@ -61,7 +64,7 @@ describe('a backup', () => {
 
   it('a backup contains the master keys only with the option withKeys', async () => {
     const place = new FolderPlace(join(fixture.root, 'with-keys'));
-    const manifest = await fixture.backUp({ place, withKeys: true });
+    const manifest = await fixture.takeBackup({ place, withKeys: true });
     expect(manifest).toMatchObject({ masterKeys: 'included', masterKeyIds: ['test'] });
     const files = await readdir(join(fixture.root, 'with-keys'), { recursive: true, withFileTypes: true });
     const texts = await Promise.all(
@@ -83,9 +86,9 @@ describe('a backup', () => {
       `s3://${fixture.source.environment['S3_BUCKET']}/saved/here`,
       fixture.source.environment,
     );
-    const manifest = await fixture.backUp({ place });
+    const manifest = await fixture.takeBackup({ place });
     const repository = await Repository.open(place, { recipients: [], identities: [fixture.identity] });
-    await verifyBackup(repository, manifest, quiet);
+    await verifyBackup(repository, manifest, ignoreProgress);
     expect((await listBackups(place)).map(({ id }) => id)).toEqual([manifest.id]);
     await close();
   });
@@ -97,28 +100,32 @@ describe('pruning', () => {
     const all = [
       ...['2026-03-02T08:00Z', '2026-03-02T20:00Z', '2026-03-09T08:00Z', '2026-03-10T08:00Z', '2026-03-11T08:00Z'],
     ].map(at);
-    const retained = [...retainedTimesOf(all, parseKeep('daily=2,weekly=2'))].map((each) =>
+    const retained = [...selectRetainedTimes(all, parseKeepRule('daily=2,weekly=2'))].map((each) =>
       each.toISOString().slice(0, 16),
     );
     expect(retained.sort()).toEqual(['2026-03-02T20:00', '2026-03-10T08:00', '2026-03-11T08:00']);
-    expect(() => parseKeep('dayly=1')).toThrow(/"dayly=1" is not a valid --keep rule/);
+    expect(() => parseKeepRule('dayly=1')).toThrow(/"dayly=1" is not a valid --keep rule/);
   });
 
   it('pruning removes the other backups and the objects that no remaining backup refers to', async () => {
     const place = new FolderPlace(join(fixture.root, 'pruned'));
-    const key = await fixture.nameObject('artifacts/only-once');
+    const key = await fixture.insertObjectRow('artifacts/only-once');
     await fixture.source.storage.put(key, Buffer.from('once'), 'text/plain');
-    await fixture.backUp({ place, now: new Date('2026-03-02T08:00Z') });
+    await fixture.takeBackup({ place, now: new Date('2026-03-02T08:00Z') });
     await fixture.client.query('DELETE FROM artifact WHERE storage_key = $1', [key]);
-    const later = await fixture.backUp({ place, now: new Date('2026-03-03T08:00Z') });
+    const later = await fixture.takeBackup({ place, now: new Date('2026-03-03T08:00Z') });
     const outcome = await pruneBackups(place, { keep: { last: 1 }, now: new Date('2026-03-03T09:00Z') });
     expect(outcome).toEqual({ removed: ['2026-03-02T08-00-00Z'], retained: [later.id], objects: 1 });
-    await verifyBackup(await Repository.open(place, { recipients: [], identities: [fixture.identity] }), later, quiet);
+    await verifyBackup(
+      await Repository.open(place, { recipients: [], identities: [fixture.identity] }),
+      later,
+      ignoreProgress,
+    );
   });
 });
 
 async function schemaOf({ url }: ClonedDatabase): Promise<unknown[]> {
-  const reader = await connect(url);
+  const reader = await connectTo(url);
   try {
     const { rows } = await reader.query(`
       SELECT 'index' AS kind, tablename AS a, indexdef AS b FROM pg_indexes WHERE schemaname = 'public'

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { migrations } from '@muster/database';
-import { type ClonedDatabase, cloneDatabase, testEnvironment } from '@muster/testing';
-import { examine, type ExaminedInstallation } from './doctor/examine';
-import { storageOf } from './installation';
+import { type ClonedDatabase, cloneDatabase, buildTestEnvironment } from '@muster/testing';
+import { examineInstallation, type ExaminedInstallation } from './doctor/examine-installation';
+import { createStorage } from './installation';
 import { FolderPlace } from './place/folder-place';
 import { version } from './version';
 
@@ -15,15 +15,15 @@ describe('muster-admin doctor', () => {
   let folder: string;
   let target: ExaminedInstallation;
   const found = async (changed: Partial<ExaminedInstallation> = {}) =>
-    (await examine({ ...target, ...changed })).findings.map(({ level, message }) => `${level}: ${message}`);
+    (await examineInstallation({ ...target, ...changed })).findings.map(({ level, message }) => `${level}: ${message}`);
 
   beforeAll(async () => {
     database = await cloneDatabase();
     folder = await mkdtemp(join(tmpdir(), 'muster-doctor-'));
     client = new Client({ connectionString: database.url });
     await client.connect();
-    const environment = testEnvironment(database.url);
-    const storage = storageOf(environment);
+    const environment = buildTestEnvironment(database.url);
+    const storage = createStorage(environment);
     const close = () => storage.onApplicationShutdown();
     target = { databaseUrl: database.url, storage, environment, close, version, minFreePercent: 0, now: new Date() };
   });
@@ -51,7 +51,7 @@ describe('muster-admin doctor', () => {
       INSERT INTO agent (id, organization_id, name, provider, status, worker_version)
         VALUES (gen_random_uuid(), '00000000-0000-4000-8000-000000000001', 'a', 'external', 'online', '0.0.9');
       DELETE FROM schema_migration WHERE id = 1`);
-    const broken = storageOf({ ...target.environment, S3_BUCKET: 'missing-bucket' });
+    const broken = createStorage({ ...target.environment, S3_BUCKET: 'missing-bucket' });
     const place = new FolderPlace(folder);
     const environment = { ...target.environment, MASTER_KEYS: 'k1:short' };
     const first = migrations[0]!.name;

@@ -19,25 +19,25 @@ export interface Installation {
 
 /** Opens the data folder of `npm start`, or the installation that DATABASE_URL and S3_* specify. */
 export async function openInstallation(dataDir: string | undefined, environment: Environment): Promise<Installation> {
-  if (dataDir) return openFolder(resolve(dataDir), environment);
+  if (dataDir) return openFolderInstallation(resolve(dataDir), environment);
   const databaseUrl = environment['DATABASE_URL'];
   if (!databaseUrl)
     throw new AdminError('No installation was specified: set DATABASE_URL and S3_*, or use --data-dir.');
-  const storage = storageOf(environment);
+  const storage = createStorage(environment);
   return { databaseUrl, storage, environment, close: () => storage.onApplicationShutdown() };
 }
 
-async function openFolder(dataDir: string, environment: Environment): Promise<Installation> {
-  const secrets = await secretsIn(dataDir);
+async function openFolderInstallation(dataDir: string, environment: Environment): Promise<Installation> {
+  const secrets = await readSecrets(dataDir);
   const isRunning = (await waitForEndOf(dataDir)) === 'held';
-  const { databaseUrl, endpoint, stop } = isRunning ? await addressesOf(dataDir) : await startParts(dataDir, secrets);
+  const { databaseUrl, endpoint, stop } = isRunning ? await readAddresses(dataDir) : await startParts(dataDir, secrets);
   const own = {
     ...environment,
     DATABASE_URL: databaseUrl,
     MASTER_KEYS: environment['MASTER_KEYS'] ?? secrets.masterKeys,
-    ...localS3(endpoint, secrets),
+    ...buildLocalS3Environment(endpoint, secrets),
   };
-  const storage = storageOf(own);
+  const storage = createStorage(own);
   return {
     databaseUrl,
     storage,
@@ -53,11 +53,11 @@ async function openFolder(dataDir: string, environment: Environment): Promise<In
  * Addresses of a running installation. Commands connect to its Postgres and its object store, because no other process
  * may open their files.
  */
-async function addressesOf(dataDir: string) {
-  const read = (name: string) => readFile(join(dataDir, name), 'utf8').then((text) => text.trim());
+async function readAddresses(dataDir: string) {
+  const readFileOrThrow = (name: string) => readFile(join(dataDir, name), 'utf8').then((text) => text.trim());
   try {
     const [port, password, endpoint] = await Promise.all(
-      ['postgres/port', 'postgres/password', 'object-store/endpoint'].map(read),
+      ['postgres/port', 'postgres/password', 'object-store/endpoint'].map(readFileOrThrow),
     );
     return {
       databaseUrl: `postgres://muster:${password}@127.0.0.1:${port}/muster`,
@@ -77,7 +77,7 @@ export async function startParts(dataDir: string, secrets: StoredSecrets) {
     dataDir,
     durability: 'durable',
     parts: ['postgres'],
-    env: withoutUrls(process.env),
+    env: omitUrls(process.env),
   });
   const store = await startObjectStore({
     dataDir: join(dataDir, 'object-store'),
@@ -94,7 +94,7 @@ export async function startParts(dataDir: string, secrets: StoredSecrets) {
   };
 }
 
-export function localS3(endpoint: string, secrets: StoredSecrets): Environment {
+export function buildLocalS3Environment(endpoint: string, secrets: StoredSecrets): Environment {
   return {
     S3_ENDPOINT: endpoint,
     S3_BUCKET: 'muster',
@@ -105,7 +105,7 @@ export function localS3(endpoint: string, secrets: StoredSecrets): Environment {
 }
 
 /** The object storage that S3_* specify. The other variables of its configuration class are not used. */
-export function storageOf(environment: Environment): ObjectStorage {
+export function createStorage(environment: Environment): ObjectStorage {
   const unused = {
     DATABASE_URL: 'postgres://unused',
     REDIS_URL: 'redis://unused',
@@ -115,7 +115,7 @@ export function storageOf(environment: Environment): ObjectStorage {
   return new ObjectStorage(loadConfig(StorageConfig, { ...unused, ...s3 }), new Readiness());
 }
 
-async function secretsIn(dataDir: string): Promise<StoredSecrets> {
+async function readSecrets(dataDir: string): Promise<StoredSecrets> {
   try {
     return JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')) as StoredSecrets;
   } catch {
@@ -123,6 +123,6 @@ async function secretsIn(dataDir: string): Promise<StoredSecrets> {
   }
 }
 
-function withoutUrls({ DATABASE_URL: _, REDIS_URL: __, ...rest }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function omitUrls({ DATABASE_URL: _, REDIS_URL: __, ...rest }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return rest;
 }

@@ -1,5 +1,5 @@
 /** Shows progress as one line that is overwritten on a terminal, and as a new line every 10 seconds in a log. */
-export function progressTo(stream: NodeJS.WriteStream): { show: (line: string) => void; end: () => void } {
+export function createProgress(stream: NodeJS.WriteStream): { show: (line: string) => void; end: () => void } {
   const everyMs = stream.isTTY ? 100 : 10_000;
   let shownAt = stream.isTTY ? 0 : Date.now();
   let isOpen = false;

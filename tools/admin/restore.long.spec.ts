@@ -4,8 +4,8 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateX25519Identity } from 'age-encryption';
 import { migrations } from '@muster/database';
-import { longForm, openPool } from '@muster/testing';
-import { admin, BackupFixture, failAt, rowsIn } from './backup.harness';
+import { chooseSize, openPool } from '@muster/testing';
+import { runAdminCommand, BackupFixture, failAtStep, countRowsByTable } from './backup.harness';
 import { chooseBackup, type Manifest, paths, readManifest, writeManifest } from './backup/manifest';
 import { FolderPlace } from './place/folder-place';
 
@@ -13,27 +13,27 @@ let fixture: BackupFixture;
 
 beforeAll(async () => {
   fixture = await BackupFixture.open();
-  await fixture.backUp();
+  await fixture.takeBackup();
 });
 afterAll(() => fixture.close());
 
 describe('a restore', () => {
   it('a restore that is interrupted at any step leaves its target untouched until it is resumed', async () => {
-    const target = await fixture.emptyTarget();
+    const target = await fixture.createEmptyTarget();
     const steps: string[] = [];
-    await fixture.restore(await fixture.emptyTarget(), { onProgress: (line) => steps.push(line) });
+    await fixture.restoreInto(await fixture.createEmptyTarget(), { onProgress: (line) => steps.push(line) });
     // The steps before the database is loaded are repeated by each restore; tables that were loaded stay loaded.
     const first = steps.indexOf('database: creating the tables') + 2;
-    const cuts = longForm('RESTORE_CUTS', { short: 4, long: 10 });
+    const cuts = chooseSize('RESTORE_CUTS', { short: 4, long: 10 });
     for (let part = 1; part < cuts; part += 1) {
-      const attempt = fixture.restore(target, {
-        onProgress: failAt(first + Math.floor((steps.length - first) / cuts)),
+      const attempt = fixture.restoreInto(target, {
+        onProgress: failAtStep(first + Math.floor((steps.length - first) / cuts)),
       });
       await expect(attempt).rejects.toThrow('interrupted here');
-      expect(await rowsIn(target.database)).toEqual({});
+      expect(await countRowsByTable(target.database)).toEqual({});
     }
-    const { tables } = await fixture.restore(target);
-    expect(await rowsIn(target.database)).toMatchObject(
+    const { tables } = await fixture.restoreInto(target);
+    expect(await countRowsByTable(target.database)).toMatchObject(
       Object.fromEntries(tables.map(({ name, rows }) => [name, name === 'recovery_hold' ? 1 : rows])),
     );
   });
@@ -51,12 +51,12 @@ describe('a restore', () => {
       message: /is damaged: its backup\.json was changed/,
     },
     'one byte of an object was changed': {
-      change: async () => fixture.changeByte(await fixture.anObject()),
+      change: async () => fixture.changeByte(await fixture.storeObject()),
       message: /^The file objects\/.* in .* is damaged: it cannot be decrypted/,
     },
     'one object is missing': {
       change: async () => {
-        const path = join(fixture.folder, await fixture.anObject());
+        const path = join(fixture.folder, await fixture.storeObject());
         const bytes = await readFile(path);
         await rm(path);
         return () => writeFile(path, bytes);
@@ -85,25 +85,25 @@ describe('a restore', () => {
     it(`a restore fails with a sentence and changes nothing if ${how}`, async () => {
       const { id } = await chooseBackup(new FolderPlace(fixture.folder));
       const undo = await change?.(id);
-      const target = await fixture.emptyTarget();
-      const restored = fixture.restore(target, { identity: await keys?.() });
+      const target = await fixture.createEmptyTarget();
+      const restored = fixture.restoreInto(target, { identity: await keys?.() });
       await expect(restored.finally(() => undo?.())).rejects.toThrow(message);
-      expect(await rowsIn(target.database)).toEqual({});
+      expect(await countRowsByTable(target.database)).toEqual({});
     });
 
   it('a restore is refused if the database has tables', async () => {
-    await expect(fixture.restore(fixture.source)).rejects.toThrow(/is not empty \(\d+ tables\)/);
+    await expect(fixture.restoreInto(fixture.source)).rejects.toThrow(/is not empty \(\d+ tables\)/);
   });
 
   it('a restored service has a recovery hold that one release ends; a second release changes nothing', async () => {
-    const target = await fixture.emptyTarget();
-    const { id, takenAt } = await fixture.restore(target);
+    const target = await fixture.createEmptyTarget();
+    const { id, takenAt } = await fixture.restoreInto(target);
     const pool = openPool(target.database, 1);
     const rows = async () => (await pool.query('SELECT backup, saved_at, released_at FROM recovery_hold')).rows;
     expect(await rows()).toEqual([{ backup: id, saved_at: new Date(takenAt), released_at: null }]);
     await pool.query("UPDATE schedule SET enabled = true, next_run_at = now() - interval '1 hour'");
     const { rows: schedules } = await pool.query<{ name: string }>('SELECT name FROM schedule');
-    const released = await admin(['release'], target.environment);
+    const released = await runAdminCommand(['release'], target.environment);
     expect(released).toMatchObject({
       code: 0,
       output: expect.stringContaining(`Released the service that was restored from the backup ${id}; `),
@@ -111,12 +111,12 @@ describe('a restore', () => {
     for (const { name } of schedules) expect(released.output).toContain(`, ${name}, due since `);
     expect((await rows())[0].released_at).not.toBeNull();
     const [{ released_at: releasedAt }] = await rows();
-    expect(await admin(['release'], target.environment)).toMatchObject({
+    expect(await runAdminCommand(['release'], target.environment)).toMatchObject({
       code: 0,
       output: expect.stringMatching(/already released at .*; nothing was changed/),
     });
     expect((await rows())[0].released_at).toEqual(releasedAt);
-    expect(await admin(['release'], fixture.source.environment)).toMatchObject({
+    expect(await runAdminCommand(['release'], fixture.source.environment)).toMatchObject({
       code: 1,
       output: expect.stringMatching(/nothing to release/),
     });
@@ -129,14 +129,14 @@ describe('a restore', () => {
     await writeFile(identityFile, `# made for a test\n${fixture.identity}\n`);
     const from = ['--from', fixture.folder, '--identity', identityFile, '--data-dir', dataDir];
     const { MASTER_KEYS } = fixture.source.environment;
-    expect(await admin(['restore', ...from], fixture.source.environment)).toMatchObject({
+    expect(await runAdminCommand(['restore', ...from], fixture.source.environment)).toMatchObject({
       code: 0,
       output: expect.stringContaining('The backup has no master keys: set MASTER_KEYS (test) to start the service.'),
     });
     const secrets = await readFile(join(dataDir, 'secrets.json'), 'utf8');
     expect(JSON.parse(secrets)).not.toHaveProperty('masterKeys');
     expect(secrets).not.toContain(MASTER_KEYS!.split(':')[1]);
-    const again = await admin(
+    const again = await runAdminCommand(
       ['backup', '--to', join(fixture.root, 'second'), '--data-dir', dataDir, '--recipient', fixture.recipient],
       {},
     );

@@ -3,7 +3,7 @@ import type { Environment } from '@muster/platform';
 import { AdminError, UsageError } from './admin-error';
 import type { Call } from './command';
 import { commands } from './commands';
-import { progressTo } from './progress';
+import { createProgress } from './progress';
 
 export interface Streams {
   stdout: NodeJS.WriteStream;
@@ -20,10 +20,10 @@ export async function runAdmin(args: string[], environment: Environment, { stdou
   const [name, ...rest] = args;
   const command = commands[name ?? ''];
   if (!command) {
-    (name && name !== '--help' ? stderr : stdout).write(usage());
+    (name && name !== '--help' ? stderr : stdout).write(formatUsage());
     return name && name !== '--help' ? 2 : 0;
   }
-  const progress = progressTo(stderr);
+  const progress = createProgress(stderr);
   try {
     const { values, positionals }: Parsed = parseArgs({
       args: rest,
@@ -63,7 +63,7 @@ export async function runAdmin(args: string[], environment: Environment, { stdou
   }
 }
 
-function usage(): string {
+function formatUsage(): string {
   const lines = Object.entries(commands).map(
     ([name, { usage: syntax, summary }]) => `  ${name} ${syntax}\n      ${summary}`,
   );

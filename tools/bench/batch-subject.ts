@@ -12,12 +12,12 @@ export interface Strain {
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 let peakBytes = 0;
-const note = () => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss()));
-setInterval(note, 5).unref();
+const recordTurn = () => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss()));
+setInterval(recordTurn, 5).unref();
 
 /** Answers any message with the measurements since the previous message. */
 process.on('message', () => {
-  note();
+  recordTurn();
   const strain: Strain = { maxDelayMs: delay.max / 1e6, residentBytes: process.memoryUsage.rss(), peakBytes };
   delay.reset();
   peakBytes = 0;

@@ -1,4 +1,4 @@
-import { migrate } from '@muster/database';
+import { migrateDatabase } from '@muster/database';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,14 +19,14 @@ export interface BenchStack {
 }
 
 /** Runs `work` with a Postgres and a Redis that are as durable as those of `npm start`, and removes them afterwards. */
-export async function onBenchStack(work: (stack: BenchStack) => Promise<void>): Promise<void> {
+export async function runOnBenchStack(work: (stack: BenchStack) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
   const stack = await startDevStack({ dataDir, durability: short ? 'fast' : 'durable' });
   try {
-    await migrate(stack.databaseUrl);
-    await work({ ...stack, ...(await serversOf(stack)), dataDir });
+    await migrateDatabase(stack.databaseUrl);
+    await work({ ...stack, ...(await findServers(stack)), dataDir });
   } finally {
-    for (const name of created.splice(0)) await sql(stack.databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`);
+    for (const name of created.splice(0)) await executeSql(stack.databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     await stack.stop();
     await rm(dataDir, { recursive: true, force: true });
   }
@@ -41,19 +41,19 @@ export async function createDatabase({ databaseUrl }: BenchStack, { migrated = f
   const url = new URL(databaseUrl);
   const name = `bench_${randomBytes(6).toString('hex')}`;
   const template = migrated ? url.pathname.slice(1) : `template0 ENCODING 'UTF8'`;
-  await sql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  await executeSql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   created.push(name);
   url.pathname = `/${name}`;
   return url.toString();
 }
 
-async function sql(databaseUrl: string, text: string): Promise<void> {
+async function executeSql(databaseUrl: string, text: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(text).finally(() => client.end());
 }
 
-async function serversOf({ databaseUrl, redisUrl }: Pick<BenchStack, 'databaseUrl' | 'redisUrl'>) {
+async function findServers({ databaseUrl, redisUrl }: Pick<BenchStack, 'databaseUrl' | 'redisUrl'>) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');

@@ -1,4 +1,4 @@
-import { newApiKey } from '@muster/access';
+import { generateApiKey } from '@muster/access';
 import { createHash, randomBytes } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ export async function makeBenchTenant({ databaseUrl }: BenchStack, agents: numbe
     'INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job WHERE organization_id = $1',
     [organizationId],
   );
-  const keys = { api: newApiKey(), worker: newApiKey() };
+  const keys = { api: generateApiKey(), worker: generateApiKey() };
   for (const [scope, { id, secret }] of Object.entries(keys)) {
     const hash = createHash('sha256').update(secret).digest('hex');
     await client.query(
@@ -63,7 +63,7 @@ export async function makeBenchTenant({ databaseUrl }: BenchStack, agents: numbe
 }
 
 /** Completes the jobs that the agents were created with, and sets the URL at which the agents receive commands. */
-export async function freeAgents(databaseUrl: string, url: string): Promise<void> {
+export async function cancelAllRuns(databaseUrl: string, url: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`UPDATE job SET status = 'completed', billed_at = now() WHERE billed_at IS NULL`);

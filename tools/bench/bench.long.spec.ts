@@ -1,6 +1,6 @@
 // This test is long because it runs each benchmark in its short form.
 // A short test of the same code: apps/standalone/src/run-cost/run-cost.spec.ts
-import { cloneDatabase, isLongForm, testStack } from '@muster/testing';
+import { cloneDatabase, isLongRun, readTestStack } from '@muster/testing';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { benchmarks } from './benchmarks';
 const main = join(__dirname, '../../dist/tools/bench/bench.js');
 
 /** The benchmarks with targets for the product run in every test run, all others in `npm run test:long`. */
-const run = isLongForm() ? benchmarks : (['launch-latency', 'job-life', 'load'] as const);
+const run = isLongRun() ? benchmarks : (['launch-latency', 'job-life', 'load'] as const);
 
 /** Patterns of each benchmark's output. A value that is not a number, such as NaN, matches none of them. */
 const figure = String.raw`\d[\d,]*(?:\.\d+)?`;
@@ -124,7 +124,9 @@ describe('benchmarks with --short', () => {
 
 /** `idle` and `console` run without these, because they measure a complete `npm start`. */
 function serversFor(name: string, databaseUrl: string): Record<string, string> {
-  return name === 'idle' || name === 'console' ? {} : { DATABASE_URL: databaseUrl, REDIS_URL: testStack().redisUrl };
+  return name === 'idle' || name === 'console'
+    ? {}
+    : { DATABASE_URL: databaseUrl, REDIS_URL: readTestStack().redisUrl };
 }
 
 /** If the peers cannot be installed, the benchmark prints the reason instead. */

@@ -1,15 +1,15 @@
 import { FakeModel } from '@muster/testing';
-import { onBenchStack } from './bench-stack';
+import { runOnBenchStack } from './bench-stack';
 import { makeBenchTenant, startApp } from './bench-tenant';
-import { milliseconds } from './report';
-import { percentile } from './rounds';
-import { sized } from './short';
+import { formatMilliseconds } from './print-report';
+import { computePercentile } from './rounds';
+import { chooseSize } from './short';
 
 // Measures the time from the model's first token, in the model's server, to the first token that the reader of the
 // stream receives; and the time from the request to the call of the model.
 
-const messages = sized(300, 4);
-const warmUp = sized(20, 1);
+const messages = chooseSize(300, 4);
+const warmUp = chooseSize(20, 1);
 const targetMs = 20;
 
 interface ChatTimes {
@@ -19,21 +19,23 @@ interface ChatTimes {
   beforeMs: number;
 }
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const model = await FakeModel.start();
   // A real model sends its first token some time after the call.
-  model.answers(() => ({ content: 'It is online and idle.', slowMs: 5 }));
+  model.addRule(() => ({ content: 'It is online and idle.', slowMs: 5 }));
   const { apiKey, agentIds } = await makeBenchTenant(stack, 8);
-  const gateway = await startApp('gateway', stack, model.env);
-  const ask = (agentId: string) => firstToken(model, `${gateway.url}/api/agents/${agentId}/chat/stream`, apiKey);
+  const gateway = await startApp('gateway', stack, model.environment);
+  const measureQuestion = (agentId: string) =>
+    measureFirstToken(model, `${gateway.url}/api/agents/${agentId}/chat/stream`, apiKey);
   try {
     const alone: ChatTimes[] = [];
-    for (let at = 0; at < warmUp + messages; at += 1) alone.push(await ask(agentIds[0]!));
+    for (let at = 0; at < warmUp + messages; at += 1) alone.push(await measureQuestion(agentIds[0]!));
     const together: ChatTimes[] = [];
-    for (let at = 0; at < messages; at += agentIds.length) together.push(...(await Promise.all(agentIds.map(ask))));
+    for (let at = 0; at < messages; at += agentIds.length)
+      together.push(...(await Promise.all(agentIds.map(measureQuestion))));
     const measured = { 'one at a time': alone.slice(warmUp), [`${agentIds.length} at once`]: together };
-    for (const [name, times] of Object.entries(measured)) print(name, times);
-    const p99 = percentile(
+    for (const [name, times] of Object.entries(measured)) printTimes(name, times);
+    const p99 = computePercentile(
       alone.slice(warmUp).map(({ firstTokenMs }) => firstTokenMs),
       99,
     );
@@ -45,21 +47,21 @@ void onBenchStack(async (stack) => {
   }
 });
 
-function print(name: string, times: ChatTimes[]): void {
-  const both = (values: number[]) =>
-    `p50 ${milliseconds(percentile(values, 50))}, p99 ${milliseconds(percentile(values, 99))}`;
+function printTimes(name: string, times: ChatTimes[]): void {
+  const formatMedianAndP99 = (values: number[]) =>
+    `p50 ${formatMilliseconds(computePercentile(values, 50))}, p99 ${formatMilliseconds(computePercentile(values, 99))}`;
   console.log(
-    `chat-stream, ${name}: first token ${both(times.map((each) => each.firstTokenMs))} after the model’s own`,
+    `chat-stream, ${name}: first token ${formatMedianAndP99(times.map((each) => each.firstTokenMs))} after the model’s own`,
   );
-  console.log(`  from the request to the call of the model ${both(times.map((each) => each.beforeMs))}`);
+  console.log(`  from the request to the call of the model ${formatMedianAndP99(times.map((each) => each.beforeMs))}`);
 }
 
 let messageCount = 0;
 
-async function firstToken(model: FakeModel, url: string, apiKey: string): Promise<ChatTimes> {
+async function measureFirstToken(model: FakeModel, url: string, apiKey: string): Promise<ChatTimes> {
   const message = `How is it? (${(messageCount += 1)})`;
   const arrived = new Promise<number>((resolve) => {
-    model.answers(({ lastUserText }) => {
+    model.addRule(({ lastUserText }) => {
       if (lastUserText === message) resolve(performance.now());
       return undefined;
     });

@@ -15,10 +15,10 @@ export class Child {
   static async start(main: string, env: Record<string, string>): Promise<Child> {
     const child = fork(main, {
       env: { PATH: process.env['PATH'], ...env },
-      execArgv: childArguments(),
+      execArgv: readChildArguments(),
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    const { url = '' } = await nextMessage<{ url?: string }>(child, main);
+    const { url = '' } = await waitForMessage<{ url?: string }>(child, main);
     return new Child(child, url);
   }
 
@@ -27,24 +27,24 @@ export class Child {
   }
 
   /** Listens to messages that are not answers. */
-  listen<M>(listener: (message: M) => void): void {
+  addListener<M>(listener: (message: M) => void): void {
     this.process.on('message', listener as (message: unknown) => void);
   }
 
-  /** Ends the effect of `listen`. */
-  unlisten(): void {
+  /** Ends the effect of `addListener`. */
+  removeListener(): void {
     this.process.removeAllListeners('message');
   }
 
   /** Resident memory, including shared libraries. */
-  async residentBytes(): Promise<number> {
+  async readResidentBytes(): Promise<number> {
     const status = await readFile(`/proc/${this.process.pid}/status`, 'utf8');
     return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) * 1024;
   }
 
-  ask<A>(question: object): Promise<A> {
+  askQuestion<A>(question: object): Promise<A> {
     this.process.send(question);
-    return nextMessage<A>(this.process, 'a benchmark’s process');
+    return waitForMessage<A>(this.process, 'a benchmark’s process');
   }
 
   async stop(): Promise<void> {
@@ -56,16 +56,16 @@ export class Child {
 }
 
 /** BENCH_NODE_OPTIONS='--cpu-prof --cpu-prof-dir=…' profiles the measured processes. */
-function childArguments(): string[] {
+function readChildArguments(): string[] {
   return process.env['BENCH_NODE_OPTIONS']?.split(' ') ?? [];
 }
 
-function nextMessage<M>(child: ChildProcess, name: string): Promise<M> {
+function waitForMessage<M>(child: ChildProcess, name: string): Promise<M> {
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`${name} ended with ${code}`));
-    child.once('exit', ended);
+    const rejectOnEnd = (code: number | null) => reject(new Error(`${name} ended with ${code}`));
+    child.once('exit', rejectOnEnd);
     child.once('message', (message) => {
-      child.off('exit', ended);
+      child.off('exit', rejectOnEnd);
       resolve(message as M);
     });
   });

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { freePort } from '../dev-stack/src/free-port';
-import { endStart, startNpm } from './npm-start';
-import { median } from './rounds';
-import { sized } from './short';
+import { findFreePort } from '../dev-stack/src/find-free-port';
+import { endNpmProcess, startNpmProcess } from './npm-start';
+import { computeMedian } from './rounds';
+import { chooseSize } from './short';
 
 // Measures the pages of the console in a browser, for an organization with a month of runs.
 
-const runs = sized(100_000, 200);
-const rounds = sized(5, 1);
+const runs = chooseSize(100_000, 200);
+const rounds = chooseSize(5, 1);
 const targets = { firstMs: 1000, againMs: 100, shift: 0.02, kilobytes: 180 };
 
 interface Visit {
@@ -32,8 +32,8 @@ void (async () => {
   const executablePath = findChromium();
   if (!executablePath) return console.log('console: skipped, no Chromium in CHROMIUM or on PATH\n');
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
-  const port = await freePort();
-  const service = await startNpm(['--port', String(port), '--data-dir', dataDir, '--no-demo']);
+  const port = await findFreePort();
+  const service = await startNpmProcess(['--port', String(port), '--data-dir', dataDir, '--no-demo']);
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   try {
     const person = await makeMonth(dataDir);
@@ -44,14 +44,14 @@ void (async () => {
     for (const name of ['Home', 'Runs', 'A run', 'An agent'] as const) {
       const visits: Visit[] = [];
       for (let round = 0; round < rounds; round += 1) {
-        visits.push(await visit(browser, `http://127.0.0.1:${port}`, name, person));
+        visits.push(await measureVisit(browser, `http://127.0.0.1:${port}`, name, person));
       }
-      print(name, visits);
+      printVisits(name, visits);
     }
     console.log('');
   } finally {
     await browser.close();
-    await endStart(service);
+    await endNpmProcess(service);
     await rm(dataDir, { recursive: true, force: true });
   }
 })();
@@ -77,7 +77,7 @@ async function makeMonth(dataDir: string): Promise<Person> {
 }
 
 /** Signs in with an empty cache, opens the page, leaves it and opens it again. */
-async function visit(browser: Browser, address: string, name: PageName, person: Person): Promise<Visit> {
+async function measureVisit(browser: Browser, address: string, name: PageName, person: Person): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   page.setDefaultTimeout(60_000);
@@ -89,7 +89,7 @@ async function visit(browser: Browser, address: string, name: PageName, person: 
   `);
   try {
     // A link to the page of one resource is known only after a sign-in, so each path is read in its own session.
-    const path = await pathOf(address, name, person);
+    const path = await findPath(address, name, person);
     await page.goto(`${address}${path}`);
     await page.getByLabel('Email').fill(person.email);
     await page.getByLabel('Password').fill(person.password);
@@ -106,7 +106,7 @@ async function visit(browser: Browser, address: string, name: PageName, person: 
     const shift = await page.evaluate<number>('window.shift');
     await page.evaluate(`document.querySelector('nav[aria-label=Main] a[href$="/workflows"]').click()`);
     await page.waitForFunction(`document.querySelector('h1')?.innerText === 'Workflows' && ${isComplete}`);
-    const againMs = await timeBack(page);
+    const againMs = await measureBackNavigation(page);
     return { firstMs, againMs, shift, kilobytes };
   } finally {
     await context.close();
@@ -118,7 +118,7 @@ const isComplete = `(document.querySelector('nav[aria-label=Main]') !== null && 
   && document.querySelector('main [aria-label=Loading]') === null)`;
 
 /** Returns to the page before and measures in the page itself until it is painted. */
-function timeBack(page: Page): Promise<number> {
+function measureBackNavigation(page: Page): Promise<number> {
   return page.evaluate<number>(`new Promise((done) => {
     const began = performance.now();
     history.back();
@@ -131,7 +131,7 @@ function timeBack(page: Page): Promise<number> {
   })`);
 }
 
-async function pathOf(address: string, name: PageName, person: Person): Promise<string> {
+async function findPath(address: string, name: PageName, person: Person): Promise<string> {
   if (name === 'Home') return '/app';
   if (name === 'Runs') return '/app/runs';
   const signedIn = await fetch(`${address}/api/auth/login`, {
@@ -149,13 +149,13 @@ async function pathOf(address: string, name: PageName, person: Person): Promise<
   return `/app/${page}/${body[field!]![0]!.id}`;
 }
 
-function print(name: PageName, visits: Visit[]): void {
-  const medianOf = (field: keyof Visit) => median(visits.map((visit) => visit[field]));
+function printVisits(name: PageName, visits: Visit[]): void {
+  const medianOfField = (field: keyof Visit) => computeMedian(visits.map((visit) => visit[field]));
   const [firstMs, againMs, shift, kilobytes] = [
-    medianOf('firstMs'),
-    medianOf('againMs'),
-    medianOf('shift'),
-    medianOf('kilobytes'),
+    medianOfField('firstMs'),
+    medianOfField('againMs'),
+    medianOfField('shift'),
+    medianOfField('kilobytes'),
   ];
   const met =
     firstMs <= targets.firstMs &&

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { onBenchStack } from './bench-stack';
+import { runOnBenchStack } from './bench-stack';
 import { makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
-import { postLoad } from './http-load';
-import { report } from './report';
-import { inTurns } from './rounds';
+import { runPostLoad } from './run-post-load';
+import { printReport } from './print-report';
+import { runInTurns } from './rounds';
 
 // Measures heartbeats of 1,000 agents through the real ingest app. The baseline, the minimal program for comparison, is
 // Fastify with one UPDATE.
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 1000);
   const ingest = await startApp('ingest', stack);
   const baseline = await Child.start(join(__dirname, 'jobs-baseline.js'), {
@@ -17,8 +17,8 @@ void onBenchStack(async (stack) => {
     DATABASE_POOL_SIZE: '10',
   });
   let at = 0;
-  const load = (url: string) =>
-    postLoad(url, {
+  const postHeartbeats = (url: string) =>
+    runPostLoad(url, {
       path: '/api/agent/heartbeat',
       headers: { 'x-api-key': tenant.workerKey },
       nextBody: () => {
@@ -35,12 +35,12 @@ void onBenchStack(async (stack) => {
       seconds: 5,
     });
   try {
-    const compared = await inTurns(
+    const compared = await runInTurns(
       5,
-      () => load(baseline.url),
-      () => load(ingest.url),
+      () => postHeartbeats(baseline.url),
+      () => postHeartbeats(ingest.url),
     );
-    report({ name: 'heartbeats', target: 0.5, unit: 'heartbeats' }, compared, []);
+    printReport({ name: 'heartbeats', target: 0.5, unit: 'heartbeats' }, compared, []);
   } finally {
     await Promise.all([ingest.stop(), baseline.stop()]);
   }

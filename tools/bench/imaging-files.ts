@@ -26,7 +26,7 @@ const kinds: Kind[] = [
  */
 export function makeImages(folder: string, { count, width, height }: Size): string[] {
   mkdirSync(folder, { recursive: true });
-  for (const [at, kind] of kinds.entries()) writeFileSync(join(folder, `kind-${at}`), tiffOf(kind, width, height));
+  for (const [at, kind] of kinds.entries()) writeFileSync(join(folder, `kind-${at}`), buildTiff(kind, width, height));
   return Array.from({ length: count }, (_, at) => {
     const name = `${at + 1}.tif`;
     linkSync(join(folder, `kind-${at % kinds.length}`), join(folder, name));
@@ -34,7 +34,7 @@ export function makeImages(folder: string, { count, width, height }: Size): stri
   });
 }
 
-function tiffOf({ bits, samples, compression }: Kind, width: number, height: number): Buffer {
+function buildTiff({ bits, samples, compression }: Kind, width: number, height: number): Buffer {
   const bytes = bits / 8;
   const pixels = Buffer.alloc(width * height * samples * bytes);
   let noise = 12_345;

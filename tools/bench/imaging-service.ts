@@ -26,7 +26,7 @@ export class ImagingService {
   private result: (result: Result) => void = () => undefined;
 
   private constructor() {
-    this.server = createServer((request, response) => void this.answer(request, response));
+    this.server = createServer((request, response) => void this.answerRequest(request, response));
   }
 
   static async start(): Promise<ImagingService> {
@@ -43,11 +43,11 @@ export class ImagingService {
     await once(this.server, 'close');
   }
 
-  handshake(): Promise<void> {
+  waitForHandshake(): Promise<void> {
     return this.handshakeReceived;
   }
 
-  run(commandId: string, payload: object): Promise<Result> {
+  runImaging(commandId: string, payload: object): Promise<Result> {
     const deadline = new Date(Date.now() + 900_000).toISOString();
     this.command = { commandId, kind: 'imaging_images', agentId: this.agentId, deadline, env: {}, payload };
     this.wake();
@@ -55,7 +55,7 @@ export class ImagingService {
     return new Promise((resolve) => (this.result = resolve));
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url!.split('?')[0]!;
     if (request.method === 'PUT') {
       request.resume();
@@ -66,18 +66,18 @@ export class ImagingService {
     const pieces: Buffer[] = [];
     for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
     const text = Buffer.concat(pieces).toString();
-    const body = await this.bodyFor(request.method!, path, text);
+    const body = await this.buildAnswerBody(request.method!, path, text);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   }
 
-  private async bodyFor(method: string, path: string, text: string): Promise<object> {
+  private async buildAnswerBody(method: string, path: string, text: string): Promise<object> {
     const { agentId } = this;
     if (path === '/api/agents/handshake') {
       this.onHandshake();
       return { agentId, organizationId: agentId, status: 'online', heartbeatSeconds: 15, signingSecret: 'bench' };
     }
     if (path === '/api/agent/heartbeat') return { status: 'online', pendingCommands: 0, abandon: [] };
-    if (method === 'GET') return { commands: await this.nextCommand() };
+    if (method === 'GET') return { commands: await this.waitForCommand() };
     // The command is delivered again until the worker acknowledges it.
     this.command = null;
     if (path.endsWith('/uploads')) {
@@ -91,7 +91,7 @@ export class ImagingService {
     return { accepted: true };
   }
 
-  private async nextCommand(): Promise<object[]> {
+  private async waitForCommand(): Promise<object[]> {
     if (!this.command) {
       await new Promise<void>((resolve) => {
         this.wake = resolve;

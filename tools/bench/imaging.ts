@@ -8,24 +8,24 @@ import { promisify } from 'node:util';
 import { findPillow } from '../dev-stack/src/pillow';
 import { makeImages } from './imaging-files';
 import { ImagingService } from './imaging-service';
-import { processTree } from './process-tree';
-import { report } from './report';
-import { inTurns, type Round } from './rounds';
-import { sized } from './short';
+import { readProcessTree } from './read-process-tree';
+import { printReport } from './print-report';
+import { runInTurns, type Round } from './rounds';
+import { chooseSize } from './short';
 
 // A worker converts an organization's images and uploads them to a store that accepts everything. Baseline: a Python
 // loop that opens each of the same files with Pillow and saves the same two images.
 
-const size = { count: sized(500, 12), width: sized(2000, 200), height: sized(1500, 150) };
-const rounds = sized(5, 1);
+const size = { count: chooseSize(500, 12), width: chooseSize(2000, 200), height: chooseSize(1500, 150) };
+const rounds = chooseSize(5, 1);
 const mebibyte = 1024 * 1024;
 
-void main().catch((error: unknown) => {
+void runImagingBench().catch((error: unknown) => {
   console.error(error);
   process.exitCode = 1;
 });
 
-async function main(): Promise<void> {
+async function runImagingBench(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'muster-bench-imaging-'));
   const pillow = await findPillow({ dataDir: folder, env: process.env, onProgress: () => undefined });
   if (Array.isArray(pillow)) {
@@ -38,13 +38,13 @@ async function main(): Promise<void> {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], IMAGING_ROOT: root, ...pillow };
   const worker = startWorker(service, folder, env);
   try {
-    await service.handshake();
+    await service.waitForHandshake();
     const memory: number[][] = [];
-    const compared = await inTurns(
+    const compared = await runInTurns(
       rounds,
-      () => baseline(root, join(folder, 'baseline'), env),
+      () => measureBaseline(root, join(folder, 'baseline'), env),
       async () => {
-        const { round, samples } = await convert(service, worker, { root, names });
+        const { round, samples } = await measureConversion(service, worker, { root, names });
         memory.push(samples);
         return round;
       },
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
       Math.max(...memory.flatMap((each) => each.slice((each.length * quarter) / 4, (each.length * (quarter + 1)) / 4))),
     );
     const { count, width, height } = size;
-    report({ name: 'imaging', target: 0.8, unit: 'images' }, compared, []);
+    printReport({ name: 'imaging', target: 0.8, unit: 'images' }, compared, []);
     console.log(`  ${count} images of ${width} × ${height}: grey with 8 and 16 bits, and compressed RGB`);
     const shown = quarters.map((bytes) => Math.round(bytes / mebibyte));
     console.log(`  memory of the worker and its Python, by quarters: ${shown.join(', ')} MiB\n`);
@@ -78,7 +78,7 @@ function startWorker(service: ImagingService, folder: string, env: NodeJS.Proces
   });
 }
 
-async function baseline(
+async function measureBaseline(
   root: string,
   out: string,
   { IMAGING_PYTHONPATH, IMAGING_LIBRARY_PATH, PATH }: NodeJS.ProcessEnv,
@@ -93,21 +93,21 @@ async function baseline(
   return { perSecond: size.count / seconds };
 }
 
-async function convert(
+async function measureConversion(
   service: ImagingService,
   worker: ChildProcess,
   { root, names }: { root: string; names: string[] },
 ): Promise<{ round: Round; samples: number[] }> {
   const images = names.map((filename, at) => ({ ordinal: at + 1, filename }));
   const began = performance.now();
-  const ended = service.run(randomUUID(), { imagingPath: root, patimageid: 1, images });
+  const ended = service.runImaging(randomUUID(), { imagingPath: root, patimageid: 1, images });
   const samples: number[] = [];
   let isOver = false;
   const measuring = (async () => {
     while (!isOver) {
-      const tree = await processTree(worker.pid!);
+      const tree = await readProcessTree(worker.pid!);
       samples.push(tree.reduce((sum, { pssBytes }) => sum + pssBytes, 0));
-      await sleep(sized(500, 50));
+      await sleep(chooseSize(500, 50));
     }
   })();
   const result = await ended;

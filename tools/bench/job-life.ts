@@ -1,19 +1,19 @@
 import { cpus } from 'node:os';
-import { onBenchStack } from './bench-stack';
+import { runOnBenchStack } from './bench-stack';
 import { Costs, type Cpu, type Written } from './job-life/cost';
 import { installPeers } from './job-life/install-peers';
 import { Runs, type RunsRound } from './job-life/runs';
 import { startMuster, startProgram, type Subject } from './job-life/subjects';
-import { median, percentile } from './rounds';
-import { sized } from './short';
+import { computeMedian, computePercentile } from './rounds';
+import { chooseSize } from './short';
 
 // The life of a run over HTTP: launched, pushed to a worker, reported as running, reported as completed, read. Compares
 // Muster with minimal programs and with other job libraries, in alternating rounds on one durable Postgres.
 
-const inFlight = sized(32, 4);
-const rounds = sized(5, 1);
-const seconds = sized(5, 0.3);
-const alone = sized(300, 3);
+const inFlight = chooseSize(32, 4);
+const rounds = chooseSize(5, 1);
+const seconds = chooseSize(5, 0.3);
+const alone = chooseSize(300, 3);
 const targets = { alone: 2, commits: 6, flushes: 4 };
 /** Targets: Muster's rate, and its processor time, as a share of each program's. */
 const shares = { 'bare-durable': 0.6, 'dbos-durable': 1, dbos: 0.9 };
@@ -28,7 +28,7 @@ interface Measured {
   written: Written;
 }
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const setting = { stack, inFlight };
   const costs = await Costs.open(stack);
   try {
@@ -38,22 +38,22 @@ void onBenchStack(async (stack) => {
     const folder = peers && 'folder' in peers ? peers.folder : null;
     const names = [...baselines, ...(folder ? ['dbos', 'dbos-durable', 'graphile-worker', 'pg-boss'] : [])];
     const env: Record<string, string> = folder ? { PEERS_DIR: folder } : {};
-    const together = await measure(costs, [
+    const together = await measureSubjects(costs, [
       () => startMuster('muster', setting, false),
       ...names.map((name) => () => startProgram(name, setting, env)),
     ]);
-    print('in one process each', together);
-    const apart = await measure(costs, [
+    printMeasured('in one process each', together);
+    const apart = await measureSubjects(costs, [
       () => startMuster('muster, six apps', setting, true),
       ...baselines.map((name) => () => startProgram(name, setting)),
     ]);
-    print('Muster’s six apps apart', apart);
+    printMeasured('Muster’s six apps apart', apart);
   } finally {
     await costs.close();
   }
 });
 
-async function measure(costs: Costs, starts: (() => Promise<Subject>)[]): Promise<Measured[]> {
+async function measureSubjects(costs: Costs, starts: (() => Promise<Subject>)[]): Promise<Measured[]> {
   const subjects: Subject[] = [];
   try {
     for (const start of starts) subjects.push(await start());
@@ -63,18 +63,18 @@ async function measure(costs: Costs, starts: (() => Promise<Subject>)[]): Promis
     }));
     for (let round = 0; round <= rounds; round += 1) {
       for (const { runs, measured } of sides) {
-        const before = await costs.cpu(runs.subject);
-        const result = await runs.together(inFlight, seconds);
-        const after = await costs.cpu(runs.subject);
+        const before = await costs.readCpu(runs.subject);
+        const result = await runs.runTogether(inFlight, seconds);
+        const after = await costs.readCpu(runs.subject);
         // The first round is a warm-up.
         if (round === 0) continue;
         measured.rounds.push(result);
         for (const part of ['node', 'postgres', 'redis'] as const) measured.cpu[part] += after[part] - before[part];
       }
     }
-    for (const { runs, measured } of sides) measured.aloneMs = await runs.oneByOne(alone);
+    for (const { runs, measured } of sides) measured.aloneMs = await runs.runOneByOne(alone);
     for (const { runs, measured } of sides) {
-      measured.written = await costs.written(runs.subject, alone, () => runs.oneByOne(alone));
+      measured.written = await costs.measureWritten(runs.subject, alone, () => runs.runOneByOne(alone));
     }
     return sides.map(({ measured }) => measured);
   } finally {
@@ -97,27 +97,27 @@ const columns = [
 ];
 const counted = ['commits', 'all tx', 'flushes'];
 
-function print(title: string, all: Measured[]): void {
+function printMeasured(title: string, all: Measured[]): void {
   const bare = all.find(({ name }) => name === 'bare')!;
   console.log(
     `job-life: ${inFlight} in flight, ${title} (${cpus().length} cores; CPU, commits and flushes per execution)`,
   );
-  line('', [...columns, ...counted]);
+  formatLine('', [...columns, ...counted]);
   for (const one of all) {
     const latencies = one.rounds.flatMap(({ latenciesMs }) => latenciesMs);
     const executions = one.rounds.reduce((sum, round) => sum + round.executions, 0);
-    const cpu = (part: keyof Cpu) => ms(one.cpu[part] / executions);
-    line(one.name, [
-      rate(one).toFixed(0),
-      spread(ratios(one, bare)),
-      ms(percentile(latencies, 50)),
-      ms(percentile(latencies, 99)),
-      ms(percentile(one.aloneMs, 50)),
-      ms(percentile(one.aloneMs, 99)),
-      ms(cpuOf(one)),
-      cpu('node'),
-      cpu('postgres'),
-      cpu('redis'),
+    const formatCpu = (part: keyof Cpu) => formatMs(one.cpu[part] / executions);
+    formatLine(one.name, [
+      medianRate(one).toFixed(0),
+      formatSpread(computeRatios(one, bare)),
+      formatMs(computePercentile(latencies, 50)),
+      formatMs(computePercentile(latencies, 99)),
+      formatMs(computePercentile(one.aloneMs, 50)),
+      formatMs(computePercentile(one.aloneMs, 99)),
+      formatMs(sumCpu(one)),
+      formatCpu('node'),
+      formatCpu('postgres'),
+      formatCpu('redis'),
       `${((100 * one.rounds.reduce((sum, { late }) => sum + late, 0)) / executions).toFixed(0)} %`,
       one.written.commits.toFixed(1),
       one.written.transactions.toFixed(1),
@@ -129,51 +129,51 @@ function print(title: string, all: Measured[]): void {
 
 function printTargets(all: Measured[]): void {
   const muster = all[0]!;
-  const named = (name: string) => all.find((one) => one.name === name);
+  const findByName = (name: string) => all.find((one) => one.name === name);
   for (const [name, share] of Object.entries(shares)) {
-    const other = named(name);
+    const other = findByName(name);
     if (!other) continue;
-    const byRate = median(ratios(muster, other));
-    const byCpu = cpuOf(other) / cpuOf(muster);
-    say(`${byRate.toFixed(2)} of ${name} by rate, target ${share}`, byRate >= share);
-    say(`${byCpu.toFixed(2)} of ${name} by processor time, target ${share}`, byCpu >= share);
+    const byRate = computeMedian(computeRatios(muster, other));
+    const byCpu = sumCpu(other) / sumCpu(muster);
+    printVerdict(`${byRate.toFixed(2)} of ${name} by rate, target ${share}`, byRate >= share);
+    printVerdict(`${byCpu.toFixed(2)} of ${name} by processor time, target ${share}`, byCpu >= share);
   }
   for (const name of baselines) {
-    const times = median(muster.aloneMs) / median(named(name)!.aloneMs);
-    say(`alone ${times.toFixed(2)} times the p50 of ${name}, target ${targets.alone}`, times <= targets.alone);
+    const times = computeMedian(muster.aloneMs) / computeMedian(findByName(name)!.aloneMs);
+    printVerdict(`alone ${times.toFixed(2)} times the p50 of ${name}, target ${targets.alone}`, times <= targets.alone);
   }
   const { commits, flushes } = muster.written;
-  say(`${commits.toFixed(1)} commits, target ${targets.commits}`, commits <= targets.commits);
-  say(`${flushes.toFixed(1)} flushes, target ${targets.flushes}`, flushes <= targets.flushes);
+  printVerdict(`${commits.toFixed(1)} commits, target ${targets.commits}`, commits <= targets.commits);
+  printVerdict(`${flushes.toFixed(1)} flushes, target ${targets.flushes}`, flushes <= targets.flushes);
   console.log('');
 }
 
-function say(result: string, met: boolean): void {
+function printVerdict(result: string, met: boolean): void {
   console.log(`  ${result}: ${met ? 'met' : 'not met'}`);
 }
 
 /** Processor time of one execution in all processes, in milliseconds. */
-function cpuOf({ cpu, rounds: each }: Measured): number {
+function sumCpu({ cpu, rounds: each }: Measured): number {
   return (cpu.node + cpu.postgres + cpu.redis) / each.reduce((sum, { executions }) => sum + executions, 0);
 }
 
-function rate({ rounds: each }: Measured): number {
-  return median(each.map(({ perSecond }) => perSecond));
+function medianRate({ rounds: each }: Measured): number {
+  return computeMedian(each.map(({ perSecond }) => perSecond));
 }
 
 /** Ratios round by round: noise of the machine affects both sides equally only if they run right after each other. */
-function ratios(one: Measured, other: Measured): number[] {
+function computeRatios(one: Measured, other: Measured): number[] {
   return one.rounds.map(({ perSecond }, at) => perSecond / other.rounds[at]!.perSecond);
 }
 
-function spread(values: number[]): string {
-  return `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
+function formatSpread(values: number[]): string {
+  return `${computeMedian(values).toFixed(2)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
 }
 
-function ms(value: number): string {
+function formatMs(value: number): string {
   return `${value.toFixed(value < 10 ? 2 : 1)} ms`;
 }
 
-function line(name: string, cells: string[]): void {
+function formatLine(name: string, cells: string[]): void {
   console.log(`  ${name.padEnd(18)}${cells.map((cell, at) => `  ${cell}`.padStart(at === 1 ? 18 : 13)).join('')}`);
 }

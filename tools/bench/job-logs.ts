@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { onBenchStack } from './bench-stack';
+import { runOnBenchStack } from './bench-stack';
 import { makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
-import { postLoad } from './http-load';
-import { report } from './report';
-import { inTurns } from './rounds';
+import { runPostLoad } from './run-post-load';
+import { printReport } from './print-report';
+import { runInTurns } from './rounds';
 
 // Measures batches of 100 log entries through the real ingest app. The baseline, the minimal program for comparison, is
 // a bare multi-row insert into a table of the same form.
 
 const batch = 100;
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 64);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();
@@ -25,7 +25,7 @@ void onBenchStack(async (stack) => {
   });
   const seqs = new Map(tenant.jobIds.map((id) => [id, 0]));
   let at = 0;
-  const nextBody = () => {
+  const buildNextBody = () => {
     const jobId = tenant.jobIds[at++ % tenant.jobIds.length]!;
     const from = seqs.get(jobId)!;
     seqs.set(jobId, from + batch);
@@ -38,18 +38,24 @@ void onBenchStack(async (stack) => {
     }));
     return { logs };
   };
-  const load = async (url: string) => {
+  const postLogs = async (url: string) => {
     const headers = { 'x-api-key': tenant.workerKey };
-    const round = await postLoad(url, { path: '/api/job-logs', headers, nextBody, connections: 16, seconds: 5 });
+    const round = await runPostLoad(url, {
+      path: '/api/job-logs',
+      headers,
+      nextBody: buildNextBody,
+      connections: 16,
+      seconds: 5,
+    });
     return { ...round, perSecond: round.perSecond * batch };
   };
   try {
-    const compared = await inTurns(
+    const compared = await runInTurns(
       5,
-      () => load(baseline.url),
-      () => load(ingest.url),
+      () => postLogs(baseline.url),
+      () => postLogs(ingest.url),
     );
-    report({ name: 'job-logs', target: 0.6, unit: 'entries' }, compared, []);
+    printReport({ name: 'job-logs', target: 0.6, unit: 'entries' }, compared, []);
   } finally {
     await Promise.all([ingest.stop(), baseline.stop()]);
   }

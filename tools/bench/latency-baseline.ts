@@ -6,8 +6,8 @@ import { Pool } from 'pg';
 // The baseline of a launch's way to a machine, with as many durable commits as Muster: the request commits a row and
 // adds to a queue, and the worker commits its decision before it posts.
 
-const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
-const queue = new Queue('baseline', { connection: connection() });
+const createConnection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
+const queue = new Queue('baseline', { connection: createConnection() });
 const targetUrl = process.env['TARGET_URL']!;
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'], max: 10 });
 const app = fastify();
@@ -25,7 +25,7 @@ void (async () => {
         body: JSON.stringify({ commandId: id }),
       });
     },
-    { connection: connection() },
+    { connection: createConnection() },
   );
   app.post('/launch', async () => {
     const text = `INSERT INTO bench_run (status) VALUES ('queued') RETURNING id`;

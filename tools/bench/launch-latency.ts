@@ -1,27 +1,27 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createDatabase, onBenchStack } from './bench-stack';
-import { freeAgents, makeBenchTenant, startApp } from './bench-tenant';
+import { createDatabase, runOnBenchStack } from './bench-stack';
+import { cancelAllRuns, makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
-import { milliseconds } from './report';
-import { percentile } from './rounds';
-import { sized } from './short';
+import { formatMilliseconds } from './print-report';
+import { computePercentile } from './rounds';
+import { chooseSize } from './short';
 
 // Measures the time from the launch request to the command's arrival at an idle agent, through gateway, outbox,
 // dispatcher and signed push. The baseline, the minimal program for comparison, is a request that commits a row and
 // adds to BullMQ, and a worker that commits and posts.
 
-const launches = sized(300, 5);
-const warmUp = sized(20, 1);
+const launches = chooseSize(300, 5);
+const warmUp = chooseSize(20, 1);
 const target = 1.5;
 /** Number of parts of the measurement whose ratios are compared to print the spread. */
 const parts = 5;
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const receiver = await startReceiver();
   const tenant = await makeBenchTenant(stack, 1);
-  await freeAgents(stack.databaseUrl, receiver.url);
+  await cancelAllRuns(stack.databaseUrl, receiver.url);
   const env = { MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}` };
   const [gateway, dispatcher, ingest] = await Promise.all([
     startApp('gateway', stack, env),
@@ -36,21 +36,21 @@ void onBenchStack(async (stack) => {
   const measured = { baseline: [] as number[], muster: [] as number[] };
   try {
     for (let at = 0; at < launches; at += 1) {
-      measured.baseline.push(await timed(receiver, () => post(`${baseline.url}/launch`, {}, {})));
+      measured.baseline.push(await measureLatency(receiver, () => postJson(`${baseline.url}/launch`, {}, {})));
       const body = { workflowId: tenant.workflowId, agentId: tenant.agentIds[0], variables: { CLAIM_ID: 'C' } };
       let launched: { jobId: string } | undefined;
-      const ms = await timed(receiver, async () => {
-        launched = (await post(`${gateway.url}/api/jobs/launch`, body, {
+      const ms = await measureLatency(receiver, async () => {
+        launched = (await postJson(`${gateway.url}/api/jobs/launch`, body, {
           'x-api-key': tenant.apiKey,
         })) as typeof launched;
       });
       measured.muster.push(ms);
       const end = { jobId: launched!.jobId, status: 'completed' };
-      await post(`${ingest.url}/api/job-webhook`, end, { 'x-api-key': tenant.workerKey });
+      await postJson(`${ingest.url}/api/job-webhook`, end, { 'x-api-key': tenant.workerKey });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     const [below, muster] = [measured.baseline.slice(warmUp), measured.muster.slice(warmUp)];
-    for (const percent of [50, 99]) print(percent, below, muster);
+    for (const percent of [50, 99]) printComparison(percent, below, muster);
     console.log('');
   } finally {
     await Promise.all([gateway.stop(), dispatcher.stop(), ingest.stop(), baseline.stop()]);
@@ -58,14 +58,16 @@ void onBenchStack(async (stack) => {
   }
 });
 
-function print(percent: number, below: number[], muster: number[]): void {
-  const ratioOf = (from: number, to?: number) =>
-    percentile(muster.slice(from, to), percent) / percentile(below.slice(from, to), percent);
+function printComparison(percent: number, below: number[], muster: number[]): void {
+  const formatRatio = (from: number, to?: number) =>
+    computePercentile(muster.slice(from, to), percent) / computePercentile(below.slice(from, to), percent);
   const size = Math.ceil(muster.length / parts);
-  const each = Array.from({ length: Math.ceil(muster.length / size) }, (_, at) => ratioOf(at * size, (at + 1) * size));
-  const ratio = ratioOf(0);
+  const each = Array.from({ length: Math.ceil(muster.length / size) }, (_, at) =>
+    formatRatio(at * size, (at + 1) * size),
+  );
+  const ratio = formatRatio(0);
   const spread = `${Math.min(...each).toFixed(2)}–${Math.max(...each).toFixed(2)}`;
-  const both = `${milliseconds(percentile(muster, percent))} to ${milliseconds(percentile(below, percent))}`;
+  const both = `${formatMilliseconds(computePercentile(muster, percent))} to ${formatMilliseconds(computePercentile(below, percent))}`;
   const met = ratio <= target ? 'met' : 'not met';
   console.log(
     `launch-latency: p${percent} ${ratio.toFixed(2)} times the baseline (${spread}; ${both}); target ${target}: ${met}`,
@@ -91,14 +93,14 @@ async function startReceiver(): Promise<CommandReceiver> {
   return receiver;
 }
 
-async function timed(receiver: CommandReceiver, work: () => Promise<unknown>): Promise<number> {
+async function measureLatency(receiver: CommandReceiver, work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   const arrived = new Promise<number>((resolve) => (receiver.onArrival = resolve));
   await work();
   return (await arrived) - began;
 }
 
-async function post(url: string, body: object, headers: Record<string, string>): Promise<unknown> {
+async function postJson(url: string, body: object, headers: Record<string, string>): Promise<unknown> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },

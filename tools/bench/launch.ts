@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { onBenchStack } from './bench-stack';
+import { runOnBenchStack } from './bench-stack';
 import { makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
-import { type HttpRound, postLoad } from './http-load';
-import { milliseconds, report } from './report';
-import { inTurns, median } from './rounds';
+import { type HttpRound, runPostLoad } from './run-post-load';
+import { formatMilliseconds, printReport } from './print-report';
+import { runInTurns, computeMedian } from './rounds';
 
 // Measures launches through the real gateway. The baseline, the minimal program for comparison, is Fastify with pg,
 // which insert the same rows.
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 200);
   const gateway = await startApp('gateway', stack);
   const baseline = await Child.start(join(__dirname, 'jobs-baseline.js'), {
@@ -17,8 +17,8 @@ void onBenchStack(async (stack) => {
     DATABASE_POOL_SIZE: '10',
   });
   let at = 0;
-  const load = (url: string) =>
-    postLoad(url, {
+  const postLaunches = (url: string) =>
+    runPostLoad(url, {
       path: '/api/jobs/launch',
       headers: { 'x-api-key': tenant.apiKey },
       nextBody: () => ({
@@ -30,15 +30,16 @@ void onBenchStack(async (stack) => {
       seconds: 5,
     });
   try {
-    const compared = await inTurns(
+    const compared = await runInTurns(
       5,
-      () => load(baseline.url),
-      () => load(gateway.url),
+      () => postLaunches(baseline.url),
+      () => postLaunches(gateway.url),
     );
-    const latency = (rounds: HttpRound[], which: 'p50' | 'p99') => milliseconds(median(rounds.map((r) => r[which])));
-    report({ name: 'launch', target: 0.7, unit: 'launches' }, compared, [
-      ['latency p50', latency(compared.baseline, 'p50'), latency(compared.subject, 'p50')],
-      ['latency p99', latency(compared.baseline, 'p99'), latency(compared.subject, 'p99')],
+    const medianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
+      formatMilliseconds(computeMedian(rounds.map((r) => r[which])));
+    printReport({ name: 'launch', target: 0.7, unit: 'launches' }, compared, [
+      ['latency p50', medianLatency(compared.baseline, 'p50'), medianLatency(compared.subject, 'p50')],
+      ['latency p99', medianLatency(compared.baseline, 'p99'), medianLatency(compared.subject, 'p99')],
     ]);
   } finally {
     await Promise.all([gateway.stop(), baseline.stop()]);

@@ -1,23 +1,23 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { onBenchStack } from './bench-stack';
-import { freeAgents, makeBenchTenant, startApp } from './bench-tenant';
+import { runOnBenchStack } from './bench-stack';
+import { cancelAllRuns, makeBenchTenant, startApp } from './bench-tenant';
 import { Child } from './child';
 import { Routes } from './load/routes';
 import { Streams } from './load/streams';
-import { cpuBetween, type ProcessUse, processTree } from './process-tree';
-import { median } from './rounds';
-import { sized } from './short';
+import { computeCpuBetween, type ProcessUse, readProcessTree } from './read-process-tree';
+import { computeMedian } from './rounds';
+import { chooseSize } from './short';
 
 // A busy day on one machine: machines that send heartbeats, open event streams, and runs from launch to end, all at
 // fixed rates that do not wait for responses. BENCH_SECONDS sets the duration.
 
-const agents = sized(10_000, 40);
-const heartbeatSeconds = sized(30, 2);
-const streamCount = sized(2000, 8);
+const agents = chooseSize(10_000, 40);
+const heartbeatSeconds = chooseSize(30, 2);
+const streamCount = chooseSize(2000, 8);
 const perAgent = 2;
-const launchesPerSecond = sized(50, 4);
-const seconds = Number(process.env['BENCH_SECONDS'] ?? sized(600, 3));
+const launchesPerSecond = chooseSize(50, 4);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? chooseSize(600, 3));
 const worstTargetMs = 1000;
 /** Maximum ratio of the memory in the last quarter to that in the second, when caches and pools are full. */
 const growthTarget = 1.1;
@@ -28,46 +28,46 @@ interface Sample {
   servers: number;
 }
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, agents);
   const worker = await Child.start(join(__dirname, 'job-life/worker.js'), {});
-  await freeAgents(stack.databaseUrl, worker.url);
+  await cancelAllRuns(stack.databaseUrl, worker.url);
   const service = await startApp('standalone', stack, {
     INTERNAL_PORT: '0',
     EVENT_STREAMS_MAX_PER_ORGANIZATION: String(streamCount),
   });
   const api = { 'x-api-key': tenant.apiKey };
   const key = { 'x-api-key': tenant.workerKey };
-  await worker.ask({ url: `${service.url}/api/job-webhook`, headers: key });
+  await worker.askQuestion({ url: `${service.url}/api/job-webhook`, headers: key });
   const routes = new Routes();
   const streams = new Streams();
   const runs = new Map<string, number>();
   const early = new Map<string, number>();
   const faults: string[] = [];
   let completed = 0;
-  const finished = (began: number, at: number) => {
+  const recordFinished = (began: number, at: number) => {
     completed += 1;
-    routes.note('launch to end', at - began);
+    routes.recordLatency('launch to end', at - began);
   };
-  worker.listen(({ jobId, error }: { jobId?: string; error?: string }) => {
+  worker.addListener(({ jobId, error }: { jobId?: string; error?: string }) => {
     if (!jobId) return;
     if (error) return void faults.push(error);
     const began = runs.get(jobId);
     if (began === undefined) return void early.set(jobId, performance.now());
-    finished(began, performance.now());
-    routes.follow(routes.get('GET a run', `${service.url}/api/jobs/${jobId}`, api));
+    recordFinished(began, performance.now());
+    routes.trackWork(routes.get('GET a run', `${service.url}/api/jobs/${jobId}`, api));
   });
   try {
     const watched = tenant.agentIds.slice(0, streamCount / perAgent);
     const urls = watched.flatMap((id) => Array<string>(perAgent).fill(`${service.url}/api/agents/${id}/events`));
-    await streams.open(urls, api);
+    await streams.openAll(urls, api);
     const sendHeartbeat = (at: number) => {
       const body = { agentId: tenant.agentIds[at % agents], bootId: 'boot', vmState: 'running', healthy: true };
       return routes.post('heartbeat', `${service.url}/api/agent/heartbeat`, body, key);
     };
     let launchedWatched = 0;
     let launched = 0;
-    const launch = async (at: number) => {
+    const launchRun = async (at: number) => {
       // Every second launch uses a watched agent. The agents take turns.
       const half = Math.floor(at / 2);
       const isWatched = at % 2 === 0;
@@ -82,23 +82,23 @@ void onBenchStack(async (stack) => {
       if (isWatched) launchedWatched += 1;
       runs.set(answer.jobId, began);
       const ended = early.get(answer.jobId);
-      if (ended !== undefined) finished(began, ended);
+      if (ended !== undefined) recordFinished(began, ended);
     };
     const samples: Sample[] = [];
-    const before = await processTree(service.pid);
+    const before = await readProcessTree(service.pid);
     const began = performance.now();
-    const sampling = sample(samples, () => memoryOf(service.pid, [stack.postgresPid, stack.redisPid]));
+    const sampling = sampleRegularly(samples, () => measureMemory(service.pid, [stack.postgresPid, stack.redisPid]));
     await Promise.all([
-      routes.pace(agents / heartbeatSeconds, seconds, sendHeartbeat),
-      routes.pace(launchesPerSecond, seconds, launch),
+      routes.sendAtRate(agents / heartbeatSeconds, seconds, sendHeartbeat),
+      routes.sendAtRate(launchesPerSecond, seconds, launchRun),
     ]);
     const elapsedMs = performance.now() - began;
-    const used = cpuBetween(before, await processTree(service.pid)) / elapsedMs;
-    await routes.answered();
-    await untilDone(() => completed >= launched && streams.endsSeen >= launchedWatched * perAgent);
+    const used = computeCpuBetween(before, await readProcessTree(service.pid)) / elapsedMs;
+    await routes.waitUntilAnswered();
+    await waitUntilDone(() => completed >= launched && streams.endsSeen >= launchedWatched * perAgent);
     await sampling.end();
     const lost = { runs: launched - completed, deliveries: launchedWatched * perAgent - streams.endsSeen };
-    print({ routes, samples, used, launched, lost, streamsLost: streams.lost, faults });
+    printReport({ routes, samples, used, launched, lost, streamsLost: streams.lost, faults });
   } finally {
     streams.close();
     await Promise.all([service.stop(), worker.stop()]);
@@ -106,17 +106,17 @@ void onBenchStack(async (stack) => {
 });
 
 /** Waits up to 30 s until the work that is still in progress after the last request is done. */
-async function untilDone(done: () => boolean): Promise<void> {
+async function waitUntilDone(done: () => boolean): Promise<void> {
   for (let waits = 0; waits < 300 && !done(); waits += 1) await delay(100);
 }
 
-async function memoryOf(service: number, servers: number[]): Promise<Sample> {
-  const pss = (uses: ProcessUse[]) => uses.reduce((sum, { pssBytes }) => sum + pssBytes, 0);
-  const [own, ...others] = await Promise.all([service, ...servers].map(processTree));
-  return { service: pss(own!), servers: others.reduce((sum, uses) => sum + pss(uses), 0) };
+async function measureMemory(service: number, servers: number[]): Promise<Sample> {
+  const sumPss = (uses: ProcessUse[]) => uses.reduce((sum, { pssBytes }) => sum + pssBytes, 0);
+  const [own, ...others] = await Promise.all([service, ...servers].map(readProcessTree));
+  return { service: sumPss(own!), servers: others.reduce((sum, uses) => sum + sumPss(uses), 0) };
 }
 
-function sample(into: Sample[], take: () => Promise<Sample>): { end(): Promise<void> } {
+function sampleRegularly(into: Sample[], take: () => Promise<Sample>): { end(): Promise<void> } {
   let ending = false;
   const loop = (async () => {
     while (!ending) {
@@ -142,8 +142,8 @@ interface Measured {
   faults: string[];
 }
 
-function print({ routes, samples, used, launched, lost, streamsLost, faults }: Measured): void {
-  const rows = routes.summary();
+function printReport({ routes, samples, used, launched, lost, streamsLost, faults }: Measured): void {
+  const rows = routes.summarizeRoutes();
   const subject = `${agents} agents that heartbeat every ${heartbeatSeconds} s, ${streamCount} streams, ${launchesPerSecond} launches/s`;
   console.log(`load: ${subject}, over ${seconds} s`);
   console.log(
@@ -168,22 +168,22 @@ function print({ routes, samples, used, launched, lost, streamsLost, faults }: M
 }
 
 function printMemory(samples: Sample[]): void {
-  const quarter = (at: number, part: keyof Sample) =>
-    median(
+  const medianOfQuarter = (at: number, part: keyof Sample) =>
+    computeMedian(
       samples
         .slice(Math.floor((samples.length * at) / 4), Math.ceil((samples.length * (at + 1)) / 4))
         .map((one) => one[part]),
     );
-  const mib = (bytes: number) => (bytes / mebibyte).toFixed(0);
+  const formatMib = (bytes: number) => (bytes / mebibyte).toFixed(0);
   for (const [part, name] of [
     ['service', 'memory of the service'],
     ['servers', 'memory of Postgres and Redis'],
   ] as const) {
-    const quarters = [0, 1, 2, 3].map((at) => quarter(at, part));
+    const quarters = [0, 1, 2, 3].map((at) => medianOfQuarter(at, part));
     const growth = quarters[3]! / quarters[1]!;
     const verdict = part === 'service' ? `, target ${growthTarget}: ${growth <= growthTarget ? 'met' : 'not met'}` : '';
     console.log(
-      `  ${name}, by quarters: ${quarters.map(mib).join(', ')} MiB; last to second ${growth.toFixed(2)}${verdict}`,
+      `  ${name}, by quarters: ${quarters.map(formatMib).join(', ')} MiB; last to second ${growth.toFixed(2)}${verdict}`,
     );
   }
   console.log('');

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 export const root = resolve(__dirname, '../../..');
 
 /** Runs `npm start` until it is ready. */
-export async function startNpm(args: string[], credentials: Record<string, string> = {}): Promise<ChildProcess> {
+export async function startNpmProcess(args: string[], credentials: Record<string, string> = {}): Promise<ChildProcess> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [join(root, 'tools/start/start.mjs'), ...args], {
     env: { PATH, HOME, ...credentials },
@@ -23,7 +23,7 @@ export async function startNpm(args: string[], credentials: Record<string, strin
 }
 
 /** Ends the service with all its processes. */
-export async function endStart(child: ChildProcess): Promise<void> {
+export async function endNpmProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null) return;
   const gone = once(child, 'exit');
   child.kill('SIGTERM');

@@ -13,7 +13,7 @@ export type Question = { messages: number; producers: number } | { oneByOne: num
 const started = new Map<string, (at: number) => void>();
 
 /** A handler calls this before anything else. */
-export function handlerStarted(id: string): void {
+export function recordHandlerStart(id: string): void {
   const at = performance.now();
   started.get(id)?.(at);
   started.delete(id);
@@ -22,7 +22,7 @@ export function handlerStarted(id: string): void {
 /** Answers the benchmark's questions about a message path until the benchmark disconnects. */
 export function answerQuestions(path: MessagePath): void {
   process.on('message', (question: Question) => {
-    void ('oneByOne' in question ? oneByOne(path, question.oneByOne) : together(path, question)).then(
+    void ('oneByOne' in question ? measureOneByOne(path, question.oneByOne) : measureTogether(path, question)).then(
       async (answer) => {
         await path.drained();
         process.send!(answer);
@@ -35,24 +35,24 @@ export function answerQuestions(path: MessagePath): void {
 }
 
 /** Measures the rate from the first commit to the start of the last handler. */
-async function together(path: MessagePath, { messages, producers }: { messages: number; producers: number }) {
+async function measureTogether(path: MessagePath, { messages, producers }: { messages: number; producers: number }) {
   const ids = Array.from({ length: messages }, newId);
-  const handled = ids.map(whenStarted);
+  const handled = ids.map(waitForHandlerStart);
   const began = performance.now();
-  const produce = async () => {
+  const produceMessages = async () => {
     for (let id = ids.pop(); id; id = ids.pop()) await path.send(id);
   };
-  await Promise.all(Array.from({ length: producers }, produce));
+  await Promise.all(Array.from({ length: producers }, produceMessages));
   const last = Math.max(...(await Promise.all(handled)));
   return { perSecond: messages / ((last - began) / 1000) };
 }
 
 /** Measures the time from the send of one message to the start of its handler, without other load. */
-async function oneByOne(path: MessagePath, count: number) {
+async function measureOneByOne(path: MessagePath, count: number) {
   const latenciesMs: number[] = [];
   for (let i = 0; i < count; i += 1) {
     const id = newId();
-    const handled = whenStarted(id);
+    const handled = waitForHandlerStart(id);
     const began = performance.now();
     await path.send(id);
     latenciesMs.push((await handled) - began);
@@ -61,6 +61,6 @@ async function oneByOne(path: MessagePath, count: number) {
   return { latenciesMs };
 }
 
-function whenStarted(id: string): Promise<number> {
+function waitForHandlerStart(id: string): Promise<number> {
   return new Promise((resolve) => started.set(id, resolve));
 }

@@ -1,28 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type BenchStack, onBenchStack } from './bench-stack';
+import { type BenchStack, runOnBenchStack } from './bench-stack';
 import { Child } from './child';
 import type { Question } from './outbox-load';
-import { milliseconds, report } from './report';
-import { sized } from './short';
-import { inTurns, percentile, type Round } from './rounds';
+import { formatMilliseconds, printReport } from './print-report';
+import { chooseSize } from './short';
+import { runInTurns, computePercentile, type Round } from './rounds';
 
 // Measures the time from a commit to the handler. The baseline, the minimal program for comparison, is a committed row,
 // BullMQ's add and a worker that deletes the row.
 
 const producers = 32;
 
-void onBenchStack(async (stack) => {
-  const [baseline, subject] = [await start('outbox-baseline', stack), await start('outbox-subject', stack)];
-  const together = (child: Child) => () => ask<Round>(child, { messages: sized(5000, 50), producers });
-  const idle = async (child: Child) =>
-    (await ask<{ latenciesMs: number[] }>(child, { oneByOne: sized(500, 5) })).latenciesMs;
+void runOnBenchStack(async (stack) => {
+  const [baseline, subject] = [
+    await startProgram('outbox-baseline', stack),
+    await startProgram('outbox-subject', stack),
+  ];
+  const askTogether = (child: Child) => () => askChild<Round>(child, { messages: chooseSize(5000, 50), producers });
+  const askIdle = async (child: Child) =>
+    (await askChild<{ latenciesMs: number[] }>(child, { oneByOne: chooseSize(500, 5) })).latenciesMs;
   try {
-    const compared = await inTurns(7, together(baseline), together(subject));
-    const latency = [await idle(baseline), await idle(subject)].map(
-      (values) => (percent: number) => milliseconds(percentile(values, percent)),
+    const compared = await runInTurns(7, askTogether(baseline), askTogether(subject));
+    const latency = [await askIdle(baseline), await askIdle(subject)].map(
+      (values) => (percent: number) => formatMilliseconds(computePercentile(values, percent)),
     );
-    report({ name: 'outbox', target: 0.6, unit: 'messages' }, compared, [
+    printReport({ name: 'outbox', target: 0.6, unit: 'messages' }, compared, [
       ['idle latency p50', latency[0]!(50), latency[1]!(50)],
       ['idle latency p99', latency[0]!(99), latency[1]!(99)],
     ]);
@@ -31,7 +34,7 @@ void onBenchStack(async (stack) => {
   }
 });
 
-function start(program: string, { databaseUrl, redisUrl }: BenchStack): Promise<Child> {
+function startProgram(program: string, { databaseUrl, redisUrl }: BenchStack): Promise<Child> {
   return Child.start(join(__dirname, `${program}.js`), {
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: String(producers),
@@ -42,6 +45,6 @@ function start(program: string, { databaseUrl, redisUrl }: BenchStack): Promise<
   });
 }
 
-function ask<A>(child: Child, question: Question): Promise<A> {
-  return child.ask(question);
+function askChild<A>(child: Child, question: Question): Promise<A> {
+  return child.askQuestion(question);
 }

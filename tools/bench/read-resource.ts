@@ -1,12 +1,12 @@
 import autocannon from 'autocannon';
-import { newApiKey } from '@muster/access';
+import { generateApiKey } from '@muster/access';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { type BenchStack, onBenchStack } from './bench-stack';
+import { type BenchStack, runOnBenchStack } from './bench-stack';
 import { Child } from './child';
-import { milliseconds, report } from './report';
-import { inTurns, median, type Round } from './rounds';
-import { sized } from './short';
+import { formatMilliseconds, printReport } from './print-report';
+import { runInTurns, computeMedian, type Round } from './rounds';
+import { chooseSize } from './short';
 
 // Measures an authenticated read through the real gateway. The baseline, the minimal program for comparison, is Fastify
 // with pg.
@@ -19,23 +19,24 @@ interface HttpRound extends Round {
   p99: number;
 }
 
-void onBenchStack(async (stack) => {
-  const { secret } = newApiKey();
+void runOnBenchStack(async (stack) => {
+  const { secret } = generateApiKey();
   const gateway = await startGateway(stack, secret);
   const baseline = await Child.start(join(__dirname, 'read-resource-baseline.js'), {
     DATABASE_URL: stack.databaseUrl,
     DATABASE_POOL_SIZE: poolSize,
   });
   try {
-    const compared = await inTurns(
+    const compared = await runInTurns(
       7,
-      () => load(baseline.url, {}),
-      () => load(gateway.url, { 'x-api-key': secret }),
+      () => getLoad(baseline.url, {}),
+      () => getLoad(gateway.url, { 'x-api-key': secret }),
     );
-    const latency = (rounds: HttpRound[], which: 'p50' | 'p99') => milliseconds(median(rounds.map((r) => r[which])));
-    report({ name: 'read-resource', target: 0.7, unit: 'requests' }, compared, [
-      ['latency p50', latency(compared.baseline, 'p50'), latency(compared.subject, 'p50')],
-      ['latency p99', latency(compared.baseline, 'p99'), latency(compared.subject, 'p99')],
+    const medianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
+      formatMilliseconds(computeMedian(rounds.map((r) => r[which])));
+    printReport({ name: 'read-resource', target: 0.7, unit: 'requests' }, compared, [
+      ['latency p50', medianLatency(compared.baseline, 'p50'), medianLatency(compared.subject, 'p50')],
+      ['latency p99', medianLatency(compared.baseline, 'p99'), medianLatency(compared.subject, 'p99')],
     ]);
   } finally {
     await Promise.all([gateway.stop(), baseline.stop()]);
@@ -57,8 +58,8 @@ function startGateway({ databaseUrl, redisUrl }: BenchStack, apiKey: string): Pr
   });
 }
 
-async function load(url: string, headers: Record<string, string>): Promise<HttpRound> {
-  const result = await autocannon({ url: `${url}${path}`, headers, connections: 32, duration: sized(5, 1) });
+async function getLoad(url: string, headers: Record<string, string>): Promise<HttpRound> {
+  const result = await autocannon({ url: `${url}${path}`, headers, connections: 32, duration: chooseSize(5, 1) });
   if (result.non2xx + result.errors > 0) throw new Error(`${url} did not answer every request with 200`);
   return { perSecond: result['2xx'] / result.duration, p50: result.latency.p50, p99: result.latency.p99 };
 }

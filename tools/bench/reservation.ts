@@ -1,13 +1,13 @@
 import { Client } from 'pg';
-import { onBenchStack } from './bench-stack';
+import { runOnBenchStack } from './bench-stack';
 import { makeBenchTenant, startApp } from './bench-tenant';
-import { type HttpRound, postLoad } from './http-load';
-import { milliseconds, report } from './report';
-import { inTurns, median } from './rounds';
+import { type HttpRound, runPostLoad } from './run-post-load';
+import { formatMilliseconds, printReport } from './print-report';
+import { runInTurns, computeMedian } from './rounds';
 
 // Launches of an organization with limits that are far away, compared with launches of an organization without limits.
 
-void onBenchStack(async (stack) => {
+void runOnBenchStack(async (stack) => {
   const [unlimited, limited] = [await makeBenchTenant(stack, 200), await makeBenchTenant(stack, 200)];
   const client = new Client({ connectionString: stack.databaseUrl });
   // If the benchmark fails, the stack stops before this connection is closed.
@@ -20,10 +20,10 @@ void onBenchStack(async (stack) => {
   );
   const gateway = await startApp('gateway', stack);
   let at = 0;
-  const load = async (tenant: typeof limited) => {
+  const postLaunches = async (tenant: typeof limited) => {
     // Open jobs count against the limits, so each round starts with the same number: one running job for each agent.
     await client.query(`DELETE FROM job WHERE status = 'queued'`);
-    return postLoad(gateway.url, {
+    return runPostLoad(gateway.url, {
       path: '/api/jobs/launch',
       headers: { 'x-api-key': tenant.apiKey },
       nextBody: () => ({
@@ -37,15 +37,16 @@ void onBenchStack(async (stack) => {
     });
   };
   try {
-    const compared = await inTurns(
+    const compared = await runInTurns(
       5,
-      () => load(unlimited),
-      () => load(limited),
+      () => postLaunches(unlimited),
+      () => postLaunches(limited),
     );
-    const latency = (rounds: HttpRound[], which: 'p50' | 'p99') => milliseconds(median(rounds.map((r) => r[which])));
-    report({ name: 'reservation', target: 0.9, unit: 'launches' }, compared, [
-      ['latency p50', latency(compared.baseline, 'p50'), latency(compared.subject, 'p50')],
-      ['latency p99', latency(compared.baseline, 'p99'), latency(compared.subject, 'p99')],
+    const medianLatency = (rounds: HttpRound[], which: 'p50' | 'p99') =>
+      formatMilliseconds(computeMedian(rounds.map((r) => r[which])));
+    printReport({ name: 'reservation', target: 0.9, unit: 'launches' }, compared, [
+      ['latency p50', medianLatency(compared.baseline, 'p50'), medianLatency(compared.subject, 'p50')],
+      ['latency p99', medianLatency(compared.baseline, 'p99'), medianLatency(compared.subject, 'p99')],
     ]);
   } finally {
     await Promise.all([gateway.stop(), client.end()]);

@@ -1,5 +1,5 @@
 import { Database, DatabaseModule } from '@muster/database';
-import { readRoi, rebuildRollups } from '@muster/pilot';
+import { readRoi, rebuildRoiRollups } from '@muster/pilot';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
 import { Client } from 'pg';
 
@@ -30,25 +30,25 @@ void (async () => {
   const organizationId = process.env['BENCH_ORGANIZATION']!;
   const plain = new Client({ connectionString: process.env['DATABASE_URL'] });
   await plain.connect();
-  const { ms: rebuildMs } = await timed(() => rebuildRollups(database, organizationId));
+  const { ms: rebuildMs } = await measureMs(() => rebuildRoiRollups(database, organizationId));
   await plain.query('VACUUM ANALYZE pilot_roi_day, pilot_roi_times, pilot_roi_cost');
   process.on('message', ({ reads }: RoiQuestion) => {
-    void measure(database, plain, organizationId, reads).then((answer) => process.send!({ ...answer, rebuildMs }));
+    void measureReads(database, plain, organizationId, reads).then((answer) => process.send!({ ...answer, rebuildMs }));
   });
   process.send!({});
 })();
 
-async function measure(database: Database, plain: Client, organizationId: string, reads: number) {
+async function measureReads(database: Database, plain: Client, organizationId: string, reads: number) {
   const rollupMs: number[] = [];
-  const read = (source?: 'computed') => readRoi(database, organizationId, { query: { ...query, source }, now });
+  const readRoiFrom = (source?: 'computed') => readRoi(database, organizationId, { query: { ...query, source }, now });
   for (let at = 0; at < reads; at += 1) {
-    const { ms, result } = await timed(() => read());
+    const { ms, result } = await measureMs(() => readRoiFrom());
     if (result.source !== 'rollup') throw new Error('the figures were not read from the rollups');
     rollupMs.push(ms);
   }
-  const { ms: plainMs } = await timed(() => sumPlainly(plain, organizationId));
-  const { ms: rawMs, result: raw } = await timed(() => read('computed'));
-  const rollup = await read();
+  const { ms: plainMs } = await measureMs(() => sumPlainly(plain, organizationId));
+  const { ms: rawMs, result: raw } = await measureMs(() => readRoiFrom('computed'));
+  const rollup = await readRoiFrom();
   if (JSON.stringify({ ...raw, source: '' }) !== JSON.stringify({ ...rollup, source: '' })) {
     throw new Error('the two sources differ');
   }
@@ -78,7 +78,7 @@ async function sumPlainly(client: Client, organizationId: string): Promise<void>
   );
 }
 
-async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; result: T }> {
+async function measureMs<T>(work: () => Promise<T>): Promise<{ ms: number; result: T }> {
   const began = performance.now();
   const result = await work();
   return { ms: performance.now() - began, result };

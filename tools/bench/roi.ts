@@ -1,78 +1,84 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type BenchStack, createDatabase, onBenchStack } from './bench-stack';
+import { type BenchStack, createDatabase, runOnBenchStack } from './bench-stack';
 import { makeBenchTenant } from './bench-tenant';
 import { Child } from './child';
-import { milliseconds } from './report';
-import { median, percentile } from './rounds';
+import { formatMilliseconds } from './print-report';
+import { computeMedian, computePercentile } from './rounds';
 import type { RoiAnswer } from './roi-subject';
-import { sized } from './short';
+import { chooseSize } from './short';
 
 // The return on investment of a year with 1,000,000 claims, compared with a year with 10,000; and computed from raw
 // rows, compared with the same figures by plain SQL.
 
 const targets = { rollup: 2, raw: 1.3 };
-const rounds = sized(5, 1);
-const reads = sized(60, 3);
+const rounds = chooseSize(5, 1);
+const reads = chooseSize(60, 3);
 const sizes = {
-  few: { batches: sized(1000, 10), claims: 10 },
-  many: { batches: sized(10_000, 20), claims: sized(100, 10) },
+  few: { batches: chooseSize(1000, 10), claims: 10 },
+  many: { batches: chooseSize(10_000, 20), claims: chooseSize(100, 10) },
 };
 
-void onBenchStack(async (stack) => {
-  const few = await start(stack, sizes.few);
-  const many = await start(stack, sizes.many);
+void runOnBenchStack(async (stack) => {
+  const few = await startSubject(stack, sizes.few);
+  const many = await startSubject(stack, sizes.many);
   const measured = { few: [] as RoiAnswer[], many: [] as RoiAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      const [below, above] = [await few.ask<RoiAnswer>({ reads }), await many.ask<RoiAnswer>({ reads })];
+      const [below, above] = [
+        await few.askQuestion<RoiAnswer>({ reads }),
+        await many.askQuestion<RoiAnswer>({ reads }),
+      ];
       if (round === 0) continue;
       measured.few.push(below);
       measured.many.push(above);
     }
-    const ratios = measured.many.map((above, at) => median(above.rollupMs) / median(measured.few[at]!.rollupMs));
-    const ratio = median(ratios);
-    console.log(
-      `roi: a year of ${described(sizes.many)} takes ${ratio.toFixed(2)} times one of ${described(sizes.few)} ` +
-        `(median of ${rounds} rounds, ${spread(ratios)}); target ${targets.rollup}: ${ratio <= targets.rollup ? 'met' : 'not met'}`,
+    const ratios = measured.many.map(
+      (above, at) => computeMedian(above.rollupMs) / computeMedian(measured.few[at]!.rollupMs),
     );
-    const all = (answers: RoiAnswer[], percent: number) =>
-      percentile(
+    const ratio = computeMedian(ratios);
+    console.log(
+      `roi: a year of ${describeSize(sizes.many)} takes ${ratio.toFixed(2)} times one of ${describeSize(sizes.few)} ` +
+        `(median of ${rounds} rounds, ${formatSpread(ratios)}); target ${targets.rollup}: ${ratio <= targets.rollup ? 'met' : 'not met'}`,
+    );
+    const percentileOfAll = (answers: RoiAnswer[], percent: number) =>
+      computePercentile(
         answers.flatMap(({ rollupMs }) => rollupMs),
         percent,
       );
     for (const percent of [50, 99]) {
-      const [above, below] = [all(measured.many, percent), all(measured.few, percent)];
+      const [above, below] = [percentileOfAll(measured.many, percent), percentileOfAll(measured.few, percent)];
       console.log(
-        `  p${percent}: ${milliseconds(above)} to ${milliseconds(below)} (${(above / below).toFixed(2)} times)`,
+        `  p${percent}: ${formatMilliseconds(above)} to ${formatMilliseconds(below)} (${(above / below).toFixed(2)} times)`,
       );
     }
     const raw = measured.many.map(({ rawMs, plainMs }) => rawMs / plainMs);
     console.log(
-      `roi from raw rows: ${median(raw).toFixed(2)} times the plain SQL (${spread(raw)}); target ${targets.raw}: ` +
-        `${median(raw) <= targets.raw ? 'met' : 'not met'}`,
+      `roi from raw rows: ${computeMedian(raw).toFixed(2)} times the plain SQL (${formatSpread(raw)}); target ${targets.raw}: ` +
+        `${computeMedian(raw) <= targets.raw ? 'met' : 'not met'}`,
     );
-    const medianOf = (key: 'rawMs' | 'plainMs') => milliseconds(median(measured.many.map((each) => each[key])));
-    console.log(`  ${medianOf('rawMs')} to ${medianOf('plainMs')}`);
+    const medianOfField = (key: 'rawMs' | 'plainMs') =>
+      formatMilliseconds(computeMedian(measured.many.map((each) => each[key])));
+    console.log(`  ${medianOfField('rawMs')} to ${medianOfField('plainMs')}`);
     const [{ rebuildMs }] = measured.many as [RoiAnswer];
-    console.log(`  all of its rollups rebuilt in ${milliseconds(rebuildMs)}\n`);
+    console.log(`  all of its rollups rebuilt in ${formatMilliseconds(rebuildMs)}\n`);
   } finally {
     await Promise.all([few.stop(), many.stop()]);
   }
 });
 
-function described({ batches, claims }: typeof sizes.few): string {
+function describeSize({ batches, claims }: typeof sizes.few): string {
   return `${(batches * claims).toLocaleString('en')} claims`;
 }
 
-function spread(ratios: number[]): string {
+function formatSpread(ratios: number[]): string {
   return `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
 }
 
-async function start(stack: BenchStack, size: { batches: number; claims: number }): Promise<Child> {
+async function startSubject(stack: BenchStack, size: { batches: number; claims: number }): Promise<Child> {
   const databaseUrl = await createDatabase(stack, { migrated: true });
-  const organizationId = await makeYear({ ...stack, databaseUrl }, size);
+  const organizationId = await insertYear({ ...stack, databaseUrl }, size);
   return Child.start(join(__dirname, 'roi-subject.js'), {
     DATABASE_URL: databaseUrl,
     REDIS_URL: stack.redisUrl,
@@ -87,7 +93,10 @@ async function start(stack: BenchStack, size: { batches: number; claims: number 
 /**
  * Creates a year of batches, each with a separate job. Processing times have millisecond precision and are around 30 s.
  */
-async function makeYear(stack: BenchStack, { batches, claims }: { batches: number; claims: number }): Promise<string> {
+async function insertYear(
+  stack: BenchStack,
+  { batches, claims }: { batches: number; claims: number },
+): Promise<string> {
   const { organizationId, workflowId, agentIds } = await makeBenchTenant(stack, 20);
   const client = new Client({ connectionString: stack.databaseUrl });
   await client.connect();

@@ -1,4 +1,4 @@
-import { sized } from './short';
+import { chooseSize } from './short';
 
 /** Result of one round. The two sides are compared by `perSecond`. */
 export interface Round {
@@ -20,14 +20,14 @@ export interface Comparison<R extends Round> {
  * affects both equally only if they run right after each other. The first round is a warm-up and does not count. The
  * short form has a single round, which counts.
  */
-export async function inTurns<R extends Round>(
+export async function runInTurns<R extends Round>(
   rounds: number,
   baseline: () => Promise<R>,
   subject: () => Promise<R>,
 ): Promise<Comparison<R>> {
   const result: Comparison<R> = { baseline: [], subject: [], ratios: [] };
-  const warmUps = sized(1, 0);
-  for (let round = 0; round < warmUps + sized(rounds, 1); round += 1) {
+  const warmUps = chooseSize(1, 0);
+  for (let round = 0; round < warmUps + chooseSize(rounds, 1); round += 1) {
     const [below, above] = [await baseline(), await subject()];
     if (round < warmUps) continue;
     result.baseline.push(below);
@@ -37,12 +37,12 @@ export async function inTurns<R extends Round>(
   return result;
 }
 
-export function median(values: number[]): number {
-  return percentile(values, 50);
+export function computeMedian(values: number[]): number {
+  return computePercentile(values, 50);
 }
 
 /** Returns the value below which `percent` percent of the values are. With few values, the nearest value. */
-export function percentile(values: number[], percent: number): number {
+export function computePercentile(values: number[], percent: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))]!;
 }

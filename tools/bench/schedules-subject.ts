@@ -1,7 +1,7 @@
 import { AccessModule } from '@muster/access';
 import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
-import { runDueSchedules, scanDue } from '@muster/schedules';
+import { runDueSchedules, scanDueSchedules } from '@muster/schedules';
 
 // Runs the scan of a tick, and a whole tick, on the database that the environment specifies.
 
@@ -26,16 +26,16 @@ void (async () => {
   await nest.init();
   const database = nest.get(Database);
   process.on('message', ({ scans }: SchedulesQuestion) => {
-    void measure(database, scans).then((answer) => process.send!(answer));
+    void measureScans(database, scans).then((answer) => process.send!(answer));
   });
   process.send!({});
 })();
 
-async function measure(database: Database, scans: number): Promise<SchedulesAnswer> {
+async function measureScans(database: Database, scans: number): Promise<SchedulesAnswer> {
   const scansMs: number[] = [];
   for (let at = 0; at < scans; at += 1) {
     const began = performance.now();
-    const found = await scanDue(database, { now, whenScanned: 'leave' }, { limit: due });
+    const found = await scanDueSchedules(database, { now, whenScanned: 'leave' }, { limit: due });
     scansMs.push(performance.now() - began);
     if (found.length !== due) throw new Error(`the scan found ${found.length}`);
   }

@@ -1,57 +1,65 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type BenchStack, createDatabase, onBenchStack } from './bench-stack';
+import { type BenchStack, createDatabase, runOnBenchStack } from './bench-stack';
 import { makeBenchTenant } from './bench-tenant';
 import { Child } from './child';
-import { milliseconds } from './report';
-import { median, percentile } from './rounds';
+import { formatMilliseconds } from './print-report';
+import { computeMedian, computePercentile } from './rounds';
 import type { SchedulesAnswer } from './schedules-subject';
-import { sized } from './short';
+import { chooseSize } from './short';
 
 // A tick's scan of 100,000 schedules of which 100 are due, compared with 1,000 schedules of which 100 are due.
 
 const target = 1.5;
-const rounds = sized(8, 1);
-const scans = sized(200, 2);
-const sizes = { few: sized(1000, 200), many: sized(100_000, 400) };
+const rounds = chooseSize(8, 1);
+const scans = chooseSize(200, 2);
+const sizes = { few: chooseSize(1000, 200), many: chooseSize(100_000, 400) };
 
-void onBenchStack(async (stack) => {
-  const [few, many] = [await start(stack, sizes.few), await start(stack, sizes.many)];
+void runOnBenchStack(async (stack) => {
+  const [few, many] = [await startSubject(stack, sizes.few), await startSubject(stack, sizes.many)];
   const measured = { few: [] as SchedulesAnswer[], many: [] as SchedulesAnswer[] };
   try {
     for (let round = 0; round <= rounds; round += 1) {
-      const [below, above] = [await few.ask<SchedulesAnswer>({ scans }), await many.ask<SchedulesAnswer>({ scans })];
+      const [below, above] = [
+        await few.askQuestion<SchedulesAnswer>({ scans }),
+        await many.askQuestion<SchedulesAnswer>({ scans }),
+      ];
       if (round === 0) continue;
       measured.few.push(below);
       measured.many.push(above);
     }
-    const ratios = measured.many.map(({ scansMs }, at) => median(scansMs) / median(measured.few[at]!.scansMs));
-    const ratio = median(ratios);
+    const ratios = measured.many.map(
+      ({ scansMs }, at) => computeMedian(scansMs) / computeMedian(measured.few[at]!.scansMs),
+    );
+    const ratio = computeMedian(ratios);
     const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
     console.log(
       `schedules: a scan of ${sizes.many} takes ${ratio.toFixed(2)} times one of ${sizes.few}, 100 of each due ` +
         `(median of ${rounds} rounds, ${spread}); target ${target}: ${ratio <= target ? 'met' : 'not met'}`,
     );
-    const scan = (answers: SchedulesAnswer[], percent: number) =>
-      milliseconds(
-        percentile(
+    const percentileOfScans = (answers: SchedulesAnswer[], percent: number) =>
+      formatMilliseconds(
+        computePercentile(
           answers.flatMap(({ scansMs }) => scansMs),
           percent,
         ),
       );
     for (const percent of [50, 99]) {
-      console.log(`  scan p${percent}: ${scan(measured.many, percent)} to ${scan(measured.few, percent)}`);
+      console.log(
+        `  scan p${percent}: ${percentileOfScans(measured.many, percent)} to ${percentileOfScans(measured.few, percent)}`,
+      );
     }
-    const tick = (answers: SchedulesAnswer[]) => milliseconds(median(answers.map(({ tickMs }) => tickMs)));
-    console.log(`  a tick that launches the 100: ${tick(measured.many)} to ${tick(measured.few)}\n`);
+    const medianOfTicks = (answers: SchedulesAnswer[]) =>
+      formatMilliseconds(computeMedian(answers.map(({ tickMs }) => tickMs)));
+    console.log(`  a tick that launches the 100: ${medianOfTicks(measured.many)} to ${medianOfTicks(measured.few)}\n`);
   } finally {
     await Promise.all([few.stop(), many.stop()]);
   }
 });
 
 /** Creates a database with `schedules` schedules, and starts a process that runs ticks on it. */
-async function start(stack: BenchStack, schedules: number): Promise<Child> {
+async function startSubject(stack: BenchStack, schedules: number): Promise<Child> {
   const databaseUrl = await createDatabase(stack, { migrated: true });
   await makeSchedules({ ...stack, databaseUrl }, schedules);
   return Child.start(join(__dirname, 'schedules-subject.js'), {

@@ -2,6 +2,6 @@
 export const short = process.env['BENCH_SHORT'] === 'true';
 
 /** Returns the size of something in the full or in the short form. */
-export function sized(full: number, small: number): number {
+export function chooseSize(full: number, small: number): number {
   return short ? small : full;
 }

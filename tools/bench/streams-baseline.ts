@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { answerLoads } from './streams-load';
+import { answerLoadRequests } from './streams-load';
 
 // The baseline of an event stream: no database, no access check, nothing to resume.
 
@@ -16,7 +16,7 @@ const server = createServer((request, response) => {
   response.on('close', () => streams.delete(response));
 });
 
-answerLoads((agentId, messages) => {
+answerLoadRequests((agentId, messages) => {
   const frames = messages.map((message) => {
     const data = { type: 'log', jobId: null, level: 'info', message, timestamp: Math.floor(Date.now() / 1000) };
     return `id: ${(seq += 1)}\nevent: log\ndata: ${JSON.stringify(data)}\n\n`;

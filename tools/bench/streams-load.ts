@@ -14,37 +14,37 @@ export interface Load {
  * Answers load requests. `write` delivers entries to an agent's readers; each entry contains the time at which it was
  * created.
  */
-export function answerLoads(write: (agentId: string, messages: string[]) => Promise<void> | void): void {
+export function answerLoadRequests(write: (agentId: string, messages: string[]) => Promise<void> | void): void {
   process.on('message', (load: Load) => {
-    void perform(load, write).then(() => process.send!({ done: true }));
+    void performLoad(load, write).then(() => process.send!({ done: true }));
   });
   process.on('SIGTERM', () => process.exit(0));
   process.on('disconnect', () => process.exit(0));
 }
 
-async function perform(
+async function performLoad(
   { agents, transactions, entries, perSecond }: Load,
   write: (agentId: string, messages: string[]) => Promise<void> | void,
 ): Promise<void> {
   const work = Array.from({ length: transactions }, () => agents).flat();
   const began = performance.now();
   let next = 0;
-  const writer = async () => {
+  const writeTransactions = async () => {
     for (let at = next++; at < work.length; at = next++) {
       const early = perSecond ? began + (at * 1000) / perSecond - performance.now() : 0;
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early));
-      await write(work[at]!, Array.from({ length: entries }, messageOfNow));
+      await write(work[at]!, Array.from({ length: entries }, buildTimedMessage));
     }
   };
-  await Promise.all(Array.from({ length: 8 }, writer));
+  await Promise.all(Array.from({ length: 8 }, writeTransactions));
 }
 
 /** A message of the length of a log line. It begins with the time. */
-function messageOfNow(): string {
-  return `${now().toFixed(3)} Claim 12345 of the practice: opened the portal and found the remittance advice`;
+function buildTimedMessage(): string {
+  return `${readNow().toFixed(3)} Claim 12345 of the practice: opened the portal and found the remittance advice`;
 }
 
 /** Milliseconds on a clock that all processes of the machine share. */
-export function now(): number {
+export function readNow(): number {
   return performance.timeOrigin + performance.now();
 }

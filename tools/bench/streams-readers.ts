@@ -1,5 +1,5 @@
 import { get, type IncomingMessage } from 'node:http';
-import { now } from './streams-load';
+import { readNow } from './streams-load';
 
 /** Many readers of event streams. They count the received events and measure their age. */
 export class Readers {
@@ -9,15 +9,15 @@ export class Readers {
   private wanted = Infinity;
   private done: () => void = () => undefined;
 
-  async open(urls: string[], headers: Record<string, string>): Promise<void> {
+  async openAll(urls: string[], headers: Record<string, string>): Promise<void> {
     // In small groups, because the server's backlog of connections is limited.
     for (let at = 0; at < urls.length; at += 50) {
-      await Promise.all(urls.slice(at, at + 50).map((url) => this.openOne(url, headers)));
+      await Promise.all(urls.slice(at, at + 50).map((url) => this.openOneStream(url, headers)));
     }
   }
 
   /** Starts to count, and resolves when `events` events have arrived. */
-  expect(events: number): Promise<{ seconds: number; latenciesMs: number[] }> {
+  waitForEvents(events: number): Promise<{ seconds: number; latenciesMs: number[] }> {
     const began = performance.now();
     this.received = 0;
     this.latenciesMs = [];
@@ -31,22 +31,22 @@ export class Readers {
     for (const response of this.responses) response.destroy();
   }
 
-  private openOne(url: string, headers: Record<string, string>): Promise<void> {
+  private openOneStream(url: string, headers: Record<string, string>): Promise<void> {
     return new Promise((resolve, reject) => {
       get(url, { headers, agent: false }, (response) => {
         if (response.statusCode !== 200) return reject(new Error(`${url} answered ${response.statusCode}`));
         this.responses.push(response);
         let rest = '';
         response.setEncoding('latin1');
-        response.on('data', (text: string) => (rest = this.parse(rest + text)));
+        response.on('data', (text: string) => (rest = this.parseEvents(rest + text)));
         response.on('error', () => undefined);
         resolve();
       }).on('error', reject);
     });
   }
 
-  private parse(text: string): string {
-    const at = now();
+  private parseEvents(text: string): string {
+    const at = readNow();
     let from = 0;
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', from)) {
       const message = text.indexOf('"message":"', from);

@@ -1,7 +1,7 @@
 import { appendTimeline } from '@muster/timeline';
 import { Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, createApp, loadConfig } from '@muster/platform';
-import { answerLoads } from './streams-load';
+import { answerLoadRequests } from './streams-load';
 
 // A process that writes to timelines, as ingest does. Redis notifies the gateway.
 
@@ -14,7 +14,7 @@ void (async () => {
   await nest.init();
   const database = nest.get(Database);
   const organizationId = process.env['BENCH_ORGANIZATION']!;
-  answerLoads((agentId, messages) =>
+  answerLoadRequests((agentId, messages) =>
     database.transaction({ organizationId }, async (tx) =>
       appendTimeline(
         tx,

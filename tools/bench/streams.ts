@@ -1,22 +1,22 @@
-import { newApiKey } from '@muster/access';
+import { generateApiKey } from '@muster/access';
 import { newId } from '@muster/platform';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type BenchStack, onBenchStack } from './bench-stack';
+import { type BenchStack, runOnBenchStack } from './bench-stack';
 import { Child } from './child';
-import { milliseconds, report } from './report';
-import { inTurns, percentile, type Round } from './rounds';
+import { formatMilliseconds, printReport } from './print-report';
+import { runInTurns, computePercentile, type Round } from './rounds';
 import type { Load } from './streams-load';
 import { Readers } from './streams-readers';
-import { sized } from './short';
+import { chooseSize } from './short';
 
 // Measures the time from the start of a transaction until 2,000 event streams of 100 agents have received its entries.
 // The baseline, the minimal program for comparison, is a bare server that writes the same bytes to them.
 
-const agentCount = sized(100, 5);
-const readersOfEach = sized(20, 2);
+const agentCount = chooseSize(100, 5);
+const readersOfEach = chooseSize(20, 2);
 const streams = agentCount * readersOfEach;
 
 interface Side {
@@ -25,9 +25,9 @@ interface Side {
   write(load: Omit<Load, 'agents'>): Promise<unknown>;
 }
 
-void onBenchStack(async (stack) => {
-  const { secret } = newApiKey();
-  const env = environment(stack, secret);
+void runOnBenchStack(async (stack) => {
+  const { secret } = generateApiKey();
+  const env = buildEnvironment(stack, secret);
   const gateway = await Child.start(join(__dirname, '../../apps/gateway/src/main.js'), env);
   const { organizationId, agents } = await makeAgents(stack);
   const writer = await Child.start(join(__dirname, 'streams-writer.js'), {
@@ -37,21 +37,24 @@ void onBenchStack(async (stack) => {
   const below = await Child.start(join(__dirname, 'streams-baseline.js'), {});
   const sides: Side[] = [];
   try {
-    const baseline = await open(below, agents, {}, (load) => below.ask({ agents, ...load }));
-    const subject = await open(gateway, agents, { 'x-api-key': secret }, (load) => writer.ask({ agents, ...load }));
-    sides.push(baseline, subject);
-    const compared = await inTurns(
-      5,
-      () => burst(baseline),
-      () => burst(subject),
+    const baseline = await openSide(below, agents, {}, (load) => below.askQuestion({ agents, ...load }));
+    const subject = await openSide(gateway, agents, { 'x-api-key': secret }, (load) =>
+      writer.askQuestion({ agents, ...load }),
     );
-    const [idleBaseline, idleSubject] = [await steady(baseline), await steady(subject)];
-    const latency = (values: number[], percent: number) => milliseconds(percentile(values, percent));
-    const kib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
-    report({ name: 'streams', target: 0.5, unit: 'deliveries' }, compared, [
-      ['latency p50', latency(idleBaseline, 50), latency(idleSubject, 50)],
-      ['latency p99', latency(idleBaseline, 99), latency(idleSubject, 99)],
-      ['memory of a stream', kib(baseline.bytesPerStream), kib(subject.bytesPerStream)],
+    sides.push(baseline, subject);
+    const compared = await runInTurns(
+      5,
+      () => measureBurst(baseline),
+      () => measureBurst(subject),
+    );
+    const [idleBaseline, idleSubject] = [await measureSteady(baseline), await measureSteady(subject)];
+    const formatPercentile = (values: number[], percent: number) =>
+      formatMilliseconds(computePercentile(values, percent));
+    const toKib = (bytes: number) => `${(bytes / 1024).toFixed(1)} KiB`;
+    printReport({ name: 'streams', target: 0.5, unit: 'deliveries' }, compared, [
+      ['latency p50', formatPercentile(idleBaseline, 50), formatPercentile(idleSubject, 50)],
+      ['latency p99', formatPercentile(idleBaseline, 99), formatPercentile(idleSubject, 99)],
+      ['memory of a stream', toKib(baseline.bytesPerStream), toKib(subject.bytesPerStream)],
     ]);
   } finally {
     for (const { readers } of sides) readers.close();
@@ -60,40 +63,40 @@ void onBenchStack(async (stack) => {
 });
 
 /** Opens all readers' connections, and measures the memory that each costs the server. */
-async function open(
+async function openSide(
   server: Child,
   agents: string[],
   headers: Record<string, string>,
   write: Side['write'],
 ): Promise<Side> {
   const readers = new Readers();
-  const before = await server.residentBytes();
+  const before = await server.readResidentBytes();
   const urls = agents.flatMap((id) =>
     Array.from({ length: readersOfEach }, () => `${server.url}/api/agents/${id}/events`),
   );
-  await readers.open(urls, headers);
-  return { readers, bytesPerStream: ((await server.residentBytes()) - before) / streams, write };
+  await readers.openAll(urls, headers);
+  return { readers, bytesPerStream: ((await server.readResidentBytes()) - before) / streams, write };
 }
 
 /** Measures 10,000 entries in transactions of 50, as fast as possible, each entry to twenty readers. */
-async function burst({ readers, write }: Side): Promise<Round> {
+async function measureBurst({ readers, write }: Side): Promise<Round> {
   const events = 2 * 50 * streams;
-  const [{ seconds }] = await Promise.all([readers.expect(events), write({ transactions: 2, entries: 50 })]);
+  const [{ seconds }] = await Promise.all([readers.waitForEvents(events), write({ transactions: 2, entries: 50 })]);
   return { perSecond: events / seconds };
 }
 
 /** Measures 100 entries per second, one at a time: 2,000 deliveries per second. */
-async function steady({ readers, write }: Side): Promise<number[]> {
+async function measureSteady({ readers, write }: Side): Promise<number[]> {
   await delay(1000);
   const transactions = 10;
   const [{ latenciesMs }] = await Promise.all([
-    readers.expect(transactions * streams),
+    readers.waitForEvents(transactions * streams),
     write({ transactions, entries: 1, perSecond: 100 }),
   ]);
   return latenciesMs;
 }
 
-function environment({ databaseUrl, redisUrl }: BenchStack, apiKey: string): Record<string, string> {
+function buildEnvironment({ databaseUrl, redisUrl }: BenchStack, apiKey: string): Record<string, string> {
   return {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,

@@ -1,17 +1,17 @@
-import { idleCandidates, idleValues } from '@muster/machines';
+import { idleCandidates, buildIdleCandidateValues } from '@muster/machines';
 import { staleRunsSql, untouchedJobsSql } from '@muster/jobs';
 import { Client } from 'pg';
-import { type BenchStack, onBenchStack } from './bench-stack';
-import { milliseconds } from './report';
-import { median } from './rounds';
-import { sized } from './short';
+import { type BenchStack, runOnBenchStack } from './bench-stack';
+import { formatMilliseconds } from './print-report';
+import { computeMedian } from './rounds';
+import { chooseSize } from './short';
 
 // The queries of the idle monitor and of the job watchdog, over a fleet and over one ten times as large: the plan, the
 // time and its growth.
 
-const small = { agents: sized(10_000, 1000), jobs: sized(100_000, 1000) };
+const small = { agents: chooseSize(10_000, 1000), jobs: chooseSize(100_000, 1000) };
 const large = { agents: 10 * small.agents, jobs: 10 * small.jobs };
-const rounds = sized(7, 1);
+const rounds = chooseSize(7, 1);
 const limit = 500;
 
 interface Measured {
@@ -35,33 +35,33 @@ const lostAfterMs = 900_000;
 const stalledAfterMs = 3_600_000;
 const first = ['-infinity', '00000000-0000-0000-0000-000000000000'];
 const sweeps: [name: string, sql: string, values: () => unknown[]][] = [
-  ['idle agents', idleCandidates, () => idleValues(new Date(), limit)],
+  ['idle agents', idleCandidates, () => buildIdleCandidateValues(new Date(), limit)],
   ['stale runs', staleRunsSql, () => [...first, new Date(), lostAfterMs, stalledAfterMs, limit]],
   ['untouched jobs', untouchedJobsSql, () => [...first, new Date(), lostAfterMs, limit]],
 ];
 
-void onBenchStack(async ({ databaseUrl }: BenchStack) => {
+void runOnBenchStack(async ({ databaseUrl }: BenchStack) => {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     const measured: Record<string, Measured>[] = [];
     let made = { agents: 0, jobs: 0 };
     for (const size of [small, large]) {
-      await grow(client, made, size);
+      await growDatabase(client, made, size);
       made = size;
       const row: Record<string, Measured> = {};
-      for (const [name, sql, values] of sweeps) row[name] = await measure(client, sql, values);
+      for (const [name, sql, values] of sweeps) row[name] = await measureStatement(client, sql, values);
       measured.push(row);
     }
     const [before, after] = measured;
     console.log(
-      `sweeps: ${described(small)}, then ${described(large)}; batches of ${limit}, median of ${rounds} rounds`,
+      `sweeps: ${describeSize(small)}, then ${describeSize(large)}; batches of ${limit}, median of ${rounds} rounds`,
     );
     for (const [name] of sweeps) {
       const [one, other] = [before![name]!, after![name]!];
       const growth = `${(other.ms / one.ms).toFixed(1)} times`;
       console.log(
-        `  ${name.padEnd(16)}${milliseconds(one.ms).padStart(12)}${milliseconds(other.ms).padStart(12)}${growth.padStart(12)}` +
+        `  ${name.padEnd(16)}${formatMilliseconds(one.ms).padStart(12)}${formatMilliseconds(other.ms).padStart(12)}${growth.padStart(12)}` +
           `   ${one.rows} and ${other.rows} found, ${one.buffers} and ${other.buffers} pages read`,
       );
       console.log(`  ${''.padEnd(16)}${other.scans.join(', ')}`);
@@ -72,7 +72,7 @@ void onBenchStack(async ({ databaseUrl }: BenchStack) => {
   }
 });
 
-function described({ agents, jobs }: typeof small): string {
+function describeSize({ agents, jobs }: typeof small): string {
   return `${agents.toLocaleString('en')} agents and ${jobs.toLocaleString('en')} jobs`;
 }
 
@@ -81,7 +81,7 @@ function described({ agents, jobs }: typeof small): string {
  * past its limit. All jobs are finished except the running ones and one queued job in 200. A hundred runs are past
  * their limit.
  */
-async function grow(client: Client, from: typeof small, to: typeof small): Promise<void> {
+async function growDatabase(client: Client, from: typeof small, to: typeof small): Promise<void> {
   await client.query(`
     INSERT INTO organization (id, name) SELECT md5('o' || n)::uuid, 'Organization ' || n FROM generate_series(0, 99) n
     ON CONFLICT DO NOTHING`);
@@ -132,7 +132,7 @@ async function grow(client: Client, from: typeof small, to: typeof small): Promi
 }
 
 /** Runs a statement in the role and under the policies that the service has. */
-async function measure(client: Client, sql: string, values: () => unknown[]): Promise<Measured> {
+async function measureStatement(client: Client, sql: string, values: () => unknown[]): Promise<Measured> {
   const times: number[] = [];
   let plan: PlanNode | undefined;
   for (let round = 0; round < rounds; round += 1) {
@@ -147,7 +147,7 @@ async function measure(client: Client, sql: string, values: () => unknown[]): Pr
   const scans = new Set<string>();
   collectScans(plan!, scans);
   const buffers = plan!['Shared Hit Blocks'] + plan!['Shared Read Blocks'];
-  return { ms: median(times), rows: plan!['Actual Rows'], buffers, scans: [...scans] };
+  return { ms: computeMedian(times), rows: plan!['Actual Rows'], buffers, scans: [...scans] };
 }
 
 function collectScans(node: PlanNode, into: Set<string>): void {

@@ -13,36 +13,36 @@ const stampFile = join(root, 'dist/.cache/console-build');
 
 /** Returns whether the console was built. */
 export async function buildConsole() {
-  const stamp = await stampOf(sources);
+  const stamp = await computeStamp(sources);
   const lastStamp = await readFile(stampFile, 'utf8').catch(() => '');
   if (lastStamp === stamp && (await stat(built).catch(() => null))) return false;
-  await vite();
+  await runVite();
   await mkdir(dirname(stampFile), { recursive: true });
   await writeFile(stampFile, stamp);
   return true;
 }
 
 // Hashes names, sizes and dates. Reading all contents would take longer than the rest of a warm start.
-async function stampOf(paths) {
-  const files = (await Promise.all(paths.map((path) => walk(join(root, path))))).flat().sort();
+async function computeStamp(paths) {
+  const files = (await Promise.all(paths.map((path) => listFiles(join(root, path))))).flat().sort();
   const hash = createHash('sha256');
-  for (const line of await Promise.all(files.map(describe))) hash.update(line);
+  for (const line of await Promise.all(files.map(describeFile))) hash.update(line);
   return hash.digest('hex');
 }
 
-async function describe(file) {
+async function describeFile(file) {
   const { size, mtimeMs } = await stat(file);
   return `${file} ${size} ${mtimeMs}\n`;
 }
 
-async function walk(path) {
+async function listFiles(path) {
   if ((await stat(path)).isFile()) return [path];
   const entries = await readdir(path, { withFileTypes: true });
-  const nested = entries.map((entry) => (entry.name.endsWith('.spec.ts') ? [] : walk(join(path, entry.name))));
+  const nested = entries.map((entry) => (entry.name.endsWith('.spec.ts') ? [] : listFiles(join(path, entry.name))));
   return (await Promise.all(nested)).flat();
 }
 
-function vite() {
+function runVite() {
   const command = [join(root, 'node_modules/vite/bin/vite.js'), 'build', 'apps/console', '--logLevel', 'warn'];
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, command, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });

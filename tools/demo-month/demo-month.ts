@@ -16,7 +16,7 @@ automatically.
   --email ADDRESS  e-mail address of its admin (demo@muster.local)
 `;
 
-async function main(args: string[]): Promise<number> {
+async function runDemoMonth(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
@@ -26,7 +26,7 @@ async function main(args: string[]): Promise<number> {
       help: { type: 'boolean', default: false },
     },
   });
-  if (values.help) return say(usage);
+  if (values.help) return printLine(usage);
   const runs = Number(values.runs);
   if (!Number.isInteger(runs) || runs < 1 || runs > 200_000)
     throw new Error('--runs must be a number from 1 to 200000.');
@@ -42,9 +42,9 @@ async function main(args: string[]): Promise<number> {
       days: 30,
       until: new Date(),
       random: Math.random,
-      say: (line) => void say(`  ${line}\n`),
+      say: (line) => void printLine(`  ${line}\n`),
     });
-    return say(
+    return printLine(
       `${name} was created. Its admin signs in as ${email} with the password ${password} (not shown again).\n`,
     );
   } finally {
@@ -52,12 +52,12 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function say(text: string): 0 {
+function printLine(text: string): 0 {
   process.stdout.write(text);
   return 0;
 }
 
-main(process.argv.slice(2)).then(
+runDemoMonth(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: Error) => {
     const hint = error instanceof AppError && error.code === 'conflict' ? ' Choose another address with --email.' : '';

@@ -5,9 +5,9 @@ const daysOfLogs = 7;
 const dayMs = 86_400_000;
 
 /** Log lines of the last week's runs, numbered for each machine, and the head of each machine's timeline. */
-export function rowsOfLogs({ organizationId, until }: Month, runs: readonly Run[]): Record<string, Row[]> {
+export function buildLogRows({ organizationId, until }: Month, runs: readonly Run[]): Record<string, Row[]> {
   const since = until.getTime() - daysOfLogs * dayMs;
-  const lines = runs.filter(({ started }) => started.getTime() > since).flatMap(linesOf);
+  const lines = runs.filter(({ started }) => started.getTime() > since).flatMap(buildLogLines);
   lines.sort((one, other) => one.at.getTime() - other.at.getTime());
   const heads = new Map<string, { last: number; since: Date }>();
   const entries = lines.map(({ at, agentId, ...line }) => {
@@ -30,9 +30,9 @@ export function rowsOfLogs({ organizationId, until }: Month, runs: readonly Run[
   };
 }
 
-function linesOf({ id, agentId, routine, stepsPassed, status, started, ms, error, claims, n }: Run) {
+function buildLogLines({ id, agentId, routine, stepsPassed, status, started, ms, error, claims, n }: Run) {
   const { steps } = routine;
-  const line = (share: number, message: string, level = 'info') => ({
+  const buildLine = (share: number, message: string, level = 'info') => ({
     at: new Date(started.getTime() + ms * share),
     agentId,
     job_id: id,
@@ -40,8 +40,10 @@ function linesOf({ id, agentId, routine, stepsPassed, status, started, ms, error
     level,
     message,
   });
-  const stepLines = steps.slice(0, stepsPassed + 1).map((step, at) => line(at / steps.length, `${step} …`));
-  const done = claims.map((outcome, at) => line(0.9 + at / 1000, `C-${n}-${at + 1}: ${outcome.replaceAll('_', ' ')}`));
-  if (status === 'failed') return [...stepLines, line(0.99, error.text!, 'error')];
+  const stepLines = steps.slice(0, stepsPassed + 1).map((step, at) => buildLine(at / steps.length, `${step} …`));
+  const done = claims.map((outcome, at) =>
+    buildLine(0.9 + at / 1000, `C-${n}-${at + 1}: ${outcome.replaceAll('_', ' ')}`),
+  );
+  if (status === 'failed') return [...stepLines, buildLine(0.99, error.text!, 'error')];
   return [...stepLines, ...done];
 }

@@ -1,8 +1,8 @@
 import { DatabaseModule } from '@muster/database';
-import { verifyRollups } from '@muster/pilot';
+import { verifyRoiRollups } from '@muster/pilot';
 import { verifyCostDays } from '@muster/pricing';
 import { BaseConfig } from '@muster/platform';
-import { type Harness, seeded, startHarness } from '@muster/testing';
+import { type Harness, createSeededRandom, startHarness } from '@muster/testing';
 import { makeMonth } from './make-month';
 import { machines, routines } from './practice';
 
@@ -22,7 +22,7 @@ describe('the demonstration month', () => {
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
-    organizationId = await makeMonth(harness.db, { ...demo, random: seeded(20) });
+    organizationId = await makeMonth(harness.db, { ...demo, random: createSeededRandom(20) });
   });
   afterAll(() => harness.close());
 
@@ -32,7 +32,7 @@ describe('the demonstration month', () => {
   };
 
   it('the demonstration month passes the service’s own checks of rollups and costs', async () => {
-    expect(await verifyRollups(harness.db, organizationId)).toEqual([]);
+    expect(await verifyRoiRollups(harness.db, organizationId)).toEqual([]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
     const { spent, counted } = await one<{ spent: number; counted: number }>(
       `SELECT (SELECT sum(total_cost_micros) FROM job WHERE organization_id = $1)::int AS spent,
@@ -75,7 +75,7 @@ describe('the demonstration month', () => {
   });
 
   it('the demonstration month is refused if the admin’s address has an account, and inserts nothing', async () => {
-    const again = makeMonth(harness.db, { ...demo, name: 'Another', random: seeded(21) });
+    const again = makeMonth(harness.db, { ...demo, name: 'Another', random: createSeededRandom(21) });
     await expect(again).rejects.toMatchObject({ code: 'conflict' });
     expect(await one(`SELECT count(*)::int AS n FROM organization WHERE name = 'Another' OR id = $1`)).toEqual({
       n: 1,

@@ -1,11 +1,11 @@
 import { createOrganization } from '@muster/access';
 import type { Database } from '@muster/database';
-import { rebuildRollups } from '@muster/pilot';
+import { rebuildRoiRollups } from '@muster/pilot';
 import { rebuildCostDays } from '@muster/pricing';
 import { insertRows } from './insert-rows';
-import { rowsOfLogs } from './log-rows';
-import { rowsOfRuns, runsOf } from './run-rows';
-import { type Month, subjectsOfMonth } from './subjects';
+import { buildLogRows } from './log-rows';
+import { buildRunRows, generateRuns } from './run-rows';
+import { type Month, createSubjects } from './subjects';
 
 interface Demonstration extends Omit<Month, 'organizationId'> {
   name: string;
@@ -27,21 +27,21 @@ export async function makeMonth(database: Database, { say, ...demo }: Demonstrat
     return organization.id;
   });
   const month = { ...demo, organizationId };
-  const subjects = subjectsOfMonth(month);
+  const subjects = createSubjects(month);
   await insertTables(database, subjects);
-  const runs = runsOf(month, subjects, demo.runs);
+  const runs = generateRuns(month, subjects, demo.runs);
   for (let from = 0; from < runs.length; from += runsPerTransaction) {
     const some = runs.slice(from, from + runsPerTransaction);
-    await insertTables(database, rowsOfRuns(month, some));
+    await insertTables(database, buildRunRows(month, some));
     say(`${from + some.length} of ${runs.length} runs`);
   }
-  const { timeline_entry: lines, ...heads } = rowsOfLogs(month, runs);
+  const { timeline_entry: lines, ...heads } = buildLogRows(month, runs);
   for (let from = 0; from < lines!.length; from += linesPerTransaction) {
     await insertTables(database, { timeline_entry: lines!.slice(from, from + linesPerTransaction) });
   }
   await insertTables(database, heads);
   await database.transaction('system', (tx) => tx.execute(countersOfMonths, [organizationId]));
-  await rebuildRollups(database, organizationId);
+  await rebuildRoiRollups(database, organizationId);
   await rebuildCostDays(database, organizationId);
   return organizationId;
 }

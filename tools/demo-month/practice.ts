@@ -20,7 +20,7 @@ export interface Routine {
 
 const payers = ['Delta Dental', 'Cigna', 'MetLife', 'Aetna', 'Guardian', 'UnitedHealthcare'];
 
-const timeout = (element: string) => `TimeoutError: ${element} did not appear within 30 s`;
+const timeoutError = (element: string) => `TimeoutError: ${element} did not appear within 30 s`;
 
 export const routines: readonly Routine[] = [
   {
@@ -33,7 +33,7 @@ export const routines: readonly Routine[] = [
     claims: 3,
     failing: 0.05,
     errors: [
-      ['script_failed', timeout('the button “Submit claim”')],
+      ['script_failed', timeoutError('the button “Submit claim”')],
       ['script_failed', 'PortalError: the member ID {n} is not known to the payer'],
       ['agent_lost', 'no report from the worker for 2 min'],
     ],
@@ -50,7 +50,7 @@ export const routines: readonly Routine[] = [
     failing: 0.07,
     errors: [
       ['script_failed', 'PortalError: the password of the account has expired'],
-      ['script_failed', timeout('the list of documents')],
+      ['script_failed', timeoutError('the list of documents')],
     ],
     cron: { expression: '0 5 * * 1-5', name: 'EOBs before opening' },
     usesModel: false,
@@ -88,10 +88,10 @@ export const routines: readonly Routine[] = [
 export const machines = ['Front desk', 'Billing', 'Back office', 'Imaging', 'Night'].flatMap((room) =>
   ['Main Street', 'Riverside', 'Oak Park'].map((site) => ({
     name: `${room} · ${site}`,
-    labels: [slug(room), slug(site)],
+    labels: [toSlug(room), toSlug(site)],
   })),
 );
 
-function slug(text: string): string {
+function toSlug(text: string): string {
   return text.toLowerCase().replaceAll(' ', '-');
 }

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 import { type Routine, routines } from './practice';
-import { computeMicrosPerHour, type Month, type Subjects, variablesOf } from './subjects';
+import { computeMicrosPerHour, type Month, type Subjects, generateVariables } from './subjects';
 
 export type Row = Record<string, unknown>;
 
@@ -36,27 +36,27 @@ type Outcome = 'eob_uploaded' | 'no_eob_found' | 'failed';
 
 /**
  * Generates runs in random order of time. Runs that would still be running are left out, so there may be fewer than
- * `count`.
+ * `countOutcome`.
  */
-export function runsOf(month: Month, subjects: Subjects, count: number): Run[] {
-  const runs = Array.from({ length: count }, (_, n) => runOf(month, subjects, n));
+export function generateRuns(month: Month, subjects: Subjects, count: number): Run[] {
+  const runs = Array.from({ length: count }, (_, n) => generateRun(month, subjects, n));
   return runs.filter(({ finished }) => finished < month.until);
 }
 
 /** The rows of the runs by table, in the order in which they are inserted. */
-export function rowsOfRuns({ organizationId }: Pick<Month, 'organizationId'>, runs: Run[]): Record<string, Row[]> {
+export function buildRunRows({ organizationId }: Pick<Month, 'organizationId'>, runs: Run[]): Record<string, Row[]> {
   const worked = runs.filter(({ claims }) => claims.length > 0);
   const rows = {
-    job: runs.map(jobOf),
-    job_step: runs.flatMap(stepsOf),
-    claim_outcome: runs.flatMap(outcomesOf),
-    ai_usage: runs.filter(({ routine }) => routine.usesModel).map(modelUseOf),
-    run_cost: runs.map(costOf),
-    run_cost_component: runs.flatMap(componentsOf),
-    usage_event: runs.flatMap(usageOf),
-    schedule_run: runs.filter(({ scheduleId }) => scheduleId !== null).map(tickOf),
-    pilot_batch: worked.map(summaryOf),
-    pilot_claim_result: worked.flatMap(resultsOf),
+    job: runs.map(buildJobRow),
+    job_step: runs.flatMap(buildStepRows),
+    claim_outcome: runs.flatMap(buildOutcomeRows),
+    ai_usage: runs.filter(({ routine }) => routine.usesModel).map(buildModelUseRow),
+    run_cost: runs.map(buildCostRow),
+    run_cost_component: runs.flatMap(buildComponentRows),
+    usage_event: runs.flatMap(buildUsageRows),
+    schedule_run: runs.filter(({ scheduleId }) => scheduleId !== null).map(buildTickRow),
+    pilot_batch: worked.map(buildSummaryRow),
+    pilot_claim_result: worked.flatMap(buildResultRows),
     pilot_roi_metric: worked.map(({ id, ms, claims }) => ({
       pilot_batch_id: id,
       processing_micros: claims.map(() => Math.round((ms * 1000) / claims.length)),
@@ -66,12 +66,12 @@ export function rowsOfRuns({ organizationId }: Pick<Month, 'organizationId'>, ru
   return rows;
 }
 
-function runOf(month: Month, subjects: Subjects, n: number): Run {
+function generateRun(month: Month, subjects: Subjects, n: number): Run {
   const { random } = month;
-  const at = routineAt(random());
-  const routine = routines[at]!;
-  const queued = timeOfRun(month);
-  const workflowId = subjects.workflow[at]!.id;
+  const computeStepTime = chooseRoutine(random());
+  const routine = routines[computeStepTime]!;
+  const queued = chooseRunTime(month);
+  const workflowId = subjects.workflow[computeStepTime]!.id;
   const planned = subjects.schedule.find(({ workflow_id }) => workflow_id === workflowId);
   const isPlanned = planned && queued.getUTCHours() === Number(planned.cron_expression.split(' ')[1]);
   const agentId = isPlanned ? planned.agent_id : subjects.agent[Math.floor(random() * subjects.agent.length)]!.id;
@@ -97,21 +97,21 @@ function runOf(month: Month, subjects: Subjects, n: number): Run {
       status === 'failed'
         ? { code, text: text.replace('{n}', String(40_000 + n)) }
         : { code: null, text: status === 'cancelled' ? 'cancelled' : null },
-    claims: claimsOf(routine, status, random),
+    claims: generateClaims(routine, status, random),
     tokens: routine.usesModel
       ? { input: Math.round(9000 + random() * 20_000), output: Math.round(800 + random() * 2500) }
       : { input: 0, output: 0 },
   };
 }
 
-function routineAt(share: number): number {
+function chooseRoutine(share: number): number {
   let left = share;
-  const at = routines.findIndex((routine) => (left -= routine.share) < 0);
-  return at < 0 ? 0 : at;
+  const computeStepTime = routines.findIndex((routine) => (left -= routine.share) < 0);
+  return computeStepTime < 0 ? 0 : computeStepTime;
 }
 
 /** Chooses a random minute of the month, weighted by the hour and the day of the week. */
-function timeOfRun({ until, days, random }: Month): Date {
+function chooseRunTime({ until, days, random }: Month): Date {
   for (;;) {
     const at = new Date(until.getTime() - random() * days * dayMs);
     const weight = (weekdays[at.getUTCDay()]! / 1.1) * (hours[at.getUTCHours()]! / 12);
@@ -119,16 +119,16 @@ function timeOfRun({ until, days, random }: Month): Date {
   }
 }
 
-function claimsOf({ claims }: Routine, status: Run['status'], random: () => number): Outcome[] {
+function generateClaims({ claims }: Routine, status: Run['status'], random: () => number): Outcome[] {
   if (claims === 0 || status === 'cancelled') return [];
-  const count = Math.max(1, Math.round(claims * (0.4 + random() * 0.8)));
-  return Array.from({ length: count }, (_, at): Outcome => {
-    if (status === 'failed' && at >= count / 2) return 'failed';
+  const countOutcome = Math.max(1, Math.round(claims * (0.4 + random() * 0.8)));
+  return Array.from({ length: countOutcome }, (_, at): Outcome => {
+    if (status === 'failed' && at >= countOutcome / 2) return 'failed';
     return random() < 0.88 ? 'eob_uploaded' : random() < 0.8 ? 'no_eob_found' : 'failed';
   });
 }
 
-function jobOf(run: Run): Row {
+function buildJobRow(run: Run): Row {
   const { id, started, finished, error } = run;
   return {
     id,
@@ -137,7 +137,7 @@ function jobOf(run: Run): Row {
     agent_id: run.agentId,
     schedule_id: run.scheduleId,
     status: run.status,
-    variables: variablesOf(run.routine, run.n, () => (run.n % 97) / 97),
+    variables: generateVariables(run.routine, run.n, () => (run.n % 97) / 97),
     queued_at: run.queued,
     not_before: run.queued,
     dispatched_at: started,
@@ -147,26 +147,26 @@ function jobOf(run: Run): Row {
     last_heartbeat_at: finished,
     last_progress_at: finished,
     percent: Math.round((100 * run.stepsPassed) / run.routine.steps.length),
-    ...countsOf(run),
-    total_cost_micros: computeOf(run) + modelOf(run),
+    ...countClaims(run),
+    total_cost_micros: computeMachineCost(run) + getModelIdentity(run),
     error: error.text,
     error_code: error.code,
   };
 }
 
-function countsOf({ claims }: Run) {
-  const count = (outcome: Outcome) => claims.filter((each) => each === outcome).length;
+function countClaims({ claims }: Run) {
+  const countOutcome = (outcome: Outcome) => claims.filter((each) => each === outcome).length;
   return {
     claims_attempted: claims.length,
-    claims_eob_uploaded: count('eob_uploaded'),
-    claims_no_eob_found: count('no_eob_found'),
-    claims_failed: count('failed'),
+    claims_eob_uploaded: countOutcome('eob_uploaded'),
+    claims_no_eob_found: countOutcome('no_eob_found'),
+    claims_failed: countOutcome('failed'),
   };
 }
 
-function stepsOf({ id, routine, status, started, ms, stepsPassed, error }: Run): Row[] {
+function buildStepRows({ id, routine, status, started, ms, stepsPassed, error }: Run): Row[] {
   const { steps } = routine;
-  const at = (order: number) => new Date(started.getTime() + (ms * order) / steps.length);
+  const computeStepTime = (order: number) => new Date(started.getTime() + (ms * order) / steps.length);
   return steps.slice(0, stepsPassed + 1).map((name, order) => {
     const hasPassed = order < stepsPassed;
     return {
@@ -175,14 +175,14 @@ function stepsOf({ id, routine, status, started, ms, stepsPassed, error }: Run):
       name,
       status: hasPassed ? 'passed' : status === 'failed' ? 'failed' : 'skipped',
       state_key: 1,
-      started_at: at(order),
-      finished_at: at(order + 1),
+      started_at: computeStepTime(order),
+      finished_at: computeStepTime(order + 1),
       error: hasPassed ? null : error.text,
     };
   });
 }
 
-function outcomesOf({ id, n, claims, finished }: Run): Row[] {
+function buildOutcomeRows({ id, n, claims, finished }: Run): Row[] {
   return claims.map((outcome, at) => ({
     job_id: id,
     claim_id: `C-${n}-${at + 1}`,
@@ -192,13 +192,13 @@ function outcomesOf({ id, n, claims, finished }: Run): Row[] {
   }));
 }
 
-const computeOf = ({ ms }: Run) => Math.round((ms / hourMs) * computeMicrosPerHour);
-const inputOf = ({ tokens }: Run) => Math.round(tokens.input * modelMicrosPerToken.input);
-const outputOf = ({ tokens }: Run) => Math.round(tokens.output * modelMicrosPerToken.output);
-const modelOf = (run: Run) => inputOf(run) + outputOf(run);
+const computeMachineCost = ({ ms }: Run) => Math.round((ms / hourMs) * computeMicrosPerHour);
+const computeInputCost = ({ tokens }: Run) => Math.round(tokens.input * modelMicrosPerToken.input);
+const computeOutputCost = ({ tokens }: Run) => Math.round(tokens.output * modelMicrosPerToken.output);
+const getModelIdentity = (run: Run) => computeInputCost(run) + computeOutputCost(run);
 const model = { provider: 'openai', model: 'gpt-4o' };
 
-function modelUseOf(run: Run): Row {
+function buildModelUseRow(run: Run): Row {
   return {
     job_id: run.id,
     step_order: 3,
@@ -206,25 +206,25 @@ function modelUseOf(run: Run): Row {
     ...model,
     input_tokens: run.tokens.input,
     output_tokens: run.tokens.output,
-    cost_micros: modelOf(run),
+    cost_micros: getModelIdentity(run),
     reported_at: run.finished,
   };
 }
 
-function costOf(run: Run): Row {
+function buildCostRow(run: Run): Row {
   return {
     job_id: run.id,
     computed_at: run.finished,
     compute_micros_per_hour: computeMicrosPerHour,
-    compute_micros: computeOf(run),
-    ai_micros: modelOf(run),
+    compute_micros: computeMachineCost(run),
+    ai_micros: getModelIdentity(run),
     reported_micros: 0,
-    total_micros: computeOf(run) + modelOf(run),
+    total_micros: computeMachineCost(run) + getModelIdentity(run),
     duration_ms: run.ms,
   };
 }
 
-function componentsOf(run: Run): Row[] {
+function buildComponentRows(run: Run): Row[] {
   const { id, workflowId, agentId, scheduleId, finished, ms, tokens } = run;
   const owner = {
     job_id: id,
@@ -242,10 +242,10 @@ function componentsOf(run: Run): Row[] {
     quantity: ms / hourMs,
     unit: 'hour',
     unit_price_usd: computeMicrosPerHour / 1e6,
-    amount_micros: computeOf(run),
+    amount_micros: computeMachineCost(run),
   };
   if (!run.routine.usesModel) return [compute];
-  const used = (position: number, direction: 'input' | 'output', amount: number) => ({
+  const buildTokenComponent = (position: number, direction: 'input' | 'output', amount: number) => ({
     ...owner,
     ...model,
     position,
@@ -255,21 +255,25 @@ function componentsOf(run: Run): Row[] {
     unit_price_usd: modelMicrosPerToken[direction] / 1e6,
     amount_micros: amount,
   });
-  return [compute, used(1, 'input', inputOf(run)), used(2, 'output', outputOf(run))];
+  return [
+    compute,
+    buildTokenComponent(1, 'input', computeInputCost(run)),
+    buildTokenComponent(2, 'output', computeOutputCost(run)),
+  ];
 }
 
-function usageOf(run: Run): Row[] {
+function buildUsageRows(run: Run): Row[] {
   const { id, finished, status, ms } = run;
   const month = new Date(Date.UTC(finished.getUTCFullYear(), finished.getUTCMonth(), 1));
   const event = { job_id: id, month, at: finished, counted: true };
-  const spent = computeOf(run) + modelOf(run);
+  const spent = computeMachineCost(run) + getModelIdentity(run);
   return [
     { ...event, kind: 'run', outcome: status, run_ms: ms, spend_micros: 0 },
     { ...event, kind: 'spend', outcome: null, run_ms: 0, spend_micros: spent },
   ];
 }
 
-function tickOf({ id, scheduleId, queued }: Run): Row {
+function buildTickRow({ id, scheduleId, queued }: Run): Row {
   return {
     schedule_id: scheduleId,
     nominal_at: queued,
@@ -280,7 +284,7 @@ function tickOf({ id, scheduleId, queued }: Run): Row {
   };
 }
 
-function resultsOf({ id, n, ms, claims }: Run): Row[] {
+function buildResultRows({ id, n, ms, claims }: Run): Row[] {
   return claims.map((outcome, at) => ({
     id: v7(),
     pilot_batch_id: id,
@@ -291,7 +295,7 @@ function resultsOf({ id, n, ms, claims }: Run): Row[] {
   }));
 }
 
-function summaryOf(run: Run): Row {
+function buildSummaryRow(run: Run): Row {
   return {
     id: run.id,
     batch_id: `demo-${run.n}`,
@@ -301,7 +305,7 @@ function summaryOf(run: Run): Row {
     started_at: run.started,
     finished_at: run.finished,
     occurred_at: run.started,
-    ...countsOf(run),
+    ...countClaims(run),
     processing_micros: run.ms * 1000,
   };
 }

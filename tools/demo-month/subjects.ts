@@ -18,11 +18,11 @@ export const computeMicrosPerHour = 90_000;
  * The rows of the agents, workflows, revisions and schedules that the runs refer to, by table, in the order in which
  * they are inserted.
  */
-export function subjectsOfMonth({ organizationId, days, until }: Month) {
+export function createSubjects({ organizationId, days, until }: Month) {
   const since = new Date(until.getTime() - (days + 30) * dayMs);
-  const id = () => v7({ msecs: since.getTime() });
+  const createId = () => v7({ msecs: since.getTime() });
   const agents = machines.map(({ name, labels }, at) => ({
-    id: id(),
+    id: createId(),
     organization_id: organizationId,
     name,
     labels,
@@ -37,7 +37,7 @@ export function subjectsOfMonth({ organizationId, days, until }: Month) {
     compute_micros_per_hour: computeMicrosPerHour,
   }));
   const workflows = routines.map(({ name, description }) => ({
-    id: id(),
+    id: createId(),
     organization_id: organizationId,
     name,
     description,
@@ -49,7 +49,7 @@ export function subjectsOfMonth({ organizationId, days, until }: Month) {
     revision: 1,
     organization_id: organizationId,
     variables: Object.keys(routine.variables),
-    script: scriptOf(routine),
+    script: writeDemoScript(routine),
     saved_by: 'demo',
     created_at: since,
   }));
@@ -57,7 +57,7 @@ export function subjectsOfMonth({ organizationId, days, until }: Month) {
     routine.cron
       ? [
           {
-            id: id(),
+            id: createId(),
             organization_id: organizationId,
             name: routine.cron.name,
             workflow_id: workflows[at]!.id,
@@ -66,7 +66,7 @@ export function subjectsOfMonth({ organizationId, days, until }: Month) {
             timezone: 'UTC',
             // Nothing in the demonstration starts automatically.
             enabled: false,
-            variables: variablesOf(routine, 40_000, () => 0),
+            variables: generateVariables(routine, 40_000, () => 0),
             created_at: since,
             updated_at: since,
           },
@@ -76,10 +76,10 @@ export function subjectsOfMonth({ organizationId, days, until }: Month) {
   return { agent: agents, workflow: workflows, workflow_revision: revisions, schedule: schedules };
 }
 
-export type Subjects = ReturnType<typeof subjectsOfMonth>;
+export type Subjects = ReturnType<typeof createSubjects>;
 
 /** Variables of one run: one of the possible values of each variable. */
-export function variablesOf({ variables }: Routine, n: number, random: () => number): Record<string, string> {
+export function generateVariables({ variables }: Routine, n: number, random: () => number): Record<string, string> {
   const entries = Object.entries(variables).map(([name, values]) => {
     const value = values[Math.floor(random() * values.length)]!;
     return [name, value.replace('{n}', String(n))];
@@ -87,7 +87,7 @@ export function variablesOf({ variables }: Routine, n: number, random: () => num
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-function scriptOf({ steps, variables }: Routine): string {
+function writeDemoScript({ steps, variables }: Routine): string {
   const names = Object.keys(variables).map((name) => `os.environ["${name}"]`);
   const lines = steps.map((step) => `with muster.step(${JSON.stringify(step)}):\n    pass`);
   const note = '# A demonstration: its steps do nothing.';

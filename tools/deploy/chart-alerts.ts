@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const source = 'k8s/monitoring/alerts.yaml';
 
 /** Returns the chart’s copy of the alerts. A chart cannot read files outside of its own folder. */
-export function chartAlerts(root: string): Record<string, () => string> {
+export function listChartAlertFiles(root: string): Record<string, () => string> {
   const path = join(root, source);
   if (!existsSync(path)) return {};
   const head = `# A copy of ${source} by tools/deploy/generate.ts: do not edit.\n`;

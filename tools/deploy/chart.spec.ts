@@ -1,12 +1,12 @@
-import { queueNames, queueDefinition, serviceApps, type ServiceApp } from '@muster/contracts';
+import { queueNames, getQueueDefinition, serviceApps, type ServiceApp } from '@muster/contracts';
 import {
-  environmentFaults,
+  checkEnvironment,
   type GivenEnvironment,
-  storesObjects,
+  usesObjectStorage,
   readText,
   readYaml,
-  secretsLeftOut,
-  variablesOfApp,
+  listMissingSecrets,
+  listVariablesOfApp,
 } from './deployment.harness';
 
 interface AppValues {
@@ -58,7 +58,7 @@ describe('the chart', () => {
   it.each(queueNames)(
     'the chart scales the app that consumes the queue %s by its backlog, to at least one replica',
     (queue) => {
-      const { app } = queueDefinition(queue);
+      const { app } = getQueueDefinition(queue);
       expect(queues).toContainEqual(expect.objectContaining({ queue, app }));
       const { queueScaling, cpuScaling } = values.apps[app]!;
       expect(queueScaling?.min).toBeGreaterThanOrEqual(1);
@@ -79,14 +79,14 @@ describe('the chart', () => {
   });
 
   it.each([...serviceApps])('the chart sets only variables that %s reads, and all that it requires', (app) => {
-    expect(environmentFaults(app, environmentOf(app, values))).toEqual([]);
-    expect(environmentFaults(app, environmentOf(app, values, example))).toEqual([]);
+    expect(checkEnvironment(app, environmentOf(app, values))).toEqual([]);
+    expect(checkEnvironment(app, environmentOf(app, values, example))).toEqual([]);
   });
 
   it.each([...serviceApps])('the chart sets every secret that %s reads, except those that an operator adds', (app) => {
     // The operator also decides whether a collector is used.
     const operators = [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
-    expect(secretsLeftOut(app, environmentOf(app, values))).toEqual(operators);
+    expect(listMissingSecrets(app, environmentOf(app, values))).toEqual(operators);
   });
 
   it.each([...serviceApps])('the chart allows an operator to set every variable that %s reads', (app) => {
@@ -94,14 +94,14 @@ describe('the chart', () => {
       definitions: { variableName: { pattern: string }; app: { properties: object } };
     };
     const settable = new RegExp(definitions.variableName.pattern);
-    expect(variablesOfApp(app).filter(({ name }) => !settable.test(name))).toEqual([]);
+    expect(listVariablesOfApp(app).filter(({ name }) => !settable.test(name))).toEqual([]);
     expect(Object.keys(definitions.app.properties)).toEqual(expect.arrayContaining(['env', 'secretEnv']));
     const template = readText('k8s/chart/templates/_helpers.tpl');
     for (const own of ['$app.env', '$app.secretEnv']) expect(template).toContain(`(default (dict) ${own})`);
   });
 
   it.each([...serviceApps])('the chart configures the object storage for %s if it stores objects', (app) => {
-    expect(values.apps[app]!.objectStorage ?? false).toBe(storesObjects(app));
+    expect(values.apps[app]!.objectStorage ?? false).toBe(usesObjectStorage(app));
   });
 
   it('the chart names no controller and trusts no proxy by default', () => {
@@ -126,7 +126,7 @@ describe('the chart', () => {
     'the guide %s names the variables for the first users, the object storage and the proxy',
     (readme) => {
       const text = readText(readme);
-      const names = new Set(variablesOfApp('gateway').map(({ name }) => name));
+      const names = new Set(listVariablesOfApp('gateway').map(({ name }) => name));
       const needed = [...names].filter((name) =>
         /^BOOTSTRAP_(ORGANIZATION|.*ADMIN_.*)$|^S3_(BUCKET|REGION)$|^TRUST_PROXY$/.test(name),
       );

@@ -1,6 +1,6 @@
 import { pathOwners, type ServiceApp, serviceApps } from '@muster/contracts';
-import { variablesOf } from '@muster/platform';
-import { environmentFaults, type GivenEnvironment, readText, readYaml, secretsLeftOut } from './deployment.harness';
+import { listVariables } from '@muster/platform';
+import { checkEnvironment, type GivenEnvironment, readText, readYaml, listMissingSecrets } from './deployment.harness';
 import { MigrateConfig } from './migrate';
 
 interface Service {
@@ -35,12 +35,12 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
   });
 
   it('a service of the compose file sets only variables that its app reads, all required ones, and secrets only as files', () => {
-    expect(environmentFaults(app, environmentOf(service))).toEqual([]);
+    expect(checkEnvironment(app, environmentOf(service))).toEqual([]);
   });
 
   it('a service of the compose file sets every secret that its app reads, except those that only an operator can have', () => {
     // The headers are needed only if a collector is used.
-    expect(secretsLeftOut(app, environmentOf(service))).toEqual(
+    expect(listMissingSecrets(app, environmentOf(service))).toEqual(
       [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort(),
     );
   });
@@ -62,7 +62,7 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
 
 describe('the compose file', () => {
   it('the compose file runs the migrations with the variables that they read', () => {
-    const names = variablesOf(MigrateConfig).map(({ name }) => `${name}_FILE`);
+    const names = listVariables(MigrateConfig).map(({ name }) => `${name}_FILE`);
     expect(Object.keys(compose.services['migrate']!.environment)).toEqual(names);
     expect(compose.services['migrate']!.command).toEqual(['node', 'dist/tools/deploy/migrate.js']);
   });

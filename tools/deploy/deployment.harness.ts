@@ -6,7 +6,7 @@ import { feedbackSyncConfigs } from '@muster/feedback-sync';
 import { gatewayConfigs } from '@muster/gateway';
 import { ingestConfigs } from '@muster/ingest';
 import { meteringConfigs } from '@muster/metering';
-import { type BaseConfig, type Variable, variablesOf } from '@muster/platform';
+import { type BaseConfig, type Variable, listVariables } from '@muster/platform';
 import { schedulerConfigs } from '@muster/scheduler';
 import { StorageConfig } from '@muster/storage';
 import { parse } from 'yaml';
@@ -21,11 +21,11 @@ const configs: Record<ServiceApp, (new () => BaseConfig)[]> = {
   'feedback-sync': feedbackSyncConfigs,
 };
 
-export function variablesOfApp(app: ServiceApp): Variable[] {
-  return configs[app].flatMap(variablesOf);
+export function listVariablesOfApp(app: ServiceApp): Variable[] {
+  return configs[app].flatMap(listVariables);
 }
 
-export function storesObjects(app: ServiceApp): boolean {
+export function usesObjectStorage(app: ServiceApp): boolean {
   return configs[app].some((config) => config === StorageConfig || config.prototype instanceof StorageConfig);
 }
 
@@ -46,8 +46,8 @@ export interface GivenEnvironment {
 }
 
 /** Returns every mismatch between an app’s environment and the variables that its configuration classes read. */
-export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvironment): string[] {
-  const variables = variablesOfApp(app);
+export function checkEnvironment(app: ServiceApp, { plain, secret }: GivenEnvironment): string[] {
+  const variables = listVariablesOfApp(app);
   const known = new Map(variables.map((variable) => [variable.name, variable]));
   const provided = [...Object.keys(plain), ...secret];
   const unknown = provided.filter((name) => !known.has(name)).map((name) => `${app} does not read ${name}`);
@@ -67,8 +67,8 @@ export function environmentFaults(app: ServiceApp, { plain, secret }: GivenEnvir
  * Returns the secrets that an app reads but its environment lacks. They are optional for the app; the specs list those
  * that a deployment leaves out on purpose.
  */
-export function secretsLeftOut(app: ServiceApp, { secret }: GivenEnvironment): string[] {
-  const read = variablesOfApp(app).filter(({ options }) => options.secret);
+export function listMissingSecrets(app: ServiceApp, { secret }: GivenEnvironment): string[] {
+  const read = listVariablesOfApp(app).filter(({ options }) => options.secret);
   return [...new Set(read.map(({ name }) => name))].filter((name) => !secret.includes(name)).sort();
 }
 

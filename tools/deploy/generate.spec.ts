@@ -1,17 +1,17 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { generatedFiles, firstDifference, staleFiles } from './generate';
+import { generatedFiles, describeFirstDifference, listStaleFiles } from './generate';
 import { repositoryRoot } from './deployment.harness';
-import { readmesWithImports } from './readme-imports';
+import { renderReadmesWithImports } from './readme-imports';
 
 describe('generated files', () => {
   it('the generated files are up to date with the tables', () => {
-    expect(staleFiles(repositoryRoot)).toEqual([]);
+    expect(listStaleFiles(repositoryRoot)).toEqual([]);
   });
 
   it('generated files that are missing count as stale', () => {
-    expect(staleFiles('/nowhere')).toEqual(Object.keys(generatedFiles).map((path) => `${path}: is missing`));
+    expect(listStaleFiles('/nowhere')).toEqual(Object.keys(generatedFiles).map((path) => `${path}: is missing`));
   });
 
   it('the imports line of each README is a part of the generated files', () => {
@@ -27,7 +27,7 @@ describe('generated files', () => {
     );
     write('libs/jobs/src/launch.spec.ts', `import { c } from '@muster/testing';\n`);
     write('libs/vault/README.md', '# vault\n');
-    const readmes = readmesWithImports(root);
+    const readmes = renderReadmesWithImports(root);
     expect(Object.fromEntries(Object.entries(readmes).map(([path, make]) => [path, make()]))).toEqual({
       'libs/jobs/README.md': '# jobs\n\n**Owns** jobs. **Imports** machines, contracts.\n',
       'libs/vault/README.md': '# vault\n\n**Imports** no other project.\n',
@@ -40,6 +40,6 @@ describe('generated files', () => {
     ['a\nb\n', 'a\n', 'line 2 has "", should have "b"'],
     ['a\n', 'a\nb\n', 'line 2 has "b", should have ""'],
   ])('the first difference of %j and %j is shown', (wanted, found, difference) => {
-    expect(firstDifference(wanted, found)).toBe(difference);
+    expect(describeFirstDifference(wanted, found)).toBe(difference);
   });
 });

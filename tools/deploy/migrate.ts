@@ -1,7 +1,9 @@
-import { migrate } from '@muster/database';
+import { migrateDatabase } from '@muster/database';
 import { ConfigError, type Environment, EnvUrl, loadConfig } from '@muster/platform';
 
-/** Configuration of the migrations. A deployment can run them as the owner of the tables, and the apps as another user. */
+/**
+ * Configuration of the migrations. A deployment can run them as the owner of the tables, and the apps as another user.
+ */
 export class MigrateConfig {
   @EnvUrl('DATABASE_URL', {
     description:
@@ -21,17 +23,17 @@ export interface MigrateOutcome {
 export async function runMigrations(env: Environment): Promise<MigrateOutcome> {
   try {
     const { databaseUrl } = loadConfig(MigrateConfig, env);
-    const ran = await migrate(databaseUrl);
+    const ran = await migrateDatabase(databaseUrl);
     return {
       exitCode: 0,
       message: ran.length ? `migrate: ran ${ran.join(', ')}` : 'migrate: nothing to do, the database is up to date',
     };
   } catch (error) {
-    return { exitCode: 1, message: `migrate: ${reasonOf(error)}` };
+    return { exitCode: 1, message: `migrate: ${describeError(error)}` };
   }
 }
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof ConfigError) return error.faults.join('; ');
   const { message, code } = error as { message?: string; code?: string };
   // A refused connection is an AggregateError, whose own message is empty.

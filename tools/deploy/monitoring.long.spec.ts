@@ -36,7 +36,9 @@ const dashboards = readdirSync(join(folder, 'dashboards')).map((name) => ({
   ...(JSON.parse(readText(`k8s/monitoring/dashboards/${name}`)) as Dashboard),
 }));
 
-/** Path of promtool from PATH or the cache, into which it may be downloaded; otherwise the reasons why it is missing. */
+/**
+ * Path of promtool from PATH or the cache, into which it may be downloaded; otherwise the reasons why it is missing.
+ */
 const promtool = findPromtoolSync();
 const itChecks = typeof promtool === 'string' ? it : it.skip;
 const without = typeof promtool === 'string' ? '' : ` (skipped, promtool is missing: ${promtool.join('; ')})`;

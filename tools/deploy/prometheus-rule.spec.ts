@@ -12,7 +12,9 @@ const chart = readYaml<{ name: string; version: string; appVersion: string }>('k
 const template = readText('k8s/chart/templates/prometheusrule.yaml');
 const helpers = readText('k8s/chart/templates/_helpers.tpl');
 
-/** Renders the template without Helm: this file lists the result of each action, and an unknown action fails the test. */
+/**
+ * Renders the template without Helm: this file lists the result of each action, and an unknown action fails the test.
+ */
 describe('the chart’s PrometheusRule', () => {
   it('the chart’s PrometheusRule is created only if it is enabled, and contains every alert unchanged', () => {
     expect(rendered({ enabled: false, labels: {} }).trim()).toBe('');
@@ -81,7 +83,9 @@ function helper(name: string): string {
   }).trim();
 }
 
-/** Renders a template. A dash removes the white space on its side; a false condition removes everything up to its end. */
+/**
+ * Renders a template. A dash removes the white space on its side; a false condition removes everything up to its end.
+ */
 function renderedTemplate(text: string, actions: Record<string, string | boolean>): string {
   const parts = text.split(/(\s*{{-.*?}}|{{.*?}})/);
   const open: boolean[] = [];

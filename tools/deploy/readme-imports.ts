@@ -25,22 +25,22 @@ const tests = /\.(spec|harness)\.ts$/;
 const importLine = /\*\*Imports\*\* .*\.$/m;
 
 /** Returns the README of each app and lib, with its imports line computed from its sources without tests. */
-export function readmesWithImports(root: string): Record<string, () => string> {
-  const namesIn = (kind: string) => (existsSync(join(root, kind)) ? readdirSync(join(root, kind)) : []);
-  const folders = ['apps', 'libs'].flatMap((kind) => namesIn(kind).map((name) => `${kind}/${name}`));
+export function renderReadmesWithImports(root: string): Record<string, () => string> {
+  const listPackageNames = (kind: string) => (existsSync(join(root, kind)) ? readdirSync(join(root, kind)) : []);
+  const folders = ['apps', 'libs'].flatMap((kind) => listPackageNames(kind).map((name) => `${kind}/${name}`));
   const readmes = folders.map((folder) => `${folder}/README.md`).filter((path) => existsSync(join(root, path)));
-  return Object.fromEntries(readmes.map((path) => [path, () => withImports(root, path)]));
+  return Object.fromEntries(readmes.map((path) => [path, () => replaceImports(root, path)]));
 }
 
-function withImports(root: string, path: string): string {
+function replaceImports(root: string, path: string): string {
   const text = readFileSync(join(root, path), 'utf8');
   const folder = path.replace('/README.md', '');
-  const names = importsOf(join(root, folder), folder.split('/')[1]!);
+  const names = listImports(join(root, folder), folder.split('/')[1]!);
   const line = `**Imports** ${names.join(', ') || 'no other project'}.`;
   return importLine.test(text) ? text.replace(importLine, line) : `${text.trimEnd()}\n\n${line}\n`;
 }
 
-function importsOf(folder: string, own: string): string[] {
+function listImports(folder: string, own: string): string[] {
   const sources = existsSync(join(folder, 'src')) ? readdirSync(join(folder, 'src'), { recursive: true }) : [];
   const found = new Set(
     (sources as string[])

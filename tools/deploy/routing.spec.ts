@@ -1,6 +1,6 @@
-import { ownerOf, pathOwners } from '@muster/contracts';
+import { findOwnerApp, pathOwners } from '@muster/contracts';
 import { readText, readYaml } from './deployment.harness';
-import { nginxConf } from './nginx-conf';
+import { renderNginxConf } from './render-nginx-conf';
 
 const agent = '019a52a0-6d5b-7c3e-9f3a-0c6a8f1f2b11';
 
@@ -41,7 +41,7 @@ describe('the proxy of the compose file', () => {
   const locations = locationsOf(readText('docker/nginx.conf'));
 
   it.each(samples)('the proxy of the compose file routes %s to the app that owns it', (path) => {
-    expect(appByNginx(locations, path)).toBe(ownerOf(path));
+    expect(appByNginx(locations, path)).toBe(findOwnerApp(path));
   });
 
   it('the proxy of the compose file has a location for each row of the path table', () => {
@@ -49,7 +49,7 @@ describe('the proxy of the compose file', () => {
   });
 
   it('the proxy’s configuration cannot be generated if the last row does not match all other paths', () => {
-    expect(() => nginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
+    expect(() => renderNginxConf(pathOwners.slice(0, -1))).toThrow('the last row');
   });
 });
 
@@ -57,7 +57,7 @@ describe('the ingress of the chart', () => {
   const { paths } = readYaml<{ paths: IngressRule[] }>('k8s/chart/generated/paths.yaml');
 
   it.each(samples)('the ingress of the chart routes %s to the app that owns it', (path) => {
-    expect(appByIngress(paths, path)).toBe(ownerOf(path));
+    expect(appByIngress(paths, path)).toBe(findOwnerApp(path));
   });
 
   it('the ingress of the chart has paths that Kubernetes accepts', () => {
@@ -74,7 +74,10 @@ describe('the route of the chart', () => {
     'the route of the chart sends %s to the app that owns it, in every order of regular expressions',
     (path) => {
       const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
-      expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([ownerOf(path), ownerOf(path)]);
+      expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([
+        findOwnerApp(path),
+        findOwnerApp(path),
+      ]);
     },
   );
 
@@ -111,7 +114,9 @@ function locationsOf(conf: string): Location[] {
   return [...conf.matchAll(pattern)].map(([, modifier = '', match, app]) => ({ modifier, match: match!, app: app! }));
 }
 
-/** The order of nginx: exact; the longest prefix if it has ^~; regular expressions in file order; the longest prefix. */
+/**
+ * The order of nginx: exact; the longest prefix if it has ^~; regular expressions in file order; the longest prefix.
+ */
 function appByNginx(locations: Location[], path: string): string | undefined {
   const exact = locations.find(({ modifier, match }) => modifier === '=' && match === path);
   if (exact) return exact.app;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 const relativeImport = /(?:from|import)\s*\(?\s*['"](\.[^'"]*)['"]/g;
 
 /** Returns a line with the files of each circle. Type imports count. */
-export function circlesAmong(files, read) {
+export function findImportCircles(files, read) {
   const sources = new Set(files.filter((file) => /\.(ts|tsx|mjs|cjs)$/.test(file)));
   const imports = new Map(
     [...sources].map((file) => [
@@ -15,25 +15,25 @@ export function circlesAmong(files, read) {
       }),
     ]),
   );
-  return stronglyConnected(imports)
+  return findStronglyConnected(imports)
     .filter(({ length }) => length > 1)
     .map((circle) => `${circle.sort().join(', ')}: import each other in a circle`);
 }
 
 /** Tarjan's algorithm: groups of files that can all reach each other. */
-function stronglyConnected(imports) {
+function findStronglyConnected(imports) {
   const order = new Map();
   const lowest = new Map();
   const path = [];
   const onPath = new Set();
   const groups = [];
-  const visit = (file) => {
+  const visitFile = (file) => {
     order.set(file, order.size);
     lowest.set(file, order.get(file));
     path.push(file);
     onPath.add(file);
     for (const next of imports.get(file)) {
-      if (!order.has(next)) visit(next);
+      if (!order.has(next)) visitFile(next);
       if (onPath.has(next)) lowest.set(file, Math.min(lowest.get(file), lowest.get(next)));
     }
     if (lowest.get(file) !== order.get(file)) return;
@@ -41,6 +41,6 @@ function stronglyConnected(imports) {
     for (const each of group) onPath.delete(each);
     groups.push(group);
   };
-  for (const file of imports.keys()) if (!order.has(file)) visit(file);
+  for (const file of imports.keys()) if (!order.has(file)) visitFile(file);
   return groups;
 }

@@ -1,8 +1,8 @@
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
-import { circlesAmong } from './circles.mjs';
+import { findImportCircles } from './circles.mjs';
 
 const circlesOf = (texts: Record<string, string>) =>
-  circlesAmong(Object.keys(texts), (file: string) => texts[file]!) as string[];
+  findImportCircles(Object.keys(texts), (file: string) => texts[file]!) as string[];
 
 describe('files that import each other', () => {
   it('files that import each other are reported once per circle, with imports of types, folders and later imports', () => {

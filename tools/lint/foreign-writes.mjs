@@ -1,6 +1,6 @@
 // Reports statements that write a table of another lib, in SQL and through TypeORM. Other projects call a function of
 // the owning lib and pass their transaction. Every project may read and lock every table.
-import { ownerOf, tablesOfEntities } from './table-owners.mjs';
+import { ownerOf, listEntityTables } from './table-owners.mjs';
 
 const table = String.raw`(?:(?:only|table)\s+)*(?:"?\w+"?\.)?("?\w+"?|\$\{\})`;
 const writes = [
@@ -28,9 +28,9 @@ export const foreignWrites = {
   },
   create(context) {
     const lib = /.*\/((?:apps|libs)\/[\w-]+)\/src\//.exec(context.filename)?.[1]?.replace('libs/', '');
-    const entities = tablesOfEntities();
+    const entities = listEntityTables();
 
-    function check(node, name, isSure) {
+    function checkTable(node, name, isSure) {
       const owner = ownerOf[name];
       if (owner && owner !== lib) context.report({ node, messageId: 'foreign', data: { table: name, owner } });
       if (!owner && isSure) context.report({ node, messageId: 'unowned', data: { table: name } });
@@ -42,7 +42,7 @@ export const foreignWrites = {
           const name = found.replaceAll('"', '');
           // SQL keywords are in capitals in this repository; lower-case text may be prose.
           const isSql = /^[A-Z]+ /.test(statement.replace(/\s+/g, ' '));
-          if (name !== '${}') check(node, name.toLowerCase(), isSql);
+          if (name !== '${}') checkTable(node, name.toLowerCase(), isSql);
           else if (isSql) context.report({ node, messageId: 'unseen' });
         }
       }
@@ -53,12 +53,12 @@ export const foreignWrites = {
       const { callee, arguments: args } = node;
       const method = callee.type === 'MemberExpression' ? callee.property.name : callee.name;
       const written = entities[args[0]?.name];
-      if (/^(getRepository|InjectRepository)$/.test(method) && written) return check(node, written, true);
+      if (/^(getRepository|InjectRepository)$/.test(method) && written) return checkTable(node, written, true);
       if (callee.type !== 'MemberExpression' || !managerWrites.test(method)) return;
-      if (written) return check(node, written, true);
+      if (written) return checkTable(node, written, true);
       const before = context.sourceCode.getText(callee.object);
       const built = /createQueryBuilder\(\s*(\w+)/.exec(before)?.[1];
-      if (built && entities[built]) check(node, entities[built], true);
+      if (built && entities[built]) checkTable(node, entities[built], true);
       // The entity of a saved object is not visible in the source text.
       else if (/\bmanager$/.test(before)) context.report({ node, messageId: 'unseen' });
     }
@@ -67,7 +67,7 @@ export const foreignWrites = {
       const { callee, arguments: args } = node;
       const isDeletion = /\.(delete|softDelete)\(\s*\)$/.test(context.sourceCode.getText(callee.object ?? callee));
       if (callee.property?.name === 'from' && isDeletion && entities[args[0]?.name]) {
-        check(node, entities[args[0].name], true);
+        checkTable(node, entities[args[0].name], true);
       }
     }
 

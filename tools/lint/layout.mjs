@@ -57,7 +57,7 @@ export const layout = Object.fromEntries([
 ]);
 
 /** The options of @nx/enforce-module-boundaries. Only tests may also import the testing lib. */
-export function boundaries({ tests = false, allow = [] } = {}) {
+export function buildBoundaryRule({ tests = false, allow = [] } = {}) {
   return {
     allow,
     banTransitiveDependencies: true,

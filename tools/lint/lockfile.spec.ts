@@ -1,5 +1,5 @@
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
-import { unverifiedIn } from './lockfile.mjs';
+import { listUnverifiedPackages } from './lockfile.mjs';
 
 describe('the lockfile', () => {
   const integrity = 'sha512-x';
@@ -16,11 +16,11 @@ describe('the lockfile', () => {
       'node_modules/for-macs': { optional: true, os: ['darwin'], cpu: ['arm64'] },
       'node_modules/for-windows': { optional: true, os: ['win32'], integrity },
     };
-    expect(unverifiedIn({ packages })).toEqual(['bad', 'weak', '@scope/nested', 'for-us', 'for-macs']);
+    expect(listUnverifiedPackages({ packages })).toEqual(['bad', 'weak', '@scope/nested', 'for-us', 'for-macs']);
   });
 
   it('the lockfile need not have a checksum for bundled packages', () => {
     const packages = { 'node_modules/a': { integrity }, 'node_modules/a/node_modules/b': { inBundle: true } };
-    expect(unverifiedIn({ packages })).toEqual([]);
+    expect(listUnverifiedPackages({ packages })).toEqual([]);
   });
 });

@@ -12,10 +12,10 @@ export const oneClock = {
     },
   },
   create(context) {
-    const check = (node, text) => ownClock.test(text) && context.report({ node, messageId: 'own' });
+    const checkText = (node, text) => ownClock.test(text) && context.report({ node, messageId: 'own' });
     return {
-      Literal: (node) => typeof node.value === 'string' && check(node, node.value),
-      TemplateElement: (node) => check(node, node.value.raw),
+      Literal: (node) => typeof node.value === 'string' && checkText(node, node.value),
+      TemplateElement: (node) => checkText(node, node.value.raw),
     };
   },
 };
@@ -30,10 +30,10 @@ export const serviceClock = {
     },
   },
   create(context) {
-    const report = (node) => context.report({ node, messageId: 'machine' });
+    const reportCall = (node) => context.report({ node, messageId: 'machine' });
     return {
-      'CallExpression[callee.object.name="Date"][callee.property.name="now"]': report,
-      'NewExpression[callee.name="Date"][arguments.length=0]': report,
+      'CallExpression[callee.object.name="Date"][callee.property.name="now"]': reportCall,
+      'NewExpression[callee.name="Date"][arguments.length=0]': reportCall,
     };
   },
 };

@@ -93,10 +93,10 @@ const rules = [
 ];
 
 /** Returns the locking operations of a migration's `up`. */
-export function lockingIn(file, text) {
+export function findLockingStatements(file, text) {
   const [, name] = folder.exec(file) ?? [];
   if (!name || exempt.has(name) || /\.spec$/.test(name)) return [];
-  const source = withoutDown(text)
+  const source = removeDownMethod(text)
     .replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
     .replace(/--.*$/gm, '');
   const created = new Set(
@@ -112,7 +112,7 @@ export function lockingIn(file, text) {
 }
 
 /** Removes the method `down` from the text of a migration, because it is used only in development. */
-function withoutDown(text) {
+function removeDownMethod(text) {
   const at = text.search(/\n {2}async down\(/);
   if (at < 0) return text;
   const end = text.indexOf('\n  }', at);

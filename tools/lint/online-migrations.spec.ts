@@ -1,5 +1,5 @@
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
-import { exempt, lockingIn } from './online-migrations.mjs';
+import { exempt, findLockingStatements } from './online-migrations.mjs';
 
 const name = 'libs/database/src/migrations/1900000000000-later.ts';
 const migration = (sql: string, { before = '' } = {}) =>
@@ -23,7 +23,7 @@ describe('a new migration', () => {
   };
   for (const [sql, fault] of Object.entries(locks))
     it(`a new migration may not run: ${sql}`, () =>
-      expect(lockingIn(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
+      expect(findLockingStatements(name, migration(sql))).toEqual([expect.stringMatching(fault)]));
 
   const online = [
     'ALTER TABLE job ADD COLUMN a text',
@@ -36,15 +36,17 @@ describe('a new migration', () => {
     '-- a comment on CREATE INDEX a ON job',
   ];
   for (const sql of online)
-    it(`a new migration may run: ${sql}`, () => expect(lockingIn(name, migration(sql))).toEqual([]));
+    it(`a new migration may run: ${sql}`, () => expect(findLockingStatements(name, migration(sql))).toEqual([]));
 
   it('a new migration may create an index CONCURRENTLY outside a transaction', () => {
     const sql = 'SET lock_timeout = 0; CREATE INDEX CONCURRENTLY job_a_idx ON job (a)';
-    expect(lockingIn(name, migration(sql, { before: 'transaction = false;' }))).toEqual([]);
+    expect(findLockingStatements(name, migration(sql, { before: 'transaction = false;' }))).toEqual([]);
   });
 
   it('an exempt migration is not checked', () => {
     const [first] = exempt as Set<string>;
-    expect(lockingIn(`libs/database/src/migrations/${first}.ts`, migration('UPDATE job SET a = b'))).toEqual([]);
+    expect(
+      findLockingStatements(`libs/database/src/migrations/${first}.ts`, migration('UPDATE job SET a = b')),
+    ).toEqual([]);
   });
 });

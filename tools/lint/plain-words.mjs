@@ -92,12 +92,12 @@ export const unclearNames = ['of', 'said', 'told', 'given', 'kept', 'heard', 'as
 const prompts = /\/prompts\/[\w-]+\.md$/;
 
 /** Returns a fault for each line of Markdown, YAML or a shell script that matches a pattern for all texts. */
-export function unclearLinesIn(file, text) {
+export function findUnclearLines(file, text) {
   if (!/\.(md|ya?ml|sh)$/.test(file) || prompts.test(file)) return [];
   return text
     .split('\n')
     .flatMap((line, at) =>
-      unclearIn(line, ['all']).map(
+      findUnclearPatterns(line, ['all']).map(
         ({ pattern, instead }) => `${file}:${at + 1}: “${pattern.exec(line)[0].trim()}”: write ${instead}`,
       ),
     );
@@ -106,15 +106,15 @@ export function unclearLinesIn(file, text) {
 const testFunctions = /^(it|test|describe)(\.\w+)*$/;
 
 /** Returns the patterns that match a text of these kinds. */
-export function unclearIn(text, kinds) {
+export function findUnclearPatterns(text, kinds) {
   return patterns.filter((each) => kinds.includes(each.in) && each.pattern.test(text));
 }
 
 export const plainWords = {
   meta: { type: 'suggestion', schema: [], messages: { unclear: '“{{found}}”: write {{instead}}.' } },
   create(context) {
-    const report = (node, text, kinds) => {
-      for (const { pattern, instead } of unclearIn(text, kinds))
+    const reportText = (node, text, kinds) => {
+      for (const { pattern, instead } of findUnclearPatterns(text, kinds))
         context.report({ loc: node.loc, messageId: 'unclear', data: { found: pattern.exec(text)[0].trim(), instead } });
     };
     return {
@@ -125,32 +125,32 @@ export const plainWords = {
             .replace(/^\s*\*+ ?/gm, '')
             .replace(/\s+/g, ' ')
             .trim();
-          if (!text.startsWith('eslint-')) report(comment, text, ['all', 'comments', ...(isDoc ? ['docs'] : [])]);
+          if (!text.startsWith('eslint-')) reportText(comment, text, ['all', 'comments', ...(isDoc ? ['docs'] : [])]);
         }
       },
       Literal(node) {
-        if (typeof node.value === 'string') report(node, node.value, kindsOf(node));
+        if (typeof node.value === 'string') reportText(node, node.value, getTextKinds(node));
       },
       TemplateElement(node) {
-        report(node, node.value.cooked ?? '', kindsOf(node.parent));
+        reportText(node, node.value.cooked ?? '', getTextKinds(node.parent));
       },
       JSXText(node) {
-        report(node, node.value.trim(), ['all', 'strings']);
+        reportText(node, node.value.trim(), ['all', 'strings']);
       },
     };
   },
 };
 
-function kindsOf(node) {
+function getTextKinds(node) {
   const { parent } = node;
   if (parent.type === 'ImportDeclaration' || parent.type === 'ExportNamedDeclaration') return [];
   const isTestName =
-    parent.type === 'CallExpression' && parent.arguments[0] === node && testFunctions.test(nameOf(parent));
+    parent.type === 'CallExpression' && parent.arguments[0] === node && testFunctions.test(getCalleeName(parent));
   const isApi = parent.type === 'Property' && ['summary', 'description'].includes(parent.key.name);
   return ['all', 'strings', 'sql', ...(isTestName ? ['tests'] : []), ...(isApi ? ['api'] : [])];
 }
 
-function nameOf({ callee }) {
+function getCalleeName({ callee }) {
   const names = [];
   let each = callee;
   while (each.type === 'CallExpression') each = each.callee;

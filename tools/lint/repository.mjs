@@ -5,13 +5,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { circlesAmong } from './circles.mjs';
+import { findImportCircles } from './circles.mjs';
 import { layout } from './layout.mjs';
-import { unverifiedIn } from './lockfile.mjs';
-import { exempt, lockingIn } from './online-migrations.mjs';
-import { unclearLinesIn } from './plain-words.mjs';
-import { faultsOfOwners } from './table-owners.mjs';
-import { wordFaultsIn } from './words.mjs';
+import { listUnverifiedPackages } from './lockfile.mjs';
+import { exempt, findLockingStatements } from './online-migrations.mjs';
+import { findUnclearLines } from './plain-words.mjs';
+import { checkOwners } from './table-owners.mjs';
+import { findWordFaults } from './words.mjs';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const maxLines = 350;
@@ -32,11 +32,11 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
   .split('\0')
   .filter((file) => file && existsSync(join(root, file)) && statSync(join(root, file)).isFile());
 const faults = [
-  ...files.flatMap(faultsOfFile),
-  ...crowdedFolders(files),
-  ...projectsOf(files).flatMap(faultsOfProject),
-  ...faultsOfOwners(files),
-  ...circlesAmong(files, (file) => readFileSync(join(root, file), 'utf8')),
+  ...files.flatMap(checkFile),
+  ...findCrowdedFolders(files),
+  ...listProjects(files).flatMap(checkProject),
+  ...checkOwners(files),
+  ...findImportCircles(files, (file) => readFileSync(join(root, file), 'utf8')),
   ...[...exempt]
     .filter((name) => !files.includes(`libs/database/src/migrations/${name}.ts`))
     .map((name) => `tools/lint/online-migrations.mjs: exempts ${name}, which does not exist`),
@@ -46,33 +46,35 @@ for (const fault of faults) console.error(`repository: ${fault}`);
 console.log(`repository: ${files.length} files, ${faults.length} faults, ${Date.now() - began} ms`);
 process.exitCode = faults.length ? 1 : 0;
 
-function faultsOfFile(file) {
+function checkFile(file) {
   const text = readFileSync(join(root, file), 'utf8');
   if (text.includes('\0')) return [];
   const lines = text.split('\n');
   const countedLines = lines.length - 1 - (file.endsWith('.long.spec.ts') ? longHeaderLines : 0);
-  const at = (pattern, fault) =>
+  const findFaultLines = (pattern, fault) =>
     lines.flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${fault}`] : []));
   return [
-    ...(basename(file) === 'package-lock.json' ? at(/"resolved":/, 'contains a download address (see .npmrc)') : []),
     ...(basename(file) === 'package-lock.json'
-      ? unverifiedIn(JSON.parse(text)).map((name) => `${file}: ${name} has no integrity`)
+      ? findFaultLines(/"resolved":/, 'contains a download address (see .npmrc)')
       : []),
-    ...at(machinePath, 'contains a path of one machine'),
-    ...at(/\/\/registry\.|\bregistry\.npmjs\b/, 'contains the address of a package registry'),
-    ...wordFaultsIn(file, text),
-    ...unclearLinesIn(file, text),
-    ...lockingIn(file, text),
-    ...(file.endsWith('.md') ? missingPaths(file, text) : []),
-    ...(file.endsWith('.long.spec.ts') ? faultsOfLongSpec(file, lines) : []),
-    ...(isSource(file) && !index.test(file) && countedLines > maxLines
+    ...(basename(file) === 'package-lock.json'
+      ? listUnverifiedPackages(JSON.parse(text)).map((name) => `${file}: ${name} has no integrity`)
+      : []),
+    ...findFaultLines(machinePath, 'contains a path of one machine'),
+    ...findFaultLines(/\/\/registry\.|\bregistry\.npmjs\b/, 'contains the address of a package registry'),
+    ...findWordFaults(file, text),
+    ...findUnclearLines(file, text),
+    ...findLockingStatements(file, text),
+    ...(file.endsWith('.md') ? findMissingPaths(file, text) : []),
+    ...(file.endsWith('.long.spec.ts') ? checkLongSpec(file, lines) : []),
+    ...(isSourceFile(file) && !index.test(file) && countedLines > maxLines
       ? [`${file}: ${countedLines} lines; split files with more than ${maxLines}`]
       : []),
   ];
 }
 
 /** A long test file states why it is long, and names the file of the short suite that tests the same behavior. */
-function faultsOfLongSpec(file, [long, short]) {
+function checkLongSpec(file, [long, short]) {
   const covering = /^\/\/ A short test of the same code: (\S+)$/.exec(short)?.[1];
   if (!/^\/\/ This test is long because it ./.test(long) || !covering)
     return [
@@ -83,9 +85,9 @@ function faultsOfLongSpec(file, [long, short]) {
     : [`${file}: names ${covering}, which is not a file of the short suite`];
 }
 
-function crowdedFolders(all) {
+function findCrowdedFolders(all) {
   const counts = {};
-  for (const file of all.filter(isCounted)) counts[dirname(file)] = (counts[dirname(file)] ?? 0) + 1;
+  for (const file of all.filter(isCountedFile)) counts[dirname(file)] = (counts[dirname(file)] ?? 0) + 1;
   return Object.entries(counts)
     .filter(([folder, count]) => count > maxFilesInFolder && !listFolders.test(folder))
     .map(
@@ -94,19 +96,19 @@ function crowdedFolders(all) {
     );
 }
 
-function isCounted(file) {
-  return isSource(file) && /\.tsx?$/.test(file) && !/\.spec\.tsx?$/.test(file) && !file.endsWith('index.ts');
+function isCountedFile(file) {
+  return isSourceFile(file) && /\.tsx?$/.test(file) && !/\.spec\.tsx?$/.test(file) && !file.endsWith('index.ts');
 }
 
 /** Reports source paths in a text that do not exist. */
-function missingPaths(file, text) {
+function findMissingPaths(file, text) {
   const named = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/src\/[\w./-]+\.(?:ts|mjs|py))`/g)].map(([, path]) => path);
   return [...new Set(named)]
     .filter((path) => !files.some((known) => known === path || known.endsWith(`/${path}`)))
     .map((path) => `${file}: names ${path}, which does not exist`);
 }
 
-function faultsOfProject(folder) {
+function checkProject(folder) {
   const faults = [];
   const readme = join(folder, 'README.md');
   if (!folder.startsWith('tools/')) {
@@ -125,12 +127,12 @@ function faultsOfProject(folder) {
   return faults;
 }
 
-function projectsOf(files) {
+function listProjects(files) {
   const folders = files.flatMap((file) => file.match(/^(apps|libs|tools)\/[^/]+(?=\/)/)?.[0] ?? []);
   return [...new Set(folders)].sort();
 }
 
-function isSource(file) {
+function isSourceFile(file) {
   if (file.startsWith('libs/sdk/src/generated/')) return false;
   return /^(apps|libs)\/.*\.(tsx?|[cm]?js|sql|py|css)$/.test(file);
 }

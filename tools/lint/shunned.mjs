@@ -42,6 +42,6 @@ const syntax = {
 };
 
 /** Returns a no-restricted-syntax setting for these groups. */
-export function shunned(...groups) {
+export function listShunnedSyntax(...groups) {
   return ['error', ...groups.flatMap((group) => syntax[group])];
 }

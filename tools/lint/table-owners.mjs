@@ -74,15 +74,15 @@ export const ownerOf = Object.fromEntries(
 );
 
 /** Returns the table of each entity class. */
-export function tablesOfEntities() {
+export function listEntityTables() {
   const texts = readdirSync(join(root, entities)).map((file) => readFileSync(join(root, entities, file), 'utf8'));
   const classes = texts.flatMap((text) => [...text.matchAll(/@Entity\('(\w+)'[^]*?export class (\w+)/g)]);
   return Object.fromEntries(classes.map(([, table, name]) => [name, table]));
 }
 
 /** Returns the differences between the entities, the READMEs and the owners. */
-export function faultsOfOwners(files) {
-  const tables = Object.values(tablesOfEntities());
+export function checkOwners(files) {
+  const tables = Object.values(listEntityTables());
   return [
     ...tables
       .filter((table) => !ownerOf[table])
@@ -90,12 +90,12 @@ export function faultsOfOwners(files) {
     ...Object.keys(ownerOf)
       .filter((table) => !tables.includes(table))
       .map((table) => `tools/lint/table-owners.mjs: the table ${table} is not in ${entities}`),
-    ...Object.keys(tablesOf).flatMap((lib) => faultOfReadme(lib, files)),
+    ...Object.keys(tablesOf).flatMap((lib) => checkReadme(lib, files)),
   ];
 }
 
 /** Checks the list of tables in the README of an existing lib. */
-function faultOfReadme(lib, files) {
+function checkReadme(lib, files) {
   const readme = `libs/${lib}/README.md`;
   if (!files.includes(readme)) return [];
   const tables = tablesOf[lib];

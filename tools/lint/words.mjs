@@ -17,7 +17,7 @@ const shunned = [
 const places = /^apps\/(?:console|cli)\/src\/.*\.tsx?$/;
 
 /** Returns a line for each word in a page or a command that is not used. Comments are not checked. */
-export function wordFaultsIn(file, text) {
+export function findWordFaults(file, text) {
   if (!places.test(file) || /\.spec\.ts$/.test(file)) return [];
   return text.split('\n').flatMap((line, at) => {
     if (/^\s*(?:\/\/|\/?\*)/.test(line)) return [];

@@ -1,5 +1,5 @@
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
-import { wordFaultsIn } from './words.mjs';
+import { findWordFaults } from './words.mjs';
 
 describe('the words of pages', () => {
   const page = 'apps/console/src/pages/home/index.tsx';
@@ -12,14 +12,14 @@ describe('the words of pages', () => {
     '`${usd(amount)} USD`',
     "toast('The record is made.');",
   ])('the lint refuses this line of a page: %s', (line) => {
-    expect(wordFaultsIn(page, `ok\n${line}\n`)).toEqual([expect.stringMatching(`^${page}:2: `)]);
-    expect(wordFaultsIn('libs/jobs/src/index.ts', line)).toEqual([]);
+    expect(findWordFaults(page, `ok\n${line}\n`)).toEqual([expect.stringMatching(`^${page}:2: `)]);
+    expect(findWordFaults('libs/jobs/src/index.ts', line)).toEqual([]);
   });
 
   it.each(['// The worker was told.', '<Link to="/runs">View runs</Link>', 'Runs are made of steps'])(
     'the lint accepts this line of a page: %s',
     (line) => {
-      expect(wordFaultsIn(page, line)).toEqual([]);
+      expect(findWordFaults(page, line)).toEqual([]);
     },
   );
 });

@@ -1,6 +1,6 @@
 import { listOrganizations } from '@muster/access';
 import type { Database } from '@muster/database';
-import { rebuildRollups, verifyRollups } from '@muster/pilot';
+import { rebuildRoiRollups, verifyRoiRollups } from '@muster/pilot';
 import { rebuildCostDays, verifyCostDays } from '@muster/pricing';
 import { openStartDatabase } from './start-database';
 
@@ -15,14 +15,15 @@ if (command !== 'verify' && command !== 'rebuild') {
 
 void (async () => {
   const { database, close } = await openStartDatabase();
-  const organizations = organizationIds.length > 0 ? organizationIds : await everyOrganization(database);
+  const organizations = organizationIds.length > 0 ? organizationIds : await listAllOrganizationIds(database);
   let faults = 0;
-  for (const id of organizations) faults += await (command === 'verify' ? verify(database, id) : rebuild(database, id));
+  for (const id of organizations)
+    faults += await (command === 'verify' ? verifyOrganization(database, id) : rebuildOrganization(database, id));
   await close();
   process.exit(faults > 0 ? 1 : 0);
 })();
 
-async function everyOrganization(database: Database): Promise<string[]> {
+async function listAllOrganizationIds(database: Database): Promise<string[]> {
   const ids: string[] = [];
   for (let after: string[] | null = null; ; after = [ids.at(-1)!]) {
     const page = await listOrganizations(database, { page: { limit: 500, after } });
@@ -31,26 +32,29 @@ async function everyOrganization(database: Database): Promise<string[]> {
   }
 }
 
-async function verify(database: Database, organizationId: string): Promise<number> {
-  const faults = await verifyRollups(database, organizationId);
+async function verifyOrganization(database: Database, organizationId: string): Promise<number> {
+  const faults = await verifyRoiRollups(database, organizationId);
   for (const { workflowId, differs } of faults) {
     const subject = workflowId ? `workflow ${workflowId}` : 'all workflows';
-    console.log(`organization ${organizationId}: ${subject}: rollups differ from the claims: ${someOf(differs)}`);
+    console.log(
+      `organization ${organizationId}: ${subject}: rollups differ from the claims: ${formatFirstDays(differs)}`,
+    );
   }
   const days = await verifyCostDays(database, organizationId);
-  if (days.length > 0) console.log(`organization ${organizationId}: daily costs differ from the runs: ${someOf(days)}`);
+  if (days.length > 0)
+    console.log(`organization ${organizationId}: daily costs differ from the runs: ${formatFirstDays(days)}`);
   const count = faults.length + days.length;
   if (count === 0) console.log(`organization ${organizationId}: equal`);
   return count;
 }
 
-function someOf(days: string[]): string {
+function formatFirstDays(days: string[]): string {
   const shown = days.slice(0, 10).join(', ');
   return days.length > 10 ? `${shown} and ${days.length - 10} more` : shown;
 }
 
-async function rebuild(database: Database, organizationId: string): Promise<number> {
-  const { days } = await rebuildRollups(database, organizationId);
+async function rebuildOrganization(database: Database, organizationId: string): Promise<number> {
+  const { days } = await rebuildRoiRollups(database, organizationId);
   const costs = await rebuildCostDays(database, organizationId);
   console.log(`organization ${organizationId}: rebuilt ${days} days of rollups and ${costs.days} days of costs`);
   return 0;

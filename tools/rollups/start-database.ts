@@ -12,17 +12,17 @@ export async function openStartDatabase(): Promise<{ database: Database; close: 
   const { nest, close } = await createApp({
     // The gateway processes no queues.
     name: 'gateway',
-    configs: [loadConfig(BaseConfig, environment())],
+    configs: [loadConfig(BaseConfig, readEnvironment())],
     modules: [DatabaseModule],
   });
   await nest.init();
   return { database: nest.get(Database), close };
 }
 
-function environment(): Environment {
+function readEnvironment(): Environment {
   const set = process.env;
   return {
-    DATABASE_URL: set['DATABASE_URL'] ?? urlOfStart(resolve(set['MUSTER_DATA_DIR'] ?? '.muster/data')),
+    DATABASE_URL: set['DATABASE_URL'] ?? readUrlOfStart(resolve(set['MUSTER_DATA_DIR'] ?? '.muster/data')),
     // REDIS_URL and MASTER_KEYS are required but not used: no message is enqueued and no secret is decrypted.
     REDIS_URL: set['REDIS_URL'] ?? 'redis://127.0.0.1:6379',
     MASTER_KEYS: set['MASTER_KEYS'] ?? `none:${randomBytes(32).toString('base64')}`,
@@ -32,10 +32,10 @@ function environment(): Environment {
   };
 }
 
-function urlOfStart(dataDir: string): string {
-  const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim();
+function readUrlOfStart(dataDir: string): string {
+  const readTextFile = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim();
   try {
-    return `postgres://muster:${read('password')}@127.0.0.1:${read('port')}/muster`;
+    return `postgres://muster:${readTextFile('password')}@127.0.0.1:${readTextFile('port')}/muster`;
   } catch {
     console.error(
       `There is no database below ${dataDir}: set DATABASE_URL, or MUSTER_DATA_DIR to the data folder of npm start.`,

@@ -2,12 +2,12 @@
 export class Backoff {
   private deaths: number[] = [];
 
-  next(now = Date.now()): number {
+  nextDelayMs(now = Date.now()): number {
     this.deaths = [...this.deaths.filter((at) => now - at < 60_000), now];
     return Math.min(250 * 2 ** this.deaths.length, 10_000);
   }
 
-  forget(): void {
+  resetBackoff(): void {
     this.deaths = [];
   }
 }

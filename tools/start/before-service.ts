@@ -1,5 +1,5 @@
-import { migrations, ownerDataSource } from '@muster/database';
-import { sayIfUnconfined } from './say-if-unconfined';
+import { migrations, createOwnerDataSource } from '@muster/database';
+import { describeIfUnconfined } from './describe-if-unconfined';
 import { upgradeData } from './upgrade-data';
 
 // Work that is done once before the service starts, in a separate process: its modules would otherwise stay in memory
@@ -19,30 +19,30 @@ export type PreparationMessage =
   | { fault: string };
 
 process.once('message', (options: BeforeService) => {
-  prepare(options).then(
+  prepareDatabase(options).then(
     () => process.disconnect(),
     (error: Error) =>
-      say(error.name === 'StartError' ? { startError: error.message } : { fault: error.stack ?? error.message }).then(
-        () => process.exit(1),
-      ),
+      sendMessage(
+        error.name === 'StartError' ? { startError: error.message } : { fault: error.stack ?? error.message },
+      ).then(() => process.exit(1)),
   );
 });
 
-async function prepare({ databaseUrl, dataDir, backup }: BeforeService): Promise<void> {
-  const warning = sayIfUnconfined(dataDir, process.env);
+async function prepareDatabase({ databaseUrl, dataDir, backup }: BeforeService): Promise<void> {
+  const warning = describeIfUnconfined(dataDir, process.env);
   const migrated = await upgradeData({
     databaseUrl,
     dataDir,
     backup,
-    pending: await pendingIn(databaseUrl),
-    say: (line) => void say({ progress: line }),
+    pending: await countPendingMigrations(databaseUrl),
+    say: (line) => void sendMessage({ progress: line }),
   });
-  await say({ migrated, hasOrganization: await hasOrganization(databaseUrl) });
-  await say({ warning: await warning });
+  await sendMessage({ migrated, hasOrganization: await hasOrganization(databaseUrl) });
+  await sendMessage({ warning: await warning });
 }
 
-async function pendingIn(databaseUrl: string): Promise<number> {
-  const source = await ownerDataSource(databaseUrl).initialize();
+async function countPendingMigrations(databaseUrl: string): Promise<number> {
+  const source = await createOwnerDataSource(databaseUrl).initialize();
   try {
     const [table] = await source.query<{ found: string | null }[]>("SELECT to_regclass('schema_migration') AS found");
     if (!table!.found) return migrations.length;
@@ -55,7 +55,7 @@ async function pendingIn(databaseUrl: string): Promise<number> {
 }
 
 async function hasOrganization(databaseUrl: string): Promise<boolean> {
-  const source = await ownerDataSource(databaseUrl).initialize();
+  const source = await createOwnerDataSource(databaseUrl).initialize();
   try {
     const rows: unknown[] = await source.query('SELECT 1 FROM organization LIMIT 1');
     return rows.length > 0;
@@ -64,6 +64,6 @@ async function hasOrganization(databaseUrl: string): Promise<boolean> {
   }
 }
 
-function say(message: PreparationMessage): Promise<void> {
+function sendMessage(message: PreparationMessage): Promise<void> {
   return new Promise((resolve) => process.send!(message, () => resolve()));
 }

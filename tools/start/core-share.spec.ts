@@ -1,21 +1,21 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeProcesses, processesFor, usableCores } from './core-share';
+import { describeProcesses, computeProcessCount, readUsableCores } from './core-share';
 
 describe('the number of service processes', () => {
   it('there is one service process for every two cores, at least one and at most four', () => {
-    expect([0.5, 1, 2, 3, 4, 6, 8, 64].map(processesFor)).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
+    expect([0.5, 1, 2, 3, 4, 6, 8, 64].map(computeProcessCount)).toEqual([1, 1, 1, 1, 2, 3, 4, 4]);
   });
 
-  it('usableCores returns a container’s CPU quota if it is less than the machine’s cores', async () => {
+  it('readUsableCores returns a container’s CPU quota if it is less than the machine’s cores', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'muster-cores-'));
     const file = join(folder, 'cpu.max');
     await writeFile(file, '50000 100000\n');
-    expect(usableCores(file)).toBe(0.5);
+    expect(readUsableCores(file)).toBe(0.5);
     await writeFile(file, 'max 100000\n');
-    expect(usableCores(file)).toBe(availableParallelism());
-    expect(usableCores(join(folder, 'none'))).toBe(availableParallelism());
+    expect(readUsableCores(file)).toBe(availableParallelism());
+    expect(readUsableCores(join(folder, 'none'))).toBe(availableParallelism());
     await rm(folder, { recursive: true });
   });
 

@@ -6,13 +6,13 @@ import { availableParallelism } from 'node:os';
  * processor time as the service, so on two cores a second process would only compete with the first one and with
  * Postgres.
  */
-export function processesFor(cores: number): number {
+export function computeProcessCount(cores: number): number {
   return Math.min(4, Math.max(1, Math.floor(cores / 2)));
 }
 
 /** Number of usable cores. A container's CPU quota may be less than the cores of the machine. */
-export function usableCores(file = '/sys/fs/cgroup/cpu.max'): number {
-  const [quota, period] = contentsOf(file).trim().split(' ').map(Number);
+export function readUsableCores(file = '/sys/fs/cgroup/cpu.max'): number {
+  const [quota, period] = readContents(file).trim().split(' ').map(Number);
   const share = quota && period ? quota / period : Infinity;
   return Math.min(availableParallelism(), share);
 }
@@ -25,7 +25,7 @@ export function describeProcesses(processes: number, usable: number): string {
     : `${processes} behind one port, each running the whole service (${cores}; --processes)`;
 }
 
-function contentsOf(file: string): string {
+function readContents(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch {

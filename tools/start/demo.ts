@@ -13,9 +13,9 @@ const workflowName = 'Hello, Muster';
 /** Creates an example for new users: an agent, a workflow, and a run of it. Returns the run's id. */
 export async function ensureDemo({ address, email, password }: DemoInput): Promise<string> {
   const cookie = await signIn(address, email, password);
-  const call = (method: string, path: string, body?: object) => request({ address, cookie, method, path, body });
-  const [agentId, workflowId] = await Promise.all([demoAgent(call), demoWorkflow(call)]);
-  const { jobId } = await call('POST', '/api/jobs/launch', {
+  const callApi = (method: string, path: string, body?: object) => sendRequest({ address, cookie, method, path, body });
+  const [agentId, workflowId] = await Promise.all([findOrCreateDemoAgent(callApi), findOrCreateDemoWorkflow(callApi)]);
+  const { jobId } = await callApi('POST', '/api/jobs/launch', {
     agentId,
     workflowId,
     variables: { GREETING: 'Good morning' },
@@ -26,7 +26,7 @@ export async function ensureDemo({ address, email, password }: DemoInput): Promi
 type Call = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
 
 /** Returns the id of the demo agent. An interrupted start may have created it already. */
-async function demoAgent(call: Call): Promise<string> {
+async function findOrCreateDemoAgent(call: Call): Promise<string> {
   const { agents } = (await call('GET', `/api/agents?q=${encodeURIComponent(agentName)}`)) as {
     agents: { id: string; name: string }[];
   };
@@ -38,7 +38,7 @@ async function demoAgent(call: Call): Promise<string> {
   return made.agent.id;
 }
 
-async function demoWorkflow(call: Call): Promise<string> {
+async function findOrCreateDemoWorkflow(call: Call): Promise<string> {
   const script = await readFile(join(__dirname, 'demo_workflow.py'), 'utf8');
   const { id } = (await call('POST', '/api/workflows', {
     name: workflowName,
@@ -59,7 +59,7 @@ async function signIn(address: string, email: string, password: string): Promise
   return answer.headers.get('set-cookie')!.split(';')[0]!;
 }
 
-async function request(input: {
+async function sendRequest(input: {
   address: string;
   cookie: string;
   method: string;

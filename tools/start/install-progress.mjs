@@ -7,10 +7,10 @@ import { join } from 'node:path';
  * @param {{ packages: Record<string, { optional?: boolean, os?: string[], cpu?: string[], libc?: string[], link?: boolean, inBundle?: boolean }> }} lockfile
  * @param {{ os: string, cpu: string, libc: string | undefined }} machine
  */
-export function foldersOf({ packages }, machine = thisMachine()) {
+export function listPackageFolders({ packages }, machine = describeThisMachine()) {
   const skipped = Object.entries(packages)
     .filter(([, { optional, os, cpu, libc }]) => {
-      const fits = allows(os, machine.os) && allows(cpu, machine.cpu) && allows(libc, machine.libc);
+      const fits = allowsName(os, machine.os) && allowsName(cpu, machine.cpu) && allowsName(libc, machine.libc);
       return optional && !fits;
     })
     .map(([path]) => `${path}/`);
@@ -43,7 +43,7 @@ export async function countInstalled(root, folders) {
  * @param {number} before installed packages at the last check
  * @param {number} total
  */
-export function installLine(count, before, total) {
+export function formatInstallLine(count, before, total) {
   if (count < before) return `npm removes the old packages, ${count} are left`;
   if (count === 0) return 'npm looks up the packages and fetches the first ones';
   if (count === before && count > 0.98 * total)
@@ -51,13 +51,13 @@ export function installLine(count, before, total) {
   return `${count} of about ${total} packages`;
 }
 
-function thisMachine() {
+function describeThisMachine() {
   const { glibcVersionRuntime } = process.report.getReport().header;
   return { os: process.platform, cpu: process.arch, libc: glibcVersionRuntime ? 'glibc' : 'musl' };
 }
 
 /** Interprets a list as npm does: names that are allowed, or names with `!` that are not. */
-function allows(list, name) {
+function allowsName(list, name) {
   if (!list) return true;
   return list.includes(name) || (list.every((each) => each.startsWith('!')) && !list.includes(`!${name}`));
 }

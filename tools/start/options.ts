@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { processesFor, usableCores } from './core-share';
+import { computeProcessCount, readUsableCores } from './core-share';
 
 /** An error for the user. Its message is one sentence, which is printed without a stack trace. */
 export class StartError extends Error {
@@ -34,19 +34,19 @@ export const usage = `npm start -- [--port N] [--host ADDRESS] [--data-dir DIR] 
 `;
 
 /** URL of the service on this machine. 0.0.0.0 and :: are not addresses that a client can connect to. */
-export function localAddress({ host, port }: Pick<StartOptions, 'host' | 'port'>): string {
+export function buildLocalAddress({ host, port }: Pick<StartOptions, 'host' | 'port'>): string {
   const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${local.includes(':') ? `[${local}]` : local}:${port}`;
 }
 
 /** Reads the options. The command line overrides the environment, and the environment overrides the defaults. */
-export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string): StartOptions {
-  const values = parse(args);
+export function parseOptions(args: string[], env: NodeJS.ProcessEnv, root: string): StartOptions {
+  const values = parseArguments(args);
   const portText = values.port ?? env['PORT'] ?? '3000';
-  const port = wholeNumber(portText, 65_535);
+  const port = parseWholeNumber(portText, 65_535);
   if (!port) throw new StartError(`"${portText}" is not a port; set --port to a number from 1 to 65535.`);
-  const processesText = values.processes ?? (env['MUSTER_PROCESSES'] || String(processesFor(usableCores())));
-  const processes = wholeNumber(processesText, 64);
+  const processesText = values.processes ?? (env['MUSTER_PROCESSES'] || String(computeProcessCount(readUsableCores())));
+  const processes = parseWholeNumber(processesText, 64);
   if (!processes)
     throw new StartError(`"${processesText}" is not a number of processes; set --processes to a number from 1 to 64.`);
   return {
@@ -62,12 +62,12 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv, root: string
 }
 
 /** Parses a number from 1 to `largest`; null if it is not valid. */
-function wholeNumber(text: string, largest: number): number | null {
+function parseWholeNumber(text: string, largest: number): number | null {
   const value = Number(text);
   return /^\d+$/.test(text) && value >= 1 && value <= largest ? value : null;
 }
 
-function parse(args: string[]) {
+function parseArguments(args: string[]) {
   try {
     const { values } = parseArgs({
       args,

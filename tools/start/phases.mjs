@@ -21,7 +21,7 @@ export class Phases {
    * @param {() => Promise<T>} work
    * @returns {Promise<T>}
    */
-  async run(name, work) {
+  async runPhase(name, work) {
     const began = performance.now();
     let named = false;
     const timer = setTimeout(() => {

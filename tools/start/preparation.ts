@@ -18,27 +18,27 @@ export class Preparation {
     this.child = fork(join(__dirname, 'before-service.js'), { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   }
 
-  run(options: BeforeService, say: (line: string) => void): Promise<PreparedDatabase> {
+  runPreparation(options: BeforeService, say: (line: string) => void): Promise<PreparedDatabase> {
     const { child } = this;
-    let warn: (warning: string | null) => void = () => undefined;
-    const warning = new Promise<string | null>((resolve) => (warn = resolve));
+    let warnOfDelay: (warning: string | null) => void = () => undefined;
+    const warning = new Promise<string | null>((resolve) => (warnOfDelay = resolve));
     return new Promise((resolve, reject) => {
       child.on('message', (message: PreparationMessage) => {
         if ('progress' in message) say(message.progress);
         else if ('startError' in message) reject(new StartError(message.startError));
         else if ('fault' in message) reject(new Error(message.fault));
-        else if ('warning' in message) warn(message.warning);
+        else if ('warning' in message) warnOfDelay(message.warning);
         else resolve({ ...message, warning });
       });
       child.once('exit', (code, signal) => {
-        warn(null);
+        warnOfDelay(null);
         reject(new Error(`the database could not be prepared (${signal ?? `code ${code}`})`));
       });
       child.send(options);
     });
   }
 
-  end(): void {
+  endProcess(): void {
     this.child.kill('SIGKILL');
   }
 }

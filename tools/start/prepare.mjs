@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { countInstalled, foldersOf, installLine } from './install-progress.mjs';
+import { countInstalled, listPackageFolders, formatInstallLine } from './install-progress.mjs';
 import { Phases } from './phases.mjs';
 
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -15,17 +15,17 @@ export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 export class StartupError extends Error {}
 
 /** Installs and builds what is missing. Two calls in one clone wait for each other. */
-export async function prepare(say, phases = new Phases(say)) {
-  requireNode();
+export async function prepareStart(say, phases = new Phases(say)) {
+  requireNodeVersion();
   await withLock(say, async () => {
-    await phases.run('dependencies', () => install(say));
+    await phases.runPhase('dependencies', () => installPackages(say));
     const { build } = await import(pathToFileURL(join(root, 'tools/build/build.mjs')).href);
-    const { compiled } = await phases.run('compiling', () => build().catch(failedBuild));
+    const { compiled } = await phases.runPhase('compiling', () => build().catch(buildFailedError));
     if (compiled > 50) say(`compiled ${compiled} files`);
     if (compiled > 0 || !existsSync(join(root, 'dist/worker/muster-worker.js')))
-      await phases.run('worker', buildWorker);
+      await phases.runPhase('worker', buildWorker);
     const { buildConsole } = await import(pathToFileURL(join(root, 'tools/build/console.mjs')).href);
-    if (await phases.run('console', () => buildConsole().catch(failedBuild))) say('built the console');
+    if (await phases.runPhase('console', () => buildConsole().catch(buildFailedError))) say('built the console');
   });
 }
 
@@ -40,33 +40,33 @@ function buildWorker() {
   });
 }
 
-function failedBuild(error) {
-  throw error.code === 'ENOSPC' ? diskFull() : error;
+function buildFailedError(error) {
+  throw error.code === 'ENOSPC' ? diskFullError() : error;
 }
 
-function requireNode() {
+function requireNodeVersion() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return;
   throw new StartupError(`Node ${process.versions.node} is too old for Muster; install Node 20.19 or newer.`);
 }
 
-async function install(say) {
+async function installPackages(say) {
   const lockfile = await readFile(join(root, 'package-lock.json'));
   // Native packages come prebuilt for every version of Node, so the version does not matter.
   const platform = `${process.platform} ${process.arch}\n`;
   const wanted = createHash('sha256').update(lockfile).update(platform).digest('hex');
   const stampFile = join(root, 'node_modules', '.muster-install');
   if ((await readFile(stampFile, 'utf8').catch(() => '')) === wanted) return;
-  const folders = foldersOf(JSON.parse(lockfile));
+  const folders = listPackageFolders(JSON.parse(lockfile));
   say(`installing about ${folders.length} packages with npm ci (once, a minute or two)`);
-  const progress = showInstall(folders, say);
+  const progress = showInstallProgress(folders, say);
   // If npm runs this script, the same npm is used.
   const npm = process.env.npm_execpath;
   const command = npm ? [process.execPath, npm] : ['npm'];
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
-  const { code, output } = await run([...command, ...args]).finally(() => progress.end());
+  const { code, output } = await runProgram([...command, ...args]).finally(() => progress.end());
   if (code !== 0) {
-    if (/ENOSPC|no space left/i.test(output) || (await freeBytes(root)) < 1024 * 1024) throw diskFull();
+    if (/ENOSPC|no space left/i.test(output) || (await readFreeBytes(root)) < 1024 * 1024) throw diskFullError();
     const reason =
       output
         .trim()
@@ -80,18 +80,18 @@ async function install(say) {
 }
 
 /** Shows the progress as one line that is overwritten on a terminal, and as a new line every 10 seconds in a log. */
-function showInstall(folders, say) {
+function showInstallProgress(folders, say) {
   const isTerminal = process.stdout.isTTY;
   const began = Date.now();
   let before = 0;
-  const show = async () => {
+  const showLine = async () => {
     const count = await countInstalled(root, folders);
-    const line = `${installLine(count, before, folders.length)}, ${Math.round((Date.now() - began) / 1000)} s`;
+    const line = `${formatInstallLine(count, before, folders.length)}, ${Math.round((Date.now() - began) / 1000)} s`;
     before = count;
     if (isTerminal) process.stdout.write(`\r\x1b[2K  ${line}`);
     else say(line);
   };
-  const timer = setInterval(() => void show(), isTerminal ? 1000 : 10_000);
+  const timer = setInterval(() => void showLine(), isTerminal ? 1000 : 10_000);
   return {
     end: () => {
       clearInterval(timer);
@@ -100,20 +100,20 @@ function showInstall(folders, say) {
   };
 }
 
-function run([command, ...args]) {
+function runProgram([command, ...args]) {
   return new Promise((done, fail) => {
     const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
     // A signal also ends npm, so that it does not continue with half an installation in the background.
-    const end = (signal) => {
+    const endProgram = (signal) => {
       child.kill(signal);
       child.once('close', () => process.exit(1));
     };
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, end);
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, endProgram);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.on('error', fail);
     child.on('close', (code) => {
-      for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
+      for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, endProgram);
       done({ code, output });
     });
   });
@@ -124,7 +124,7 @@ async function withLock(say, work) {
   const lock = join(folder, 'prepare.lock');
   await mkdir(folder, { recursive: true }).catch((error) => {
     throw error.code === 'ENOSPC'
-      ? diskFull()
+      ? diskFullError()
       : new StartupError(`The folder ${root} is not writable; Muster stores its build output there.`);
   });
   for (let tries = 0; ; tries += 1) {
@@ -133,9 +133,9 @@ async function withLock(say, work) {
       await writeFile(join(lock, 'pid'), String(process.pid));
       break;
     } catch (error) {
-      if (error.code === 'ENOSPC') throw diskFull();
+      if (error.code === 'ENOSPC') throw diskFullError();
       if (error.code !== 'EEXIST') throw error;
-      if (await isStale(lock)) await rm(lock, { recursive: true, force: true });
+      if (await isStaleLock(lock)) await rm(lock, { recursive: true, force: true });
       else {
         if (tries === 5) say('waiting for another start or test that is installing or building in this clone');
         await new Promise((resume) => setTimeout(resume, 200));
@@ -149,7 +149,7 @@ async function withLock(say, work) {
   }
 }
 
-async function isStale(lock) {
+async function isStaleLock(lock) {
   const pid = Number(await readFile(join(lock, 'pid'), 'utf8').catch(() => '0'));
   if (!pid) return Date.now() - ((await stat(lock).catch(() => null))?.mtimeMs ?? 0) > 5000;
   try {
@@ -160,11 +160,11 @@ async function isStale(lock) {
   }
 }
 
-async function freeBytes(folder) {
+async function readFreeBytes(folder) {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
 }
 
-function diskFull() {
+function diskFullError() {
   return new StartupError(`The disk of ${root} is full; free some space and start again.`);
 }

@@ -18,7 +18,7 @@ export class ServiceLog {
   }
 
   /** Writes a process's output in whole lines, so that lines of different processes do not mix. */
-  append(from: Readable): void {
+  appendFrom(from: Readable): void {
     let partialLine = '';
     from.setEncoding('utf8');
     from.on('data', (text: string) => {

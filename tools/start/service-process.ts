@@ -27,13 +27,13 @@ export class ServiceProcess {
     const worker = cluster.fork(env);
     this.worker = worker;
     let errorOutput = '';
-    log.append(worker.process.stdout!);
-    log.append(worker.process.stderr!);
+    log.appendFrom(worker.process.stdout!);
+    log.appendFrom(worker.process.stderr!);
     worker.process.stderr!.on('data', (text: string) => (errorOutput = `${errorOutput}${text}`.slice(-4000)));
     return new Promise((resolve, reject) => {
       worker.once('message', ({ internalPort }: { internalPort: number }) => {
         worker.removeAllListeners('exit');
-        worker.once('exit', (code: number, signal: string | null) => this.died(signal || `code ${code}`));
+        worker.once('exit', (code: number, signal: string | null) => this.handleDeath(signal || `code ${code}`));
         this.internalPort = internalPort;
         resolve();
       });
@@ -55,7 +55,7 @@ export class ServiceProcess {
     clearTimeout(late);
   }
 
-  private died(how: string): void {
+  private handleDeath(how: string): void {
     if (this.ending) return;
     const { say, name, log } = this.options;
     say(`${name} ended unexpectedly (${how}), see ${log.file}; restarting it`);
@@ -63,8 +63,8 @@ export class ServiceProcess {
       if (this.ending) return;
       this.start().then(
         () => say(`${name} is running again`),
-        (error: Error) => this.died(error.message.split('\n')[0]!),
+        (error: Error) => this.handleDeath(error.message.split('\n')[0]!),
       );
-    }, this.backoff.next());
+    }, this.backoff.nextDelayMs());
   }
 }

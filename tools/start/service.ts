@@ -26,7 +26,7 @@ export class Service {
     const log = new ServiceLog(logFile, say);
     this.processes = Array.from({ length: processes }, (_, at) => {
       const name = processes === 1 ? 'the service' : `process ${at + 1} of the service`;
-      return new ServiceProcess({ name, env: { ...env, ...internalPort(env, at) }, log, say });
+      return new ServiceProcess({ name, env: { ...env, ...buildInternalPortEnv(env, at) }, log, say });
     });
   }
 
@@ -42,6 +42,6 @@ export class Service {
 }
 
 /** A configured port is used by the first process; the others use the next ports. */
-function internalPort({ INTERNAL_PORT: first }: NodeJS.ProcessEnv, at: number): NodeJS.ProcessEnv {
+function buildInternalPortEnv({ INTERNAL_PORT: first }: NodeJS.ProcessEnv, at: number): NodeJS.ProcessEnv {
   return Number(first) > 0 ? { INTERNAL_PORT: String(Number(first) + at) } : {};
 }

@@ -5,21 +5,21 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DevStack, startDevStack } from '../dev-stack/src/dev-stack';
-import { endWithinMs, markEnding, waitForEndOf } from '../dev-stack/src/folder-lock';
+import { endWithinMs, markLockAsEnding, waitForEndOf } from '../dev-stack/src/folder-lock';
 import { type ObjectStore, startObjectStore } from '../dev-stack/src/object-store/object-store';
 import { closeOutput } from './close-output';
-import { describeProcesses, usableCores } from './core-share';
+import { describeProcesses, readUsableCores } from './core-share';
 import { ensureDemo } from './demo';
 import { findImaging } from './find-imaging';
 import {
   type FirstCredentials,
-  firstCredentials,
-  forgetFirstCredentials,
-  masterKeysFrom,
-  storedSecrets,
+  readOrCreateFirstCredentials,
+  deleteFirstCredentials,
+  chooseMasterKeys,
+  readOrCreateSecrets,
 } from './stored-secrets';
-import { refuseHalfRestore } from './refuse-half-restore';
-import { localAddress, readOptions, StartError, type StartOptions, usage } from './options';
+import { throwIfRestoreUnfinished } from './throw-if-restore-unfinished';
+import { buildLocalAddress, parseOptions, StartError, type StartOptions, usage } from './options';
 import { Preparation } from './preparation';
 import { Service } from './service';
 
@@ -38,23 +38,23 @@ interface Phases {
 }
 
 /** Starts everything on one port and runs until a signal ends it. */
-export async function startCommand({ args, env, root, phases, say }: StartInput): Promise<void> {
-  const options = readOptions(args, env, root);
+export async function runStartCommand({ args, env, root, phases, say }: StartInput): Promise<void> {
+  const options = parseOptions(args, env, root);
   if (options.help) return void process.stdout.write(usage);
   const { dataDir, port } = options;
-  await refuseHalfRestore(dataDir);
+  await throwIfRestoreUnfinished(dataDir);
   await phases.run('end of the previous start', () => waitForPreviousStart(options, say));
 
   const running: { preparation?: Preparation; stack?: DevStack; store?: ObjectStore; service?: Service } = {};
-  const stop = async () => {
-    await markEnding(dataDir);
-    running.preparation?.end();
+  const stopAll = async () => {
+    await markLockAsEnding(dataDir);
+    running.preparation?.endProcess();
     await running.service?.stop(18_000);
     // A service that was being restarted had not connected to its workers yet.
     await endRemainingWorkers(join(dataDir, 'agents'));
     await Promise.all([running.store?.stop(), running.stack?.stop()]);
   };
-  endOnSignals(stop, say);
+  endOnSignals(stopAll, say);
 
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((error: Error) => {
@@ -73,16 +73,18 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
     });
     const imagingFound = findImaging({ dataDir, env, say });
     running.stack = await phases.run('Postgres and Redis', () => stackStarted);
-    if (options.reset) await forgetData(dataDir);
-    const secrets = await storedSecrets(dataDir);
-    const masterKeys = masterKeysFrom(secrets, env);
-    const s3 = env['S3_ENDPOINT'] ? {} : await phases.run('object store', () => startStore(running, dataDir, secrets));
+    if (options.reset) await deleteData(dataDir);
+    const secrets = await readOrCreateSecrets(dataDir);
+    const masterKeys = chooseMasterKeys(secrets, env);
+    const s3 = env['S3_ENDPOINT']
+      ? {}
+      : await phases.run('object store', () => startObjectStoreAndGetEnv(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
     const ready = await phases.run('migrations', () =>
-      preparation.run({ databaseUrl, dataDir, backup: options.backup && !env['DATABASE_URL'] }, say),
+      preparation.runPreparation({ databaseUrl, dataDir, backup: options.backup && !env['DATABASE_URL'] }, say),
     );
     if (ready.migrated.length) say(`migrated: ${ready.migrated.length} steps`);
-    const first = ready.hasOrganization ? null : await firstCredentials(dataDir, env);
+    const first = ready.hasOrganization ? null : await readOrCreateFirstCredentials(dataDir, env);
     const imaging = await imagingFound;
     const service = (running.service = new Service({
       main: join(root, 'dist/apps/standalone/src/main.js'),
@@ -94,11 +96,11 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
         SHUTDOWN_TIMEOUT_MS: '15000',
         LOCAL_AGENTS: 'true',
         LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
-        LOCAL_SERVICE_URL: localAddress(options),
+        LOCAL_SERVICE_URL: buildLocalAddress(options),
         // Outbound requests may reach this computer, but no other private address.
         OUTBOUND_ALLOW: '127.0.0.0/8,::1,localhost',
         ...s3,
-        ...withoutEmpty(env),
+        ...removeEmptyVariables(env),
         ...imaging,
         ...first,
         MASTER_KEYS: masterKeys,
@@ -109,13 +111,13 @@ export async function startCommand({ args, env, root, phases, say }: StartInput)
       },
     }));
     const { internalPorts } = await phases.run('service', () => service.start());
-    announce({ options, first, internalPorts, times: phases.times });
+    printStarted({ options, first, internalPorts, times: phases.times });
     const warning = await ready.warning;
     if (warning) say(warning);
-    if (first && options.demo) await showDemo(localAddress(options), first, say);
-    if (first) await forgetFirstCredentials(dataDir);
+    if (first && options.demo) await showDemo(buildLocalAddress(options), first, say);
+    if (first) await deleteFirstCredentials(dataDir);
   } catch (error) {
-    await stop();
+    await stopAll();
     throw error;
   }
 }
@@ -130,7 +132,7 @@ async function showDemo(address: string, first: FirstCredentials, say: (line: st
   }
 }
 
-async function startStore(
+async function startObjectStoreAndGetEnv(
   running: { store?: ObjectStore },
   dataDir: string,
   secrets: { s3AccessKeyId: string; s3SecretAccessKey: string },
@@ -150,7 +152,7 @@ async function startStore(
   };
 }
 
-async function forgetData(dataDir: string): Promise<void> {
+async function deleteData(dataDir: string): Promise<void> {
   for (const name of [
     'agents',
     'object-store',
@@ -211,13 +213,13 @@ function requireFreePort({ port, host }: StartOptions): Promise<void> {
 }
 
 /** Removes empty variables: an empty variable counts as not set. */
-function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function removeEmptyVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
 function endOnSignals(stop: () => Promise<void>, say: (line: string) => void): void {
   let ending = false;
-  const end = () => {
+  const endOnce = () => {
     if (ending) return;
     ending = true;
     say('stopping');
@@ -227,10 +229,10 @@ function endOnSignals(stop: () => Promise<void>, say: (line: string) => void): v
       () => process.exit(1),
     );
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, endOnce);
   // npm that was killed with SIGKILL forwards no signal; then the parent process changes.
   const parent = process.ppid;
-  setInterval(() => process.ppid !== parent && end(), 1000).unref();
+  setInterval(() => process.ppid !== parent && endOnce(), 1000).unref();
 }
 
 interface Announcement {
@@ -240,8 +242,8 @@ interface Announcement {
   times: [string, number][];
 }
 
-function announce({ options, first, internalPorts, times }: Announcement): void {
-  const address = localAddress(options);
+function printStarted({ options, first, internalPorts, times }: Announcement): void {
+  const address = buildLocalAddress(options);
   const total = times.reduce((sum, [, ms]) => sum + ms, 0);
   const lasted = times.filter(([, ms]) => ms >= 5);
   const parts = lasted.map(([name, ms]) => `${name} ${(ms / 1000).toFixed(2)}`).join(', ');
@@ -252,7 +254,7 @@ function announce({ options, first, internalPorts, times }: Announcement): void 
     `  API reference  ${address}/api/docs`,
     `  command line   npx nx one-file cli && node dist/cli/muster.js login --url ${address}`,
     `  data           ${options.dataDir}`,
-    `  processes      ${describeProcesses(options.processes, usableCores())}`,
+    `  processes      ${describeProcesses(options.processes, readUsableCores())}`,
     ...internalPorts.map((port) => `  metrics        http://127.0.0.1:${port}/metrics`),
     `  ready in ${(total / 1000).toFixed(2)} s (${parts})`,
     '',

@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Backoff } from './backoff';
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
-import { countInstalled, foldersOf, installLine } from './install-progress.mjs';
+import { countInstalled, listPackageFolders, formatInstallLine } from './install-progress.mjs';
 // @ts-expect-error: plain JavaScript, because it runs before anything is compiled.
 import { Phases } from './phases.mjs';
 import { StartError } from './options';
-import { refuseHalfRestore } from './refuse-half-restore';
-import { startCommand } from './start-command';
-import { masterKeysFrom } from './stored-secrets';
+import { throwIfRestoreUnfinished } from './throw-if-restore-unfinished';
+import { runStartCommand } from './start-command';
+import { chooseMasterKeys } from './stored-secrets';
 
 describe('a start', () => {
   it('a start prints a long phase and its time, and stores the times of all phases', async () => {
     const lines: string[] = [];
     const phases = new Phases((line: string) => lines.push(line), 20);
     const lasting = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
-    expect(await phases.run('quick', async () => 'done')).toBe('done');
-    expect(await phases.run('slow', lasting)).toBe(1);
-    const failing = phases.run('failing', () => lasting().then(() => Promise.reject(new Error('full'))));
+    expect(await phases.runPhase('quick', async () => 'done')).toBe('done');
+    expect(await phases.runPhase('slow', lasting)).toBe(1);
+    const failing = phases.runPhase('failing', () => lasting().then(() => Promise.reject(new Error('full'))));
     await expect(failing).rejects.toThrow('full');
     expect(lines).toEqual(['slow …', 'slow: 0.1 s', 'failing …', 'failing: 0.1 s']);
     expect(phases.times.map(([name]: [string]) => name)).toEqual(['quick', 'slow', 'failing']);
@@ -35,7 +35,7 @@ describe('a start', () => {
       'node_modules/not-windows': { optional: true, os: ['!win32'], cpu: ['x64'], libc: ['glibc'] },
       'node_modules/alpine': { optional: true, libc: ['musl'] },
     };
-    const folders = foldersOf({ packages }, { os: 'linux', cpu: 'x64', libc: 'glibc' });
+    const folders = listPackageFolders({ packages }, { os: 'linux', cpu: 'x64', libc: 'glibc' });
     expect(folders).toEqual(['node_modules/a', 'node_modules/not-windows']);
 
     const root = await mkdtemp(join(tmpdir(), 'muster-install-'));
@@ -45,21 +45,21 @@ describe('a start', () => {
     expect(await countInstalled(root, folders)).toBe(1);
     await rm(root, { recursive: true });
 
-    expect(installLine(300, 400, 1000)).toBe('npm removes the old packages, 300 are left');
-    expect(installLine(0, 0, 1000)).toBe('npm looks up the packages and fetches the first ones');
-    expect(installLine(400, 400, 1000)).toBe('400 of about 1000 packages');
-    expect(installLine(999, 999, 1000)).toBe('999 packages are installed, npm runs the install scripts of some');
+    expect(formatInstallLine(300, 400, 1000)).toBe('npm removes the old packages, 300 are left');
+    expect(formatInstallLine(0, 0, 1000)).toBe('npm looks up the packages and fetches the first ones');
+    expect(formatInstallLine(400, 400, 1000)).toBe('400 of about 1000 packages');
+    expect(formatInstallLine(999, 999, 1000)).toBe('999 packages are installed, npm runs the install scripts of some');
   });
 
   it('the restart delay doubles with each death within a minute', () => {
     const backoff = new Backoff();
-    expect([0, 1, 2, 3, 4, 5].map((second) => backoff.next(second * 1000))).toEqual([
+    expect([0, 1, 2, 3, 4, 5].map((second) => backoff.nextDelayMs(second * 1000))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000,
     ]);
-    expect(backoff.next(66_000)).toBe(500);
-    backoff.next(67_000);
-    backoff.forget();
-    expect(backoff.next(68_000)).toBe(500);
+    expect(backoff.nextDelayMs(66_000)).toBe(500);
+    backoff.nextDelayMs(67_000);
+    backoff.resetBackoff();
+    expect(backoff.nextDelayMs(68_000)).toBe(500);
   });
 
   it('npm start refuses a data folder while a restore into it has not finished, and creates nothing', async () => {
@@ -67,7 +67,7 @@ describe('a start', () => {
     const dataDir = join(parent, 'data');
     const unfinished = join(parent, 'data.restoring-0a1b2c3d');
     await mkdir(unfinished);
-    const start = startCommand({
+    const start = runStartCommand({
       args: ['--data-dir', dataDir],
       env: {},
       root: parent,
@@ -81,19 +81,19 @@ describe('a start', () => {
     );
     expect(await readdir(parent)).toEqual(['data.restoring-0a1b2c3d']);
     // The folder of another installation's restore, and one that is in use already.
-    await expect(refuseHalfRestore(join(parent, 'dat'))).resolves.toBeUndefined();
+    await expect(throwIfRestoreUnfinished(join(parent, 'dat'))).resolves.toBeUndefined();
     await mkdir(dataDir);
     await writeFile(join(dataDir, 'secrets.json'), '{}');
-    await expect(refuseHalfRestore(dataDir)).resolves.toBeUndefined();
+    await expect(throwIfRestoreUnfinished(dataDir)).resolves.toBeUndefined();
     await rm(parent, { recursive: true });
   });
 
   it('npm start uses the master keys of its environment, else the stored ones, and refuses to start without any', () => {
     const secrets = { cronSecret: '', s3AccessKeyId: '', s3SecretAccessKey: '' };
-    expect(masterKeysFrom({ ...secrets, masterKeys: 'stored' }, {})).toBe('stored');
-    expect(masterKeysFrom({ ...secrets, masterKeys: 'stored' }, { MASTER_KEYS: 'entered' })).toBe('entered');
-    expect(masterKeysFrom(secrets, { MASTER_KEYS: 'entered' })).toBe('entered');
-    expect(() => masterKeysFrom(secrets, { MASTER_KEYS: '' })).toThrow(
+    expect(chooseMasterKeys({ ...secrets, masterKeys: 'stored' }, {})).toBe('stored');
+    expect(chooseMasterKeys({ ...secrets, masterKeys: 'stored' }, { MASTER_KEYS: 'entered' })).toBe('entered');
+    expect(chooseMasterKeys(secrets, { MASTER_KEYS: 'entered' })).toBe('entered');
+    expect(() => chooseMasterKeys(secrets, { MASTER_KEYS: '' })).toThrow(
       'The data folder was restored from a backup without the master keys: set MASTER_KEYS',
     );
   });

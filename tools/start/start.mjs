@@ -3,15 +3,15 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Phases } from './phases.mjs';
-import { prepare, root, StartupError } from './prepare.mjs';
+import { prepareStart, root, StartupError } from './prepare.mjs';
 
-const say = (line) => console.log(`  ${line}`);
+const printLine = (line) => console.log(`  ${line}`);
 
 try {
-  const phases = new Phases(say);
-  await prepare(say, phases);
-  const { startCommand } = createRequire(import.meta.url)(join(root, 'dist/tools/start/start-command.js'));
-  await startCommand({ args: process.argv.slice(2), env: process.env, say, root, phases });
+  const phases = new Phases(printLine);
+  await prepareStart(printLine, phases);
+  const { runStartCommand } = createRequire(import.meta.url)(join(root, 'dist/tools/start/start-command.js'));
+  await runStartCommand({ args: process.argv.slice(2), env: process.env, say: printLine, root, phases });
 } catch (error) {
   const known = error instanceof StartupError || error?.name === 'DevStackError' || error?.name === 'StartError';
   console.error(known ? `\nmuster: ${error.message}` : error);

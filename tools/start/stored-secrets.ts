@@ -12,7 +12,7 @@ export interface StoredSecrets {
   s3SecretAccessKey: string;
 }
 
-export async function storedSecrets(dataDir: string): Promise<StoredSecrets> {
+export async function readOrCreateSecrets(dataDir: string): Promise<StoredSecrets> {
   const stored = await readJson<StoredSecrets>(join(dataDir, 'secrets.json'));
   if (stored) return stored;
   const created: StoredSecrets = {
@@ -26,7 +26,7 @@ export async function storedSecrets(dataDir: string): Promise<StoredSecrets> {
 }
 
 /** Returns the master keys of the environment, else those of the data folder. */
-export function masterKeysFrom({ masterKeys }: StoredSecrets, env: NodeJS.ProcessEnv): string {
+export function chooseMasterKeys({ masterKeys }: StoredSecrets, env: NodeJS.ProcessEnv): string {
   const known = env['MASTER_KEYS'] || masterKeys;
   if (known) return known;
   throw new StartError(
@@ -48,7 +48,7 @@ export interface FirstCredentials {
   BOOTSTRAP_WORKER_KEY: string;
 }
 
-export async function firstCredentials(dataDir: string, env: NodeJS.ProcessEnv): Promise<FirstCredentials> {
+export async function readOrCreateFirstCredentials(dataDir: string, env: NodeJS.ProcessEnv): Promise<FirstCredentials> {
   const file = join(dataDir, 'first-start.json');
   const stored = (await readJson<FirstCredentials>(file)) ?? {
     BOOTSTRAP_ORGANIZATION: 'My organization',
@@ -56,8 +56,8 @@ export async function firstCredentials(dataDir: string, env: NodeJS.ProcessEnv):
     BOOTSTRAP_ADMIN_PASSWORD: randomBytes(12).toString('base64url'),
     BOOTSTRAP_SUPER_ADMIN_EMAIL: 'super@muster.local',
     BOOTSTRAP_SUPER_ADMIN_PASSWORD: randomBytes(12).toString('base64url'),
-    BOOTSTRAP_API_KEY: newKey(),
-    BOOTSTRAP_WORKER_KEY: newKey(),
+    BOOTSTRAP_API_KEY: generateKey(),
+    BOOTSTRAP_WORKER_KEY: generateKey(),
   };
   const specified = Object.fromEntries(
     Object.keys(stored).flatMap((name) => (env[name] ? [[name, env[name]]] : [])),
@@ -67,11 +67,11 @@ export async function firstCredentials(dataDir: string, env: NodeJS.ProcessEnv):
   return credentials;
 }
 
-export async function forgetFirstCredentials(dataDir: string): Promise<void> {
+export async function deleteFirstCredentials(dataDir: string): Promise<void> {
   await rm(join(dataDir, 'first-start.json'), { force: true });
 }
 
-function newKey(): string {
+function generateKey(): string {
   return `msk_${randomBytes(6).toString('hex')}_${randomBytes(32).toString('base64url')}`;
 }
 

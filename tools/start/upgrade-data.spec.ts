@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { migrate, migrations, ownerDataSource } from '@muster/database';
+import { migrateDatabase, migrations, createOwnerDataSource } from '@muster/database';
 import { type ClonedDatabase, cloneDatabase } from '@muster/testing';
 import { upgradeData } from './upgrade-data';
-import type { UpgradeData } from './save-before';
+import type { UpgradeData } from './save-before-upgrade';
 
 describe('data of another version', () => {
   let database: ClonedDatabase;
@@ -24,7 +24,7 @@ describe('data of another version', () => {
   beforeAll(async () => {
     database = await cloneDatabase();
     dataDir = await mkdtemp(join(tmpdir(), 'muster-upgrade-'));
-    const source = await ownerDataSource(database.url).initialize();
+    const source = await createOwnerDataSource(database.url).initialize();
     for (const _ of newest) await source.undoLastMigration();
     await source.query("INSERT INTO organization (id, name) VALUES (gen_random_uuid(), 'Practice')");
     await source.destroy();
@@ -37,7 +37,7 @@ describe('data of another version', () => {
 
   it('data of an older version is restored from the backup if a migration fails', async () => {
     const run = async (url: string) => {
-      await migrate(url, { only: migrations.slice(0, -1).map(({ name }) => name) });
+      await migrateDatabase(url, { only: migrations.slice(0, -1).map(({ name }) => name) });
       await query("UPDATE organization SET name = 'half changed'");
       throw new Error('no room\nat line 1');
     };

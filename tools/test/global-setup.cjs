@@ -8,7 +8,7 @@ const { pathToFileURL } = require('node:url');
 const root = resolve(__dirname, '../..');
 
 module.exports = async function globalSetup() {
-  putPythonItselfFirst();
+  putRealPythonFirstInPath();
   const { build } = await import(pathToFileURL(join(root, 'tools/build/build.mjs')).href);
   await build();
   const { startTestStack } = require(join(root, 'dist/tools/test/test-stack.js'));
@@ -19,7 +19,7 @@ module.exports = async function globalSetup() {
 
 /** Creates a folder for this run. Folders of killed runs are removed, because they may take up memory. */
 function makeDataFolder() {
-  const parent = folderForData();
+  const parent = chooseDataFolder();
   for (const name of readdirSync(parent)) {
     const pid = /^muster-test-(\d+)-/.exec(name)?.[1];
     if (pid && !existsSync(`/proc/${pid}`)) rmSync(join(parent, name), { recursive: true, force: true });
@@ -28,10 +28,10 @@ function makeDataFolder() {
 }
 
 /**
- * A folder in memory if the machine has enough of it. Each test file clones a database of about 900 files, and creating them
- * on a disk takes ten times the processor time.
+ * A folder in memory if the machine has enough of it. Each test file clones a database of about 900 files, and creating
+ * them on a disk takes ten times the processor time.
  */
-function folderForData() {
+function chooseDataFolder() {
   const memory = '/dev/shm';
   try {
     const { bavail, bsize } = statfsSync(memory);
@@ -45,7 +45,7 @@ function folderForData() {
  * With a version manager such as pyenv, python3 is a shell script that takes longer than most of the scripts that tests
  * run.
  */
-function putPythonItselfFirst() {
+function putRealPythonFirstInPath() {
   const { env } = process;
   try {
     const program = execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim();

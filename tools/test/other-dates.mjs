@@ -1,13 +1,14 @@
 #!/usr/bin/env node
-// `node tools/test/other-dates.mjs` runs the in-process suites under five other dates, so that no test depends on today.
-// `node tools/test/other-dates.mjs leap-day` runs one of them. `npm run test:long` ends with all five.
-// libfaketime moves the clock of the tests, of Postgres and of Redis by the same offset; the monotonic clock stays real.
+// `node tools/test/other-dates.mjs` runs the in-process suites under five other dates, so that no test depends on
+// today. `node tools/test/other-dates.mjs leap-day` runs one of them. `npm run test:long` ends with all five.
+// libfaketime moves the clock of the tests, of Postgres and of Redis by the same offset; the monotonic clock stays
+// real.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { prepare, root } from '../start/prepare.mjs';
+import { prepareStart, root } from '../start/prepare.mjs';
 
 const suites = [
   ...['access', 'agents', 'jobs', 'packs', 'pilot', 'pricing', 'schedules', 'timeline', 'webhooks'].map(
@@ -17,35 +18,35 @@ const suites = [
 ];
 
 /** The next time after `now` of each date, in UTC. The last three change while the suites run. */
-export function otherDates(now) {
+export function listOtherDates(now) {
   const years = Array.from({ length: 9 }, (_, n) => now.getUTCFullYear() + n);
-  const next = (ofYear) => years.map(ofYear).find((date) => date !== null && date > now);
+  const findNextYear = (ofYear) => years.map(ofYear).find((date) => date !== null && date > now);
   return {
-    'friday-evening': nextFriday(now),
-    'leap-day': next((year) => (isLeap(year) ? utc(year, 2, 29, 12, 0) : null)),
-    'end-of-year': next((year) => utc(year, 12, 31, 23, 57)),
+    'friday-evening': findNextFriday(now),
+    'leap-day': findNextYear((year) => (isLeapYear(year) ? toUtcTime(year, 2, 29, 12, 0) : null)),
+    'end-of-year': findNextYear((year) => toUtcTime(year, 12, 31, 23, 57)),
     // Chicago changes at 2:00 local time, which is 8:00 UTC in March and 7:00 UTC in November.
-    'chicago-spring': next((year) => utc(year, 3, sunday(year, 3, 2), 7, 57)),
-    'chicago-autumn': next((year) => utc(year, 11, sunday(year, 11, 1), 6, 57)),
+    'chicago-spring': findNextYear((year) => toUtcTime(year, 3, findSunday(year, 3, 2), 7, 57)),
+    'chicago-autumn': findNextYear((year) => toUtcTime(year, 11, findSunday(year, 11, 1), 6, 57)),
   };
 }
 
-function utc(year, month, day, hour, minute) {
+function toUtcTime(year, month, day, hour, minute) {
   return new Date(Date.UTC(year, month - 1, day, hour, minute));
 }
 
-function isLeap(year) {
-  return utc(year, 2, 29, 0, 0).getUTCMonth() === 1;
+function isLeapYear(year) {
+  return toUtcTime(year, 2, 29, 0, 0).getUTCMonth() === 1;
 }
 
 /** Returns the day of the month of the first, second, … Sunday. */
-function sunday(year, month, nth) {
-  const weekday = utc(year, month, 1, 0, 0).getUTCDay();
+function findSunday(year, month, nth) {
+  const weekday = toUtcTime(year, month, 1, 0, 0).getUTCDay();
   return 1 + ((7 - weekday) % 7) + 7 * (nth - 1);
 }
 
 /** Returns the next Friday at 18:30 in Chicago, when it is already Saturday in UTC. */
-function nextFriday(now) {
+function findNextFriday(now) {
   const saturday = new Date(now.getTime());
   saturday.setUTCHours(0, 30, 0, 0);
   do saturday.setUTCDate(saturday.getUTCDate() + 1);
@@ -53,7 +54,7 @@ function nextFriday(now) {
   return saturday;
 }
 
-async function runUnder(name, date, library) {
+async function runUnderDate(name, date, library) {
   const offset = Math.round((date.getTime() - Date.now()) / 1000);
   console.log(`\n== ${name}: ${date.toISOString()} (the clock is ${offset} s ahead)`);
   const clock = {
@@ -71,8 +72,8 @@ async function runUnder(name, date, library) {
 }
 
 export async function runUnderOtherDates(names = []) {
-  await prepare((line) => console.log(`  ${line}`));
-  const dates = otherDates(new Date());
+  await prepareStart((line) => console.log(`  ${line}`));
+  const dates = listOtherDates(new Date());
   const unknown = names.filter((name) => !(name in dates));
   if (unknown.length > 0) {
     console.error(`muster: unknown date ${unknown.join(', ')}; choose from ${Object.keys(dates).join(', ')}.`);
@@ -88,7 +89,7 @@ export async function runUnderOtherDates(names = []) {
   const failed = [];
   try {
     for (const name of names.length > 0 ? names : Object.keys(dates))
-      if (!(await runUnder(name, otherDates(new Date())[name], library))) failed.push(name);
+      if (!(await runUnderDate(name, listOtherDates(new Date())[name], library))) failed.push(name);
   } finally {
     rmSync(dirname(library), { recursive: true });
   }

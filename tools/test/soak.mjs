@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `npm run soak -- --hours 1` runs jobs on real and simulated workers for this time while services, workers, Redis and
-// Postgres are killed and restarted, and then checks that nothing was lost, doubled or billed twice. Without `--hours` it
-// takes three minutes.
+// Postgres are killed and restarted, and then checks that nothing was lost, doubled or billed twice. Without `--hours`
+// it takes three minutes.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +17,12 @@ if (seconds !== undefined && !(seconds >= 60 && seconds <= 31 * 86_400)) {
 const { status } = spawnSync(
   process.execPath,
   [join(root, 'tools/test/test.mjs'), 'apps/e2e/src/chaos/soak.long.spec.ts'],
-  { cwd: root, stdio: 'inherit', env: { ...process.env, ...timesFor(seconds) } },
+  { cwd: root, stdio: 'inherit', env: { ...process.env, ...findTimesFor(seconds) } },
 );
 process.exitCode = status ?? 1;
 
 /** The waits after the last run take up to a quarter of an hour. */
-function timesFor(duration) {
+function findTimesFor(duration) {
   if (!duration) return {};
   return { SOAK_SECONDS: String(duration), MUSTER_TEST_HANGS_AFTER_MS: String((duration + 1200) * 1000) };
 }

@@ -1,6 +1,6 @@
-// The order in which test files start. Files that start processes of the product are heavy, and several of them at once make
-// each other wait, so they are spread evenly among the files that run in the worker's own process. The order does not depend
-// on earlier runs, because CI has none.
+// The order in which test files start. Files that start processes of the product are heavy, and several of them at once
+// make each other wait, so they are spread evenly among the files that run in the worker's own process. The order does
+// not depend on earlier runs, because CI has none.
 const { statSync } = require('node:fs');
 const { sep } = require('node:path');
 const Sequencer = require('@jest/test-sequencer').default;
@@ -9,7 +9,7 @@ const startProcesses = [join('apps', 'e2e'), join('apps', 'worker'), join('libs'
 
 module.exports = class SpreadProcesses extends Sequencer {
   sort(tests) {
-    const bySize = [...tests].sort((one, other) => sizeOf(other) - sizeOf(one));
+    const bySize = [...tests].sort((one, other) => readFileSize(other) - readFileSize(one));
     const heavy = bySize.filter(isHeavy);
     const light = bySize.filter((test) => !isHeavy(test));
     // No heavy file is among the last ones, so that no worker waits alone for a long file.
@@ -31,6 +31,6 @@ function isHeavy({ path }) {
   return startProcesses.some((folder) => path.includes(folder));
 }
 
-function sizeOf({ path }) {
+function readFileSize({ path }) {
   return statSync(path).size;
 }

@@ -1,6 +1,7 @@
-// Prints the counts of each suite (a project's folder), the ten slowest files, the time of each kind of file, and one line for
-// the whole run. It fails the run if a file uses more processor time than its kind may, or leaves something behind in the
-// process that it shares with other files. A run in which a file never ends is ended with the names of the files that hang.
+// Prints the counts of each suite (a project's folder), the ten slowest files, the time of each kind of file, and one
+// line for the whole run. It fails the run if a file uses more processor time than its kind may, or leaves something
+// behind in the process that it shares with other files. A run in which a file never ends is ended with the names of
+// the files that hang.
 const { writeFileSync } = require('node:fs');
 const { relative } = require('node:path');
 const { limits, allowedSeconds, exceptions } = require('./time-limits.cjs');
@@ -58,11 +59,11 @@ module.exports = class SuiteReporter {
       leftBehind: result.leftBehind ?? [],
     }));
     const measured = files.filter(({ kind }) => kind);
-    this.faults = [...filesOverTheirLimit(measured), ...filesThatLeftSomething(files)];
+    this.faults = [...listFilesOverLimit(measured), ...listFilesWithLeftovers(files)];
     // A file that could not be loaded counts as failed, although none of its tests was counted.
     const failed = numFailedTests + numRuntimeErrorTestSuites;
     const skipped = numPendingTests ? `, ${numPendingTests} skipped` : '';
-    const parts = [countsOfSuites(files), timesOfKinds(measured), slowest(measured), this.faults.join('\n')];
+    const parts = [countSuites(files), sumTimesByKind(measured), listSlowest(measured), this.faults.join('\n')];
     process.stdout.write(
       `\n${parts.filter(Boolean).join('\n\n')}\n\n${numPassedTests} passed, ${failed} failed${skipped}\n`,
     );
@@ -74,11 +75,11 @@ module.exports = class SuiteReporter {
 };
 
 /**
- * Returns the files over their limit. Long files have none. Processor time is compared in proportion to a fixed piece of work, so that a slow
- * or busy machine fails nothing.
+ * Returns the files over their limit. Long files have none. Processor time is compared in proportion to a fixed piece
+ * of work, so that a slow or busy machine fails nothing.
  */
-function filesOverTheirLimit(files) {
-  const slowness = Math.max(1, median(files.map((file) => file.slowness)));
+function listFilesOverLimit(files) {
+  const slowness = Math.max(1, computeMedian(files.map((file) => file.slowness)));
   return files
     .filter(({ file }) => !file.endsWith('.long.spec.ts'))
     .map((each) => ({ ...each, limit: exceptions[each.file]?.seconds ?? limits[each.kind] }))
@@ -89,7 +90,7 @@ function filesOverTheirLimit(files) {
     );
 }
 
-function filesThatLeftSomething(files) {
+function listFilesWithLeftovers(files) {
   return files
     .filter(({ leftBehind }) => leftBehind.length > 0)
     .map(({ file, leftBehind }) => `${file} left behind: ${leftBehind.join('; ')}.`);
@@ -101,7 +102,7 @@ async function endRun(reason) {
   process.exit(1);
 }
 
-function countsOfSuites(files) {
+function countSuites(files) {
   const suites = new Map();
   for (const { file, passed, failed, skipped } of files) {
     const suite = file.split('/').slice(0, 2).join('/');
@@ -122,7 +123,7 @@ function countsOfSuites(files) {
     .join('\n');
 }
 
-function timesOfKinds(files) {
+function sumTimesByKind(files) {
   return kinds
     .map((kind) => {
       const own = files.filter((file) => file.kind === kind);
@@ -138,7 +139,7 @@ function inSeconds(files, name) {
     .padStart(5);
 }
 
-function slowest(files) {
+function listSlowest(files) {
   const ten = [...files].sort((a, b) => b.elapsedSeconds - a.elapsedSeconds).slice(0, 10);
   if (ten.length === 0) return '';
   return [
@@ -150,6 +151,6 @@ function slowest(files) {
   ].join('\n');
 }
 
-function median(numbers) {
+function computeMedian(numbers) {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 1;
 }

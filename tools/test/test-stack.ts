@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Client } from 'pg';
-import { migrate } from '@muster/database';
+import { migrateDatabase } from '@muster/database';
 import { startDevStack } from '../dev-stack/src/dev-stack';
 import { findPillow } from '../dev-stack/src/pillow';
 import { startObjectStore } from '../dev-stack/src/object-store/object-store';
@@ -21,7 +21,7 @@ export async function startTestStack(dataDir: string) {
     startStore(dataDir),
     findPillowFor(dataDir),
   ]);
-  const template = await makeTemplate(servers.databaseUrl);
+  const template = await createTemplateDatabase(servers.databaseUrl);
   const servicesDir = join(dataDir, 'services');
   await mkdir(servicesDir);
   return {
@@ -94,12 +94,12 @@ async function startServers(dataDir: string) {
  * Creates the database that every test file clones. Its name is random, because the server may have a template of
  * another run.
  */
-async function makeTemplate(databaseUrl: string): Promise<string> {
+async function createTemplateDatabase(databaseUrl: string): Promise<string> {
   const name = `${templateDatabase}_${randomBytes(4).toString('hex')}`;
   await runSql(databaseUrl, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
-  await migrate(url.toString());
+  await migrateDatabase(url.toString());
   return name;
 }
 

@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { setUpClient } from './api/client';
-import { makeQueryClient } from './api/query-client';
+import { createQueryClient } from './api/query-client';
 import { meQuery } from './api/session';
 import { reportSessionEnd } from './api/session-end';
 import { reloadIfOlder } from './frame/older-build';
@@ -11,16 +11,16 @@ import { showSavedTheme } from './frame/theme';
 import { makeRouter } from './router';
 import './styles/app.css';
 import { Toasts } from './ui/toast';
-import { styleNonce } from './ui/style-nonce';
+import { readStyleNonce } from './ui/read-style-nonce';
 
 showSavedTheme();
 setUpClient();
 // Radix reads the nonce for the styles that it adds from this global.
-Object.assign(globalThis, { __webpack_nonce__: styleNonce() });
+Object.assign(globalThis, { __webpack_nonce__: readStyleNonce() });
 window.addEventListener('vite:preloadError', () => void reloadIfOlder());
 
 // Before the user is loaded, no page is open whose input must be preserved; the route redirects to the sign-in.
-const queryClient = makeQueryClient(() => {
+const queryClient = createQueryClient(() => {
   if (queryClient.getQueryData(meQuery.queryKey)) reportSessionEnd();
 });
 const router = makeRouter(queryClient);

@@ -10,14 +10,14 @@ import {
 import { isApiError } from './api/api-error';
 import { meQuery } from './api/session';
 import { Frame } from './frame/frame';
-import { Broken, Missing } from './frame/broken';
+import { BrokenPage, MissingPage } from './frame/broken';
 import type { UrlState } from './ui/table/use-url-state';
 
 // A page is one module in pages/, loaded on first navigation, and one route here. Its link is in frame/places.ts.
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Outlet,
   validateSearch: (search: Record<string, unknown>): UrlState => search as UrlState,
-  notFoundComponent: Missing,
+  notFoundComponent: MissingPage,
 });
 
 const login = createRoute({
@@ -47,90 +47,90 @@ const framed = createRoute({
 });
 
 // A page for another resource is mounted again, so that open dialogs and typed text are not carried over to it.
-const page = <P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
+const createPageRoute = <P extends string>(path: P, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => framed, path, component, remountDeps: ({ params }) => params });
 
 const tree = root.addChildren([
   login,
   answer,
   framed.addChildren([
-    page(
+    createPageRoute(
       '/',
       lazyRouteComponent(() => import('./pages/home'), 'HomePage'),
     ),
-    page(
+    createPageRoute(
       '/inbox',
       lazyRouteComponent(() => import('./pages/inbox'), 'InboxPage'),
     ),
-    page(
+    createPageRoute(
       '/agents',
       lazyRouteComponent(() => import('./pages/agents'), 'AgentsPage'),
     ),
-    page(
+    createPageRoute(
       '/agents/$id',
       lazyRouteComponent(() => import('./pages/agent'), 'AgentPage'),
     ),
-    page(
+    createPageRoute(
       '/runs',
       lazyRouteComponent(() => import('./pages/runs'), 'RunsPage'),
     ),
-    page(
+    createPageRoute(
       '/runs/$id',
       lazyRouteComponent(() => import('./pages/run'), 'RunPage'),
     ),
-    page(
+    createPageRoute(
       '/workflows',
       lazyRouteComponent(() => import('./pages/workflows'), 'WorkflowsPage'),
     ),
-    page(
+    createPageRoute(
       '/workflows/$id',
       lazyRouteComponent(() => import('./pages/workflow'), 'WorkflowPage'),
     ),
-    page(
+    createPageRoute(
       '/schedules',
       lazyRouteComponent(() => import('./pages/schedules'), 'SchedulesPage'),
     ),
-    page(
+    createPageRoute(
       '/schedules/$id',
       lazyRouteComponent(() => import('./pages/schedule'), 'SchedulePage'),
     ),
-    page(
+    createPageRoute(
       '/packs',
       lazyRouteComponent(() => import('./pages/packs'), 'PacksPage'),
     ),
-    page(
+    createPageRoute(
       '/packs/$id',
       lazyRouteComponent(() => import('./pages/pack'), 'PackPage'),
     ),
-    page(
+    createPageRoute(
       '/autopilot',
       lazyRouteComponent(() => import('./pages/autopilot'), 'AutopilotPage'),
     ),
-    page(
+    createPageRoute(
       '/autopilot/$id',
       lazyRouteComponent(() => import('./pages/autopilot-session'), 'AutopilotSessionPage'),
     ),
-    page(
+    createPageRoute(
       '/costs',
       lazyRouteComponent(() => import('./pages/costs'), 'CostsPage'),
     ),
-    page(
+    createPageRoute(
       '/feedback',
       lazyRouteComponent(() => import('./pages/feedback'), 'FeedbackPage'),
     ),
-    page(
+    createPageRoute(
       '/queues',
       lazyRouteComponent(() => import('./pages/queues'), 'QueuesPage'),
     ),
-    page(
+    createPageRoute(
       '/settings',
       lazyRouteComponent(() => import('./pages/settings'), 'SettingsPage'),
     ),
-    page(
+    createPageRoute(
       '/device',
       lazyRouteComponent(() => import('./pages/device'), 'DevicePage'),
     ),
-    page(
+    createPageRoute(
       '/admin',
       lazyRouteComponent(() => import('./pages/admin'), 'AdminPage'),
     ),
@@ -143,8 +143,8 @@ export function makeRouter(queryClient: QueryClient) {
     basepath: '/app',
     context: { queryClient },
     defaultPreload: 'intent',
-    defaultErrorComponent: Broken,
-    defaultNotFoundComponent: Missing,
+    defaultErrorComponent: BrokenPage,
+    defaultNotFoundComponent: MissingPage,
     scrollRestoration: true,
     // The content element scrolls instead of the window, and it stays mounted from page to page.
     scrollToTopSelectors: ['#content'],

@@ -8,7 +8,7 @@ const brotli = promisify(brotliCompress);
 const zip = promisify(gzip);
 
 /** Writes a .br and a .gz file for each text file of the build, so that the gateway need not compress responses. */
-export function compressed(): Plugin {
+export function compressFilesPlugin(): Plugin {
   let folder = '';
   return {
     name: 'muster:compressed',

@@ -6,7 +6,7 @@ import type { Plugin } from 'vite';
  * Forwards requests for the API and for objects from the development server to the specified service. Without one, it
  * uses the first of these that runs: the proxy in front of all apps, `nx serve standalone`, `npm start`.
  */
-export function toDevelopmentStack(firstPort: number, service?: string): Plugin {
+export function developmentProxyPlugin(firstPort: number, service?: string): Plugin {
   const local = [firstPort, firstPort + 7, startPort].map((port) => new URL(`http://127.0.0.1:${port}`));
   const services = service ? [new URL(service)] : local;
   return {
@@ -15,7 +15,7 @@ export function toDevelopmentStack(firstPort: number, service?: string): Plugin 
     configureServer: ({ middlewares }) => {
       middlewares.use((incoming, outgoing, next) => {
         if (!/^\/(api|objects)\//.test(incoming.url ?? '')) return next();
-        void findListening(services).then((found) => {
+        void findListeningService(services).then((found) => {
           if (found) return forwardRequest(incoming, outgoing, found);
           const detail = service ? `Nothing answers at ${service}.` : 'Run: npm start, or npx nx serve standalone';
           outgoing.writeHead(502, { 'content-type': 'application/problem+json' });
@@ -29,12 +29,12 @@ export function toDevelopmentStack(firstPort: number, service?: string): Plugin 
 /** Default port of `npm start`. */
 const startPort = 3000;
 
-async function findListening(services: URL[]): Promise<URL | undefined> {
-  for (const service of services) if (await listens(service)) return service;
+async function findListeningService(services: URL[]): Promise<URL | undefined> {
+  for (const service of services) if (await isListening(service)) return service;
   return undefined;
 }
 
-function listens({ hostname, port }: URL): Promise<boolean> {
+function isListening({ hostname, port }: URL): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(Number(port || 80), hostname, () => resolve(true));
     socket.once('connect', () => socket.end()).once('error', () => resolve(false));

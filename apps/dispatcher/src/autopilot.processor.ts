@@ -14,12 +14,12 @@ export class AutopilotProcessor extends QueueProcessor {
   }
 
   @HandlesJob('autopilot', 'probe')
-  async probe({ probeId }: ProbePayload): Promise<void> {
+  async answerProbe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'dispatcher');
   }
 
   @HandlesJob('autopilot', 'advance-session')
   async advanceSession({ sessionId }: SessionPayload, message: ReceivedMessage): Promise<void> {
-    await this.autopilot.advance(sessionId, message);
+    await this.autopilot.advanceSession(sessionId, message);
   }
 }

@@ -9,7 +9,7 @@ import {
   testMasterKey,
   waitFor,
 } from '@muster/testing';
-import { signingSecretsOf } from '@muster/access';
+import { deriveSigningSecrets } from '@muster/access';
 import { KeyRing } from '@muster/vault';
 import { dispatcherConfigs } from './dispatcher.config';
 import { DispatcherModule } from './dispatcher.module';
@@ -28,7 +28,7 @@ describe('two dispatchers', () => {
     const database = { url: first.databaseUrl, name: '', drop: async () => undefined };
     second = await startHarness({ ...options, database });
     const { id: organizationId } = await makeOrganization(first.db);
-    worker = await FakeWorker.start(signingSecretsOf(KeyRing.parse(testMasterKey), organizationId)[0]!);
+    worker = await FakeWorker.start(deriveSigningSecrets(KeyRing.parseKeyRing(testMasterKey), organizationId)[0]!);
     const { id } = await makeAgent(first.db, { organizationId });
     agent = { id, organizationId };
     await sql(
@@ -58,13 +58,13 @@ describe('two dispatchers', () => {
     worker.answer = () => new Promise((resolve) => setTimeout(() => resolve(202), 200));
     const ids = await issue(Array.from({ length: 50 }, () => 'snippet'));
     const deliveries = [first, second].map((each) => each.app.nest.get(CommandDelivery, { strict: false }));
-    await Promise.all(ids.flatMap((id) => deliveries.map((delivery) => delivery.deliver(id))));
+    await Promise.all(ids.flatMap((id) => deliveries.map((delivery) => delivery.deliverCommand(id))));
     await waitFor('the acknowledgement of all commands', async () => {
       const [{ open }] = await sql('SELECT count(*)::int AS open FROM agent_command WHERE taken_at IS NULL');
       return open === 0;
     });
     expect(worker.received.map(({ commandId }) => commandId).sort()).toEqual([...ids].sort());
-    expect(await deliveries[0]!.deliver(ids[0]!)).toBe('over');
+    expect(await deliveries[0]!.deliverCommand(ids[0]!)).toBe('over');
   });
 
   it('a dispatcher pushes only repair and restart commands to an offline agent', async () => {
@@ -74,7 +74,7 @@ describe('two dispatchers', () => {
     const [repair, restart, snippet] = await issue(['repair', 'restart', 'snippet']);
     const delivery = first.app.nest.get(CommandDelivery, { strict: false });
     await waitFor('both commands', async () => {
-      for (const id of [repair, restart, snippet]) await delivery.deliver(id!);
+      for (const id of [repair, restart, snippet]) await delivery.deliverCommand(id!);
       return worker.received.length >= 2;
     });
     expect(worker.received.map(({ commandId }) => commandId).sort()).toEqual([repair, restart].sort());
@@ -88,7 +88,7 @@ describe('two dispatchers', () => {
       id,
     ]);
     const delivery = second.app.nest.get(CommandDelivery, { strict: false });
-    expect(await delivery.deliver(id!)).toBe('over');
+    expect(await delivery.deliverCommand(id!)).toBe('over');
     // The new command is due after the finished one. A dispatcher that has pushed it has skipped the finished one.
     const [next] = await issue(['snippet']);
     await waitFor('the next command', () =>

@@ -12,7 +12,7 @@ import type {
   WakePayload,
 } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { cancelBatch, cancelJobsOfStoppedAgent, checkBudget, confirmStop, Dispatch } from '@muster/jobs';
+import { cancelBatch, cancelJobsOfStoppedAgent, checkBudget, applyStopResult, Dispatch } from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { AnalysisContext } from './analysis-context';
@@ -32,7 +32,7 @@ export class DispatchProcessor extends QueueProcessor {
   }
 
   @HandlesJob('dispatch', 'probe')
-  async probe({ probeId }: ProbePayload): Promise<void> {
+  async answerProbe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'dispatcher');
   }
 
@@ -43,17 +43,17 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'deliver-command')
   async deliverCommand({ commandId }: CommandPayload): Promise<void> {
-    await this.delivery.deliver(commandId);
+    await this.delivery.deliverCommand(commandId);
   }
 
   @HandlesJob('dispatch', 'command-finished')
-  async commandFinished({ commandId }: CommandPayload): Promise<void> {
-    await confirmStop(this.database, commandId);
+  async applyFinishedCommand({ commandId }: CommandPayload): Promise<void> {
+    await applyStopResult(this.database, commandId);
   }
 
   @HandlesJob('dispatch', 'wake-agent')
   async wakeAgent({ wakeId }: WakePayload): Promise<void> {
-    await this.machines.wake(wakeId);
+    await this.machines.attemptWake(wakeId);
   }
 
   @HandlesJob('dispatch', 'recover-agent')
@@ -62,8 +62,8 @@ export class DispatchProcessor extends QueueProcessor {
   }
 
   @HandlesJob('dispatch', 'control-agent')
-  async controlAgent({ agentId }: AgentPayload): Promise<void> {
-    await this.machines.control(agentId);
+  async executeAgentOrder({ agentId }: AgentPayload): Promise<void> {
+    await this.machines.executeOrder(agentId);
   }
 
   @HandlesJob('dispatch', 'analyze-video')
@@ -82,7 +82,7 @@ export class DispatchProcessor extends QueueProcessor {
   }
 
   @HandlesJob('dispatch', 'agent-stopped')
-  async agentStopped({ agentId }: AgentPayload): Promise<void> {
+  async cancelJobsOfStoppedAgent({ agentId }: AgentPayload): Promise<void> {
     await cancelJobsOfStoppedAgent(this.database, agentId);
   }
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   MachinesConfig,
   failSilentAgents,
-  learnHabits,
+  learnIdleHabits,
   MachineControl,
   Reaper,
   ReaperConfig,
@@ -13,7 +13,7 @@ import { enqueueDueAnalyses, sweepSessions } from '@muster/assistant';
 import { Database } from '@muster/database';
 import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
-import { nextExpectedRun, prewakeMachines } from '@muster/schedules';
+import { findNextExpectedRun, prewakeMachines } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
 
 /** Runs the loops for work that no queue message triggers. */
@@ -66,7 +66,7 @@ export class DispatcherLoops extends AppLoops {
           name: 'push commands',
           intervalMs: commandSweepMs,
           restsWhenQuiet: true,
-          runOnce: (round) => delivery.deliverDue(round),
+          runOnce: (round) => delivery.deliverDueCommands(round),
         },
         {
           name: 'fail overdue commands',
@@ -89,9 +89,9 @@ export class DispatcherLoops extends AppLoops {
         {
           name: 'stop idle agents',
           intervalMs: idleMonitorTickMs,
-          runOnce: (round) => stopIdleAgents(database, { findExpectedRun: nextExpectedRun }, round),
+          runOnce: (round) => stopIdleAgents(database, { findExpectedRun: findNextExpectedRun }, round),
         },
-        { name: 'learn habits', intervalMs: idleMonitorTickMs, runOnce: (round) => learnHabits(database, round) },
+        { name: 'learn habits', intervalMs: idleMonitorTickMs, runOnce: (round) => learnIdleHabits(database, round) },
         {
           name: 'prewake machines',
           intervalMs: prewakeTickMs,
@@ -101,14 +101,14 @@ export class DispatcherLoops extends AppLoops {
           name: 'sweep machines',
           intervalMs: 1000,
           restsWhenQuiet: true,
-          runOnce: (round) => machines.sweep(round),
-          ended: () => machines.settled(),
+          runOnce: (round) => machines.startAllDueWork(round),
+          ended: () => machines.waitUntilIdle(),
         },
         {
           name: 'reap machines',
           intervalMs: reaperTickMs,
           runOnce: (round) =>
-            reaper.runOnce(
+            reaper.runPass(
               { onTerminated: (tx, agentRef) => endCommandsOfTerminated(tx, agentRef, 'watchdog') },
               round,
             ),
@@ -119,7 +119,7 @@ export class DispatcherLoops extends AppLoops {
   }
 
   override async onApplicationShutdown(): Promise<void> {
-    this.reaper.end();
+    this.reaper.abortPass();
     await super.onApplicationShutdown();
   }
 }

@@ -19,7 +19,7 @@ export class LocalWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   onApplicationBootstrap(): void {
     // Not awaited, because the service must also start while its database is unavailable.
     this.supervision
-      .begin(this.agents)
+      .startSupervision(this.agents)
       .catch((error: Error) =>
         new Logger(LocalWorkers.name).error(`could not start the supervision of local workers: ${error.message}`),
       );
@@ -27,6 +27,6 @@ export class LocalWorkers implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Runs while the service still listens, so that the workers can send their last reports. */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.supervision.close();
+    await this.supervision.endAllWorkers();
   }
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { HttpClient, waitFor } from '@muster/testing';
 import { packWithPython } from './packed-zip';
-import { servicePort, startDelayMs, TwoHostService } from './two-host-service';
+import { servicePort, computeStartDelayMs, TwoHostService } from './two-host-service';
 import { canMakeHosts } from './two-hosts';
 
 jest.setTimeout(240_000);
@@ -39,7 +39,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   beforeAll(async () => {
     fixture = await TwoHostService.open();
     ({ api, admin } = fixture);
-    fixture.hosts.run(
+    fixture.hosts.runOnHost(
       fixture.hosts.worker,
       [process.execPath, '-e', portal],
       { PATH: process.env['PATH'] },
@@ -52,14 +52,14 @@ describeHosts('a worker on another host than npm start (requires root for networ
   itPlays(
     'a worker on another host plays the steps of a workflow in its own browser, and reports each step',
     async () => {
-      const agentId = await fixture.install('player', { CHROMIUM: chromium! });
+      const agentId = await fixture.installWorker('player', { CHROMIUM: chromium! });
       await admin.put('/api/vault/PORTAL_PASSWORD', { value: 'hunter2' });
       const launch = async (steps: object[], more: object = {}) => {
         const numbered = steps.map((step, at) => ({ id: `s${at + 1}`, ...step }));
         const created = await api.post('/api/workflows', { name: 'Steps', variables: ['CLAIM'], steps: numbered });
         expect(created.body.script).toBe('');
         const body = { workflowId: created.body.id, agentId, variables: { CLAIM: 'C-7' }, ...more };
-        return fixture.ended((await api.post('/api/jobs/launch', body)).body.jobId);
+        return fixture.waitForEnd((await api.post('/api/jobs/launch', body)).body.jobId);
       };
       const job = await launch(
         [
@@ -116,7 +116,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   itPlays(
     'a worker on another host records its browser, runs the recorded workflow, and installs an extension',
     async () => {
-      const agentId = await fixture.install('recorder', { CHROMIUM: chromium! });
+      const agentId = await fixture.installWorker('recorder', { CHROMIUM: chromium! });
       const startUrl = 'http://127.0.0.1:4712/';
       const { recordingId, error } = await act(agentId, { action: 'start_recording', kind: 'browser', startUrl });
       expect(error).toBeUndefined();
@@ -125,7 +125,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
       expect(created.status).toBe(201);
       expect(created.body.steps).toContainEqual(expect.objectContaining({ type: 'navigate', url: startUrl }));
       const { jobId } = (await api.post('/api/jobs/launch', { workflowId: created.body.id, agentId })).body;
-      expect(await fixture.ended(jobId)).toMatchObject({ status: 'completed', error: null });
+      expect(await fixture.waitForEnd(jobId)).toMatchObject({ status: 'completed', error: null });
 
       const bytes = packWithPython({
         'manifest.json': JSON.stringify({ manifest_version: 3, name: 'Far', version: '2.1.0' }),
@@ -140,7 +140,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
   );
 
   it('a tunnel to the service’s own host is ignored without delaying the runs of its worker', async () => {
-    fixture.hosts.run(
+    fixture.hosts.runOnHost(
       fixture.hosts.service,
       [process.execPath, '-e', trap],
       { PATH: process.env['PATH'] },
@@ -152,10 +152,10 @@ describeHosts('a worker on another host than npm start (requires root for networ
       `http://${fixture.hosts.service.address}:${servicePort}`,
     ];
     for (const [at, tunnel] of tunnels.entries()) {
-      const agentId = await fixture.install(`wrong-${at}`, { MUSTER_TUNNEL_HOSTNAME: tunnel });
-      const jobs = [await fixture.run(workflowId, agentId), await fixture.run(workflowId, agentId)];
+      const agentId = await fixture.installWorker(`wrong-${at}`, { MUSTER_TUNNEL_HOSTNAME: tunnel });
+      const jobs = [await fixture.launchJob(workflowId, agentId), await fixture.launchJob(workflowId, agentId)];
       expect(jobs.map(({ status }) => status)).toEqual(['completed', 'completed']);
-      expect(Math.min(...jobs.map(startDelayMs))).toBeLessThan(1000);
+      expect(Math.min(...jobs.map(computeStartDelayMs))).toBeLessThan(1000);
     }
     const caught = join(fixture.folder, 'caught');
     expect(existsSync(caught) ? readFileSync(caught, 'utf8') : '').toBe('');

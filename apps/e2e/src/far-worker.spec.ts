@@ -1,5 +1,5 @@
 import { waitFor } from '@muster/testing';
-import { servicePort, startDelayMs, TwoHostService } from './two-host-service';
+import { servicePort, computeStartDelayMs, TwoHostService } from './two-host-service';
 import { canMakeHosts } from './two-hosts';
 
 jest.setTimeout(240_000);
@@ -28,22 +28,22 @@ describeHosts('a worker on another host than npm start (requires root for networ
   it('a worker on another host starts a run within a second, even after a restart, and keeps its files', async () => {
     const { api } = fixture;
     const workflowId = (await api.post('/api/workflows', { name: 'Far', script })).body.id;
-    const agentId = await fixture.install('plain');
+    const agentId = await fixture.installWorker('plain');
     expect((await api.get(`/api/agents/${agentId}`)).body).toMatchObject({ tunnelUrl: null, publicTunnelUrl: null });
     const jobs = [];
-    for (let i = 0; i < 3; i += 1) jobs.push(await fixture.run(workflowId, agentId));
+    for (let i = 0; i < 3; i += 1) jobs.push(await fixture.launchJob(workflowId, agentId));
     const base = `http://${fixture.hosts.service.address}:${servicePort}`;
     for (const job of jobs) expect(job).toMatchObject({ status: 'completed', result: { health: 200, base } });
-    expect(Math.min(...jobs.map(startDelayMs))).toBeLessThan(1000);
+    expect(Math.min(...jobs.map(computeStartDelayMs))).toBeLessThan(1000);
 
     const { artifacts } = (await api.get(`/api/artifacts?agentId=${agentId}`)).body;
     const { downloadUrl } = (await api.get(`/api/artifacts/${artifacts[0].id}`)).body;
     expect(new URL(downloadUrl).origin).toBe(api.url);
     expect(await (await fetch(downloadUrl)).text()).toBe('far away');
-    expect(await fixture.service.end('SIGTERM')).toBe(0);
+    expect(await fixture.service.endStart('SIGTERM')).toBe(0);
     await fixture.start();
     expect(await (await fetch(downloadUrl)).text()).toBe('far away');
-    const after = await waitFor('a run after the restart', () => fixture.run(workflowId, agentId));
+    const after = await waitFor('a run after the restart', () => fixture.launchJob(workflowId, agentId));
     expect(after.status).toBe('completed');
   });
 });

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { migrate } from '@muster/database';
-import { HttpClient, testEnvironment, testPassword } from '@muster/testing';
+import { migrateDatabase } from '@muster/database';
+import { HttpClient, buildTestEnvironment, testPassword } from '@muster/testing';
 import { Client } from 'pg';
 import { type DevStack, startDevStack } from '../../../tools/dev-stack/src/dev-stack';
 import { root } from './service-process';
@@ -27,7 +27,7 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
     durability: 'durable',
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
   });
-  if (release === root) await migrate(stack.databaseUrl);
+  if (release === root) await migrateDatabase(stack.databaseUrl);
   else {
     await promisify(execFile)(process.execPath, [join(release, 'dist/tools/deploy/migrate.js')], {
       env: { PATH: process.env['PATH'], DATABASE_URL: stack.databaseUrl },
@@ -36,7 +36,7 @@ export async function openFaultFixture(release = root): Promise<FaultFixture> {
   const email = 'super@example.com';
   return {
     stack,
-    env: testEnvironment(stack.databaseUrl, {
+    env: buildTestEnvironment(stack.databaseUrl, {
       REDIS_URL: stack.redisUrl,
       LOG_LEVEL: 'info',
       OUTBOX_REPUBLISH_MS: '2000',

@@ -1,21 +1,21 @@
 // This test is long because it pauses, kills and empties Redis and Postgres.
 // A short test of the same code: apps/e2e/src/services.spec.ts
-import { HttpClient, longForm, waitFor } from '@muster/testing';
+import { HttpClient, chooseSize, waitFor } from '@muster/testing';
 import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
-import { seeded } from './seed';
+import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(180_000);
 
 /** Time limit for a response in milliseconds, so that a hanging request fails the test. */
 const patience = 2000;
-const kills = longForm('FAULTS_KILLS', { short: 2, long: 5 });
+const kills = chooseSize('FAULTS_KILLS', { short: 2, long: 5 });
 
 describe('the service during an outage', () => {
   let fixture: FaultFixture;
   let service: ServiceProcess;
   let client: HttpClient;
-  const random = seeded();
+  const random = createSeededRandom();
 
   beforeAll(async () => {
     fixture = await openFaultFixture();

@@ -6,16 +6,16 @@ import {
   type ClonedDatabase,
   FakeModel,
   FakeTrackers,
-  longForm,
+  chooseSize,
   openPool,
-  testEnvironment,
+  buildTestEnvironment,
   waitFor,
 } from '@muster/testing';
 import type { Pool } from 'pg';
-import { seeded } from './seed';
+import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 
-const kills = longForm('FEEDBACK_KILLS', { short: 2, long: 60 });
+const kills = chooseSize('FEEDBACK_KILLS', { short: 2, long: 60 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 5);
 
 describe('feedback synchronization whose worker is killed', () => {
@@ -25,10 +25,14 @@ describe('feedback synchronization whose worker is killed', () => {
   let service: ServiceProcess;
   const start = async (more: Record<string, string> = {}) => {
     const env = {
-      ...{ ...trackers.env, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100', FEEDBACK_AUTOMATION_BRANCHES: 'true' },
+      ...{
+        ...trackers.environment,
+        FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100',
+        FEEDBACK_AUTOMATION_BRANCHES: 'true',
+      },
       ...{ FEEDBACK_TRACKER_TIMEOUT_MS: '200', LOG_LEVEL: 'warn', ...more },
     };
-    service = await ServiceProcess.start('feedback-sync', testEnvironment(database.url, env));
+    service = await ServiceProcess.start('feedback-sync', buildTestEnvironment(database.url, env));
   };
 
   const organizationId = newId();
@@ -78,7 +82,7 @@ describe('feedback synchronization whose worker is killed', () => {
   }
 
   it('a report becomes one issue and one task with the same status, whichever call is interrupted', async () => {
-    const random = seeded(seed);
+    const random = createSeededRandom(seed);
     await start();
     let killed = 0;
     for (let round = 0; round < kills; round += 1) {
@@ -101,8 +105,8 @@ describe('feedback synchronization whose worker is killed', () => {
       trackers.mishap = () => undefined;
       await start();
       await synchronized();
-      expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
-      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
+      const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       const { rows } = await pool.query('SELECT status FROM feedback_submission WHERE id = $1', [id]);
       const expected = round % 2 === 1 ? ['rejected', 'not_planned', 'closed'] : ['triaged', null, 'open'];
       expect([rows[0].status, issue!.state_reason, task!.status.type]).toEqual(expected);
@@ -113,7 +117,7 @@ describe('feedback synchronization whose worker is killed', () => {
 
   it('a report causes one model call at most; if the worker dies during the call, rules classify the report', async () => {
     const model = await FakeModel.start();
-    const env = { ...model.env, MODEL_TIMEOUT_MS: '500' };
+    const env = { ...model.environment, MODEL_TIMEOUT_MS: '500' };
     await service.end();
     await start(env);
     const owner = await pool.connect();
@@ -121,7 +125,7 @@ describe('feedback synchronization whose worker is killed', () => {
       for (const when of ['the model thinks', 'the answer is there'] as const) {
         model.reset();
         let died: Promise<unknown> | undefined;
-        model.answers(async () => {
+        model.addRule(async () => {
           if (when === 'the model thinks') {
             died = service.end('SIGKILL');
             return { hang: true };
@@ -141,13 +145,15 @@ describe('feedback synchronization whose worker is killed', () => {
         await died;
         await start(env);
         await synchronized();
-        expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length, model.calls.length]).toEqual([1, 1, 1]);
+        expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length, model.calls.length]).toEqual([
+          1, 1, 1,
+        ]);
         const { rows } = await pool.query(
           'SELECT enriched_by, severity FROM feedback_work_item WHERE submission_id = $1',
           [id],
         );
         expect(rows).toEqual([{ enriched_by: 'rule', severity: 'medium' }]);
-        expect(trackers.issuesOf(id)[0]!.labels).toEqual(['feedback', 'bug_report', 'medium']);
+        expect(trackers.listIssuesOf(id)[0]!.labels).toEqual(['feedback', 'bug_report', 'medium']);
       }
       expect(model.faults).toEqual([]);
     } finally {

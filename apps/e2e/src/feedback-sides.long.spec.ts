@@ -12,7 +12,7 @@ import {
   testPassword,
   waitFor,
 } from '@muster/testing';
-import { seeded } from './seed';
+import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 
 const seed = Number(process.env['MUSTER_SEED'] ?? 8);
@@ -26,7 +26,7 @@ describe('feedback in the service and two trackers', () => {
 
   const startWorker = () =>
     ServiceProcess.start('feedback-sync', {
-      ...{ ...harness.env, ...trackers.env, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100' },
+      ...{ ...harness.env, ...trackers.environment, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100' },
       ...{ FEEDBACK_TRACKER_TIMEOUT_MS: '300', LOG_LEVEL: 'warn' },
     });
 
@@ -74,7 +74,7 @@ describe('feedback in the service and two trackers', () => {
   it('a status change by an admin is copied to both trackers, and recorded once', async () => {
     const id = await submit('By hand');
     await synchronized(id);
-    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
     expect((await read(id)).external).toEqual({ issueUrl: issue!.html_url, taskUrl: task!.url });
     const trackerStates = () => [issue!.state, issue!.state_reason, task!.status.type];
     for (const [status, ...there] of [
@@ -110,18 +110,18 @@ describe('feedback in the service and two trackers', () => {
     const other = await startWorker();
     try {
       await synchronized(id);
-      expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+      expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
     } finally {
       await other.end();
       process.kill(worker.pid, 'SIGCONT');
     }
     const next = await submit('The next');
     await synchronized(next);
-    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
   it('service and trackers converge after changes in any order, in a bounded number of calls', async () => {
-    const random = seeded(seed);
+    const random = createSeededRandom(seed);
     const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };
     const ids: string[] = [];
@@ -131,7 +131,7 @@ describe('feedback in the service and two trackers', () => {
     let changes = 0;
     for (let step = 0; step < 60; step += 1) {
       const id = pick(ids);
-      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       const side = pick(['user', 'codehost', 'tasktracker']);
       if (side === 'user') await patch(id, pick(['triaged', 'in_progress', 'resolved', 'closed', 'rejected']));
       else if (side === 'tasktracker') trackers.moveTask(task!, pick(['to do', 'doing', 'ready', 'complete']));
@@ -147,7 +147,7 @@ describe('feedback in the service and two trackers', () => {
       await makeDue(id);
       await synchronized(id);
       const { status } = await read(id);
-      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       const isClosed = ['resolved', 'closed', 'rejected'].includes(status);
       expect([id, issue!.state]).toEqual([id, isClosed ? 'closed' : 'open']);
       if (isClosed) expect(issue!.state_reason).toBe(status === 'rejected' ? 'not_planned' : 'completed');

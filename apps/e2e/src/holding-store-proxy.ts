@@ -39,12 +39,12 @@ export class HoldingStoreProxy {
   }
 
   /** Resolves when a request is held. The held request never continues. */
-  hold(heldRequest: HeldRequest): Promise<void> {
+  holdRequest(heldRequest: HeldRequest): Promise<void> {
     this.heldRequest = heldRequest;
     return new Promise((resolve) => (this.reach = resolve));
   }
 
-  release(): void {
+  releaseRequest(): void {
     this.heldRequest = null;
   }
 

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { findFreePort, HttpClient, waitFor } from '@muster/testing';
 import sharp from 'sharp';
 import { Start } from './npm-start';
 
@@ -75,13 +75,13 @@ describe('a composite that a real local worker builds', () => {
     await chmod(folder, 0o755);
     await mkdir(practice);
     await makePractice();
-    const port = await freePort();
+    const port = await findFreePort();
     const args = ['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo'];
     start = new Start(args, {
       IMAGING_ROOT: join(practice, 'images'),
       PRACTICE_DATABASE: `sqlite:///${join(practice, 'database/practice.db')}`,
     });
-    await start.ready();
+    await start.waitUntilReady();
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body.agent.id;
@@ -92,7 +92,7 @@ describe('a composite that a real local worker builds', () => {
     );
   });
   afterAll(async () => {
-    await start?.end('SIGTERM');
+    await start?.endStart('SIGTERM');
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -4,13 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { type HttpClient, testStack, waitFor } from '@muster/testing';
+import { type HttpClient, readTestStack, waitFor } from '@muster/testing';
 import { StartedAs } from './started-as';
 import { writeTiff } from './tiff-files';
 
 jest.setTimeout(300_000);
 
-const { pillow } = testStack();
+const { pillow } = readTestStack();
 const describeWhere = pillow ? describe : describe.skip;
 const count = 200;
 
@@ -36,7 +36,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     }
     writeFileSync(join(root, 'broken.dex'), 'DEX and no image');
     const env = { IMAGING_ROOT: root, IMAGING_PATH_MAP: `\\\\server\\images=${root}`, ...pillow };
-    start = await StartedAs.begin({ name: 'this user', wrap: [], uid: process.getuid!() }, ['--no-demo'], env);
+    start = await StartedAs.startService({ name: 'this user', wrap: [], uid: process.getuid!() }, ['--no-demo'], env);
     api = await start.signIn('admin');
     const created = await api.post('/api/agents', { name: 'Front desk', provider: 'local' });
     agentId = created.body.agent.id;

@@ -36,7 +36,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
   const password = randomBytes(20).toString('hex');
 
   beforeAll(async () => {
-    start = await StartedAs.begin(starter, ['--no-demo']);
+    start = await StartedAs.startService(starter, ['--no-demo']);
     const admin = await start.signIn('admin');
     const superAdmin = await start.signIn('super admin');
     const adminEmail = 'other@example.com';
@@ -66,7 +66,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
       async () => (await otherTenant.get(`/api/jobs/${held}/steps`)).body.steps?.length,
     );
 
-    const service = start.serviceEnvironment();
+    const service = start.readServiceEnvironment();
     const secrets: Record<string, string> = {
       masterKeys: service['MASTER_KEYS']!,
       database: new URL(service['DATABASE_URL']!).password,
@@ -89,7 +89,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
         DATA_DIR: start.dataDir,
         SOURCES: root,
         AGENTS: `${victim.id},${enemy.id}`,
-        VICTIMS: JSON.stringify(start.pids()),
+        VICTIMS: JSON.stringify(start.listPids()),
         REDIS_AT: new URL(service['REDIS_URL']!).port,
         STORE_AT: new URL(service['S3_ENDPOINT']!).port,
       },
@@ -133,7 +133,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
 
 describe('npm start that cannot confine scripts', () => {
   it('npm start that cannot confine scripts prints one line about it', async () => {
-    const start = await StartedAs.begin(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
+    const start = await StartedAs.startService(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
     const lines = () => start.output.split('\n').filter((line) => line.includes('run without isolation'));
     await waitFor('the line', () => lines().length > 0);
     expect(lines()).toEqual([

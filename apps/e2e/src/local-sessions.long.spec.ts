@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { FakeModel, FakePortal, freePort, HttpClient, killAll, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { FakeModel, FakePortal, findFreePort, HttpClient, killAll, waitFor } from '@muster/testing';
+import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 
@@ -27,16 +27,17 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     if (!chromium) return;
     folder = await mkdtemp(join(tmpdir(), 'muster-sessions-'));
     [portal, model] = await Promise.all([FakePortal.start(), FakeModel.start()]);
-    model.answers(() => ({ json: { status: 'unsure', reason: '', question: 'Where?', confidence: 0.1, actions: [] } }));
-    // A script that starts the browser. The worker finds it only by the variable CHROMIUM. The test finds its extra argument in the process list.
+    model.addRule(() => ({ json: { status: 'unsure', reason: '', question: 'Where?', confidence: 0.1, actions: [] } }));
+    // A script that starts the browser. The worker finds it only by the variable CHROMIUM. The test finds its extra
+    // argument in the process list.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\nexec '${chromium}' --led-to-by-name "$@"\n`, { mode: 0o755 });
-    const port = await freePort();
+    const port = await findFreePort();
     start = new Start(['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo'], {
       CHROMIUM: browser,
-      ...model.env,
+      ...model.environment,
     });
-    await start.ready();
+    await start.waitUntilReady();
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
     agentId = (await admin.post('/api/agents', { name: 'Front desk', provider: 'local' })).body.agent.id;
@@ -47,9 +48,9 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
   });
   afterAll(async () => {
     if (!chromium) return;
-    await start.end('SIGTERM');
+    await start.endStart('SIGTERM');
     await Promise.all([portal.close(), model.close()]);
-    expect(processesOf(join(folder, '.muster/data'))).toEqual([]);
+    expect(findProcesses(join(folder, '.muster/data'))).toEqual([]);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -77,7 +78,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     );
   /** The browser's processes, of any user and in any namespace. */
   const browsers = () =>
-    processesOf(join(folder, '.muster/data')).filter(({ command }) => command.includes('muster-browser-'));
+    findProcesses(join(folder, '.muster/data')).filter(({ command }) => command.includes('muster-browser-'));
 
   itPlays('a local session uses the browser that CHROMIUM names, and leaves no browser process', async () => {
     const session = await until(await begin('User name'), ['completed', 'failed', 'paused']);
@@ -104,7 +105,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
   itPlays('a session is cancelled and its browser is ended even if its worker was killed before', async () => {
     const sessionId = await begin('never to be seen');
     await waitFor('the browser', () => browsers().length > 0);
-    const workers = processesOf(join(folder, '.muster/data')).filter(({ command }) =>
+    const workers = findProcesses(join(folder, '.muster/data')).filter(({ command }) =>
       /worker\/src\/main\.js/.test(command),
     );
     killAll(
@@ -152,7 +153,10 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
     itPlays(
       'a stopped local agent is woken for a snippet of a chat, which reports the snippet as pending',
       async () => {
-        model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] }, 'It wakes up.');
+        model.addResponses(
+          { toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("awake")' } }] },
+          'It wakes up.',
+        );
         const { body } = await say('Print awake');
         expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'pending' } }]);
         const { commandId } = body.toolCalls[0].result;
@@ -184,7 +188,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
         expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_ready', agentStatus: 'stopped' } });
         expect(refused.body.detail).toMatch(/auto-wake is off; start it manually/);
         expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
-        model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
+        model.addResponses({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
         const { body } = await say('Print one');
         expect(body).toMatchObject({
           reply: 'It is off.',

@@ -1,6 +1,6 @@
 // This test is long because it kills the dispatcher at each boundary of an order.
 // A short test of the same code: libs/machines/src/orders/wakes.spec.ts
-import { isLongForm, waitFor } from '@muster/testing';
+import { isLongRun, waitFor } from '@muster/testing';
 import { type Act, type Boundary, MachineKills, type KillCase } from './machine-kills';
 import type { MachineOrder } from './machine-park';
 
@@ -67,7 +67,7 @@ const each: Boundary[] = [
  * The boundaries at which the killed process leaves an unhandled message come first, because such a message is
  * published again only after some time.
  */
-const chosen = isLongForm() ? each : each.filter(isFirstOfItsMoment);
+const chosen = isLongRun() ? each : each.filter(isFirstOfItsMoment);
 const boundaries = [...chosen.filter(leavesMessage), ...chosen.filter((boundary) => !leavesMessage(boundary))];
 
 /** Whether the short form runs this boundary: the first boundary of each moment, and every termination. */
@@ -129,7 +129,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
 
   beforeAll(async () => {
     stage = await MachineKills.open();
-    await stage.prepare(boundaries);
+    await stage.prepareAgents(boundaries);
   });
   afterAll(() => stage?.close());
 
@@ -142,47 +142,47 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
   it.each(numbered)('an agent has the expected status after the dispatcher is killed at %s', async (_, index) => {
     const killCase = stage.killCases[index]!;
     const { act, agentId, machine, left } = killCase;
-    await stage.bringTo(killCase);
+    await stage.bringToBoundary(killCase);
 
-    await stage.kill(killCase);
+    await stage.performKill(killCase);
 
-    expect(await stage.statusOf(killCase)).toBe(left);
+    expect(await stage.readStatus(killCase)).toBe(left);
     if (act === 'idle stop, then a job') {
-      await stage.pin(agentId, true);
-      await stage.launch(killCase);
+      await stage.pinAgent(agentId, true);
+      await stage.launchRun(killCase);
     }
     // Half of the machines continue while no dispatcher runs, the other half after its restart.
-    if (index % 2 === 0) machine.proceed();
-    await stage.start('dispatcher');
-    machine.proceed();
+    if (index % 2 === 0) machine.releaseOrder();
+    await stage.startApp('dispatcher');
+    machine.releaseOrder();
   });
 
   it('the next dispatcher finishes everything that a killed dispatcher left', async () => {
     for (const killCase of stage.killCases) {
       const { states } = ends[killCase.act];
       await eventually(named(killCase), async () => {
-        const recorded = await stage.recorded(killCase);
-        return (await stage.statusOf(killCase)) === states.at(-1) && recorded.states.length >= states.length;
+        const recorded = await stage.readRecorded(killCase);
+        return (await stage.readStatus(killCase)) === states.at(-1) && recorded.states.length >= states.length;
       });
     }
     await eventually('every job to end', async () => {
-      return (await stage.rows(`SELECT FROM job WHERE status IN ('queued', 'running')`)).length === 0;
+      return (await stage.queryRows(`SELECT FROM job WHERE status IN ('queued', 'running')`)).length === 0;
     });
     await eventually('every message to be handled', async () => {
-      return (await stage.rows(`SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
+      return (await stage.queryRows(`SELECT FROM outbox WHERE queue = 'dispatch'`)).length === 0;
     });
-    expect(await stage.rows(`SELECT * FROM agent_wake WHERE state <> 'ready'`)).toEqual([]);
+    expect(await stage.queryRows(`SELECT * FROM agent_wake WHERE state <> 'ready'`)).toEqual([]);
     // Rows of old orders may remain until they expire, but no order for an agent's current status may remain. An agent
     // has the status `terminated` as soon as the termination is requested, so its order may still be in progress.
     await eventually('every order to be executed', async () => {
       const left = 'SELECT FROM agent_control c JOIN agent a ON (a.id, a.status) = (c.agent_id, c.status)';
-      return (await stage.rows(left)).length === 0;
+      return (await stage.queryRows(left)).length === 0;
     });
     await eventually('every machine that should be off to be off', async () => {
       return stage.killCases.every((killCase) => isOff(killCase) || ends[killCase.act].boots === 1);
     });
-    expect(await stage.rows('SELECT id FROM agent WHERE current_job_id IS NOT NULL')).toEqual([]);
-    expect(await stage.rows(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([]);
+    expect(await stage.queryRows('SELECT id FROM agent WHERE current_job_id IS NOT NULL')).toEqual([]);
+    expect(await stage.queryRows(`SELECT id FROM agent_command WHERE status = 'pending'`)).toEqual([]);
   });
 
   it.each(numbered)(
@@ -191,7 +191,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
       const killCase = stage.killCases[index]!;
       const { act, hold, machine } = killCase;
       const { events, states, calls, boots } = ends[act];
-      expect(await stage.recorded(killCase)).toEqual({ events, states });
+      expect(await stage.readRecorded(killCase)).toEqual({ events, states });
       // If a call had no effect, the dispatcher learns this only when it checks the machine, and then calls again.
       expect(machine.calls).toEqual(hold === 'not executed' ? [...calls, ...calls] : calls);
       expect(machine.boots).toBe(boots);
@@ -202,7 +202,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
   it('each job is started once, with one wake of its machine, although the dispatcher is killed', async () => {
     const woken = stage.killCases.filter(({ jobId }) => jobId);
     expect(stage.starts.sort()).toEqual(woken.map(({ jobId }) => jobId).sort());
-    const jobs = await stage.rows<{ status: string; wakes: number; commands: number }>(`
+    const jobs = await stage.queryRows<{ status: string; wakes: number; commands: number }>(`
       SELECT status, (SELECT count(*)::int FROM agent_wake w WHERE w.agent_id = j.agent_id) AS wakes,
              (SELECT count(*)::int FROM agent_command c WHERE c.agent_id = j.agent_id) AS commands FROM job j`);
     expect(jobs).toEqual(woken.map(() => ({ status: 'completed', wakes: 1, commands: 1 })));
@@ -210,14 +210,14 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
 
   it('every machine is stopped once it is idle, with signed calls of its control plane', async () => {
     const on = stage.killCases.filter((killCase) => !isOff(killCase));
-    await Promise.all(on.map(({ agentId }) => stage.pin(agentId, false)));
+    await Promise.all(on.map(({ agentId }) => stage.pinAgent(agentId, false)));
     await eventually('every machine to be off', async () => stage.killCases.every(isOff));
     for (const killCase of on) {
       await eventually(
         `${named(killCase)}: the agent to be stopped`,
-        async () => (await stage.statusOf(killCase)) === 'stopped',
+        async () => (await stage.readStatus(killCase)) === 'stopped',
       );
-      const { events } = await stage.recorded(killCase);
+      const { events } = await stage.readRecorded(killCase);
       expect(events).toEqual([...ends[killCase.act].events, 'idle_stop_attempt', 'idle_stop_success']);
     }
     expect(stage.park.unsigned).toBe(0);

@@ -5,7 +5,7 @@ import {
   cloneDatabase,
   HttpClient,
   openPool,
-  testEnvironment,
+  buildTestEnvironment,
   testPassword,
   waitFor,
 } from '@muster/testing';
@@ -13,7 +13,7 @@ import type { Pool } from 'pg';
 import { planNames } from './chaos/chaos-script';
 import { SimulatedWorker } from './chaos/chaos-simulated';
 import { type HeldOrder, type MachineOrder, MachinePark, type ParkedMachine } from './machine-park';
-import { seeded } from './seed';
+import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 import { StatementPausePoints } from './statement-pause-points';
 
@@ -80,7 +80,7 @@ export class MachineKills {
   readonly starts: string[] = [];
   readonly kills: Record<string, number> = {};
   private readonly services = new Map<string, ServiceProcess>();
-  private readonly random = seeded(1);
+  private readonly random = createSeededRandom(1);
   private api!: HttpClient;
   private workflowId = '';
 
@@ -96,7 +96,7 @@ export class MachineKills {
     const database = await cloneDatabase();
     const pool = openPool(database, 20);
     const park = await MachinePark.open();
-    const env = testEnvironment(database.url, {
+    const env = buildTestEnvironment(database.url, {
       OUTBOUND_ALLOW: '127.0.0.0/8',
       LOG_LEVEL: 'warn',
       IDLE_MONITOR_TICK_MS: '200',
@@ -113,11 +113,11 @@ export class MachineKills {
     const stage = new MachineKills(
       database,
       pool,
-      await StatementPausePoints.build(pool, pausePointTriggers, keyOfAgent),
+      await StatementPausePoints.createTriggers(pool, pausePointTriggers, keyOfAgent),
       park,
       env,
     );
-    await Promise.all(apps.map((app) => stage.start(app)));
+    await Promise.all(apps.map((app) => stage.startApp(app)));
     stage.api = await new HttpClient(stage.services.get('gateway')!.url).signIn(email, testPassword);
     await stage.sendRequest('PATCH', '/api/organization/settings', { idleStopMinutes: 0.05 });
     park.signingSecret = (await stage.sendRequest('GET', '/api/organization/signing-secret')).body.signingSecret;
@@ -126,13 +126,13 @@ export class MachineKills {
     return stage;
   }
 
-  async prepare(boundaries: Boundary[]): Promise<void> {
-    this.killCases = await Promise.all(boundaries.map((boundary) => this.agentFor(boundary)));
-    await Promise.all(this.killCases.map((killCase) => this.ready(killCase)));
+  async prepareAgents(boundaries: Boundary[]): Promise<void> {
+    this.killCases = await Promise.all(boundaries.map((boundary) => this.makeAgentFor(boundary)));
+    await Promise.all(this.killCases.map((killCase) => this.makeReady(killCase)));
   }
 
   /** Starts the act and waits until the dispatcher has reached the boundary. */
-  async bringTo(killCase: KillCase): Promise<void> {
+  async bringToBoundary(killCase: KillCase): Promise<void> {
     const { act, agentId, machine, pausePoint, hold } = killCase;
     if (pausePoint) await this.pausePoints.pauseAt(agentId, pausePoint);
     // The machine's boot or shutdown waits for the test, unless the process is killed only after that.
@@ -140,63 +140,65 @@ export class MachineKills {
       pausePoint !== 'run command insert' &&
       pausePoint !== 'stopped status update' &&
       pausePoint !== 'gone state update';
-    const held = hold && machine.hold(orderOf[act], hold);
-    if (act === 'wake') await this.launch(killCase);
-    else if (act === 'idle stop' || act === 'idle stop, then a job') await this.pin(agentId, false);
+    const held = hold && machine.holdOrder(orderOf[act], hold);
+    if (act === 'wake') await this.launchRun(killCase);
+    else if (act === 'idle stop' || act === 'idle stop, then a job') await this.pinAgent(agentId, false);
     else
       await this.sendRequest('POST', `/api/agent/${agentId}/action`, { action: act === 'manual stop' ? 'stop' : act });
     if (held) return held;
-    if (pausePoint) return this.pausePoints.untilReached(agentId, pausePoint);
+    if (pausePoint) return this.pausePoints.waitUntilReached(agentId, pausePoint);
     const noted =
       act === 'wake'
         ? 'SELECT FROM agent_wake WHERE agent_id = $1 AND next_try_at = deadline'
         : 'SELECT FROM agent_control WHERE agent_id = $1 AND issued_at IS NOT NULL';
-    await this.until(`${agentId}: the order to be recorded as issued`, noted, [agentId]);
+    await this.waitUntilRow(`${agentId}: the order to be recorded as issued`, noted, [agentId]);
   }
 
-  async launch(killCase: KillCase): Promise<void> {
+  async launchRun(killCase: KillCase): Promise<void> {
     const variables = { CHAOS_LINES: '2', CHAOS_HOLD: '0', CHAOS_FAIL: '', CHAOS_STARTS: '-' };
     const input = { workflowId: this.workflowId, agentId: killCase.agentId, variables };
     killCase.jobId = (await this.sendRequest('POST', '/api/jobs/launch', input)).body.jobId;
   }
 
-  async kill({ act }: KillCase): Promise<void> {
+  async performKill({ act }: KillCase): Promise<void> {
     await this.services.get('dispatcher')!.end('SIGKILL');
     this.kills[act] = (this.kills[act] ?? 0) + 1;
     await this.pausePoints.releaseAll();
   }
 
-  async start(app: (typeof apps)[number]): Promise<void> {
+  async startApp(app: (typeof apps)[number]): Promise<void> {
     this.services.set(app, await ServiceProcess.start(app, this.env));
   }
 
-  async pin(agentId: string, exempt: boolean): Promise<void> {
+  async pinAgent(agentId: string, exempt: boolean): Promise<void> {
     await this.sendRequest('PATCH', `/api/agent/${agentId}/idle-exempt`, { exempt });
   }
 
-  async statusOf({ agentId }: KillCase): Promise<AgentStatus> {
-    return (await this.rows<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
+  async readStatus({ agentId }: KillCase): Promise<AgentStatus> {
+    return (await this.queryRows<{ status: AgentStatus }>('SELECT status FROM agent WHERE id = $1', [agentId]))[0]!
+      .status;
   }
 
   /** Returns the agent's lifecycle events and statuses in its timeline since the act. */
-  async recorded({ agentId, baseline }: KillCase): Promise<{ events: string[]; states: string[] }> {
-    const entries = await this.rows<{ kind: string; data: { eventType: string; status: string } }>(
+  async readRecorded({ agentId, baseline }: KillCase): Promise<{ events: string[]; states: string[] }> {
+    const entries = await this.queryRows<{ kind: string; data: { eventType: string; status: string } }>(
       `SELECT kind, data FROM timeline_entry
        WHERE agent_id = $1 AND seq > $2 AND kind IN ('lifecycle', 'status') ORDER BY seq`,
       [agentId, baseline],
     );
-    const dataOf = (entryKind: string) => entries.filter(({ kind }) => kind === entryKind).map(({ data }) => data);
+    const readEntryData = (entryKind: string) =>
+      entries.filter(({ kind }) => kind === entryKind).map(({ data }) => data);
     return {
-      events: dataOf('lifecycle').map(({ eventType }) => eventType),
-      states: dataOf('status').map(({ status }) => status),
+      events: readEntryData('lifecycle').map(({ eventType }) => eventType),
+      states: readEntryData('status').map(({ status }) => status),
     };
   }
 
-  async until(description: string, sql: string, parameters: unknown[] = []): Promise<void> {
-    await waitFor(description, async () => (await this.rows(sql, parameters)).length > 0, generousMs);
+  async waitUntilRow(description: string, sql: string, parameters: unknown[] = []): Promise<void> {
+    await waitFor(description, async () => (await this.queryRows(sql, parameters)).length > 0, generousMs);
   }
 
-  async rows<T extends object>(sql: string, parameters: unknown[] = []): Promise<T[]> {
+  async queryRows<T extends object>(sql: string, parameters: unknown[] = []): Promise<T[]> {
     return (await this.pool.query<T>(sql, parameters)).rows;
   }
 
@@ -211,7 +213,7 @@ export class MachineKills {
     };
     const lines: string[] = [];
     for (const [name, sql] of Object.entries(tables)) {
-      lines.push(`== ${name}`, ...(await this.rows(sql)).map((row) => JSON.stringify(row)));
+      lines.push(`== ${name}`, ...(await this.queryRows(sql)).map((row) => JSON.stringify(row)));
     }
     for (const { agentId, machine } of this.killCases)
       lines.push(`${agentId} ${machine.state}: ${machine.calls.join(' ')}`);
@@ -226,10 +228,10 @@ export class MachineKills {
   }
 
   /** Creates an agent with a machine, which is off for a wake and on for other acts. */
-  private async agentFor(boundary: Boundary): Promise<KillCase> {
+  private async makeAgentFor(boundary: Boundary): Promise<KillCase> {
     const isOn = boundary.act !== 'wake';
     const ref = `vm-${this.park.machines.size}`;
-    const machine = this.park.add(ref);
+    const machine = this.park.addMachine(ref);
     if (isOn) machine.state = 'running';
     const input = { name: `${boundary.act}: ${boundary.moment}`, provider: 'http' };
     const { body } = await this.sendRequest('POST', '/api/agents', {
@@ -237,7 +239,7 @@ export class MachineKills {
       providerConfig: { baseUrl: this.park.url, ref },
     });
     const agentId: string = body.agent.id;
-    await this.pin(agentId, true);
+    await this.pinAgent(agentId, true);
     machine.program = new SimulatedWorker(
       { url: this.services.get('ingest')!.url },
       { agentId, key: body.workerKey },
@@ -248,17 +250,17 @@ export class MachineKills {
   }
 
   /** Waits until the service knows the machine's state and, if the machine is on, its worker has reported. */
-  private async ready(killCase: KillCase): Promise<void> {
+  private async makeReady(killCase: KillCase): Promise<void> {
     const { agentId, act } = killCase;
     const status = act === 'wake' ? 'stopped' : 'online';
-    await this.until(
+    await this.waitUntilRow(
       `${agentId} to be ${status}`,
       `SELECT FROM agent WHERE id = $1 AND status = $2 AND vm_state IS NOT NULL
          AND NOT EXISTS (SELECT FROM outbox WHERE payload->>'agentId' = $3)`,
       [agentId, status, agentId],
     );
     killCase.baseline = (
-      await this.rows<{ seq: number }>(
+      await this.queryRows<{ seq: number }>(
         'SELECT COALESCE(max(seq), 0)::int AS seq FROM timeline_entry WHERE agent_id = $1',
         [agentId],
       )

@@ -1,4 +1,4 @@
-import { signatureHeader, verify } from '@muster/access';
+import { signatureHeader, checkSignature } from '@muster/access';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,35 +21,35 @@ export class ParkedMachine {
   state: Power = 'stopped';
   boots = 0;
   program?: Program;
-  /** If true, the next boot or shutdown lasts until `proceed`. */
+  /** If true, the next boot or shutdown lasts until `releaseOrder`. */
   pauses = false;
   readonly calls: MachineOrder[] = [];
   private holding: { order: MachineOrder; held: HeldOrder; reached: () => void } | null = null;
   private release: (() => void) | null = null;
 
   /** Never answers the next order of this kind. Resolves when the order has arrived. */
-  hold(order: MachineOrder, held: HeldOrder): Promise<void> {
+  holdOrder(order: MachineOrder, held: HeldOrder): Promise<void> {
     return new Promise((reached) => (this.holding = { order, held, reached }));
   }
 
-  proceed(): void {
+  releaseOrder(): void {
     this.pauses = false;
     this.release?.();
   }
 
-  async receive(order: MachineOrder, response: ServerResponse): Promise<void> {
+  async receiveOrder(order: MachineOrder, response: ServerResponse): Promise<void> {
     this.calls.push(order);
     const { holding } = this;
-    if (holding?.order !== order) return answer(response, this.execute(order) ? 202 : 409, {});
+    if (holding?.order !== order) return sendJson(response, this.executeOrder(order) ? 202 : 409, {});
     this.holding = null;
-    if (holding.held === 'executed') this.execute(order);
+    if (holding.held === 'executed') this.executeOrder(order);
     const gone = once(response, 'close');
     holding.reached();
     await gone;
   }
 
   /** Executes the order. Returns false if the machine's state does not allow it. */
-  execute(order: MachineOrder): boolean {
+  executeOrder(order: MachineOrder): boolean {
     if (this.state === 'gone') return false;
     if (order === 'terminate') return this.turnOff('gone');
     if (order === 'stop') return (this.state === 'running' || this.state === 'starting') && this.turnOff('stopped');
@@ -64,7 +64,7 @@ export class ParkedMachine {
     this.boots += 1;
     const boot = this.boots;
     await this.program?.kill();
-    await this.time(bootMs);
+    await this.passTime(bootMs);
     if (this.state !== 'starting' || boot !== this.boots) return;
     this.state = 'running';
     this.program?.start();
@@ -72,11 +72,11 @@ export class ParkedMachine {
 
   private turnOff(to: 'stopped' | 'gone'): true {
     this.state = 'stopping';
-    void Promise.all([this.program?.kill(), this.time(shutdownMs)]).then(() => (this.state = to));
+    void Promise.all([this.program?.kill(), this.passTime(shutdownMs)]).then(() => (this.state = to));
     return true;
   }
 
-  private async time(leastMs: number): Promise<void> {
+  private async passTime(leastMs: number): Promise<void> {
     const paused = this.pauses ? new Promise<void>((resolve) => (this.release = resolve)) : null;
     await new Promise((resolve) => setTimeout(resolve, leastMs));
     await paused;
@@ -88,7 +88,7 @@ export class MachinePark {
   readonly machines = new Map<string, ParkedMachine>();
   signingSecret = '';
   unsigned = 0;
-  private readonly server: Server = createServer((request, response) => void this.serve(request, response));
+  private readonly server: Server = createServer((request, response) => void this.serveRequest(request, response));
 
   static async open(): Promise<MachinePark> {
     const park = new MachinePark();
@@ -100,7 +100,7 @@ export class MachinePark {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  add(ref: string): ParkedMachine {
+  addMachine(ref: string): ParkedMachine {
     const machine = new ParkedMachine();
     this.machines.set(ref, machine);
     return machine;
@@ -112,24 +112,24 @@ export class MachinePark {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async serveRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const header = request.headers[signatureHeader] as string | undefined;
-    if (verify([this.signingSecret], header, '', new Date()) !== 'valid') {
+    if (checkSignature([this.signingSecret], header, '', new Date()) !== 'valid') {
       this.unsigned += 1;
-      return answer(response, 401, {});
+      return sendJson(response, 401, {});
     }
     const [, ref, order] = /^\/machines\/([\w-]+)(?:\/(start|stop|reboot|terminate))?$/.exec(request.url!) ?? [];
     const machine = this.machines.get(ref ?? '');
-    if (!machine || machine.state === 'gone') return answer(response, 404, {});
+    if (!machine || machine.state === 'gone') return sendJson(response, 404, {});
     if (request.method === 'GET' && !order) {
       const ip = machine.state === 'running' ? '10.0.0.7' : null;
-      return answer(response, 200, { state: machine.state, ip });
+      return sendJson(response, 200, { state: machine.state, ip });
     }
-    if (request.method !== 'POST' || !order) return answer(response, 405, {});
-    return machine.receive(order as MachineOrder, response);
+    if (request.method !== 'POST' || !order) return sendJson(response, 405, {});
+    return machine.receiveOrder(order as MachineOrder, response);
   }
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function sendJson(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

@@ -8,7 +8,7 @@ import {
   cloneDatabase,
   type ClonedDatabase,
   HttpClient,
-  testEnvironment,
+  buildTestEnvironment,
   testPassword,
   waitFor,
 } from '@muster/testing';
@@ -33,7 +33,7 @@ describe('the metrics of the six apps', () => {
 
   beforeAll(async () => {
     database = await cloneDatabase();
-    const env = testEnvironment(database.url, {
+    const env = buildTestEnvironment(database.url, {
       MEASURE_TICK_MS: '100',
       BOOTSTRAP_ORGANIZATION: 'Measured',
       BOOTSTRAP_ADMIN_EMAIL: 'admin@example.com',

@@ -35,31 +35,31 @@ export class Start {
     return readFileSync(this.outputFile, 'utf8');
   }
 
-  async ready(): Promise<void> {
+  async waitUntilReady(): Promise<void> {
     const ended = this.exit.then((code) => Promise.reject(new Error(`ended with ${code}: ${this.output}`)));
     await Promise.race([waitFor('a ready start', () => this.output.includes('ready in'), 90_000), ended]);
   }
 
-  async end(signal: NodeJS.Signals): Promise<number | null> {
+  async endStart(signal: NodeJS.Signals): Promise<number | null> {
     this.child.kill(signal);
     return this.exit;
   }
 }
 
 /** The processes of an `npm start` on this data folder, found by command line, working folder or environment. */
-export function processesOf(dataDir: string): { pid: number; command: string }[] {
+export function findProcesses(dataDir: string): { pid: number; command: string }[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
         const environment = readFileSync(`/proc/${pid}/environ`, 'utf8');
-        const files = command.includes('redis-server') ? workingFolder(pid) : '';
+        const files = command.includes('redis-server') ? readWorkingFolder(pid) : '';
         const belongs =
           command.includes(dataDir) ||
           files.startsWith(dataDir) ||
           environment.includes(`=${join(dataDir, 'agents')}/`) ||
-          (command.includes('standalone') && environment.includes(databasePort(dataDir)));
+          (command.includes('standalone') && environment.includes(readDatabasePort(dataDir)));
         return belongs && !command.includes('start.mjs') ? [{ pid: Number(pid), command }] : [];
       } catch {
         return [];
@@ -67,10 +67,10 @@ export function processesOf(dataDir: string): { pid: number; command: string }[]
     });
 }
 
-function workingFolder(pid: string): string {
+function readWorkingFolder(pid: string): string {
   return readlinkSync(`/proc/${pid}/cwd`);
 }
 
-function databasePort(dataDir: string): string {
+function readDatabasePort(dataDir: string): string {
   return `@127.0.0.1:${readFileSync(join(dataDir, 'postgres/port'), 'utf8').trim()}/`;
 }

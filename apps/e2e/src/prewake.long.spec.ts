@@ -3,13 +3,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, isLongForm, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { findFreePort, HttpClient, isLongRun, waitFor } from '@muster/testing';
+import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(240_000);
 
 /** Only in the long form, because it waits for minutes of the real clock. The specs of the library fake the clock. */
-const describeInMinutes = isLongForm() ? describe : describe.skip;
+const describeInMinutes = isLongRun() ? describe : describe.skip;
 
 describeInMinutes('a schedule of an agent whose machine is off', () => {
   let dataDir: string;
@@ -18,15 +18,15 @@ describeInMinutes('a schedule of an agent whose machine is off', () => {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-prewake-'));
-    const port = await freePort();
+    const port = await findFreePort();
     service = new Start(['--port', String(port), '--data-dir', dataDir]);
-    await service.ready();
+    await service.waitUntilReady();
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
     admin = await new HttpClient(`http://127.0.0.1:${port}`).signIn(email!, password!);
   });
   afterAll(async () => {
-    await service?.end('SIGTERM');
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
+    await service?.endStart('SIGTERM');
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0);
     await rm(dataDir, { recursive: true, force: true });
   });
 

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { findFreePort, HttpClient, waitFor } from '@muster/testing';
+import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 
@@ -17,21 +17,21 @@ describe('npm start with several service processes', () => {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-processes-'));
-    port = await freePort();
+    port = await findFreePort();
     started = new Start(['--port', String(port), '--data-dir', dataDir, '--processes', '2'], {
       RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: '5',
     });
-    await started.ready();
+    await started.waitUntilReady();
     api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(started.output)![1]!);
   });
   afterAll(async () => {
-    await started.end('SIGKILL');
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
+    await started.endStart('SIGKILL');
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
   const servicePids = () =>
-    processesOf(dataDir)
+    findProcesses(dataDir)
       .filter(({ command }) => command.includes('standalone'))
       .map(({ pid }) => pid);
   /** The pid of the service process that supervises local workers; undefined while the lock file is being replaced. */
@@ -120,13 +120,13 @@ describe('npm start with several service processes', () => {
   });
 
   it('all processes end on SIGTERM of npm start, and when npm start is killed', async () => {
-    expect(await started.end('SIGTERM')).toBe(0);
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
+    expect(await started.endStart('SIGTERM')).toBe(0);
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0);
     started = new Start(['--port', String(port), '--data-dir', dataDir], { MUSTER_PROCESSES: '2' });
-    await started.ready();
+    await started.waitUntilReady();
     expect(servicePids()).toHaveLength(2);
-    await waitFor('the worker', () => processesOf(dataDir).some(({ command }) => command.includes('worker')));
-    await started.end('SIGKILL');
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
+    await waitFor('the worker', () => findProcesses(dataDir).some(({ command }) => command.includes('worker')));
+    await started.endStart('SIGKILL');
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0, 90_000);
   });
 });

@@ -13,7 +13,7 @@ import {
   makeZip,
   startHarness,
   testPassword,
-  testStack,
+  readTestStack,
   waitFor,
   type ZipEntry,
 } from '@muster/testing';
@@ -36,7 +36,7 @@ describe('the publication of a pack', () => {
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
-    proxy = await HoldingStoreProxy.build(testStack().s3.endpoint);
+    proxy = await HoldingStoreProxy.build(readTestStack().s3.endpoint);
     const { id: organizationId } = await makeOrganization(harness.db);
     const { email } = await makeUser(harness.db, { organizationId, role: 'admin' });
     const { secret } = await makeApiKey(harness.db, { organizationId, scope: 'worker' });
@@ -51,7 +51,11 @@ describe('the publication of a pack', () => {
   });
 
   const start = async () => {
-    const own = { S3_ENDPOINT: proxy.url, S3_PUBLIC_ENDPOINT: testStack().s3.endpoint, REQUEST_TIMEOUT_MS: '60000' };
+    const own = {
+      S3_ENDPOINT: proxy.url,
+      S3_PUBLIC_ENDPOINT: readTestStack().s3.endpoint,
+      REQUEST_TIMEOUT_MS: '60000',
+    };
     service = await ServiceProcess.start('gateway', { ...harness.env, ...own, RATE_LIMIT_PER_MINUTE: '1000000' });
     // The sessions stay valid; only the address of the service changes.
     person &&= new HttpClient(service.url, person.headers);
@@ -90,12 +94,12 @@ describe('the publication of a pack', () => {
     async (_, heldRequest) => {
       const packId = await makePack();
       const body = await upload(packId, smallBundle());
-      const held = proxy.hold(heldRequest);
+      const held = proxy.holdRequest(heldRequest);
       const cut = finalize(packId, body).catch(() => null);
       await held;
       await service.end('SIGKILL');
       expect(await cut).toBeNull();
-      proxy.release();
+      proxy.releaseRequest();
       await start();
       expect(await headOf(packId)).toBeNull();
       await expectPublished(packId, body);

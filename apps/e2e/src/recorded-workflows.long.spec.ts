@@ -8,8 +8,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { BrowserDriver, freePort, HttpClient, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { BrowserDriver, findFreePort, HttpClient, waitFor } from '@muster/testing';
+import { findProcesses, Start } from './npm-start';
 import { packWithPython } from './packed-zip';
 import { root } from './service-process';
 
@@ -52,11 +52,11 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
       mode: 0o700,
     });
-    const port = await freePort();
+    const port = await findFreePort();
     start = new Start(['--port', String(port), '--data-dir', join(folder, '.muster/data'), '--no-demo'], {
       CHROMIUM: browser,
     });
-    await start.ready();
+    await start.waitUntilReady();
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     base = `http://127.0.0.1:${port}`;
     admin = await new HttpClient(base).signIn(email!, password!);
@@ -64,9 +64,9 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   afterAll(async () => {
     if (!chromium) return;
     worker?.kill('SIGKILL');
-    await start?.end('SIGTERM');
+    await start?.endStart('SIGTERM');
     portal.close();
-    expect(processesOf(join(folder, '.muster/data'))).toEqual([]);
+    expect(findProcesses(join(folder, '.muster/data'))).toEqual([]);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -105,7 +105,10 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
   };
   const makeAgent = async (provider: string) =>
     (await admin.post('/api/agents', { name: `The ${provider} one`, provider })).body;
-  /** Returns the targets of the symbolic links into the test's folder that were not removed. Links of other tests are ignored. */
+  /**
+   * Returns the targets of the symbolic links into the test's folder that were not removed. Links of other tests are
+   * ignored.
+   */
   const links = () =>
     readdirSync(tmpdir())
       .filter((name) => /^muster-[0-9a-f]{12}$/.test(name))
@@ -173,7 +176,7 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
       await person.click('document.querySelector("#pin")');
       await person.type('hunter2');
       await person.click('document.querySelector("button")');
-      await person.until('document.title === "seen C-8 hunter2"');
+      await person.waitUntilTrue('document.title === "seen C-8 hunter2"');
       person.close();
       const { output } = await act(agentId, { action: 'stop_recording', recordingId });
       const recording = (await admin.get(`/api/recordings/${recordingId}`)).body;

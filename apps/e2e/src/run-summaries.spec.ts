@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type HttpClient, waitFor } from '@muster/testing';
-import { openPractice, removeAgents } from './shared-service';
+import { openPracticeOrganization, removeAllAgents } from './shared-service';
 
 jest.setTimeout(240_000);
 
@@ -25,9 +25,9 @@ describe('a run of a real worker that reports a batch summary', () => {
   let admin: HttpClient;
 
   beforeAll(async () => {
-    admin = (await openPractice()).api;
+    admin = (await openPracticeOrganization()).api;
   });
-  afterAll(() => removeAgents(admin));
+  afterAll(() => removeAllAgents(admin));
 
   const ended = (jobId: string) =>
     waitFor(

@@ -1,7 +1,7 @@
 // This test is long because it runs ticks on four schedulers and kills one.
 // A short test of the same code: libs/schedules/src/ticks/run-due-schedules.spec.ts
 import { loadConfig, BaseConfig, newId } from '@muster/platform';
-import { type ClonedDatabase, cloneDatabase, HttpClient, testEnvironment, waitFor } from '@muster/testing';
+import { type ClonedDatabase, cloneDatabase, HttpClient, buildTestEnvironment, waitFor } from '@muster/testing';
 import { Client } from 'pg';
 import { ServiceProcess } from './service-process';
 
@@ -26,7 +26,7 @@ describe('schedules on four schedulers', () => {
   });
 
   const start = async (env: Record<string, string>) => {
-    const environment = testEnvironment(database.url, { CRON_SECRET: cronKey, LOG_LEVEL: 'warn', ...env });
+    const environment = buildTestEnvironment(database.url, { CRON_SECRET: cronKey, LOG_LEVEL: 'warn', ...env });
     loadConfig(BaseConfig, environment);
     schedulers = await Promise.all(Array.from({ length: 4 }, () => ServiceProcess.start('scheduler', environment)));
   };

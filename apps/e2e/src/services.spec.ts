@@ -1,18 +1,18 @@
-import { ownerOf, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
-import { HttpClient, longForm, waitFor } from '@muster/testing';
+import { findOwnerApp, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
+import { HttpClient, chooseSize, waitFor } from '@muster/testing';
 import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
-import { seeded } from './seed';
+import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(180_000);
 
-const kills = longForm('SERVICE_KILLS', { short: serviceApps.length, long: 42 });
+const kills = chooseSize('SERVICE_KILLS', { short: serviceApps.length, long: 42 });
 
 describe('the six apps in six processes', () => {
   let fixture: FaultFixture;
   const services = new Map<ServiceApp, ServiceProcess>();
   let client: HttpClient;
-  const random = seeded();
+  const random = createSeededRandom();
 
   beforeAll(async () => {
     fixture = await openFaultFixture();
@@ -55,7 +55,7 @@ describe('the six apps in six processes', () => {
       expect([app, elsewhere.status]).toEqual([app, 404]);
     }
     expect(new Set(pathOwners.map(({ app }) => app)).size).toBe(3);
-    expect(ownerOf('/api/users')).toBe('gateway');
+    expect(findOwnerApp('/api/users')).toBe('gateway');
   });
 
   it('each app serves its metrics on its internal port and answers 404 for them on its public port', async () => {

@@ -2,7 +2,14 @@
 // A short test of the same code: apps/e2e/src/services.spec.ts
 import { randomBytes } from 'node:crypto';
 import { newId } from '@muster/platform';
-import { type ClonedDatabase, cloneDatabase, HttpClient, openPool, testEnvironment, waitFor } from '@muster/testing';
+import {
+  type ClonedDatabase,
+  cloneDatabase,
+  HttpClient,
+  openPool,
+  buildTestEnvironment,
+  waitFor,
+} from '@muster/testing';
 import type { Pool, PoolClient } from 'pg';
 import { ServiceProcess } from './service-process';
 
@@ -48,7 +55,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
       ...{ BOOTSTRAP_ADMIN_PASSWORD: password, AGENT_OFFLINE_AFTER_MS: '3600000' },
     };
     service = await ServiceProcess.start('standalone', {
-      ...testEnvironment(database.url, env),
+      ...buildTestEnvironment(database.url, env),
       REDIS_PREFIX: prefix,
     });
     admin = admin?.at(service.url) ?? (await new HttpClient(service.url).signIn('one@example.com', password));

@@ -5,9 +5,9 @@ import { channel } from 'node:diagnostics_channel';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, isLongForm, testStack, waitFor } from '@muster/testing';
+import { findFreePort, HttpClient, isLongRun, readTestStack, waitFor } from '@muster/testing';
 import type { Browser } from 'playwright-core';
-import { chromiumPath, launchBrowser } from './console/console-browser';
+import { findChromiumPath, launchBrowser } from './console/console-browser';
 import { Start } from './npm-start';
 import { root } from './service-process';
 
@@ -24,9 +24,9 @@ export interface ServiceFacts {
 let browser: Promise<Browser> | undefined;
 
 /** Returns the one browser for all spec files of this process. */
-export function sharedBrowser(): Promise<Browser> {
+export function getSharedBrowser(): Promise<Browser> {
   channel('muster:browser').publish({});
-  browser ??= launchBrowser(chromiumPath()!).then((launched) => {
+  browser ??= launchBrowser(findChromiumPath()!).then((launched) => {
     // If tests run in Jest's own process, an open browser would keep that process running.
     (process as EventEmitter).once('muster:tests-ended', () => void launched.close());
     return launched;
@@ -39,12 +39,12 @@ export function sharedBrowser(): Promise<Browser> {
  * because a start costs more than the few files that use it. In the long suite each worker process of Jest has its own.
  * tools/test/global-teardown.cjs stops them.
  */
-async function sharedService(): Promise<ServiceFacts> {
+async function getSharedService(): Promise<ServiceFacts> {
   channel('muster:service').publish({});
-  const name = isLongForm() ? `worker-${process.env['JEST_WORKER_ID']}` : 'all';
-  const file = join(testStack().servicesDir, `${name}.json`);
-  if (createsFile(`${file}.claimed`)) {
-    const { start, ...facts } = await startService({}, endWithProcess(process.ppid));
+  const name = isLongRun() ? `worker-${process.env['JEST_WORKER_ID']}` : 'all';
+  const file = join(readTestStack().servicesDir, `${name}.json`);
+  if (tryCreateFile(`${file}.claimed`)) {
+    const { start, ...facts } = await startService({}, buildWatchdogCommand(process.ppid));
     writeFileSync(`${file}.written`, JSON.stringify({ ...facts, pid: start.pid }));
     renameSync(`${file}.written`, file);
   }
@@ -53,7 +53,7 @@ async function sharedService(): Promise<ServiceFacts> {
 }
 
 /** Whether this process is the first one: it could create the file. */
-function createsFile(file: string): boolean {
+function tryCreateFile(file: string): boolean {
   try {
     writeFileSync(file, '', { flag: 'wx' });
     return true;
@@ -66,7 +66,7 @@ function createsFile(file: string): boolean {
  * Wraps a command so that it ends when the process `run` ends. `npm start` ends with its parent process, and a worker
  * process of Jest may end before the run.
  */
-function endWithProcess(run: number): string[] {
+function buildWatchdogCommand(run: number): string[] {
   const script = `trap 'kill $own' TERM
 "$@" & own=$!
 while [ -e /proc/${run} ] && kill -0 $own; do sleep 1; done
@@ -84,8 +84,8 @@ export interface Practice extends ServiceFacts {
   apiKey: string;
 }
 
-export async function openPractice(): Promise<Practice> {
-  const service = await sharedService();
+export async function openPracticeOrganization(): Promise<Practice> {
+  const service = await getSharedService();
   const { address, superAdmin } = service;
   const name = `Practice ${randomUUID().slice(0, 8)}`;
   const admin: Person = [`admin@${name.slice(9)}.example`, 'a good password'];
@@ -105,20 +105,20 @@ export async function startService(
   commandPrefix: string[] = [],
 ): Promise<ServiceFacts & { start: Start }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-console-'));
-  const port = await freePort();
+  const port = await findFreePort();
   const start = new Start(['--port', String(port), '--data-dir', dataDir], env, commandPrefix);
-  await start.ready();
+  await start.waitUntilReady();
   await waitFor('the example', () => /\/app\/runs\/\S+/.exec(start.output));
-  const person = (role: string): Person => {
+  const makePerson = (role: string): Person => {
     const [, email, password] = new RegExp(`^ +${role} +(\\S+@\\S+) +(\\S+)`, 'm').exec(start.output)!;
     return [email!, password!];
   };
-  const people = { admin: person('admin'), superAdmin: person('super admin') };
+  const people = { admin: makePerson('admin'), superAdmin: makePerson('super admin') };
   return { address: `http://127.0.0.1:${port}`, ...people, dataDir, start };
 }
 
 /** Creates the example of the first start: an agent, a workflow and a run. */
-export async function makeExample(api: HttpClient): Promise<void> {
+export async function createExampleData(api: HttpClient): Promise<void> {
   const script = readFileSync(join(root, 'tools/start/demo_workflow.py'), 'utf8');
   const [agent, workflow] = await Promise.all([
     api.post('/api/agents', { name: 'Demo agent', provider: 'local', labels: ['demo'] }),
@@ -134,7 +134,7 @@ export async function makeExample(api: HttpClient): Promise<void> {
 }
 
 /** Deletes all agents, so that no worker of one spec file keeps running during the next one. */
-export async function removeAgents(api: HttpClient): Promise<void> {
+export async function removeAllAgents(api: HttpClient): Promise<void> {
   const { agents } = (await api.get('/api/agents?limit=200')).body;
   await Promise.all(agents.map(({ id }: { id: string }) => api.delete(`/api/agents/${id}?force=true`)));
 }

@@ -6,8 +6,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { findFreePort, HttpClient, waitFor } from '@muster/testing';
+import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 
@@ -26,20 +26,20 @@ describe('npm start that is killed and started again', () => {
 
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-start-'));
-    port = await freePort();
+    port = await findFreePort();
     running = start(['--port', String(port), '--data-dir', dataDir]);
-    await running.ready();
+    await running.waitUntilReady();
   });
   afterAll(async () => {
-    await Promise.all([...starts].map((start) => start.end('SIGKILL')));
+    await Promise.all([...starts].map((start) => start.endStart('SIGKILL')));
     await rm(dataDir, { recursive: true, force: true });
   });
 
   it('npm start restarts Postgres, Redis or the service if that process dies', async () => {
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     for (const part of ['postgres -D', 'redis-server', 'standalone']) {
-      const victim = processesOf(dataDir).find(({ command }) => command.includes(part));
-      if (!victim) throw new Error(`no ${part} among ${JSON.stringify(processesOf(dataDir))}`);
+      const victim = findProcesses(dataDir).find(({ command }) => command.includes(part));
+      if (!victim) throw new Error(`no ${part} among ${JSON.stringify(findProcesses(dataDir))}`);
       process.kill(victim.pid, 'SIGKILL');
       await waitFor(
         `${part} to be back`,
@@ -47,7 +47,7 @@ describe('npm start that is killed and started again', () => {
           const health = await http.get('/api/health/deep').catch(() => null);
           return (
             health?.body.status === 'ok' &&
-            processesOf(dataDir).some(({ command, pid }) => command.includes(part) && pid !== victim.pid)
+            findProcesses(dataDir).some(({ command, pid }) => command.includes(part) && pid !== victim.pid)
           );
         },
         40_000,
@@ -57,18 +57,18 @@ describe('npm start that is killed and started again', () => {
 
   it('npm start can be started again after a SIGKILL, which leaves no process behind', async () => {
     // A worker of a local agent outlives its service, and the next start may take it over.
-    const left = processesOf(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
-    await running.end('SIGKILL');
+    const left = findProcesses(dataDir).flatMap(({ pid, command }) => (command.includes('worker') ? [] : [pid]));
+    await running.endStart('SIGKILL');
     // The next start itself waits until the port and the folder are free.
     const again = start(['--port', String(port), '--data-dir', dataDir]);
-    await again.ready();
-    await waitFor('all processes to end', () => processesOf(dataDir).every(({ pid }) => !left.includes(pid)), 90_000);
-    expect(await again.end('SIGINT')).toBe(0);
-    await waitFor('all processes of the second start to end', () => processesOf(dataDir).length === 0);
+    await again.waitUntilReady();
+    await waitFor('all processes to end', () => findProcesses(dataDir).every(({ pid }) => !left.includes(pid)), 90_000);
+    expect(await again.endStart('SIGINT')).toBe(0);
+    await waitFor('all processes of the second start to end', () => findProcesses(dataDir).length === 0);
   });
 
   it('npm start uses the credentials of its environment, and deletes all data with --reset', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const credentials = {
       BOOTSTRAP_ORGANIZATION: 'Given',
       BOOTSTRAP_ADMIN_EMAIL: 'given@example.com',
@@ -78,24 +78,24 @@ describe('npm start that is killed and started again', () => {
       MUSTER_DATA_DIR: dataDir,
     };
     const started = start(['--reset', '--no-demo'], credentials);
-    await started.ready();
+    await started.waitUntilReady();
     const http = new HttpClient(`http://127.0.0.1:${port}`);
     const admin = await http.signIn('given@example.com', 'given-password');
     expect((await admin.get('/api/auth/me')).body.organization.name).toBe('Given');
     const key = await http.withKey(credentials.BOOTSTRAP_API_KEY).get('/api/organization/settings');
     expect(key.body.idleStopMinutes).toBe(30);
-    await started.end('SIGTERM');
+    await started.endStart('SIGTERM');
   });
 
   it('npm start can run twice on different ports and folders', async () => {
     const other = await mkdtemp(join(tmpdir(), 'muster-start-'));
-    const ports = [await freePort(), await freePort()];
+    const ports = [await findFreePort(), await findFreePort()];
     const both = [dataDir, other].map((folder, i) => start(['--port', String(ports[i]), '--data-dir', folder]));
-    await Promise.all(both.map((started) => started.ready()));
+    await Promise.all(both.map((started) => started.waitUntilReady()));
     for (const port of ports) expect((await fetch(`http://127.0.0.1:${port}/api/health`)).status).toBe(200);
-    await both[0]!.end('SIGTERM');
+    await both[0]!.endStart('SIGTERM');
     expect((await fetch(`http://127.0.0.1:${ports[1]}/api/health/deep`)).status).toBe(200);
-    await both[1]!.end('SIGTERM');
+    await both[1]!.endStart('SIGTERM');
     await rm(other, { recursive: true, force: true });
   });
 });
@@ -108,8 +108,8 @@ describe('npm start on an existing data folder', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-start-'));
   });
   afterAll(async () => {
-    await Promise.all([...starts].map((start) => start.end('SIGKILL')));
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
+    await Promise.all([...starts].map((start) => start.endStart('SIGKILL')));
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -120,9 +120,9 @@ describe('npm start on an existing data folder', () => {
   };
 
   it('a second npm start keeps the data, prints no credentials, and waits for the end of the first', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
-    await first.ready();
+    await first.waitUntilReady();
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(first.output)!;
     const [, apiKey] = /API key +(msk_\S+)/.exec(first.output)!;
     expect(first.output).toMatch(/ready in \d+\.\d+ s/);
@@ -133,26 +133,26 @@ describe('npm start on an existing data folder', () => {
     await admin.patch('/api/organization/settings', { idleStopMinutes: 7 });
     expect((await stat(join(dataDir, 'secrets.json'))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(dataDir, 'muster.log'), 'utf8')).not.toContain(apiKey!);
-    const parts = processesOf(dataDir).map(({ pid }) => pid);
+    const parts = findProcesses(dataDir).map(({ pid }) => pid);
     expect(parts.length).toBeGreaterThan(2);
     // The second start begins while the first one is ending, and waits for it.
-    const ended = first.end('SIGTERM');
+    const ended = first.endStart('SIGTERM');
     await waitFor('the message that it stops', () => first.output.includes('stopping'));
     const second = start(['--port', String(port), '--data-dir', dataDir]);
     expect(await ended).toBe(0);
-    await second.ready();
-    expect(processesOf(dataDir).filter(({ pid }) => parts.includes(pid))).toEqual([]);
+    await second.waitUntilReady();
+    expect(findProcesses(dataDir).filter(({ pid }) => parts.includes(pid))).toEqual([]);
     expect(second.output).toMatch(/waiting for another Muster that is shutting down in this data folder \(pid \d+\)/);
     expect(second.output).not.toMatch(/msk_|Shown only once/);
     expect((await http.withKey(apiKey!).get('/api/organization/settings')).body.idleStopMinutes).toBe(7);
-    expect(await second.end('SIGTERM')).toBe(0);
+    expect(await second.endStart('SIGTERM')).toBe(0);
   });
 
   it('the worker of a local agent keeps running while the service restarts', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const folder = await mkdtemp(join(tmpdir(), 'muster-start-demo-'));
     const started = start(['--port', String(port), '--data-dir', folder]);
-    await started.ready();
+    await started.waitUntilReady();
     const [, id] = await waitFor('the example', () => /\/app\/runs\/(\S+)/.exec(started.output));
     const path = `/api/jobs/${id}`;
     const api = new HttpClient(`http://127.0.0.1:${port}`).withKey(/API key +(msk_\S+)/.exec(started.output)![1]!);
@@ -171,7 +171,7 @@ describe('npm start on an existing data folder', () => {
     const workerOf = () =>
       Number(/"pid":(\d+)/.exec(readFileSync(join(folder, 'agents', agentId, 'worker.json'), 'utf8'))![1]);
     const worker = workerOf();
-    process.kill(processesOf(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
+    process.kill(findProcesses(folder).find(({ command }) => command.includes('standalone'))!.pid, 'SIGKILL');
     await waitFor('the service to be back', () => started.output.includes('the service is running again'));
     expect(workerOf()).toBe(worker);
     const live = await api.get(`/api/agents/${agentId}/status`);
@@ -180,7 +180,7 @@ describe('npm start on an existing data folder', () => {
     const stopped = await api.post(`/api/agent/${agentId}/action`, { action: 'stop' });
     expect(stopped.body).toMatchObject({ success: true, status: 'stopping' });
     await waitFor('the stop', async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'stopped');
-    expect(processesOf(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
+    expect(findProcesses(folder).filter(({ command }) => command.includes('worker'))).toEqual([]);
     // The service passes the right key to the worker at each start, so a refused key in its folder does no harm.
     const refusedKey = join(folder, 'agents', agentId, 'machine/service-key');
     for (const [action, status] of [['start', 'starting'] as const, ['reboot', 'rebooting'] as const]) {
@@ -189,8 +189,8 @@ describe('npm start on an existing data folder', () => {
       await waitFor(action, async () => (await api.get(`/api/agents/${agentId}/status`)).body.status === 'online');
       await waitFor('the refused key to be deleted', () => !existsSync(refusedKey));
     }
-    expect(await started.end('SIGTERM')).toBe(0);
-    await waitFor('all processes to end', () => processesOf(folder).length === 0);
+    expect(await started.endStart('SIGTERM')).toBe(0);
+    await waitFor('all processes to end', () => findProcesses(folder).length === 0);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -205,7 +205,7 @@ describe('npm start on an existing data folder', () => {
     ['an unknown option', async () => ['--prot', '1'], /Unknown option '--prot'.*--help/],
     [
       'a data folder that cannot be created',
-      async () => ['--port', String(await freePort()), '--data-dir', '/dev/null/x'],
+      async () => ['--port', String(await findFreePort()), '--data-dir', '/dev/null/x'],
       /data folder \/dev\/null\/x cannot be created/,
     ],
   ])('npm start reports an error in one sentence: %s', async (_, args, sentence) => {

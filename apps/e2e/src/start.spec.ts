@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
-import { processesOf, Start } from './npm-start';
+import { findFreePort, HttpClient, waitFor } from '@muster/testing';
+import { findProcesses, Start } from './npm-start';
 
 jest.setTimeout(180_000);
 
@@ -17,9 +17,9 @@ describe('npm start', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'muster-start-'));
   });
   afterAll(async () => {
-    await running?.end('SIGTERM');
-    await Promise.all([...starts].map((start) => start.end('SIGKILL')));
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0, 90_000);
+    await running?.endStart('SIGTERM');
+    await Promise.all([...starts].map((start) => start.endStart('SIGKILL')));
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0, 90_000);
     await rm(dataDir, { recursive: true, force: true });
   });
 
@@ -30,10 +30,10 @@ describe('npm start', () => {
   };
 
   it('npm start uses one port, prints its credentials once, and runs its example to the end', async () => {
-    port = await freePort();
+    port = await findFreePort();
     const first = start(['--port', String(port), '--data-dir', dataDir]);
     running = first;
-    await first.ready();
+    await first.waitUntilReady();
     expect(first.output).toMatch(/admin +\S+@\S+ +\S+/);
     const [, apiKey] = /API key +(msk_\S+)/.exec(first.output)!;
     expect(first.output).toMatch(/ready in \d+\.\d+ s/);
@@ -59,15 +59,15 @@ describe('npm start', () => {
   });
 
   it('a second npm start on the same data is refused without disturbing the first one', async () => {
-    const second = start(['--port', String(await freePort()), '--data-dir', dataDir]);
+    const second = start(['--port', String(await findFreePort()), '--data-dir', dataDir]);
     expect(await second.exit).toBe(1);
     expect(second.output).toMatch(/muster: Another Muster \(pid \d+\) is using/);
     expect((await fetch(`http://127.0.0.1:${port}/api/health/deep`)).status).toBe(200);
   });
 
   it('npm start ends all its processes on SIGTERM', async () => {
-    expect(await running!.end('SIGTERM')).toBe(0);
-    await waitFor('all processes to end', () => processesOf(dataDir).length === 0);
+    expect(await running!.endStart('SIGTERM')).toBe(0);
+    await waitFor('all processes to end', () => findProcesses(dataDir).length === 0);
     running = undefined;
   });
 

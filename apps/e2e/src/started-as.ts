@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, HttpClient, waitFor } from '@muster/testing';
+import { findFreePort, HttpClient, waitFor } from '@muster/testing';
 import { root } from './service-process';
 
 /** The user who runs `npm start`: `wrap` is the command prefix that switches to the user `uid`. */
@@ -14,7 +14,7 @@ export interface Starter {
 }
 
 const program = `import(${JSON.stringify(join(root, 'tools/start/phases.mjs'))}).then(({ Phases }) =>
-  require(${JSON.stringify(join(root, 'dist/tools/start/start-command.js'))}).startCommand({
+  require(${JSON.stringify(join(root, 'dist/tools/start/start-command.js'))}).runStartCommand({
     args: process.argv.slice(1), env: process.env, root: ${JSON.stringify(root)}, say: console.log,
     phases: new Phases(console.log),
   })).catch((error) => { console.error(error); process.exit(1); })`;
@@ -37,7 +37,7 @@ export class StartedAs {
     this.exit = new Promise((resolve) => child.once('exit', resolve));
   }
 
-  static async begin({ wrap, uid }: Starter, args: string[], env: NodeJS.ProcessEnv = {}): Promise<StartedAs> {
+  static async startService({ wrap, uid }: Starter, args: string[], env: NodeJS.ProcessEnv = {}): Promise<StartedAs> {
     const folder = await mkdtemp(join(tmpdir(), 'muster-as-'));
     const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
     await chmod(folder, 0o755);
@@ -45,7 +45,7 @@ export class StartedAs {
       await mkdir(each, { mode: 0o700 });
       await chown(each, uid, uid === process.getuid!() ? process.getgid!() : uid);
     }
-    const port = await freePort();
+    const port = await findFreePort();
     const command = [
       ...wrap,
       process.execPath,
@@ -79,12 +79,12 @@ export class StartedAs {
   }
 
   /** Process ids of the service, Postgres and Redis, without the workers. */
-  pids(): number[] {
-    return this.processes().map(({ pid }) => pid);
+  listPids(): number[] {
+    return this.listProcesses().map(({ pid }) => pid);
   }
 
-  serviceEnvironment(): Record<string, string> {
-    const service = this.processes().find(({ command }) => command.includes('standalone'))!;
+  readServiceEnvironment(): Record<string, string> {
+    const service = this.listProcesses().find(({ command }) => command.includes('standalone'))!;
     const entries = readFileSync(`/proc/${service.pid}/environ`, 'utf8').split('\0').filter(Boolean);
     return Object.fromEntries(
       entries.map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
@@ -99,7 +99,7 @@ export class StartedAs {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  private processes(): { pid: number; command: string }[] {
+  private listProcesses(): { pid: number; command: string }[] {
     const parents = new Map<number, { parent: number; command: string }>();
     for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
       try {
@@ -110,13 +110,13 @@ export class StartedAs {
         // The process has just ended.
       }
     }
-    const isOurs = (pid: number): boolean => {
+    const isOwnProcess = (pid: number): boolean => {
       for (let at: number | undefined = pid; at; at = parents.get(at)?.parent) if (at === this.child.pid) return true;
       return false;
     };
     // Workers are left out, because the hostile script's own worker is one of them.
     return [...parents]
-      .filter(([pid, { command }]) => isOurs(pid) && !/AGENT|confine\.py|apps\/worker/.test(command))
+      .filter(([pid, { command }]) => isOwnProcess(pid) && !/AGENT|confine\.py|apps\/worker/.test(command))
       .map(([pid, { command }]) => ({ pid, command }));
   }
 }

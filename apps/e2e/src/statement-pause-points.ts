@@ -17,7 +17,7 @@ export class StatementPausePoints<PausePoint extends string> {
   private constructor(private readonly pool: Pool) {}
 
   /** `keyOf` is an SQL expression over `item` (the row as JSON) and `table_name`; its value selects the pause point. */
-  static async build<PausePoint extends string>(
+  static async createTriggers<PausePoint extends string>(
     pool: Pool,
     triggers: PausePointTriggers<PausePoint>,
     keyOf = `item->>'agent_id'`,
@@ -46,10 +46,10 @@ export class StatementPausePoints<PausePoint extends string> {
   }
 
   /** Resolves when a statement of the agent waits at the pause point. */
-  async untilReached(agentId: string, pausePoint: PausePoint): Promise<void> {
+  async waitUntilReached(agentId: string, pausePoint: PausePoint): Promise<void> {
     await waitFor(
       `${agentId} at the pause point "${pausePoint}"`,
-      async () => (await this.waiting(agentId, pausePoint)).length > 0,
+      async () => (await this.findWaitingBackends(agentId, pausePoint)).length > 0,
       60_000,
     );
   }
@@ -61,14 +61,14 @@ export class StatementPausePoints<PausePoint extends string> {
   async releaseAll(): Promise<void> {
     for (const { agentId, pausePoint, keeper } of this.paused.splice(0)) {
       await keeper.query('SELECT pg_terminate_backend(pid, 10000) FROM unnest($1::int[]) AS pid', [
-        await this.waiting(agentId, pausePoint),
+        await this.findWaitingBackends(agentId, pausePoint),
       ]);
       await keeper.query(`SELECT pg_advisory_unlock(${kind}, hashtext($1))`, [agentId + pausePoint]);
       keeper.release();
     }
   }
 
-  private async waiting(agentId: string, pausePoint: PausePoint): Promise<number[]> {
+  private async findWaitingBackends(agentId: string, pausePoint: PausePoint): Promise<number[]> {
     const { rows } = await this.pool.query<{ pid: number }>(
       `SELECT pid FROM pg_locks
        WHERE locktype = 'advisory' AND NOT granted AND classid = ${kind}

@@ -42,19 +42,19 @@ export function writeTiff({ width, height, ordinal, pixels }: TiffFile): Buffer 
   ];
   const head = Buffer.alloc(8 + 2 + entries.length * 12 + 4);
   entries[5]![2] = head.length;
-  const put = (bytes: 2 | 4, value: number, at: number) =>
+  const writeNumber = (bytes: 2 | 4, value: number, at: number) =>
     bytes === 2
       ? head[isLittle ? 'writeUInt16LE' : 'writeUInt16BE'](value, at)
       : head[isLittle ? 'writeUInt32LE' : 'writeUInt32BE'](value, at);
   head.write(isLittle ? 'II*\0' : 'MM\0*', 'latin1');
-  put(4, 8, 4);
-  put(2, entries.length, 8);
+  writeNumber(4, 8, 4);
+  writeNumber(2, entries.length, 8);
   for (const [at, [tag, kind, value]] of entries.entries()) {
     const offset = 10 + at * 12;
-    put(2, tag, offset);
-    put(2, kind, offset + 2);
-    put(4, 1, offset + 4);
-    put(kind === 3 ? 2 : 4, value, offset + 8);
+    writeNumber(2, tag, offset);
+    writeNumber(2, kind, offset + 2);
+    writeNumber(4, 1, offset + 4);
+    writeNumber(kind === 3 ? 2 : 4, value, offset + 8);
   }
   const header = ordinal % 4 === 0 ? Buffer.alloc(ordinal * 37, 'DEX II*\0') : Buffer.alloc(0);
   return Buffer.concat([header, head, data]);

@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cloneDatabase, type ClonedDatabase, testEnvironment, TraceCollector } from '@muster/testing';
+import { cloneDatabase, type ClonedDatabase, buildTestEnvironment, TraceCollector } from '@muster/testing';
 import { ServiceProcess } from './service-process';
 
 jest.setTimeout(120_000);
@@ -31,7 +31,7 @@ describe('the OpenTelemetry modules of a service', () => {
   async function loaded(env: NodeJS.ProcessEnv): Promise<string[]> {
     const file = join(folder, 'loaded.json');
     const service = await ServiceProcess.start('standalone', {
-      ...testEnvironment(database.url, env),
+      ...buildTestEnvironment(database.url, env),
       NODE_OPTIONS: `--require ${join(folder, 'witness.cjs')}`,
       LOADED_MODULES: file,
     });

@@ -11,8 +11,8 @@ import {
   type CollectedSpan,
   HttpClient,
   killAll,
-  processesOf,
-  testEnvironment,
+  findProcesses,
+  buildTestEnvironment,
   testPassword,
   TraceCollector,
   waitFor,
@@ -52,7 +52,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     [database, collector] = await Promise.all([cloneDatabase(), TraceCollector.start()]);
     folder = mkdtempSync(join(tmpdir(), 'muster-trace-'));
     mkdirSync(join(folder, 'marks'));
-    const env = testEnvironment(database.url, {
+    const env = buildTestEnvironment(database.url, {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=muster%20of%20tests',
       OTEL_BSP_SCHEDULE_DELAY: '50',
@@ -94,7 +94,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     worker?.kill('SIGKILL');
     await Promise.all([...services.values()].map((service) => service.end()));
     await collector?.stop();
-    killAll(processesOf(folder));
+    killAll(findProcesses(folder));
     await database?.drop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   });
@@ -125,7 +125,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     waitFor(
       'the last span of the trace',
       () => {
-        const spans = collector.trace(traceId);
+        const spans = collector.listSpansOfTrace(traceId);
         return spans.some(({ name }) => name === 'metering job-finished') && isWhole(spans) && spans;
       },
       60_000,

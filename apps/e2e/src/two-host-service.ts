@@ -36,7 +36,7 @@ export class TwoHostService {
   }
 
   async close(): Promise<void> {
-    await this.service.end('SIGTERM');
+    await this.service.endStart('SIGTERM');
     await this.hosts.remove();
     await rm(this.folder, { recursive: true, force: true });
   }
@@ -44,12 +44,12 @@ export class TwoHostService {
   async start(): Promise<void> {
     const data = join(this.folder, 'data');
     const args = ['--host', '0.0.0.0', '--port', String(servicePort), '--data-dir', data, '--no-demo'];
-    this.service = new Start(args, {}, TwoHosts.on(this.hosts.service));
-    await this.service.ready();
+    this.service = new Start(args, {}, TwoHosts.buildHostPrefix(this.hosts.service));
+    await this.service.waitUntilReady();
   }
 
   /** Creates an agent and starts its worker as the worker's README describes. Returns the agent's id. */
-  async install(name: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+  async installWorker(name: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
     const { agent, workerKey } = (await this.admin.post('/api/agents', { name, provider: 'external' })).body;
     this.workerKeys.set(agent.id, workerKey);
     const home = join(this.folder, name);
@@ -63,28 +63,32 @@ export class TwoHostService {
       ...env,
     };
     const command = [process.execPath, join(this.folder, 'muster-worker.js')];
-    const child = this.hosts.run(this.hosts.worker, command, own, home);
+    const child = this.hosts.runOnHost(this.hosts.worker, command, own, home);
     const output: string[] = [];
     child.stderr!.on('data', (chunk: Buffer) => output.push(chunk.toString()));
-    const statusOf = async () => (await this.api.get(`/api/agents/${agent.id}/status`)).body.status;
-    await waitFor(`the worker's handshake: ${output.join('')}`, async () => (await statusOf()) === 'online', 30_000);
+    const readAgentStatus = async () => (await this.api.get(`/api/agents/${agent.id}/status`)).body.status;
+    await waitFor(
+      `the worker's handshake: ${output.join('')}`,
+      async () => (await readAgentStatus()) === 'online',
+      30_000,
+    );
     return agent.id as string;
   }
 
-  async run(workflowId: string, agentId: string) {
+  async launchJob(workflowId: string, agentId: string) {
     const { jobId } = (await this.api.post('/api/jobs/launch', { workflowId, agentId })).body;
-    return this.ended(jobId);
+    return this.waitForEnd(jobId);
   }
 
-  ended(jobId: string) {
-    const terminal = async () => {
+  waitForEnd(jobId: string) {
+    const readEndedJob = async () => {
       const { body } = await this.api.get(`/api/jobs/${jobId}`);
       return !['queued', 'running'].includes(body.status) && body;
     };
-    return waitFor('the end of the run', terminal, 60_000);
+    return waitFor('the end of the run', readEndedJob, 60_000);
   }
 }
 
-export function startDelayMs(job: { queuedAt: string; startedAt: string }): number {
+export function computeStartDelayMs(job: { queuedAt: string; startedAt: string }): number {
   return Date.parse(job.startedAt) - Date.parse(job.queuedAt);
 }

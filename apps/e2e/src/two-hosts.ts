@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
 import { existsSync } from 'node:fs';
 
-const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
+const runIpCommand = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'pipe', 'pipe'] });
 
 /** Whether this process can create network namespaces, which requires root. */
 export function canMakeHosts(): boolean {
   const probe = `muster-probe-${process.pid}`;
   try {
-    ip('netns', 'add', probe);
-    ip('netns', 'del', probe);
+    runIpCommand('netns', 'add', probe);
+    runIpCommand('netns', 'del', probe);
     return true;
   } catch {
     return false;
@@ -29,23 +29,23 @@ export class TwoHosts {
 
   constructor() {
     const ends = [`ms${process.pid}`, `mw${process.pid}`];
-    for (const { name } of [this.service, this.worker]) ip('netns', 'add', name);
-    ip('link', 'add', ends[0]!, 'type', 'veth', 'peer', 'name', ends[1]!);
+    for (const { name } of [this.service, this.worker]) runIpCommand('netns', 'add', name);
+    runIpCommand('link', 'add', ends[0]!, 'type', 'veth', 'peer', 'name', ends[1]!);
     for (const [at, { name, address }] of [this.service, this.worker].entries()) {
-      ip('link', 'set', ends[at]!, 'netns', name);
-      ip('-n', name, 'addr', 'add', `${address}/30`, 'dev', ends[at]!);
-      ip('-n', name, 'link', 'set', ends[at]!, 'up');
-      ip('-n', name, 'link', 'set', 'lo', 'up');
+      runIpCommand('link', 'set', ends[at]!, 'netns', name);
+      runIpCommand('-n', name, 'addr', 'add', `${address}/30`, 'dev', ends[at]!);
+      runIpCommand('-n', name, 'link', 'set', ends[at]!, 'up');
+      runIpCommand('-n', name, 'link', 'set', 'lo', 'up');
     }
   }
 
   /** The command prefix that runs another command on the host. */
-  static on({ name }: { name: string }): string[] {
+  static buildHostPrefix({ name }: { name: string }): string[] {
     return ['ip', 'netns', 'exec', name];
   }
 
-  run(host: { name: string }, command: string[], env: NodeJS.ProcessEnv, folder: string): ChildProcess {
-    const [program, ...programArgs] = [...TwoHosts.on(host), ...command];
+  runOnHost(host: { name: string }, command: string[], env: NodeJS.ProcessEnv, folder: string): ChildProcess {
+    const [program, ...programArgs] = [...TwoHosts.buildHostPrefix(host), ...command];
     const child = spawn(program!, programArgs, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     this.children.push(child);
     return child;
@@ -58,7 +58,7 @@ export class TwoHosts {
       const other = net.connect(${port}, '${this.service.address}');
       one.pipe(other).pipe(one); one.on('error', () => other.destroy()); other.on('error', () => one.destroy());
     }).listen('${path}')`;
-    this.run(this.service, [process.execPath, '-e', relay], { PATH: process.env['PATH'] }, folder);
+    this.runOnHost(this.service, [process.execPath, '-e', relay], { PATH: process.env['PATH'] }, folder);
     await waitFor('the relay', () => existsSync(path));
     this.bridge = createServer((one) => {
       const other = connect(path);
@@ -78,6 +78,6 @@ export class TwoHosts {
       child.kill('SIGKILL');
       await ended;
     }
-    for (const { name } of [this.service, this.worker]) ip('netns', 'del', name);
+    for (const { name } of [this.service, this.worker]) runIpCommand('netns', 'del', name);
   }
 }

@@ -8,9 +8,9 @@ import {
   type ClonedDatabase,
   cloneDatabase,
   HttpClient,
-  longForm,
+  chooseSize,
   openPool,
-  testEnvironment,
+  buildTestEnvironment,
   waitFor,
 } from '@muster/testing';
 import type { Pool } from 'pg';
@@ -21,7 +21,7 @@ import { WebhookPausePoints, type WebhookPausePoint, webhookPausePointTriggers }
 jest.setTimeout(300_000);
 
 type App = 'gateway' | 'ingest' | 'scheduler' | 'feedback-sync';
-const kills = longForm('WEBHOOK_KILLS', { short: 2, long: 20 });
+const kills = chooseSize('WEBHOOK_KILLS', { short: 2, long: 20 });
 const password = 'correct horse battery';
 
 interface Org {
@@ -51,7 +51,10 @@ describe('webhook events while processes are killed', () => {
       ...{ BOOTSTRAP_ADMIN_PASSWORD: password, BOOTSTRAP_SUPER_ADMIN_EMAIL: 'root@example.com' },
       ...{ BOOTSTRAP_SUPER_ADMIN_PASSWORD: password },
     };
-    services[app] = await ServiceProcess.start(app, { ...testEnvironment(database.url, env), REDIS_PREFIX: prefix });
+    services[app] = await ServiceProcess.start(app, {
+      ...buildTestEnvironment(database.url, env),
+      REDIS_PREFIX: prefix,
+    });
   };
 
   beforeAll(async () => {

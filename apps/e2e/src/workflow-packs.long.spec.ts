@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type HttpClient, waitFor } from '@muster/testing';
 import { root } from './service-process';
-import { openPractice } from './shared-service';
+import { openPracticeOrganization } from './shared-service';
 
 jest.setTimeout(240_000);
 
@@ -44,7 +44,7 @@ describe('a workflow pack', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-packs-'));
-    const practice = await openPractice();
+    const practice = await openPracticeOrganization();
     admin = practice.api;
     const created = (await admin.post('/api/agents', { name: 'Front desk', provider: 'external' })).body;
     agentId = created.agent.id;

@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '@muster/database';
 import {
-  armUnsent,
-  beginReconciliation,
-  lastReconciliation,
+  scheduleUnsentSubmissions,
+  startReconciliation,
+  readLastReconciliation,
   purgeDeliveries,
   reconcileFeedback,
   sweepWorkItems,
 } from '@muster/feedback';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
-import { nextRun, parseCron } from '@muster/schedules';
+import { findNextRun, parseCron } from '@muster/schedules';
 import { FeedbackWork } from './feedback-work';
 import { WebhookWork } from './webhooks/webhook-work';
 
@@ -37,9 +37,9 @@ export class FeedbackSyncLoops extends AppLoops {
           name: 'sync feedback',
           intervalMs: config.feedbackIntervalMs,
           runOnce: async (round) => {
-            if (!work.isOn) return {};
+            if (!work.hasTrackers) return {};
             if (!armed)
-              await armUnsent(
+              await scheduleUnsentSubmissions(
                 database,
                 parts.trackers.map(({ name }) => name),
               );
@@ -51,14 +51,14 @@ export class FeedbackSyncLoops extends AppLoops {
           name: 'reconcile feedback',
           intervalMs: Math.min(config.feedbackIntervalMs, 60_000),
           runOnce: async (round) => {
-            if (!work.isOn) return {};
+            if (!work.hasTrackers) return {};
             const now = clock.now();
-            const last = await lastReconciliation(database);
+            const last = await readLastReconciliation(database);
             // An interrupted reconciliation is resumed first. Several missed nights need only one reconciliation.
             if (!last || last.rungAt) {
               const after = new Date(Math.max((last?.nominalAt ?? began).getTime(), now.getTime() - dayMs));
-              const next = nextRun(rule, 'UTC', after);
-              if (next && next.at <= now) await beginReconciliation(database, { nominalAt: next.at, now });
+              const next = findNextRun(rule, 'UTC', after);
+              if (next && next.at <= now) await startReconciliation(database, { nominalAt: next.at, now });
             }
             return reconcileFeedback(database, round);
           },
@@ -70,11 +70,11 @@ export class FeedbackSyncLoops extends AppLoops {
           name: 'measure webhooks',
           intervalMs: 5000,
           runOnce: async () => {
-            await webhooks.measure();
+            await webhooks.measureBacklog();
             return {};
           },
         },
-        { name: 'purge webhooks', intervalMs: 600_000, runOnce: (round) => webhooks.purge(round) },
+        { name: 'purge webhooks', intervalMs: 600_000, runOnce: (round) => webhooks.purgeOldRows(round) },
       ],
       { app: 'feedback-sync', metrics, ledger, pubSub },
     );

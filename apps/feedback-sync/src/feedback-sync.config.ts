@@ -1,9 +1,9 @@
 import { FeedbackConfig } from '@muster/feedback';
-import { readCron } from '@muster/schedules';
+import { parseCronOrFault } from '@muster/schedules';
 
 export class FeedbackSyncConfig extends FeedbackConfig {
-  override faults(): string[] {
-    const { fault } = readCron(this.feedbackReconcileCron);
-    return [...super.faults(), ...(fault ? [`FEEDBACK_RECONCILE_CRON: ${fault}`] : [])];
+  override findFaults(): string[] {
+    const { fault } = parseCronOrFault(this.feedbackReconcileCron);
+    return [...super.findFaults(), ...(fault ? [`FEEDBACK_RECONCILE_CRON: ${fault}`] : [])];
   }
 }

@@ -11,20 +11,20 @@ export async function startFeedbackSync({ env, ...more }: Partial<HarnessOptions
     ...more,
     env: { FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100', FEEDBACK_TRACKER_TIMEOUT_MS: '400', ...env },
   });
-  return { harness, ...(await reporting(harness)) };
+  return { harness, ...(await createReportHelpers(harness)) };
 }
 
-async function reporting({ db }: Harness) {
+async function createReportHelpers({ db }: Harness) {
   const { id: organizationId } = await makeOrganization(db);
   const user = await makeUser(db, { organizationId, role: 'admin' });
   const caller = {
     ...{ ...user, kind: 'user' as const, role: 'admin' as const, organizationId, sessionId: '' },
     ...{ organizationName: '', organizationSuspended: false },
   };
-  const sql = (text: string, values: unknown[] = []) => db.query<any>('system', text, values);
+  const querySystem = (text: string, values: unknown[] = []) => db.query<any>('system', text, values);
   return {
     organizationId,
-    sql,
+    sql: querySystem,
     async submit(): Promise<string> {
       const id = newId();
       const report = { type: 'bug_report' as const, title: 'Empty list', description: 'Nothing is shown.' };
@@ -35,16 +35,17 @@ async function reporting({ db }: Harness) {
     },
     waitUntilSynced: (id: string) =>
       waitFor(`the sync of ${id}`, async () => {
-        const [item] = await sql('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
+        const [item] = await querySystem('SELECT due_at FROM feedback_work_item WHERE submission_id = $1', [id]);
         return item && item.dueAt === null;
       }),
     requestSync: (id: string) =>
-      sql(
+      querySystem(
         'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
         [id],
       ),
     statusOf: async (id: string) =>
-      (await sql('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status as string,
-    historyOf: (id: string) => sql('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]),
+      (await querySystem('SELECT status FROM feedback_submission WHERE id = $1', [id]))[0].status as string,
+    historyOf: (id: string) =>
+      querySystem('SELECT * FROM feedback_status_change WHERE submission_id = $1 ORDER BY id', [id]),
   };
 }

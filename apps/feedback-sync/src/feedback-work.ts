@@ -33,11 +33,11 @@ export class FeedbackWork {
     };
   }
 
-  get isOn(): boolean {
+  get hasTrackers(): boolean {
     return this.config.feedbackAutomation && this.parts.trackers.length > 0;
   }
 
-  async sync(submissionId: string): Promise<void> {
-    if (this.isOn) await syncWorkItem(this.parts, submissionId);
+  async syncSubmission(submissionId: string): Promise<void> {
+    if (this.hasTrackers) await syncWorkItem(this.parts, submissionId);
   }
 }

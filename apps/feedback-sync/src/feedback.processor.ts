@@ -14,12 +14,12 @@ export class FeedbackProcessor extends QueueProcessor {
   }
 
   @HandlesJob('feedback', 'probe')
-  async probe({ probeId }: ProbePayload): Promise<void> {
+  async answerProbe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'feedback-sync');
   }
 
   @HandlesJob('feedback', 'sync-work-item')
   async syncWorkItem({ submissionId }: SubmissionPayload): Promise<void> {
-    await this.work.sync(submissionId);
+    await this.work.syncSubmission(submissionId);
   }
 }

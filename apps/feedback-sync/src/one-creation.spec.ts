@@ -22,7 +22,7 @@ describe('the creation of an issue and a task', () => {
   beforeAll(async () => {
     trackers = await FakeTrackers.start();
     // The loops are off, so the test decides when a sync runs.
-    off = await startFeedbackSync({ env: { ...trackers.env, FEEDBACK_AUTOMATION_ENABLED: 'false' } });
+    off = await startFeedbackSync({ env: { ...trackers.environment, FEEDBACK_AUTOMATION_ENABLED: 'false' } });
     const configured = off.harness.app.nest.get(FeedbackWork).parts;
     parts = { ...configured, trackers: off.harness.app.nest.get(Trackers).configured };
   });
@@ -41,14 +41,14 @@ describe('the creation of an issue and a task', () => {
     parts.trackers.map((tracker) => {
       if (tracker.name !== name) return tracker;
       return withCalls(tracker, {
-        find: async (...args: Parameters<typeof tracker.find>) => {
-          const found = await tracker.find(...args);
+        findItem: async (...args: Parameters<typeof tracker.findItem>) => {
+          const found = await tracker.findItem(...args);
           await afterSearch();
           return found;
         },
       });
     });
-  const itemCounts = (id: string) => [trackers.issuesOf(id).length, trackers.tasksOf(id).length];
+  const itemCounts = (id: string) => [trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length];
 
   it.each(['codehost', 'tasktracker'] as const)(
     'a sync creates nothing at the %s if another sync took over after the search',
@@ -83,8 +83,8 @@ describe('the creation of an issue and a task', () => {
     let others = 0;
     const slow = parts.trackers.map((tracker) =>
       withCalls(tracker, {
-        find: (marker: string, since: Date, beforePage: () => Promise<void>) =>
-          tracker.find(marker, since, async () => {
+        findItem: (marker: string, since: Date, beforePage: () => Promise<void>) =>
+          tracker.findItem(marker, since, async () => {
             await passTime();
             await beforePage();
             if ((await syncWorkItem(parts, id)) !== null) others += 1;

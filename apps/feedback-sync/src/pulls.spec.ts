@@ -7,7 +7,7 @@ describe('feedback with an issue at the code host', () => {
 
   beforeAll(async () => {
     trackers = await FakeTrackers.start();
-    on = await startFeedbackSync({ env: { ...trackers.env, FEEDBACK_AUTOMATION_BRANCHES: 'true' } });
+    on = await startFeedbackSync({ env: { ...trackers.environment, FEEDBACK_AUTOMATION_BRANCHES: 'true' } });
   });
   afterAll(async () => {
     await on.harness.close();
@@ -42,10 +42,10 @@ describe('feedback with an issue at the code host', () => {
       // Opens more pull requests after the searched one.
       for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
       expect([await syncedStatus(id), await syncedStatus(other)]).toEqual(['in_progress', 'triaged']);
-      expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
+      expect(trackers.listTasksOf(id)[0]!.status.type).toBe('custom');
       trackers.closePull(pull);
       expect(await syncedStatus(id)).toBe('triaged');
-      expect(trackers.tasksOf(id)[0]!.status.type).toBe('open');
+      expect(trackers.listTasksOf(id)[0]!.status.type).toBe('open');
     },
   );
 
@@ -59,7 +59,7 @@ describe('feedback with an issue at the code host', () => {
     'the status of feedback follows the %s of its issue in the second in which its task was created',
     async (_, change, status, state, type) => {
       const id = await submitted();
-      const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+      const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
       // The code host truncates the time to the second, which is before the task was created.
       trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
       expect(await syncedStatus(id)).toBe(status);
@@ -78,12 +78,12 @@ describe('feedback with an issue at the code host', () => {
     const id = await submitted();
     trackers.mishap = () => undefined;
     expect(await syncedStatus(id)).toBe('in_progress');
-    expect(trackers.tasksOf(id)[0]!.status.type).toBe('custom');
+    expect(trackers.listTasksOf(id)[0]!.status.type).toBe('custom');
   });
 
   it('closing an issue changes its feedback’s status even in the second in which a sync reopened it', async () => {
     const id = await submitted();
-    const [issue] = trackers.issuesOf(id);
+    const [issue] = trackers.listIssuesOf(id);
     trackers.moveIssue(issue!, closed);
     expect(await syncedStatus(id)).toBe('resolved');
     await on.sql(`UPDATE feedback_submission SET status = 'triaged', status_at = $2 WHERE id = $1`, [
@@ -100,7 +100,7 @@ describe('feedback with an issue at the code host', () => {
 
   it('the status of feedback follows a later change of its task that was made while the tracker was down', async () => {
     const id = await submitted();
-    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
     trackers.mishap = ({ path }) => (path.includes('/task') ? { status: 503 } : undefined);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'not_planned' });
     await on.requestSync(id);
@@ -121,13 +121,13 @@ describe('feedback with an issue at the code host', () => {
       return 'lost after';
     };
     const id = await submitted();
-    expect([lost <= 0, trackers.issuesOf(id).length]).toEqual([true, 1]);
+    expect([lost <= 0, trackers.listIssuesOf(id).length]).toEqual([true, 1]);
     expect(trackers.calls.some(({ path }) => /^\/repositories\/42\/issues\?.*page=/.test(path))).toBe(true);
   });
 
   it('a sync sends no token to another origin, and creates no issue before a complete search', async () => {
     const elsewhere = await FakeTrackers.start();
-    const url = elsewhere.env['FEEDBACK_CODEHOST_API_URL'];
+    const url = elsewhere.environment['FEEDBACK_CODEHOST_API_URL'];
     trackers.mishap = ({ method, path }) =>
       method === 'GET' && path.includes('/issues?')
         ? { status: 200, headers: { link: `<${url}/repositories/42/issues?page=2>; rel="next"` }, body: [] }
@@ -138,11 +138,11 @@ describe('feedback with an issue at the code host', () => {
       return rows[0]?.error as string | undefined;
     });
     expect(error).toMatch(/another address/);
-    expect([elsewhere.calls.length, trackers.issuesOf(id).length]).toEqual([0, 0]);
+    expect([elsewhere.calls.length, trackers.listIssuesOf(id).length]).toEqual([0, 0]);
     await elsewhere.close();
     trackers.mishap = () => undefined;
     await on.waitUntilSynced(id);
-    expect(trackers.issuesOf(id)).toHaveLength(1);
+    expect(trackers.listIssuesOf(id)).toHaveLength(1);
   });
 
   it.each<[string, Record<string, string>, string]>([
@@ -164,7 +164,7 @@ describe('feedback with an issue at the code host', () => {
       await on.sql('UPDATE feedback_tracker SET paused_until = now() - make_interval(secs => 1)');
       await on.requestSync(id);
       await on.waitUntilSynced(id);
-      expect(trackers.issuesOf(id)).toHaveLength(1);
+      expect(trackers.listIssuesOf(id)).toHaveLength(1);
     },
   );
 
@@ -178,6 +178,6 @@ describe('feedback with an issue at the code host', () => {
     const reasons = (await on.historyOf(id)).filter(({ reason }) => reason !== null);
     const reason = `could not create branch feedback/${id.slice(-12)}: codehost answered 422: Branches are protected`;
     expect(reasons).toEqual([expect.objectContaining({ source: 'codehost', reason })]);
-    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
   });
 });

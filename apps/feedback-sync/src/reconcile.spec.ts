@@ -1,7 +1,7 @@
 import {
-  armUnsent,
-  beginReconciliation,
-  lastReconciliation,
+  scheduleUnsentSubmissions,
+  startReconciliation,
+  readLastReconciliation,
   purgeDeliveries,
   reconcileFeedback,
 } from '@muster/feedback';
@@ -45,11 +45,11 @@ describe('the nightly reconciliation', () => {
     const { db } = off.harness;
     await linked(1203);
     const now = new Date();
-    await beginReconciliation(db, { nominalAt, now });
+    await startReconciliation(db, { nominalAt, now });
     expect(await reconcileFeedback(db, brief())).toEqual({ armed: 500, finished: 0 });
     // Two other processes resume concurrently after the first one ended.
-    await beginReconciliation(db, { nominalAt: new Date(nominalAt.getTime() + 86_400_000), now });
-    expect(await lastReconciliation(db)).toEqual({ nominalAt, rungAt: null });
+    await startReconciliation(db, { nominalAt: new Date(nominalAt.getTime() + 86_400_000), now });
+    expect(await readLastReconciliation(db)).toEqual({ nominalAt, rungAt: null });
     expect((await row()).afterId).not.toBeNull();
     await Promise.all([reconcileFeedback(db, long()), reconcileFeedback(db, long())]);
     await reconcileFeedback(db, long());
@@ -60,7 +60,7 @@ describe('the nightly reconciliation', () => {
   it('a reconciliation is finished when all items are synced, not when their syncs are requested', async () => {
     const { db } = off.harness;
     const [{ submissionId }] = await linked(1);
-    await beginReconciliation(db, { nominalAt, now: new Date() });
+    await startReconciliation(db, { nominalAt, now: new Date() });
     expect(await reconcileFeedback(db, long())).toEqual({ armed: 1, finished: 0 });
     expect((await row()).finishedAt).toBeNull();
     await off.sql('UPDATE feedback_work_item SET to_compare = false WHERE submission_id = $1', [submissionId]);
@@ -74,20 +74,20 @@ describe('the nightly reconciliation', () => {
     await off.sql(`UPDATE feedback_submission SET status = 'resolved', updated_at = now() - interval '91 days'`);
     await linked(1);
     await off.sql(`UPDATE feedback_submission SET status = 'resolved' WHERE status = 'triaged'`);
-    await beginReconciliation(off.harness.db, { nominalAt, now: new Date() });
+    await startReconciliation(off.harness.db, { nominalAt, now: new Date() });
     expect((await reconcileFeedback(off.harness.db, long())).armed).toBe(1);
   });
 
   it('the nightly reconciliation resumes in a new process and finds changes that no webhook reported', async () => {
     const trackers = await FakeTrackers.start();
     const clock = new FakeClock('2026-03-02T03:00:00.000Z');
-    const on = await startFeedbackSync({ env: trackers.env, clock });
+    const on = await startFeedbackSync({ env: trackers.environment, clock });
     try {
       const ids: string[] = [];
       for (let n = 0; n < 5; n += 1) ids.push(await on.submit());
       for (const id of ids) await on.waitUntilSynced(id);
       for (const id of ids) {
-        trackers.moveIssue(trackers.issuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
+        trackers.moveIssue(trackers.listIssuesOf(id)[0]!, { state: 'closed', state_reason: 'completed' });
       }
       // The state that a process leaves if it dies after the second item.
       const cut = [...ids].sort()[1];
@@ -128,9 +128,9 @@ describe('waiting feedback', () => {
     const link = (set: string) =>
       off.sql(`UPDATE feedback_link SET ${set} WHERE submission_id = $1 AND tracker = 'codehost'`, [id]);
     await clearDue();
-    await armUnsent(off.harness.db, []);
+    await scheduleUnsentSubmissions(off.harness.db, []);
     expect(await due()).toBe(false);
-    await armUnsent(off.harness.db, ['codehost']);
+    await scheduleUnsentSubmissions(off.harness.db, ['codehost']);
     expect(await due()).toBe(true);
     for (const [set, undo] of [
       [`external_id = '1'`, 'external_id = NULL'],
@@ -139,11 +139,11 @@ describe('waiting feedback', () => {
     ]) {
       await clearDue();
       await link(set!);
-      await armUnsent(off.harness.db, ['codehost']);
+      await scheduleUnsentSubmissions(off.harness.db, ['codehost']);
       expect([set, await due()]).toEqual([set, false]);
       await link(undo!);
     }
-    await armUnsent(off.harness.db, ['tasktracker']);
+    await scheduleUnsentSubmissions(off.harness.db, ['tasktracker']);
     expect(await due()).toBe(true);
   });
 

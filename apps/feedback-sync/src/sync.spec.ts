@@ -28,7 +28,7 @@ describe('feedback at the trackers', () => {
       configs: feedbackSyncConfigs,
       modules: [FeedbackSyncModule],
       env: {
-        ...trackers.env,
+        ...trackers.environment,
         FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100',
         FEEDBACK_TRACKER_TIMEOUT_MS: '400',
         FEEDBACK_AUTOMATION_BRANCHES: 'true',
@@ -92,9 +92,9 @@ describe('feedback at the trackers', () => {
   it('feedback becomes one issue and one linked task, with labels, a branch and enrichment by rules', async () => {
     const id = await submit({ description: '@boss: it crashed. muster-feedback:x', severity: 'high' });
     await waitUntilSynced(id);
-    const [issue] = trackers.issuesOf(id);
-    const [task] = trackers.tasksOf(id);
-    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    const [issue] = trackers.listIssuesOf(id);
+    const [task] = trackers.listTasksOf(id);
+    expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
     expect(issue!.labels).toEqual(['feedback', 'bug_report', 'high']);
     expect(issue!.body).toContain(task!.url);
     expect(task!.description).toContain(issue!.html_url);
@@ -112,7 +112,7 @@ describe('feedback at the trackers', () => {
   it('the latest status change is copied to the other systems', async () => {
     const id = await submit();
     await waitUntilSynced(id);
-    const [[issue], [task]] = [trackers.issuesOf(id), trackers.tasksOf(id)];
+    const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
     trackers.moveIssue(issue!, { assignees: [{ login: 'dana' }] });
     expect(await syncedStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
@@ -140,7 +140,7 @@ describe('feedback at the trackers', () => {
   it('a tracker change that is not the latest is overwritten, even with a status that was written before', async () => {
     const id = await submit();
     await waitUntilSynced(id);
-    const [task] = trackers.tasksOf(id);
+    const [task] = trackers.listTasksOf(id);
     await set(id, 'in_progress');
     expect(await syncedStatus(id)).toBe('in_progress');
     expect(task!.status.type).toBe('custom');
@@ -152,8 +152,8 @@ describe('feedback at the trackers', () => {
   it('feedback is unlinked from a task that is gone, while its issue is still synced', async () => {
     const id = await submit();
     await waitUntilSynced(id);
-    const [issue] = trackers.issuesOf(id);
-    trackers.tasks.splice(trackers.tasks.indexOf(trackers.tasksOf(id)[0]!), 1);
+    const [issue] = trackers.listIssuesOf(id);
+    trackers.tasks.splice(trackers.tasks.indexOf(trackers.listTasksOf(id)[0]!), 1);
     trackers.moveIssue(issue!, { state: 'closed', state_reason: 'completed' });
     expect(await syncedStatus(id)).toBe('resolved');
     expect((await linksOf(id)).tasktracker.unlinkedAt).not.toBeNull();
@@ -162,7 +162,7 @@ describe('feedback at the trackers', () => {
         expect.objectContaining({ source: 'tasktracker', reason: expect.stringMatching(/gone.*ITEM_013/) }),
       ]),
     );
-    expect(trackers.tasksOf(id)).toHaveLength(0);
+    expect(trackers.listTasksOf(id)).toHaveLength(0);
   });
 
   it('a tracker that rejects the credentials is stopped with a reason, until a call succeeds', async () => {
@@ -174,11 +174,11 @@ describe('feedback at the trackers', () => {
       async () => (await sql('SELECT * FROM feedback_tracker WHERE stopped_at IS NOT NULL'))[0],
     );
     expect([stop.tracker, stop.reason]).toEqual(['codehost', 'codehost answered 401: Bad credentials']);
-    await waitFor('its task', () => trackers.tasksOf(id).length === 1);
+    await waitFor('its task', () => trackers.listTasksOf(id).length === 1);
     const calls = () => trackers.calls.filter(({ path }) => path.startsWith('/repos')).length;
     const before = calls();
     const other = await submit();
-    await waitFor('the other’s task', () => trackers.tasksOf(other).length === 1);
+    await waitFor('the other’s task', () => trackers.listTasksOf(other).length === 1);
     expect(calls()).toBe(before);
     expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
@@ -199,7 +199,7 @@ describe('feedback at the trackers', () => {
     }
     await sql('UPDATE feedback_tracker SET next_try_at = now() - make_interval(secs => 1)');
     await sql('UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE submission_id = $1', [id]);
-    await waitFor('both issues', () => [id, other].every((each) => trackers.issuesOf(each).length === 1));
+    await waitFor('both issues', () => [id, other].every((each) => trackers.listIssuesOf(each).length === 1));
     expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
 
@@ -216,7 +216,7 @@ describe('feedback at the trackers', () => {
     const id = await submit();
     await waitUntilSynced(id);
     expect(Date.now() - began).toBeGreaterThan(900);
-    expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+    expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
     expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
   });
 
@@ -230,7 +230,7 @@ describe('feedback at the trackers', () => {
     };
     const id = await submit();
     await waitUntilSynced(id);
-    expect([pagesRead, trackers.tasksOf(id).length]).toEqual([2, 1]);
+    expect([pagesRead, trackers.listTasksOf(id).length]).toEqual([2, 1]);
   });
 
   it('the sync of an issue fails permanently with a recorded error if the tracker rejects the issue', async () => {
@@ -245,7 +245,7 @@ describe('feedback at the trackers', () => {
       attempts: 1,
     });
     expect((await linksOf(id)).codehost.deadAt).not.toBeNull();
-    expect(trackers.tasksOf(id)).toHaveLength(1);
+    expect(trackers.listTasksOf(id)).toHaveLength(1);
   });
 
   it('feedback that arrives while the automation is off is synced when the automation is turned on', async () => {
@@ -255,15 +255,18 @@ describe('feedback at the trackers', () => {
       caller = await callerIn(off);
       const id = await submit({}, off);
       await waitFor('an empty outbox', async () => (await off.db.query('system', 'SELECT FROM outbox')).length === 0);
-      expect(trackers.issuesOf(id).length + trackers.tasksOf(id).length).toBe(0);
+      expect(trackers.listIssuesOf(id).length + trackers.listTasksOf(id).length).toBe(0);
       const [item] = await off.db.query<any>('system', 'SELECT due_at FROM feedback_work_item');
       expect(item.dueAt).not.toBeNull();
       const database = { name: '', url: off.databaseUrl, drop: async () => undefined };
       const on = await startHarness({
         ...{ name: 'feedback-sync', configs: feedbackSyncConfigs, modules: [FeedbackSyncModule], database },
-        env: { ...trackers.env, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100' },
+        env: { ...trackers.environment, FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS: '100' },
       });
-      await waitFor('its issue and task', () => trackers.issuesOf(id).length + trackers.tasksOf(id).length === 2);
+      await waitFor(
+        'its issue and task',
+        () => trackers.listIssuesOf(id).length + trackers.listTasksOf(id).length === 2,
+      );
       await on.close();
     } finally {
       ({ caller, organizationId } = previous);
@@ -292,7 +295,7 @@ describe('feedback at the trackers', () => {
           await sql(
             `UPDATE feedback_work_item SET due_at = now() - make_interval(secs => 1) WHERE due_at > now() + interval '3 seconds'`,
           );
-          return ids.every((id) => trackers.issuesOf(id).length && trackers.tasksOf(id).length);
+          return ids.every((id) => trackers.listIssuesOf(id).length && trackers.listTasksOf(id).length);
         },
         150_000,
       );
@@ -307,7 +310,7 @@ describe('feedback at the trackers', () => {
     for (const id of ids) {
       await requestSync(id);
       await waitUntilSynced(id);
-      expect([trackers.issuesOf(id).length, trackers.tasksOf(id).length]).toEqual([1, 1]);
+      expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
     }
     process.stdout.write(`seed ${seed}: ${lost} answers lost, ${ids.length} issues and tasks, none twice\n`);
   }, 300_000);

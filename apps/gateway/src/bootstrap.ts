@@ -17,15 +17,15 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.attempt();
+    await this.attemptBootstrap();
   }
 
   onApplicationShutdown(): void {
     clearTimeout(this.retry);
   }
 
-  private async attempt(): Promise<void> {
-    const { bootstrap } = this.config;
+  private async attemptBootstrap(): Promise<void> {
+    const { bootstrapInput: bootstrap } = this.config;
     if (!bootstrap) return;
     try {
       if (await bootstrapOrganization(this.database, this.passwords, bootstrap)) {
@@ -33,7 +33,7 @@ export class Bootstrap implements OnApplicationBootstrap, OnApplicationShutdown 
       }
     } catch (error) {
       if (toAppError(error)?.status !== 503 && !isDatabaseUnavailable(error)) throw error;
-      this.retry = setTimeout(() => void this.attempt(), 1000);
+      this.retry = setTimeout(() => void this.attemptBootstrap(), 1000);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { bootstrapFaults, type BootstrapInput } from '@muster/access';
+import { checkBootstrapInput, type BootstrapInput } from '@muster/access';
 import { EnvInt, EnvText } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
@@ -90,7 +90,7 @@ export class GatewayConfig extends StorageConfig {
   readonly eventStreamsLookMs!: number;
 
   /** Null if BOOTSTRAP_ORGANIZATION is absent. */
-  get bootstrap(): BootstrapInput | null {
+  get bootstrapInput(): BootstrapInput | null {
     if (!this.bootstrapOrganization) return null;
     return {
       organization: this.bootstrapOrganization,
@@ -103,7 +103,7 @@ export class GatewayConfig extends StorageConfig {
     };
   }
 
-  override faults(): string[] {
-    return [...super.faults(), ...(this.bootstrap ? bootstrapFaults(this.bootstrap) : [])];
+  override findFaults(): string[] {
+    return [...super.findFaults(), ...(this.bootstrapInput ? checkBootstrapInput(this.bootstrapInput) : [])];
   }
 }

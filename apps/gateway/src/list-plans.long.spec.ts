@@ -10,7 +10,7 @@ import {
   startHarness,
   type Tenant,
 } from '@muster/testing';
-import { sweepRollups } from '@muster/pilot';
+import { sweepRoiRollups } from '@muster/pilot';
 import { Round } from '@muster/platform';
 import { refreshCostDays } from '@muster/pricing';
 import { Client } from 'pg';
@@ -127,7 +127,7 @@ describe('lists of an organization with the data of a year', () => {
   });
 
   it('ROI reads no more rows than a list after the loop has rolled up all days, including empty ones', async () => {
-    expect(await sweepRollups(harness.db, new Round('test'))).toMatchObject({ settled: 1 });
+    expect(await sweepRoiRollups(harness.db, new Round('test'))).toMatchObject({ settled: 1 });
     for (const query of ['', 'from=2025-12-01&to=2026-11-20']) {
       const path = `/api/pilot/roi?${query}`;
       expect((await tenant.as.admin.get(path)).body.source).toBe('rollup');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Logger } from '@nestjs/common';
 import type { OpenStreams } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { startResponse } from './open-stream';
+import { startResponse } from './open-event-stream';
 
 interface Answering {
   request: FastifyRequest;
@@ -23,7 +23,7 @@ export async function streamCsv(
     'content-disposition': `attachment; filename="${filename}"`,
   });
   if (request.method === 'HEAD') return void raw.end();
-  await streams.waiting(request.raw.socket, 'export', async (ended) => {
+  await streams.runWaiting(request.raw.socket, 'export', async (ended) => {
     try {
       for await (const piece of pieces) {
         if (ended.aborted) break;

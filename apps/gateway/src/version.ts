@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The version of the service: the version in the repository's package.json. */
-export const version: string = (JSON.parse(readFileSync(packageFile(), 'utf8')) as { version: string }).version;
+export const version: string = (JSON.parse(readFileSync(findPackageFile(), 'utf8')) as { version: string }).version;
 
 /** Returns the path of package.json. The compiled code in `dist` has the same folder structure as the sources. */
-function packageFile(): string {
+function findPackageFile(): string {
   const root = join(__dirname, '../../..');
   return root.endsWith('dist') ? join(root, '../package.json') : join(root, 'package.json');
 }

@@ -20,10 +20,10 @@ export class MeteringProcessor extends QueueProcessor {
   /** Collects runs that end during a booking. The next booking books them together, with one update of each counter. */
   private readonly finished = new Coalescer<Finished, Error | undefined>(async (runs) => {
     const faults = new Map<Finished, Error>();
-    const fault = await this.book(runs).catch((error: Error) => error);
+    const fault = await this.bookRuns(runs).catch((error: Error) => error);
     // If the booking fails, book each run separately, so that one failing run does not block the others.
     for (const run of fault ? runs : []) {
-      await this.book([run]).catch((error: Error) => faults.set(run, error));
+      await this.bookRuns([run]).catch((error: Error) => faults.set(run, error));
     }
     return (run) => faults.get(run);
   }, bookingBatchSize);
@@ -37,13 +37,13 @@ export class MeteringProcessor extends QueueProcessor {
   }
 
   @HandlesJob('metering', 'probe')
-  async probe({ probeId }: ProbePayload): Promise<void> {
+  async answerProbe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'metering');
   }
 
   @HandlesJob('metering', 'job-finished')
-  async jobFinished({ jobId }: JobPayloadIds, message: ReceivedMessage): Promise<void> {
-    const fault = await this.finished.add({ jobId, message });
+  async bookFinishedJob({ jobId }: JobPayloadIds, message: ReceivedMessage): Promise<void> {
+    const fault = await this.finished.addItem({ jobId, message });
     if (fault) throw fault;
   }
 
@@ -53,7 +53,7 @@ export class MeteringProcessor extends QueueProcessor {
   }
 
   @HandlesJob('metering', 'batch-ingested')
-  async batchIngested({ pilotBatchId }: PilotBatchPayload): Promise<void> {
+  async summarizeIngestedBatch({ pilotBatchId }: PilotBatchPayload): Promise<void> {
     await this.database.transaction('system', (tx) => summarizeSession(tx, pilotBatchId));
   }
 
@@ -62,11 +62,11 @@ export class MeteringProcessor extends QueueProcessor {
     await recomputeCosts(this.database, recomputeId, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
   }
 
-  private async book(runs: Finished[]): Promise<void> {
+  private async bookRuns(runs: Finished[]): Promise<void> {
     await this.database.transaction('system', async (tx) => {
       // A crash may lose this commit. The message is then handled again, and the cost is booked again.
-      for (const { message } of runs) tx.handles(message);
-      tx.allowUnflushed();
+      for (const { message } of runs) tx.markMessageHandled(message);
+      tx.allowUnflushedCommit();
       await bookJobCosts(
         tx,
         runs.map(({ jobId }) => jobId),

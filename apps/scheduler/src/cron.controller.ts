@@ -25,16 +25,16 @@ export class CronController {
   @Get('/scheduled-runs')
   @Endpoint(scheduledRuns)
   scheduledRuns(): Promise<ScheduleTicks> {
-    return this.tick();
+    return this.runDueSchedules();
   }
 
   @Post('/scheduled-runs')
   @Endpoint(scheduledRuns)
   postScheduledRuns(): Promise<ScheduleTicks> {
-    return this.tick();
+    return this.runDueSchedules();
   }
 
-  private async tick(): Promise<ScheduleTicks> {
+  private async runDueSchedules(): Promise<ScheduleTicks> {
     const report = await runDueSchedules(this.database, {
       now: this.clock.now(),
       limit: 1000,

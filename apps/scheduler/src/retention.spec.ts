@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { DatabaseModule } from '@muster/database';
 import { purgeBatchClaims, readRoi } from '@muster/pilot';
-import { purgeReports } from '@muster/jobs';
+import { purgeStepsAndClaims } from '@muster/jobs';
 import { purgeTimeline } from '@muster/timeline';
 import { purgeUsage } from '@muster/pricing';
 import { BaseConfig, newId, Round } from '@muster/platform';
@@ -28,7 +28,7 @@ describe('retention', () => {
     harness.db.query<T & object>('system', text, values);
   const purge = async () => {
     await purgeTimeline(harness.db, new Round('test'), now);
-    await purgeReports(harness.db, new Round('test'), now);
+    await purgeStepsAndClaims(harness.db, new Round('test'), now);
     await purgeBatchClaims(harness.db, new Round('test'), now);
     await purgeUsage(harness.db, new Round('test'), now);
   };

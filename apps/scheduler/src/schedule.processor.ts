@@ -10,7 +10,7 @@ export class ScheduleProcessor extends QueueProcessor {
   }
 
   @HandlesJob('schedule', 'probe')
-  async probe({ probeId }: ProbePayload): Promise<void> {
+  async answerProbe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'scheduler');
   }
 }

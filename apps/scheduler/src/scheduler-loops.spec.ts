@@ -92,7 +92,7 @@ describe('maintenance', () => {
       organizationSuspended: false,
       homeOrganizationId: organizationId,
     };
-    const before = KeyRing.parse(testMasterKey);
+    const before = KeyRing.parseKeyRing(testMasterKey);
     await harness.db.transaction({ organizationId }, (tx) =>
       putSecret(tx, before, caller, 'PORTAL', { value: 'hunter2' }),
     );
@@ -100,7 +100,7 @@ describe('maintenance', () => {
       const rows = await harness.db.query<{ masterKeyId: string }>('system', 'SELECT master_key_id FROM vault_secret');
       return rows.every(({ masterKeyId: id }) => id === 'young');
     });
-    const after = KeyRing.parse(youngKey);
+    const after = KeyRing.parseKeyRing(youngKey);
     expect(await resolveSecrets(harness.db, after, organizationId, ['PORTAL', 'NONE'])).toEqual({
       values: { PORTAL: 'hunter2' },
       missing: ['NONE'],

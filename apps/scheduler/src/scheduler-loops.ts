@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { purgeExpired, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
+import { purgeExpiredCredentials, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
 import { enqueueDueRemovals, purgePictures } from '@muster/commands';
 import { purgeIdleTimes } from '@muster/machines';
-import { keepTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
+import { maintainTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
 import { purgeAssistant } from '@muster/assistant';
 import {
   Database,
@@ -12,12 +12,12 @@ import {
   requestQueueProbes,
   sweepOutbox,
 } from '@muster/database';
-import { expireQuestions, failStaleJobs, purgeMessages, purgeReports, repairLeases } from '@muster/jobs';
-import { purgeBatchClaims, sweepRollups } from '@muster/pilot';
+import { expireQuestions, failStaleJobs, purgeInboundMessages, purgeStepsAndClaims, repairLeases } from '@muster/jobs';
+import { purgeBatchClaims, sweepRoiRollups } from '@muster/pilot';
 import { AppLoops, Clock, MessagePublisher, LoopLedger, Metrics, PubSub } from '@muster/platform';
-import { collectPacks } from '@muster/packs';
-import { markLostCalls, purgeUsage, reconcileNightly, sweepCostDays } from '@muster/pricing';
-import { nextDueInMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
+import { removeUnusedPackObjects } from '@muster/packs';
+import { markLostCalls, purgeUsage, reconcileUsageNightly, sweepCostDays } from '@muster/pricing';
+import { readNextDueDelayMs, purgeScheduleHistory, runDueSchedules } from '@muster/schedules';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { notifyExpiringKeys, rewrapWebhookSecrets } from '@muster/webhooks';
@@ -45,7 +45,7 @@ export class SchedulerLoops extends AppLoops {
           name: 'run due schedules',
           intervalMs: config.scheduleTickMs,
           // The next due time is known, so the loop runs then and not only at its interval.
-          dueInMs: () => nextDueInMs(database, clock.now()),
+          dueInMs: () => readNextDueDelayMs(database, clock.now()),
           budgetMs: 60_000,
           runOnce: async (round) => {
             const { scanned, launched, skipped, failed } = await runDueSchedules(database, {
@@ -55,7 +55,7 @@ export class SchedulerLoops extends AppLoops {
               whenScanned: 'leave',
             });
             for (const { scheduleId, reason, detail } of failed) {
-              round.fail(`schedule ${scheduleId}`, `${reason}: ${detail}`);
+              round.recordFailure(`schedule ${scheduleId}`, `${reason}: ${detail}`);
             }
             return { scanned, launched: launched.length, skipped: skipped.length };
           },
@@ -86,7 +86,7 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'forget codes',
           intervalMs: 30_000,
-          runOnce: async () => ({ ...(await purgeMessages(database)) }),
+          runOnce: async () => ({ ...(await purgeInboundMessages(database)) }),
         },
         {
           name: 'sweep outbox',
@@ -129,7 +129,7 @@ export class SchedulerLoops extends AppLoops {
           name: 'purge expired',
           intervalMs: maintenanceTickMs,
           runOnce: async (round) => ({
-            ...(await purgeExpired(database, clock.now(), round)),
+            ...(await purgeExpiredCredentials(database, clock.now(), round)),
             ...(await purgeQueueProbes(database, round)),
             ...(await purgeOrganizationEvents(database, { now: clock.now(), keepDays: eventsKeptDays + 1 }, round)),
           }),
@@ -140,7 +140,7 @@ export class SchedulerLoops extends AppLoops {
           runOnce: async (round) => ({
             ...(await purgeTimeline(database, round, clock.now())),
             ...(await purgeIdleTimes(database, round)),
-            ...(await purgeReports(database, round, clock.now())),
+            ...(await purgeStepsAndClaims(database, round, clock.now())),
             ...(await purgeBatchClaims(database, round, clock.now())),
             ...(await purgeUsage(database, round, clock.now())),
             ...(await purgePictures({ database, storage }, round, clock.now())),
@@ -163,7 +163,7 @@ export class SchedulerLoops extends AppLoops {
           // eslint-disable-next-line plain/words -- The loop's name is a metric label.
           name: 'settle roi rollups',
           intervalMs: config.rollupsTickMs,
-          runOnce: (round) => sweepRollups(database, round),
+          runOnce: (round) => sweepRoiRollups(database, round),
         },
         {
           name: 'remove objects',
@@ -173,13 +173,13 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'collect packs',
           intervalMs: maintenanceTickMs,
-          runOnce: (round) => collectPacks({ database, storage }, round, clock.now()),
+          runOnce: (round) => removeUnusedPackObjects({ database, storage }, round, clock.now()),
         },
         {
           name: 'reconcile usage',
           intervalMs: maintenanceTickMs,
           runOnce: async () => {
-            const found = await reconcileNightly(database, clock.now());
+            const found = await reconcileUsageNightly(database, clock.now());
             if (found) metrics.usageDifferences.set(found.differing);
             return { organizations: found?.organizations ?? 0, differing: found?.differing ?? 0 };
           },
@@ -205,7 +205,7 @@ export class SchedulerLoops extends AppLoops {
         {
           name: 'keep timeline partitions',
           intervalMs: maintenanceTickMs,
-          runOnce: () => keepTimelinePartitions(database, { retentionDays: config.timelineRetentionDays }),
+          runOnce: () => maintainTimelinePartitions(database, { retentionDays: config.timelineRetentionDays }),
         },
         {
           name: 'send canaries',

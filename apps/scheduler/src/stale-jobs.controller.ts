@@ -26,16 +26,16 @@ export class StaleJobsController {
   @Get()
   @Endpoint(staleJobs)
   read(): Promise<StaleJobs> {
-    return this.tick();
+    return this.failStaleJobs();
   }
 
   @Post()
   @Endpoint(staleJobs)
   post(): Promise<StaleJobs> {
-    return this.tick();
+    return this.failStaleJobs();
   }
 
-  private async tick(): Promise<StaleJobs> {
+  private async failStaleJobs(): Promise<StaleJobs> {
     const { scanned, failed, killed, retried } = await failStaleJobs(this.database, this.config.staleLimits);
     return { scanned, failed, killed, retried };
   }

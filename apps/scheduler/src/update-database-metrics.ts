@@ -1,9 +1,9 @@
 import { measureMachines } from '@muster/machines';
-import { usdOf } from '@muster/contracts';
+import { microsToUsd } from '@muster/contracts';
 import { countOverdueMessages, type Database } from '@muster/database';
 import { measureRuns } from '@muster/jobs';
 import type { Metrics } from '@muster/platform';
-import { measureMoney } from '@muster/pricing';
+import { measureSpend } from '@muster/pricing';
 
 /** Due messages are published within about two seconds, so a message that waits longer than this was missed. */
 const overdueSeconds = 60;
@@ -16,7 +16,7 @@ export async function updateDatabaseMetrics(database: Database, metrics: Metrics
   const [machines, runs, money, overdue] = await Promise.all([
     measureMachines(database),
     measureRuns(database),
-    measureMoney(database, now),
+    measureSpend(database, now),
     countOverdueMessages(database, overdueSeconds),
   ]);
   for (const [status, count] of Object.entries(machines.byStatus)) metrics.machines.set({ status }, count);
@@ -28,9 +28,9 @@ export async function updateDatabaseMetrics(database: Database, metrics: Metrics
   metrics.runsRunning.set(runs.running);
   for (const [why, count] of Object.entries(money.gatesClosed)) metrics.gatesClosed.set({ why }, count);
   for (const [outcome, count] of Object.entries(money.runs)) metrics.monthRuns.set({ outcome }, count);
-  metrics.monthSpend.set(usdOf(money.spendMicros));
+  metrics.monthSpend.set(microsToUsd(money.spendMicros));
   metrics.monthRunSeconds.set(money.runMs / 1000);
-  metrics.reservedSpend.set(usdOf(runs.reservedMicros));
+  metrics.reservedSpend.set(microsToUsd(runs.reservedMicros));
   const unequal = {
     messages_unpublished: overdue,
     runs_unmetered: money.unmetered,

@@ -1,5 +1,5 @@
 import { MODULE_METADATA, PATH_METADATA } from '@nestjs/common/constants';
-import { openApiDocument, ownerOf, type ServiceApp } from '@muster/contracts';
+import { openApiDocument, findOwnerApp, type ServiceApp } from '@muster/contracts';
 import { DispatcherModule } from '@muster/dispatcher';
 import { FeedbackSyncModule } from '@muster/feedback-sync';
 import { GatewayModule } from '@muster/gateway';
@@ -43,7 +43,7 @@ describe('the table of API paths', () => {
   const served = Object.entries(apps).flatMap(([app, module]) => pathsOf(module).map((path) => ({ app, path })));
 
   it('the table of API paths assigns each path to the app that serves it', () => {
-    const elsewhere = served.filter(({ app, path }) => ownerOf(path.replaceAll(/:\w+/g, 'x')) !== app);
+    const elsewhere = served.filter(({ app, path }) => findOwnerApp(path.replaceAll(/:\w+/g, 'x')) !== app);
     expect(elsewhere).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import type { HttpClient, Tenant } from '@muster/testing';
 import type { Access } from './walk-openapi';
 
 /** Splits an organization's clients into those that a route admits and those that it rejects. */
-export function callers(tenant: Tenant, access: Access): { admitted: HttpClient[]; refused: HttpClient[] } {
+export function listCallers(tenant: Tenant, access: Access): { admitted: HttpClient[]; refused: HttpClient[] } {
   const admitted: HttpClient[] = [];
   const refused: HttpClient[] = [];
   const keys = { api: tenant.api, worker: tenant.worker };

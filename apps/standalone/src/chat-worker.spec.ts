@@ -34,7 +34,10 @@ describe('a chat about an agent with a real worker', () => {
     pilot.tenant.as.admin.post(`${path()}/chat`, { message, ...more });
 
   it('a chat runs a snippet on the agent and returns its output to the model as untrusted', async () => {
-    pilot.model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(6 * 7)' } }] }, 'It is 42.');
+    pilot.model.addResponses(
+      { toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(6 * 7)' } }] },
+      'It is 42.',
+    );
     const { status, body } = await chat('What is six times seven?', { autoConfirm: true });
     expect([status, body.reply]).toEqual([200, 'It is 42.']);
     expect(body.toolCalls).toMatchObject([{ tool: 'run_snippet', status: 'done', result: { output: '42\n' } }]);
@@ -47,7 +50,10 @@ describe('a chat about an agent with a real worker', () => {
   });
 
   it('a chat runs a snippet only after the user has confirmed it', async () => {
-    pilot.model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("done")' } }] }, 'Shall I?');
+    pilot.model.addResponses(
+      { toolCalls: [{ name: 'run_snippet', arguments: { code: 'print("done")' } }] },
+      'Shall I?',
+    );
     const { body } = await chat('Print done');
     const [{ status, confirmationId }] = body.toolCalls;
     expect(status).toBe('needs_confirmation');
@@ -56,7 +62,7 @@ describe('a chat about an agent with a real worker', () => {
   });
 
   it('a chat reads the files of a run and passes their text to the model as untrusted', async () => {
-    pilot.model.says(
+    pilot.model.addResponses(
       { toolCalls: [{ name: 'list_files', arguments: { path: runFolder } }] },
       { toolCalls: [{ name: 'read_file', arguments: { path: `${runFolder}/note.txt` } }] },
       'The claim was paid.',
@@ -72,7 +78,7 @@ describe('a chat about an agent with a real worker', () => {
   it('a chat launches a run and streams the tool result and the reply', async () => {
     const { body: workflows } = await pilot.tenant.api.get('/api/workflows');
     const workflowId = workflows.workflows[0].id as string;
-    pilot.model.says({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'It is queued.');
+    pilot.model.addResponses({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'It is queued.');
     const { url, headers } = pilot.tenant.as.admin;
     const response = await fetch(`${url}${path()}/chat/stream`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...headers } },

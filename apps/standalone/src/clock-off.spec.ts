@@ -19,7 +19,7 @@ describe.each([
   ['ahead of', hourMs],
   ['behind', -hourMs],
 ])('a service whose clock is an hour %s the clock of the database', (_where, aheadMs) => {
-  const clock = FakeClock.aheadBy(aheadMs);
+  const clock = FakeClock.createClockAheadBy(aheadMs);
   let harness: Harness;
   let tenant: Tenant;
   let machine: HttpClient;
@@ -35,7 +35,7 @@ describe.each([
     });
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;
-    worker = await FakeWorker.startFor(organizationId);
+    worker = await FakeWorker.startForOrganization(organizationId);
     worker.now = () => clock.now();
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'offline' });

@@ -1,6 +1,6 @@
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { newId } from '@muster/platform';
-import { questionHelpers } from './questions.harness';
+import { createQuestionHelpers } from './questions.harness';
 import { AutopilotHarness } from './autopilot/autopilot.harness';
 
 jest.setTimeout(120_000);
@@ -13,7 +13,7 @@ describe('codes that arrive without a person', () => {
   });
   afterAll(() => pilot.close());
 
-  const { launch, ended, running, ask, rows } = questionHelpers(() => pilot);
+  const { launch, ended, running, ask, rows } = createQuestionHelpers(() => pilot);
 
   describe('a TOTP secret in the vault', () => {
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

@@ -23,8 +23,8 @@ describe('the request id and the trace of a command', () => {
   const carried = { MUSTER_REQUEST_ID: callerHeaders['x-request-id'], TRACEPARENT: expect.stringMatching(ofTrace) };
 
   it('a pushed command has its request id and its trace in its environment and its headers', async () => {
-    const { id, worker } = await machines.online();
-    await machines.snippet(id, 'pass', {}, tenant.api.with(callerHeaders));
+    const { id, worker } = await machines.makeOnlineAgent();
+    await machines.runSnippet(id, 'pass', {}, tenant.api.with(callerHeaders));
     await waitFor('the push', () => worker.headers.length > 0);
     expect(worker.received[0]!.env).toMatchObject(carried);
     expect(worker.headers[0]).toMatchObject({
@@ -34,14 +34,14 @@ describe('the request id and the trace of a command', () => {
   });
 
   it('a polled command has its request id and its trace in its environment', async () => {
-    const { id, client } = await machines.online({ tunnel: false });
-    await machines.snippet(id, 'pass', {}, tenant.api.with(callerHeaders));
+    const { id, client } = await machines.makeOnlineAgent({ tunnel: false });
+    await machines.runSnippet(id, 'pass', {}, tenant.api.with(callerHeaders));
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     expect(commands[0].env).toMatchObject(carried);
   });
 
   it('a run has the request id and the trace of its own launch, even if other requests launch runs', async () => {
-    const { id, worker, client } = await machines.online();
+    const { id, worker, client } = await machines.makeOnlineAgent();
     const { organizationId } = tenant;
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const first = await tenant.api.with(callerHeaders).post('/api/jobs/launch', { workflowId, agentId: id });

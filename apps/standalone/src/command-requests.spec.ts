@@ -6,12 +6,12 @@ describe('requests for commands', () => {
   let harness: Harness;
   let machines: FakeMachines;
   let tenant: Tenant;
-  const sql = (text: string, values?: unknown[]) => machines.sql(text, values);
-  const online = (options?: { tunnel?: boolean }) => machines.online(options);
+  const sql = (text: string, values?: unknown[]) => machines.querySql(text, values);
+  const online = (options?: { tunnel?: boolean }) => machines.makeOnlineAgent(options);
   const snippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
-    machines.snippet(id, code, more, client);
-  const statusOf = (id: string, commandId: string) => machines.statusOf(id, commandId);
-  const rowOf = (commandId: string) => machines.rowOf(commandId);
+    machines.runSnippet(id, code, more, client);
+  const statusOf = (id: string, commandId: string) => machines.readCommandStatus(id, commandId);
+  const rowOf = (commandId: string) => machines.readCommandRow(commandId);
 
   beforeAll(async () => {
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100' };

@@ -6,12 +6,12 @@ describe('commands', () => {
   let harness: Harness;
   let machines: FakeMachines;
   let tenant: Tenant;
-  const sql = (text: string, values?: unknown[]) => machines.sql(text, values);
-  const online = (options?: { tunnel?: boolean }) => machines.online(options);
+  const sql = (text: string, values?: unknown[]) => machines.querySql(text, values);
+  const online = (options?: { tunnel?: boolean }) => machines.makeOnlineAgent(options);
   const snippet = (id: string, code?: string, more?: object, client?: HttpClient) =>
-    machines.snippet(id, code, more, client);
-  const statusOf = (id: string, commandId: string) => machines.statusOf(id, commandId);
-  const rowOf = (commandId: string) => machines.rowOf(commandId);
+    machines.runSnippet(id, code, more, client);
+  const statusOf = (id: string, commandId: string) => machines.readCommandStatus(id, commandId);
+  const rowOf = (commandId: string) => machines.readCommandRow(commandId);
   const result = (client: HttpClient, id: string, commandId: string, body: object) =>
     client.post(`/api/agents/${id}/commands/${commandId}/result`, body);
 
@@ -191,8 +191,8 @@ describe('commands', () => {
       const [limitedMachines, otherMachines] = [await FakeMachines.create(few), await FakeMachines.create(few)];
       try {
         const machines = [
-          await limitedMachines.online({ tunnel: false }),
-          await limitedMachines.online({ tunnel: false }),
+          await limitedMachines.makeOnlineAgent({ tunnel: false }),
+          await limitedMachines.makeOnlineAgent({ tunnel: false }),
         ];
         const poll = ({ id, client }: { id: string; client: HttpClient }, wait: number) =>
           client.get(`/api/agents/${id}/commands?wait=${wait}`);
@@ -207,7 +207,7 @@ describe('commands', () => {
           '5',
         ]);
         expect((await poll(machines[1]!, 0)).status).toBe(200);
-        expect((await poll(await otherMachines.online({ tunnel: false }), 1)).status).toBe(200);
+        expect((await poll(await otherMachines.makeOnlineAgent({ tunnel: false }), 1)).status).toBe(200);
         expect((await first).status).toBe(200);
         expect((await poll(machines[1]!, 1)).status).toBe(200);
       } finally {

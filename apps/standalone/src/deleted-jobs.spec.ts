@@ -11,7 +11,7 @@ import {
   killAll,
   makeJob,
   makeWorkflow,
-  processesOf,
+  findProcesses,
   startHarness,
   type Tenant,
   waitFor,
@@ -42,7 +42,7 @@ describe('a deleted job', () => {
     await machines.close();
   });
 
-  const sql = (text: string, values?: unknown[]) => machines.sql(text, values);
+  const sql = (text: string, values?: unknown[]) => machines.querySql(text, values);
   const deleteJob = (id: string, client: HttpClient = tenant.as.member) => client.delete(`/api/jobs/${id}`);
   const reportClaims = (id: string, client: HttpClient, signingSecret = machines.signingSecret) => {
     const body = JSON.stringify({ claimResults: [{ claimId: 'C-1', outcome: 'failed' }] });
@@ -78,7 +78,7 @@ describe('a deleted job', () => {
 
   async function endedJob() {
     const { organizationId } = tenant;
-    const { id: agentId, client } = await machines.online();
+    const { id: agentId, client } = await machines.makeOnlineAgent();
     const { id, workflowId } = await makeJob(harness.db, {
       organizationId,
       agentId,
@@ -180,7 +180,7 @@ describe('a deleted job', () => {
     expect([mixed.status, mixed.body]).toEqual([200, { accepted: 2 }]);
 
     const other = await harness.makeTenant();
-    const { id: otherAgent, client: colleague } = await machines.online();
+    const { id: otherAgent, client: colleague } = await machines.makeOnlineAgent();
     const otherSecret = (await other.as.admin.get('/api/organization/signing-secret')).body.signingSecret;
     for (const { status } of await Promise.all([
       ...sendAllReports(id, agentId, other.worker),
@@ -206,7 +206,7 @@ describe('a deleted job', () => {
 
   it('the deletion of a queued job cancels it without a stop command for its worker', async () => {
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId });
-    const { id: agentId, worker } = await machines.online();
+    const { id: agentId, worker } = await machines.makeOnlineAgent();
     await sql(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId, agentId })).body;
     expect((await deleteJob(jobId)).status).toBe(204);
@@ -241,7 +241,7 @@ describe('a deleted job', () => {
     });
     afterAll(() => {
       child.kill('SIGKILL');
-      killAll(processesOf(folder));
+      killAll(findProcesses(folder));
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     });
 

@@ -1,9 +1,9 @@
-import { type Variable, variablesOf } from '@muster/platform';
+import { type Variable, listVariables } from '@muster/platform';
 
 /** Content of `.env.example`: every environment variable of every app, once, with its description. */
-export function envExampleOf(configs: readonly (new () => object)[]): string {
+export function writeEnvExample(configs: readonly (new () => object)[]): string {
   const seen = new Set<string>();
-  const variables = configs.flatMap(variablesOf).filter(({ name }) => !seen.has(name) && seen.add(name));
+  const variables = configs.flatMap(listVariables).filter(({ name }) => !seen.has(name) && seen.add(name));
   return [
     '# Environment variables of the services. A variable without a leading # is required; the others show their defaults.',
     '# A secret can be in a file: set NAME_FILE to the path of the file instead of NAME.',

@@ -6,8 +6,8 @@ import { newId } from '@muster/platform';
 import {
   type Harness,
   type HttpClient,
-  isLongForm,
-  longestTurn,
+  isLongRun,
+  measureLongestTurn,
   makeAgent,
   makeJob,
   makeWorkflow,
@@ -16,7 +16,7 @@ import {
   type Tenant,
 } from '@muster/testing';
 import { standalone } from './standalone';
-import { type Access, exampleBody, type Field, fieldsOf, operations, type Operation } from './walk-openapi';
+import { type Access, buildExampleBody, type Field, listFields, listOperations, type Operation } from './walk-openapi';
 
 /**
  * No request can block the event loop and so delay other requests. The spec sends every route of the document each
@@ -71,7 +71,7 @@ jest.setTimeout(180_000);
 
 /** In its short form, the spec sends each route a quarter of the shapes. Each shape still reaches many routes. */
 const selectShapes = <T>(shapes: T[], { path }: Operation): T[] =>
-  isLongForm() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
+  isLongRun() ? shapes : shapes.filter((_, at) => (at + path.length) % 4 === 0);
 
 const isList = ({ kind }: Field) => kind === 'array' || kind === 'object';
 
@@ -93,7 +93,7 @@ describe('a large request', () => {
   });
   afterAll(() => harness.close());
 
-  const all = operations(openApiDocument);
+  const all = listOperations(openApiDocument);
   const named = (list: Operation[]) =>
     list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
   const clientFor = ({ access }: Operation): HttpClient => {
@@ -111,7 +111,7 @@ describe('a large request', () => {
   };
 
   async function expectQuick(label: string, operation: Operation, send: (client: HttpClient) => Promise<Response>) {
-    const turn = await longestTurn(async () => {
+    const turn = await measureLongestTurn(async () => {
       const answer = await send(clientFor(operation));
       const text = await answer.text();
       expect([label, answer.status < 500 && operation.statuses]).toEqual([
@@ -138,8 +138,8 @@ describe('a large request', () => {
   it.each(named(all.filter(({ body }) => body)))(
     '%s does not block the event loop with a large body',
     async (_, operation) => {
-      const example = exampleBody(openApiDocument, operation) as Record<string, unknown>;
-      const fields = fieldsOf(openApiDocument, operation);
+      const example = buildExampleBody(openApiDocument, operation) as Record<string, unknown>;
+      const fields = listFields(openApiDocument, operation);
       const withFields = (names: string[], shape: string) => {
         const huge = names.map((name) => `${JSON.stringify(name)}:${hugeValues[shape]!(bodyBytes / names.length)}`);
         const others = Object.entries(example).filter(([name]) => !names.includes(name));
@@ -166,7 +166,7 @@ describe('a large request', () => {
     '%s does not block the event loop with a body at its raised limit',
     async (_, operation) => {
       const bytes = operation.bodyLimit - 1000;
-      const fields = fieldsOf(openApiDocument, operation);
+      const fields = listFields(openApiDocument, operation);
       const bodies: [string, string][] = [
         ['unknown fields', `{${joinUpToSize((at) => `"${at.toString(36)}":0`, bytes)}}`],
         ...fields.filter(isList).flatMap(({ name }): [string, string][] => [
@@ -316,7 +316,7 @@ describe('a large request', () => {
     const body = Buffer.from(`{${joinUpToSize((at) => `"${at.toString(36)}":0`, 10 * 1024 * 1024)}}`);
     const before = process.memoryUsage().rss;
     const routes = all.filter(({ body: takes, access }) => takes && access !== 'anyone');
-    const turn = await longestTurn(async () => {
+    const turn = await measureLongestTurn(async () => {
       for (const operation of routes.slice(0, 8)) {
         // This process copies each body that it sends, so each request starts in a separate turn of the event loop.
         const sent = Array.from({ length: 4 }, (_, at) =>

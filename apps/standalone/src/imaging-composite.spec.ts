@@ -25,7 +25,7 @@ describe('a composite of a patient’s teeth', () => {
   });
 
   it('a composite request sends its lookup unchanged to the worker, and returns a URL of the image', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     const started = await requestComposite(id);
     expect([started.status, Object.keys(started.body)]).toEqual([202, ['commandId']]);
     const { commandId } = started.body;
@@ -81,16 +81,16 @@ describe('a composite of a patient’s teeth', () => {
   ])(
     'a composite request with %s is refused without a command and without the lookup in the error',
     async (_, body) => {
-      const { id } = await machines.online();
+      const { id } = await machines.makeOnlineAgent();
       const answer = await requestComposite(id, body);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_payload']);
       expect(answer.text).not.toContain('Zyxwvut');
-      expect(await machines.sql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toHaveLength(0);
+      expect(await machines.querySql('SELECT FROM agent_command WHERE agent_id = $1', [id])).toHaveLength(0);
     },
   );
 
   it('a composite request accepts all 32 teeth in any order', async () => {
-    const { id, worker } = await machines.online();
+    const { id, worker } = await machines.makeOnlineAgent();
     const teeth = Array.from({ length: 32 }, (_, at) => 32 - at);
     expect((await requestComposite(id, { teeth })).status).toBe(202);
     const [command] = await waitFor('the push', () => worker.received.length > 0 && worker.received);
@@ -98,14 +98,14 @@ describe('a composite of a patient’s teeth', () => {
   });
 
   it('only members can request a composite, which is hidden from other organizations', async () => {
-    const { id, client } = await machines.online();
+    const { id, client } = await machines.makeOnlineAgent();
     const { tenant } = machines;
     expect((await requestComposite(id, {}, tenant.as.viewer)).status).toBe(403);
     expect((await requestComposite(id, {}, client)).status).toBe(403);
     expect((await requestComposite(id, {}, harness.http)).status).toBe(401);
     const commandId = await startComposite({ id });
     const other = await FakeMachines.create(harness);
-    const otherAgent = await other.online();
+    const otherAgent = await other.makeOnlineAgent();
     for (const answer of [
       await requestComposite(id, {}, other.tenant.api),
       await statusOf(id, commandId, other.tenant.api),
@@ -121,7 +121,7 @@ describe('a composite of a patient’s teeth', () => {
   });
 
   it('requests with the same Idempotency-Key start one composite', async () => {
-    const { id } = await machines.online();
+    const { id } = await machines.makeOnlineAgent();
     const client = machines.tenant.api.with({ 'idempotency-key': newId() });
     const [first, second] = [await requestComposite(id, {}, client), await requestComposite(id, {}, client)];
     expect(second.body).toEqual(first.body);
@@ -129,15 +129,15 @@ describe('a composite of a patient’s teeth', () => {
   });
 
   it('a patient’s name is stored only in the output, and sealed in the payload until the command ends', async () => {
-    const online = await machines.online();
+    const online = await machines.makeOnlineAgent();
     const keyed = machines.tenant.api.with({ 'idempotency-key': newId() });
     const { commandId } = (await requestComposite(online.id, {}, keyed)).body;
     await waitFor('the push', () => online.worker.received.length > 0);
-    expect((await machines.rowOf(commandId)).payload).toEqual({ teeth: [3, 14], sealed: expect.any(Object) });
+    expect((await machines.readCommandRow(commandId)).payload).toEqual({ teeth: [3, 14], sealed: expect.any(Object) });
     expect(await tablesWith('Zyxwvut')).toEqual([]);
     const output = JSON.stringify({ patient: { name: patient } });
     await online.client.post(`/api/agents/${online.id}/commands/${commandId}/result`, { status: 'success', output });
-    expect((await machines.rowOf(commandId)).payload).toEqual({ teeth: [3, 14] });
+    expect((await machines.readCommandRow(commandId)).payload).toEqual({ teeth: [3, 14] });
     expect(await tablesWith('Zyxwvut')).toEqual(['agent_command']);
     expect(harness.logs.join('')).not.toContain('Zyxwvut');
     const timeline = await machines.tenant.as.admin.get(`/api/agents/${online.id}/logs?limit=200`);
@@ -150,25 +150,25 @@ describe('a composite of a patient’s teeth', () => {
   });
 
   it('the sealed lookup is deleted if its command times out or its agent is terminated', async () => {
-    const [late, ended] = [await machines.online(), await machines.online()];
+    const [late, ended] = [await machines.makeOnlineAgent(), await machines.makeOnlineAgent()];
     const overdue = await startComposite(late);
-    await machines.sql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = $1`, [overdue]);
-    await waitFor('the command to fail', async () => (await machines.rowOf(overdue)).status === 'failed');
+    await machines.querySql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = $1`, [overdue]);
+    await waitFor('the command to fail', async () => (await machines.readCommandRow(overdue)).status === 'failed');
     const terminated = await startComposite(ended);
     await machines.tenant.as.admin.delete(`/api/agents/${ended.id}`);
     for (const commandId of [overdue, terminated]) {
-      expect(await machines.rowOf(commandId)).toMatchObject({ status: 'failed', payload: { teeth: [3, 14] } });
-      expect((await machines.rowOf(commandId)).payload).not.toHaveProperty('sealed');
+      expect(await machines.readCommandRow(commandId)).toMatchObject({ status: 'failed', payload: { teeth: [3, 14] } });
+      expect((await machines.readCommandRow(commandId)).payload).not.toHaveProperty('sealed');
     }
   });
 
   async function tablesWith(text: string): Promise<string[]> {
-    const tables = await machines.sql(
+    const tables = await machines.querySql(
       `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace`,
     );
     const found = await Promise.all(
       tables.map(async ({ relname }) => {
-        const [row] = await machines.sql(
+        const [row] = await machines.querySql(
           `SELECT EXISTS (SELECT FROM "${relname}" t WHERE t::text LIKE '%' || $1 || '%') AS found`,
           [text],
         );

@@ -1,9 +1,9 @@
 import { openApiDocument } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
-import { callers } from './callers.harness';
+import { listCallers } from './callers.harness';
 import { standalone } from './standalone';
-import { type Access, operations, type Operation } from './walk-openapi';
+import { type Access, listOperations, type Operation } from './walk-openapi';
 
 const encodeCursor = (...values: unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
 
@@ -82,12 +82,12 @@ describe('a value that only looks valid', () => {
   afterAll(() => harness.close());
 
   const operationsWithParameter = (name: string) =>
-    operations(openApiDocument)
+    listOperations(openApiDocument)
       .filter(({ queryNames }) => queryNames.includes(name))
       .map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
   const ask = (operation: Operation, query: Record<string, string>) => {
     const id = ids[Object.keys(ids).find((prefix) => operation.path.startsWith(prefix))!] ?? newId();
-    const client = callers(tenant, operation.access as Access).admitted.at(-1)!;
+    const client = listCallers(tenant, operation.access as Access).admitted.at(-1)!;
     return client.get(`${operation.path.replace('{id}', id)}?${new URLSearchParams(query).toString()}`);
   };
 
@@ -127,7 +127,7 @@ describe('a value that only looks valid', () => {
     expect((await ask(operation, { from: from!, to: to! })).status).toBe(200);
   });
 
-  const signed = operations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
+  const signed = listOperations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
 
   it('the document has three signed routes: claim outcomes and the webhooks of two trackers', () => {
     expect(signed.map(({ path }) => path)).toEqual([
@@ -137,7 +137,7 @@ describe('a value that only looks valid', () => {
     ]);
   });
 
-  const inbound = operations(openApiDocument).filter(({ path }) => path.startsWith('/api/inbound/'));
+  const inbound = listOperations(openApiDocument).filter(({ path }) => path.startsWith('/api/inbound/'));
   const inboundHeaders = ['x-service-signature', 'x-twilio-signature', 'x-twilio-email-event-webhook-signature'];
 
   it('the document has one route for messages of gateways, each of which signs in its own header or in the form', () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { openApiDocument } from '@muster/contracts';
 import { startHarness } from '@muster/testing';
-import { openApiOf } from './openapi';
+import { buildOpenApiDocument } from './openapi';
 import { standalone } from './standalone';
 
 interface Operation {
@@ -12,7 +12,7 @@ describe('the OpenAPI document', () => {
   it('the OpenAPI document matches the code; npm run generate updates it', async () => {
     const harness = await startHarness(standalone);
     try {
-      expect(openApiOf(harness.app.nest)).toEqual(openApiDocument);
+      expect(buildOpenApiDocument(harness.app.nest)).toEqual(openApiDocument);
       const served = await harness.http.get('/api/openapi.json');
       expect(served.body).toEqual(openApiDocument);
     } finally {

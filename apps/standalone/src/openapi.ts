@@ -3,7 +3,7 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { BundleProblem, type ErrorCode, errorMeanings, errorTable, Problem } from '@muster/contracts';
 
 /** Returns the OpenAPI 3.1 document of all routes that this process serves. */
-export function openApiOf(app: INestApplication): Record<string, unknown> {
+export function buildOpenApiDocument(app: INestApplication): Record<string, unknown> {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Muster')

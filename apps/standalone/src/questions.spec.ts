@@ -1,6 +1,6 @@
 import { newId } from '@muster/platform';
 import { waitFor } from '@muster/testing';
-import { questionHelpers } from './questions.harness';
+import { createQuestionHelpers } from './questions.harness';
 import { AutopilotHarness, chromium, noChromium } from './autopilot/autopilot.harness';
 
 const itPlaysSteps = chromium ? it : it.skip;
@@ -16,7 +16,7 @@ describe('a run that asks a question', () => {
   });
   afterAll(() => pilot.close());
 
-  const { launch, job, ended, open, answer, running, ask, rows } = questionHelpers(() => pilot);
+  const { launch, job, ended, open, answer, running, ask, rows } = createQuestionHelpers(() => pilot);
 
   it('a code from a person reaches its run, is redacted in output, and is deleted when the run ends', async () => {
     const code = '739182';

@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { openApiDocument, roles } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
-import { callers } from './callers.harness';
+import { listCallers } from './callers.harness';
 import { foreignResources } from './foreign-resources.harness';
-import { type Access, exampleBody, operations, type Operation } from './walk-openapi';
+import { type Access, buildExampleBody, listOperations, type Operation } from './walk-openapi';
 import { standalone } from './standalone';
 
 /** Routes that belong to no organization. Only super_admins can call them, and they see everything. */
@@ -38,12 +38,12 @@ describe('every route', () => {
   });
   afterAll(() => harness.close());
 
-  const all = operations(openApiDocument);
+  const all = listOperations(openApiDocument);
   const named = (list: Operation[]) =>
     list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
   const closed = all.filter(({ access }) => access !== 'anyone');
   const call = async (client: HttpClient, operation: Operation, path = fillPath(operation.path)) => {
-    const body = JSON.stringify(exampleBody(openApiDocument, operation));
+    const body = JSON.stringify(buildExampleBody(openApiDocument, operation));
     const caller = await signed(client, operation, path, body);
     return expectDocumentedStatus(operation, await caller.send(operation.method, withQuery(path, operation), body));
   };
@@ -99,7 +99,7 @@ describe('every route', () => {
   const forCallers = closed.filter(({ access }) => access !== 'cron');
 
   it.each(named(forCallers))('%s answers 403 to every role and key without access', async (_, operation) => {
-    const { refused } = callers(tenant, operation.access as Access);
+    const { refused } = listCallers(tenant, operation.access as Access);
     for (const client of refused) expectProblem(await call(client, operation), 403, 'permission_denied');
   });
 
@@ -109,7 +109,7 @@ describe('every route', () => {
   it.each(named(ended.filter((each) => each.method === 'GET' && !namesOneResource(each))))(
     '%s admits every role and key with access',
     async (_, operation) => {
-      const { admitted } = callers(tenant, operation.access as Access);
+      const { admitted } = listCallers(tenant, operation.access as Access);
       for (const client of admitted) expect((await call(client, operation)).status).toBe(200);
     },
   );
@@ -121,7 +121,7 @@ describe('every route', () => {
   });
 
   it.each(named(withIds))('%s answers 404 to an unknown id', async (_, operation) => {
-    const [client] = callers(tenant, operation.access as Access).admitted.slice(-1);
+    const [client] = listCallers(tenant, operation.access as Access).admitted.slice(-1);
     expectProblem(await call(client!, operation), 404);
   });
 
@@ -132,7 +132,7 @@ describe('every route', () => {
       if (!resource) throw new Error(`foreignResources has no function for the resource of ${operation.path}`);
       const foreignId = await foreignResources[resource]!(otherTenant, harness.db);
       const own = foreignId === 'THEIRS' ? 'UNKNOWN' : /-/.test(foreignId) ? newId() : 'nosuchkey123';
-      const { admitted } = callers(tenant, operation.access as Access);
+      const { admitted } = listCallers(tenant, operation.access as Access);
       for (const client of admitted) {
         const unknown = await call(client, operation, fillPath(operation.path, own));
         const foreign = await call(client, operation, fillPath(operation.path, foreignId));
@@ -144,9 +144,9 @@ describe('every route', () => {
 
   it.each(named(all.filter(({ body }) => body)))('%s refuses bad bodies with a precise 4xx', async (_, operation) => {
     const client =
-      operation.access === 'anyone' ? harness.http : callers(tenant, operation.access as Access).admitted.at(-1)!;
+      operation.access === 'anyone' ? harness.http : listCallers(tenant, operation.access as Access).admitted.at(-1)!;
     const path = pathOfBody(operation);
-    const example = exampleBody(openApiDocument, operation) as Record<string, unknown>;
+    const example = buildExampleBody(openApiDocument, operation) as Record<string, unknown>;
     const bad: [string, unknown, number, Record<string, string>?][] = [
       ['broken JSON', '{"a":', 400],
       ['an array', '[]', 400],
@@ -194,7 +194,7 @@ describe('every route', () => {
   });
 
   it.each(named(all.filter(({ form }) => form)))('%s refuses bad forms with a precise 4xx', async (_, operation) => {
-    const client = callers(tenant, operation.access as Access).admitted.at(-1)!;
+    const client = listCallers(tenant, operation.access as Access).admitted.at(-1)!;
     const part = (head: string, body: string) => `--x\r\ncontent-disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
     const bad: [string, string, string, number][] = [
       ['no boundary', 'multipart/form-data', part('name="a"', '1'), 400],
@@ -214,7 +214,7 @@ describe('every route', () => {
 
   it.each(named(all.filter(({ body, form }) => body && !form)))('%s refuses a form', async (_, operation) => {
     const client =
-      operation.access === 'anyone' ? harness.http : callers(tenant, operation.access as Access).admitted.at(-1)!;
+      operation.access === 'anyone' ? harness.http : listCallers(tenant, operation.access as Access).admitted.at(-1)!;
     const path = pathOfBody(operation);
     const answer = await (
       await signed(client, operation, path, '--x--\r\n')
@@ -236,7 +236,7 @@ describe('every route', () => {
     for (const operation of all.filter(({ method, body }) => body && ['PATCH', 'PUT'].includes(method))) {
       const resource = Object.keys(foreignResources).find((path) => operation.path.startsWith(path));
       const id = resource ? await foreignResources[resource]!(otherTenant, harness.db) : otherTenant.organizationId;
-      const { admitted } = callers(otherTenant, operation.access as Access);
+      const { admitted } = listCallers(otherTenant, operation.access as Access);
       const answer = await call(admitted.at(-1)!, operation, fillPath(operation.path, id));
       expect([operation.path, answer.status < 500]).toEqual([operation.path, true]);
     }

@@ -45,16 +45,19 @@ describe('a trace', () => {
   });
 
   const spanOf = (traceId: string, name: string) =>
-    waitFor(`${name} of ${traceId}`, () => collector.trace(traceId).find((span) => span.name === name));
+    waitFor(`${name} of ${traceId}`, () => collector.listSpansOfTrace(traceId).find((span) => span.name === name));
   const launch = async (agentId: string, headers: Record<string, string> = {}) =>
     (await tenant.api.with(headers).post('/api/jobs/launch', { workflowId, agentId })).body.jobId as string;
   const parentOf = ({ traceId, parentSpanId }: CollectedSpan) =>
-    waitFor(`the parent ${parentSpanId}`, () => collector.trace(traceId).find(({ spanId }) => spanId === parentSpanId));
+    waitFor(`the parent ${parentSpanId}`, () =>
+      collector.listSpansOfTrace(traceId).find(({ spanId }) => spanId === parentSpanId),
+    );
 
   it('a trace contains the delivery of a polled command and the worker’s execution', async () => {
-    const { id, client } = await machines.online({ tunnel: false });
+    const { id, client } = await machines.makeOnlineAgent({ tunnel: false });
     const traceId = '0af7651916cd43dd8448eb211c80319c';
-    const { commandId } = (await machines.snippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders(traceId)))).body;
+    const { commandId } = (await machines.runSnippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders(traceId))))
+      .body;
     const { commands } = (await client.get(`/api/agents/${id}/commands?wait=10`)).body;
     const { TRACEPARENT: traceparent } = commands[0].env;
     expect(traceparent).toContain(traceId);
@@ -70,7 +73,7 @@ describe('a trace', () => {
   });
 
   it('a trace belongs to the run of its launch, even if the end of another run has started that run', async () => {
-    const { id, worker, client } = await machines.online();
+    const { id, worker, client } = await machines.makeOnlineAgent();
     const [first, second] = ['aaaa651916cd43dd8448eb211c80319c', 'bbbb651916cd43dd8448eb211c80319c'];
     const before = await launch(id, callerTraceHeaders(first!));
     await waitFor('the first run', () => worker.received.length === 1);
@@ -89,7 +92,7 @@ describe('a trace', () => {
   });
 
   it('a trace contains failed pushes, but only the successful push is the parent of the worker’s span', async () => {
-    const { id, worker, client } = await machines.online();
+    const { id, worker, client } = await machines.makeOnlineAgent();
     const traceId = 'cccc651916cd43dd8448eb211c80319c';
     let refusals = 0;
     worker.answer = () => ((refusals += 1) <= 1 ? 409 : 202);
@@ -97,7 +100,7 @@ describe('a trace', () => {
     await waitFor('another push', () => refusals > 1);
     await client.post('/api/job-webhook', { jobId, status: 'completed' });
     const worked = await spanOf(traceId, 'worker run');
-    const pushes = collector.trace(traceId).filter(({ name }) => name === 'push run');
+    const pushes = collector.listSpansOfTrace(traceId).filter(({ name }) => name === 'push run');
     expect(pushes.map(({ attributes, error }) => [attributes['muster.outcome'], error])).toEqual([
       ['busy', 'busy'],
       ['taken', null],
@@ -106,10 +109,10 @@ describe('a trace', () => {
   });
 
   it('a trace starts with each run of a schedule, and continues with the retry of the run', async () => {
-    const { id, worker, client } = await machines.online();
+    const { id, worker, client } = await machines.makeOnlineAgent();
     const body = { name: 'Nightly', scriptId: workflowId, agentId: id, cronExpression: '* * * * *', maxRetries: 1 };
     await tenant.api.post('/api/schedules', body);
-    await machines.sql(`UPDATE schedule SET next_run_at = date_trunc('minute', now())`);
+    await machines.querySql(`UPDATE schedule SET next_run_at = date_trunc('minute', now())`);
     await waitFor('the run', () => worker.received.length === 1);
     const traceId = worker.received[0]!.env['TRACEPARENT']!.slice(3, 35);
     const started = await spanOf(traceId, 'dispatch start');
@@ -132,7 +135,7 @@ describe('a trace', () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/a-path-of-theirs`;
     const created = await tenant.as.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
     expect(created.status).toBe(201);
-    const { id, worker, client } = await machines.online();
+    const { id, worker, client } = await machines.makeOnlineAgent();
     const traceId = 'ffff651916cd43dd8448eb211c80319c';
     const jobId = await launch(id, callerTraceHeaders(traceId));
     await waitFor('the run', () => worker.received.length === 1);
@@ -149,14 +152,14 @@ describe('a trace', () => {
   });
 
   it('a trace is propagated but not exported if the caller’s trace is not sampled', async () => {
-    const { id, worker } = await machines.online();
+    const { id, worker } = await machines.makeOnlineAgent();
     const traceId = 'dddd651916cd43dd8448eb211c80319c';
     await launch(id, { traceparent: `00-${traceId}-b7ad6b7169203331-00` });
     await waitFor('the push', () => worker.received.length === 1);
     expect(worker.received[0]!.env['TRACEPARENT']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
     // A later trace that is sampled is exported, so the first one would have arrived by now.
-    await machines.snippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders('eeee651916cd43dd8448eb211c80319c')));
+    await machines.runSnippet(id, 'pass', {}, tenant.api.with(callerTraceHeaders('eeee651916cd43dd8448eb211c80319c')));
     await spanOf('eeee651916cd43dd8448eb211c80319c', 'push snippet');
-    expect(collector.trace(traceId)).toEqual([]);
+    expect(collector.listSpansOfTrace(traceId)).toEqual([]);
   });
 });

@@ -18,11 +18,11 @@ describe('a tunnel', () => {
     await machines.close();
   });
 
-  const snippet = async (id: string) => (await machines.snippet(id)).body.commandId as string;
+  const snippet = async (id: string) => (await machines.runSnippet(id)).body.commandId as string;
   const sendHandshake = (client: HttpClient, agentId: string, tunnelHostname?: string | null) =>
     client.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1', tunnelHostname });
   const sendHeartbeat = async (client: HttpClient, agentId: string, tunnelHostname?: string) => {
-    const [{ bootId }] = await machines.sql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
+    const [{ bootId }] = await machines.querySql('SELECT boot_id FROM agent WHERE id = $1', [agentId]);
     return (await client.post('/api/agent/heartbeat', { agentId, bootId, tunnelHostname })).body;
   };
   /** Polls for commands and acknowledges them, as the worker does; returns their ids. */
@@ -46,17 +46,18 @@ describe('a tunnel', () => {
   };
 
   it('a tunnel that refuses connections gets no pushes until a handshake; its worker polls at once', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     const gone = await FakeMachines.create(harness);
-    const { url: refusing } = (await gone.online()).worker;
+    const { url: refusing } = (await gone.makeOnlineAgent()).worker;
     await gone.close();
     await sendHandshake(client, id, refusing);
     expect(await sendHeartbeat(client, id, refusing)).not.toHaveProperty('tunnel');
     expect(await shortestDeliveryMs(id, client)).toBeLessThan(1000);
     expect(await sendHeartbeat(client, id, refusing)).toMatchObject({ tunnel: 'unreachable' });
-    const [{ pushes }] = await machines.sql('SELECT max(pushes) AS pushes FROM agent_command WHERE agent_id = $1', [
-      id,
-    ]);
+    const [{ pushes }] = await machines.querySql(
+      'SELECT max(pushes) AS pushes FROM agent_command WHERE agent_id = $1',
+      [id],
+    );
     expect(pushes).toBe(1);
 
     // After a handshake with a new boot id the service pushes again, to the same address or another one.
@@ -70,7 +71,7 @@ describe('a tunnel', () => {
     const held: Server = createServer(() => undefined);
     await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
     try {
-      const { id, client } = await machines.online({ tunnel: false });
+      const { id, client } = await machines.makeOnlineAgent({ tunnel: false });
       await sendHandshake(client, id, `http://127.0.0.1:${(held.address() as AddressInfo).port}`);
       expect(await shortestDeliveryMs(id, client)).toBeLessThan(1000);
     } finally {
@@ -80,7 +81,7 @@ describe('a tunnel', () => {
   });
 
   it('a tunnel is marked as unreachable if its proxy answers 502', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     worker.answer = () => 502;
     const commandId = await snippet(id);
     expect(await poll(client, id)).toEqual([commandId]);
@@ -88,7 +89,7 @@ describe('a tunnel', () => {
   });
 
   it('a tunnel on loopback or a private network gets no pushes if its worker calls from elsewhere', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     const far = client.with({ 'x-forwarded-for': '203.0.113.9' });
     const byName = worker.url.replace('127.0.0.1', 'localhost');
     for (const url of [worker.url, byName]) {
@@ -106,7 +107,7 @@ describe('a tunnel', () => {
   });
 
   it('a tunnel delivers a command once; a poll that waits at the same time gets nothing', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     const waiting = poll(client, id, 2);
     const commandId = await snippet(id);
     await waitFor('the push', () => worker.received.length === 1);
@@ -115,7 +116,7 @@ describe('a tunnel', () => {
   });
 
   it('a tunnel is forgotten when the worker reports null as its address', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     await sendHandshake(client, id);
     const agent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);
     expect(await agent()).toMatchObject({ tunnelUrl: worker.url, publicTunnelUrl: worker.url });
@@ -127,7 +128,7 @@ describe('a tunnel', () => {
   });
 
   it('a tunnel does not change the service address of scripts, which is the one that the worker used', async () => {
-    const { id, client, worker } = await machines.online();
+    const { id, client, worker } = await machines.makeOnlineAgent();
     const forwarded = { 'x-forwarded-host': 'muster.example', 'x-forwarded-proto': 'https' };
     await sendHandshake(client.with(forwarded), id, worker.url);
     await snippet(id);

@@ -10,7 +10,7 @@ import {
   type Tenant,
 } from '@muster/testing';
 import { standalone } from './standalone';
-import { exampleBody, fieldsOf, operations, type Operation } from './walk-openapi';
+import { buildExampleBody, listFields, listOperations, type Operation } from './walk-openapi';
 
 /** Attacks from a foreign web page and with the key of one agent. Each test calls every route. */
 describe('an untrusted client', () => {
@@ -23,9 +23,9 @@ describe('an untrusted client', () => {
   });
   afterAll(() => harness.close());
 
-  const all = operations(openApiDocument);
+  const all = listOperations(openApiDocument);
   const fill = (path: string) => path.replace(/\{\w+\}/g, () => newId());
-  const exampleOf = (operation: Operation) => (exampleBody(openApiDocument, operation) ?? {}) as object;
+  const exampleOf = (operation: Operation) => (buildExampleBody(openApiDocument, operation) ?? {}) as object;
 
   it.each<[string, Record<string, string>]>([
     ['another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }],
@@ -116,7 +116,7 @@ describe('an untrusted client', () => {
         const before = await stateOfAnother();
         const own = operation.path.startsWith('/api/agents/{id}/') ? [machine, another.agentId] : [machine];
         for (const agentId of own) {
-          const fields = fieldsOf(openApiDocument, operation).map(({ name }) => name);
+          const fields = listFields(openApiDocument, operation).map(({ name }) => name);
           const example = { ...exampleOf(operation), ...(fields.includes('jobId') ? { jobId: another.jobId } : {}) };
           const named: Record<string, unknown> = { ...another, runningJobIds: [another.jobId] };
           const body = JSON.parse(

@@ -4,19 +4,34 @@ import { join } from 'node:path';
 import { newId } from '@muster/platform';
 import { startHarness, waitFor } from '@muster/testing';
 import { Client } from 'pg';
-import { itWithFfmpeg, modelStep, VideoFixture } from './video.harness';
+import { itWithFfmpeg, makeModelStep, VideoFixture } from './video.harness';
 import { standalone } from './standalone';
 
 describe('the analysis of a video or a recording', () => {
   let fixture: VideoFixture;
   let { model, harness, machines, tenant, agentId, folder }: VideoFixture = {} as VideoFixture;
-  let { startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow }: VideoFixture =
-    {} as VideoFixture;
+  let {
+    startWorker,
+    uploadVideo,
+    uploadBytes: upload,
+    insertRecording,
+    startAnalysis: analyze,
+    waitForAnalysis: ended,
+    readWorkflow: workflow,
+  }: VideoFixture = {} as VideoFixture;
 
   beforeAll(async () => {
     fixture = await VideoFixture.start();
     ({ model, harness, machines, tenant, agentId, folder } = fixture);
-    ({ startWorker, uploadVideo, upload, insertRecording, analyze, ended, workflow } = fixture);
+    ({
+      startWorker,
+      uploadVideo,
+      uploadBytes: upload,
+      insertRecording,
+      startAnalysis: analyze,
+      waitForAnalysis: ended,
+      readWorkflow: workflow,
+    } = fixture);
   });
   beforeEach(() => model.reset());
   afterEach(() => expect(model.faults).toEqual([]));
@@ -72,12 +87,12 @@ describe('the analysis of a video or a recording', () => {
     async () => {
       const uploadKey = await uploadVideo(4);
       const steps = [
-        modelStep({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
-        modelStep({ confidence: 0.4, frame: 3, atMs: 2000 }),
-        modelStep({ type: 'click', selectors: [], title: 'A click without a selector' }),
-        modelStep({ frame: 99, confidence: 3 }),
+        makeModelStep({ type: 'navigate', url: 'data:text/html,<p>Claims</p>', title: 'Open the portal', atMs: 0 }),
+        makeModelStep({ confidence: 0.4, frame: 3, atMs: 2000 }),
+        makeModelStep({ type: 'click', selectors: [], title: 'A click without a selector' }),
+        makeModelStep({ frame: 99, confidence: 3 }),
       ];
-      model.says({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
+      model.addResponses({ json: { steps }, usage: { inputTokens: 4000, outputTokens: 300 } });
       const done = await ended({ uploadKey, hint: 'A person reviews claims.' });
       expect(done).toMatchObject({ status: 'completed', frames: 4, usage: { inputTokens: 4000, outputTokens: 300 } });
       const [call] = model.calls;
@@ -119,27 +134,30 @@ describe('the analysis of a video or a recording', () => {
       expect(confirmed.script).toBe(
         draft.script.replace(/ {4}muster\.error_code\("step_not_confirmed"\)\n {4}raise SystemExit\(.*\)\n/, ''),
       );
-      const calls = await machines.sql(`SELECT * FROM model_call WHERE purpose = 'video_analyze'`);
+      const calls = await machines.querySql(`SELECT * FROM model_call WHERE purpose = 'video_analyze'`);
       expect(calls).toMatchObject([{ agentId, inputTokens: 4000, outcome: 'answered' }]);
-      const command = await machines.sql(`SELECT payload::text AS payload FROM agent_command WHERE kind = 'snippet'`);
+      const command = await machines.querySql(
+        `SELECT payload::text AS payload FROM agent_command WHERE kind = 'snippet'`,
+      );
       for (const { payload } of command) expect(payload).not.toMatch(/Signature|uploads\//);
     },
   );
 
   itWithFfmpeg('an analysis whose process is gone is resumed, and creates one draft', async () => {
-    model.says({ hang: true }, { json: { steps: [modelStep()] } });
+    model.addResponses({ hang: true }, { json: { steps: [makeModelStep()] } });
     const uploadKey = await uploadVideo(2);
     const ending = ended({ uploadKey, name: 'Taken over' });
     await waitFor('the model call', () => model.calls.length === 1);
-    await machines.sql(`UPDATE video_analysis SET due_at = now() - make_interval(secs => 1) WHERE upload_key = $1`, [
-      uploadKey,
-    ]);
+    await machines.querySql(
+      `UPDATE video_analysis SET due_at = now() - make_interval(secs => 1) WHERE upload_key = $1`,
+      [uploadKey],
+    );
     expect(await ending).toMatchObject({ status: 'completed', frames: 2 });
     await waitFor('the first process to give up', () => model.calls[0]!.isOver);
-    expect(await machines.sql(`SELECT id FROM workflow WHERE name = 'Taken over'`)).toHaveLength(1);
-    const [row] = await machines.sql('SELECT * FROM video_analysis WHERE upload_key = $1', [uploadKey]);
+    expect(await machines.querySql(`SELECT id FROM workflow WHERE name = 'Taken over'`)).toHaveLength(1);
+    const [row] = await machines.querySql('SELECT * FROM video_analysis WHERE upload_key = $1', [uploadKey]);
     expect(row).toMatchObject({ status: 'completed', code: null, turn: expect.any(Number) });
-    const frames = await machines.sql(`SELECT id FROM agent_command WHERE id = $1`, [row.commandId]);
+    const frames = await machines.querySql(`SELECT id FROM agent_command WHERE id = $1`, [row.commandId]);
     expect(frames).toHaveLength(1);
   });
 
@@ -153,19 +171,19 @@ describe('the analysis of a video or a recording', () => {
       CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'died'; END $$;
       CREATE TRIGGER dies BEFORE UPDATE ON video_analysis FOR EACH ROW
         WHEN (NEW.asked > OLD.asked) EXECUTE FUNCTION die()`);
-      model.says({ json: { steps: [modelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
+      model.addResponses({ json: { steps: [makeModelStep()] }, usage: { inputTokens: 4000, outputTokens: 300 } });
       const uploadKey = await uploadVideo(2);
       const ending = ended({ uploadKey, name: 'Paid once' });
       const faults = async () =>
-        (await machines.sql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]
+        (await machines.querySql('SELECT faults FROM video_analysis WHERE upload_key = $1', [uploadKey]))[0]
           ?.faults as number;
       await waitFor('the failure', async () => (await faults()) > 0, 30_000);
       await owner.query('DROP FUNCTION die CASCADE');
       await owner.end();
       expect(await ending).toMatchObject({ status: 'completed', usage: { inputTokens: 4000, outputTokens: 300 } });
       expect(model.calls).toHaveLength(1);
-      const [{ id }] = await machines.sql('SELECT id FROM video_analysis WHERE upload_key = $1', [uploadKey]);
-      const calls = await machines.sql('SELECT outcome FROM model_call WHERE session_id = $1', [id]);
+      const [{ id }] = await machines.querySql('SELECT id FROM video_analysis WHERE upload_key = $1', [uploadKey]);
+      const calls = await machines.querySql('SELECT outcome FROM model_call WHERE session_id = $1', [id]);
       expect(calls).toEqual([{ outcome: 'answered' }]);
     },
   );
@@ -175,7 +193,7 @@ describe('the analysis of a video or a recording', () => {
     ['of exactly an hour completes', 3600, undefined],
   ])('the analysis of a recording %s: %d s', async (_, seconds, code) => {
     const recordingId = await insertRecording([{ type: 'navigate', url: 'https://portal.test/' }]);
-    await machines.sql(
+    await machines.querySql(
       `UPDATE recording SET started_at = now() - $2 * interval '1 second', ended_at = now() WHERE id = $1`,
       [recordingId, seconds],
     );
@@ -226,7 +244,7 @@ describe('the analysis of a video or a recording', () => {
     ['refuses', { refusal: 'No.' }, 'model_failed'],
     ['hangs', { hang: true as const }, 'execution_timeout'],
   ])('the analysis of a video fails if the model %s', async (_, script, code) => {
-    model.says(script);
+    model.addResponses(script);
     expect(await ended({ uploadKey: await uploadVideo(1) })).toMatchObject({ status: 'failed', code });
   });
 
@@ -243,7 +261,7 @@ describe('the analysis of a video or a recording', () => {
   });
 
   it('an unknown or ambiguous source is refused without starting an analysis', async () => {
-    const before = await machines.sql('SELECT id FROM video_analysis');
+    const before = await machines.querySql('SELECT id FROM video_analysis');
     expect(await analyze({ recordingId: newId() })).toMatchObject({
       status: 404,
       body: { code: 'recording_not_found' },
@@ -258,7 +276,7 @@ describe('the analysis of a video or a recording', () => {
     expect(await tenant.api.post('/api/uploads', { contentType: 'text/html', size: 1 })).toMatchObject({ status: 400 });
     const large = { contentType: 'video/mp4', size: 500 * 1024 * 1024 + 1 };
     expect(await tenant.api.post('/api/uploads', large)).toMatchObject({ status: 413 });
-    expect(await machines.sql('SELECT id FROM video_analysis')).toHaveLength(before.length);
+    expect(await machines.querySql('SELECT id FROM video_analysis')).toHaveLength(before.length);
   });
 });
 

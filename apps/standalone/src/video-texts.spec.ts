@@ -1,5 +1,5 @@
 import { newId } from '@muster/platform';
-import { itWithFfmpeg, modelStep, VideoFixture } from './video.harness';
+import { itWithFfmpeg, makeModelStep, VideoFixture } from './video.harness';
 
 describe('a video', () => {
   let fixture: VideoFixture;
@@ -22,7 +22,16 @@ describe('a video', () => {
   itWithFfmpeg(
     'a video analysis sends the model no secret, and stores its answer without invalid characters',
     async () => {
-      const { model, machines, tenant, agentId, insertRecording, uploadVideo, ended, workflow } = fixture;
+      const {
+        model,
+        machines,
+        tenant,
+        agentId,
+        insertRecording,
+        uploadVideo,
+        waitForAnalysis: ended,
+        readWorkflow: workflow,
+      } = fixture;
       const secret = 'Sesame-open-91';
       await tenant.as.admin.put('/api/vault/FILM_PASSWORD', { value: secret });
       model.secrets.push(secret);
@@ -32,15 +41,17 @@ describe('a video', () => {
       ]);
       const video = await uploadVideo(2);
       const artifactId = newId();
-      await machines.sql(
+      await machines.querySql(
         `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        VALUES ($1, $2, $3, 'file', 'video.mkv', 'video/x-matroska', 1000, $4)`,
         [artifactId, tenant.organizationId, agentId, video],
       );
-      await machines.sql('UPDATE recording SET artifact_id = $2 WHERE id = $1', [recordingId, artifactId]);
+      await machines.querySql('UPDATE recording SET artifact_id = $2 WHERE id = $1', [recordingId, artifactId]);
       const title = `a\0b\ud800${'😀'.repeat(300)}`;
-      model.says({
-        json: { steps: [modelStep({ title, value: 'x' }), modelStep({ type: 'change', value: title.repeat(9) })] },
+      model.addResponses({
+        json: {
+          steps: [makeModelStep({ title, value: 'x' }), makeModelStep({ type: 'change', value: title.repeat(9) })],
+        },
       });
       const done = await ended({ recordingId, hint: `The password is ${secret}.`, name: `x${'😀'.repeat(199)}` });
       expect(done).toMatchObject({ status: 'completed', frames: 2 });

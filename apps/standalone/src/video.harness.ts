@@ -8,7 +8,7 @@ import {
   FakeModel,
   type Harness,
   killAll,
-  processesOf,
+  findProcesses,
   startHarness,
   type Tenant,
   waitFor,
@@ -21,7 +21,7 @@ const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0;
 export const itWithFfmpeg = hasFfmpeg ? it : it.skip;
 
 /** A step as the model returns it. */
-export const modelStep = (more: object = {}) => ({
+export const makeModelStep = (more: object = {}) => ({
   ...{ type: 'click', title: 'Open the claims', url: '', selectors: ['aria/Claims'], value: '' },
   ...{ atMs: 1000, frame: 1, confidence: 0.9 },
   ...more,
@@ -45,7 +45,10 @@ export class VideoFixture {
   static async start(): Promise<VideoFixture> {
     const model = await FakeModel.start();
     const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '50', OUTBOX_SWEEP_MS: '100', PUBLIC_APP_URL: '' };
-    const harness = await startHarness({ ...standalone, env: { ...env, ...model.env, MODEL_TIMEOUT_MS: '3000' } });
+    const harness = await startHarness({
+      ...standalone,
+      env: { ...env, ...model.environment, MODEL_TIMEOUT_MS: '3000' },
+    });
     const fixture = new VideoFixture(harness, model, await FakeMachines.create(harness));
     fixture.agentId = await fixture.startWorker('with', process.env['PATH']!);
     return fixture;
@@ -53,7 +56,7 @@ export class VideoFixture {
 
   async close(): Promise<void> {
     for (const worker of this.workers) worker.kill('SIGKILL');
-    killAll(processesOf(this.folder));
+    killAll(findProcesses(this.folder));
     await this.harness.close();
     await Promise.all([this.machines.close(), this.model.close()]);
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
@@ -87,9 +90,9 @@ export class VideoFixture {
     const filter = `concat=n=${scenes}:v=1`;
     const ffmpeg = spawnSync('ffmpeg', [...parts, '-filter_complex', filter, '-c:v', 'mpeg4', file]);
     if (ffmpeg.status !== 0) throw new Error(ffmpeg.stderr.toString());
-    return this.upload(readFileSync(file));
+    return this.uploadBytes(readFileSync(file));
   };
-  readonly upload = async (bytes: Buffer): Promise<string> => {
+  readonly uploadBytes = async (bytes: Buffer): Promise<string> => {
     const { status, body } = await this.tenant.api.post('/api/uploads', {
       contentType: 'video/x-matroska',
       size: bytes.length,
@@ -102,24 +105,24 @@ export class VideoFixture {
   /** Inserts a browser recording as a worker uploads it. */
   readonly insertRecording = async (steps: object[] | string): Promise<string> => {
     const bytes = Buffer.from(typeof steps === 'string' ? steps : JSON.stringify({ title: 'Monday', steps }));
-    const key = await this.upload(bytes);
+    const key = await this.uploadBytes(bytes);
     const [recordingId, artifactId] = [newId(), newId()];
-    await this.machines.sql(
+    await this.machines.querySql(
       `INSERT INTO artifact (id, organization_id, agent_id, kind, filename, content_type, size, storage_key)
        VALUES ($1, $2, $3, 'file', 'events.json', 'application/json', $4, $5)`,
       [artifactId, this.tenant.organizationId, this.agentId, bytes.length, key],
     );
-    await this.machines.sql(
+    await this.machines.querySql(
       `INSERT INTO recording (id, organization_id, agent_id, status, kind, events_artifact_id)
        VALUES ($1, $2, $3, 'kept', 'browser', $4)`,
       [recordingId, this.tenant.organizationId, this.agentId, artifactId],
     );
     return recordingId;
   };
-  readonly analyze = (body: object, agentId = this.agentId, client = this.tenant.api) =>
+  readonly startAnalysis = (body: object, agentId = this.agentId, client = this.tenant.api) =>
     client.post(`/api/agents/${agentId}/video-analyze`, body);
-  readonly ended = async (body: object, agentId = this.agentId): Promise<any> => {
-    const started = await this.analyze(body, agentId);
+  readonly waitForAnalysis = async (body: object, agentId = this.agentId): Promise<any> => {
+    const started = await this.startAnalysis(body, agentId);
     expect(started).toMatchObject({ status: 202, body: { analysisId: expect.any(String), status: 'queued' } });
     const path = `/api/agents/${agentId}/video-analyze?analysisId=${started.body.analysisId}`;
     return waitFor(
@@ -131,5 +134,5 @@ export class VideoFixture {
       60_000,
     );
   };
-  readonly workflow = async (id: string) => (await this.tenant.api.get(`/api/workflows/${id}`)).body;
+  readonly readWorkflow = async (id: string) => (await this.tenant.api.get(`/api/workflows/${id}`)).body;
 }

@@ -68,7 +68,7 @@ interface RawOperation {
 }
 
 /** Returns every operation of the document. */
-export function operations(document: object): Operation[] {
+export function listOperations(document: object): Operation[] {
   const { paths, components } = document as Document;
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, raw]) => {
@@ -82,7 +82,7 @@ export function operations(document: object): Operation[] {
         form: raw.requestBody?.content['multipart/form-data'] !== undefined,
         ignoresUnknown: raw['x-unknown-fields'] === 'ignored',
         bodyLimit: raw['x-body-limit'] ?? 1024 * 1024,
-        query: requiredQuery(raw),
+        query: buildRequiredQuery(raw),
         queryNames: (raw.parameters ?? []).flatMap((each) => (each.in === 'query' ? [each.name] : [])),
         signatureHeader: raw.parameters?.find((each) => each.in === 'header' && /signature/i.test(each.name))?.name,
         anyType: Object.entries((body && components.schemas[body]?.properties) || {}).flatMap(([name, { oneOf }]) =>
@@ -94,31 +94,31 @@ export function operations(document: object): Operation[] {
   );
 }
 
-function requiredQuery({ parameters = [] }: RawOperation): Record<string, string> {
+function buildRequiredQuery({ parameters = [] }: RawOperation): Record<string, string> {
   const needed = parameters.filter((each) => each.in === 'query' && each.required);
   return Object.fromEntries(needed.map(({ name, schema, example }) => [name, String(example ?? schema.example)]));
 }
 
 /** Returns the fields of the operation's body. */
-export function fieldsOf(document: object, { body }: Operation): Field[] {
+export function listFields(document: object, { body }: Operation): Field[] {
   const { schemas } = (document as Document).components;
-  const kindOf = ({ type, $ref, anyOf, ...rest }: Schema): string => {
+  const describeSchemaKind = ({ type, $ref, anyOf, ...rest }: Schema): string => {
     if ($ref) return 'object';
-    if (anyOf) return kindOf(anyOf[0]!);
+    if (anyOf) return describeSchemaKind(anyOf[0]!);
     return ([type].flat()[0] ?? ('allOf' in rest ? 'object' : 'any')) as string;
   };
   const properties = Object.entries(body ? (schemas[body]?.properties ?? {}) : {});
-  return properties.map(([name, schema]) => ({ name, kind: kindOf(schema) }));
+  return properties.map(([name, schema]) => ({ name, kind: describeSchemaKind(schema) }));
 }
 
 /** Returns a valid body of the operation from the document's examples; undefined if it accepts no body. */
-export function exampleBody(document: object, { body }: Operation): unknown {
+export function buildExampleBody(document: object, { body }: Operation): unknown {
   if (!body) return undefined;
-  return exampleOf(document as Document, { $ref: `#/components/schemas/${body}` });
+  return buildExample(document as Document, { $ref: `#/components/schemas/${body}` });
 }
 
-function exampleOf(document: Document, schema: Schema): unknown {
-  if (schema.$ref) return exampleOf(document, document.components.schemas[schema.$ref.split('/').at(-1)!]!);
+function buildExample(document: Document, schema: Schema): unknown {
+  if (schema.$ref) return buildExample(document, document.components.schemas[schema.$ref.split('/').at(-1)!]!);
   if (schema.example !== undefined) return schema.example;
   if (schema.enum) return schema.enum[0];
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
@@ -128,9 +128,9 @@ function exampleOf(document: Document, schema: Schema): unknown {
         schema.required?.includes(name) ||
         (member.example !== undefined && !Array.isArray(member.type) && !member.anyOf),
     );
-    return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(document, member)]));
+    return Object.fromEntries(members.map(([name, member]) => [name, buildExample(document, member)]));
   }
-  if (type === 'array') return schema.items ? [exampleOf(document, schema.items)] : [];
+  if (type === 'array') return schema.items ? [buildExample(document, schema.items)] : [];
   if (type === 'boolean') return true;
   if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
   return 'text';

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { createApp, loadConfigs } from '@muster/platform';
-import { envExampleOf } from './env-example';
-import { openApiOf } from './openapi';
+import { writeEnvExample } from './env-example';
+import { buildOpenApiDocument } from './openapi';
 import { standalone } from './standalone';
 
 /** `npm run generate`: writes the files that are generated from the code. It connects to no database or service. */
-async function main(): Promise<void> {
+async function writeGeneratedFiles(): Promise<void> {
   const nowhere = 'localhost:1';
   const configs = loadConfigs(standalone.configs, {
     DATABASE_URL: `postgres://${nowhere}/none`,
@@ -15,9 +15,9 @@ async function main(): Promise<void> {
     LOG_LEVEL: 'silent',
   });
   const app = await createApp({ ...standalone, configs });
-  writeFileSync('libs/contracts/openapi.json', `${JSON.stringify(openApiOf(app.nest), null, 2)}\n`);
-  writeFileSync('.env.example', envExampleOf(standalone.configs));
+  writeFileSync('libs/contracts/openapi.json', `${JSON.stringify(buildOpenApiDocument(app.nest), null, 2)}\n`);
+  writeFileSync('.env.example', writeEnvExample(standalone.configs));
   process.exit(0);
 }
 
-void main();
+void writeGeneratedFiles();

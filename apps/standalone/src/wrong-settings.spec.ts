@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { serviceApps } from '@muster/contracts';
 import { ConfigError, type Environment, loadConfigs } from '@muster/platform';
-import { isLongForm, testEnvironment } from '@muster/testing';
+import { isLongRun, buildTestEnvironment } from '@muster/testing';
 import { standalone } from './standalone';
 
 /** Invalid settings of every kind: single values, list entries, special formats, and settings that belong together. */
@@ -41,7 +41,7 @@ describe('wrong settings', () => {
   it('a worker’s configuration error names all wrong settings but no valid ones', () => {
     let faults: string[] = [];
     try {
-      loadConfigs(standalone.configs, testEnvironment('postgres://here', wrong));
+      loadConfigs(standalone.configs, buildTestEnvironment('postgres://here', wrong));
     } catch (error) {
       ({ faults } = error as ConfigError);
     }
@@ -55,14 +55,14 @@ describe('wrong settings', () => {
       OUTBOUND_ALLOW: 'localhost,host_1.internal,10.20.0.0/16,::1,192.0.2.1',
       BOOTSTRAP_ORGANIZATION: 'Ours',
     };
-    expect(loadConfigs(standalone.configs, testEnvironment('postgres://here', right))).not.toHaveLength(0);
+    expect(loadConfigs(standalone.configs, buildTestEnvironment('postgres://here', right))).not.toHaveLength(0);
   });
 
-  it.each(isLongForm() ? [...serviceApps, 'standalone'] : ['standalone'])(
+  it.each(isLongRun() ? [...serviceApps, 'standalone'] : ['standalone'])(
     'wrong settings end %s with one line for each, without secrets and without a stack trace',
     async (app) => {
       const main = join(__dirname, `../../../dist/apps/${app}/src/main.js`);
-      const env = testEnvironment('postgres://here', wrong) as NodeJS.ProcessEnv;
+      const env = buildTestEnvironment('postgres://here', wrong) as NodeJS.ProcessEnv;
       const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], ...env } });
       let output = '';
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));

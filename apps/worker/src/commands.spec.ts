@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from './testing/fake-service.harness';
-import { sign } from './protocol/signature';
-import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
+import { signText } from './protocol/signature';
+import { buildCommand, buildRunCommand, WorkerHarness } from './testing/worker-process.harness';
 
 describe('Commands', () => {
   let service: FakeService;
@@ -20,51 +20,55 @@ describe('Commands', () => {
   });
 
   const answer = async (command: { commandId: string }): Promise<Json> => {
-    expect(await service.push(command)).toBe(202);
-    return service.until('the result', () => service.result(command.commandId));
+    expect(await service.pushCommand(command)).toBe(202);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
 
   it('a command without a valid signature is refused and has no effect', async () => {
     await worker.start();
     const touched = join(worker.folder, 'touched');
-    const command = commandOf('snippet', { code: `open(${JSON.stringify(touched)}, "w")` });
+    const command = buildCommand('snippet', { code: `open(${JSON.stringify(touched)}, "w")` });
     const text = JSON.stringify(command);
     const now = Date.now();
     const secret = service.signingSecret;
-    const right = sign(secret, text, now);
+    const right = signText(secret, text, now);
     const bad: Record<string, string>[] = [
       {},
       { 'x-service-signature': '' },
-      { 'x-service-signature': sign('another secret', text, now) },
-      { 'x-service-signature': sign(secret, `${text} `, now) },
-      { 'x-service-signature': sign(secret, text, now - 310_000) },
-      { 'x-service-signature': sign(secret, text, now + 310_000) },
+      { 'x-service-signature': signText('another secret', text, now) },
+      { 'x-service-signature': signText(secret, `${text} `, now) },
+      { 'x-service-signature': signText(secret, text, now - 310_000) },
+      { 'x-service-signature': signText(secret, text, now + 310_000) },
       { 'x-service-signature': right.replace(/^t=/, 't=1,t=') },
       { 'x-service-signature': right.replace(/v1=.*/, 'v1=') },
       { 'x-api-key': service.apiKeys[0]! },
     ];
-    for (const headers of bad) expect(await service.push(command, headers)).toBe(401);
+    for (const headers of bad) expect(await service.pushCommand(command, headers)).toBe(401);
     expect(existsSync(touched)).toBe(false);
     const [t, v1] = right.split(',');
     const rotated = { 'x-service-signature': `${t},v1=${'0'.repeat(64)},${v1}` };
-    expect(await service.push(command, rotated)).toBe(202);
-    await service.until('it ran', () => existsSync(touched));
+    expect(await service.pushCommand(command, rotated)).toBe(202);
+    await service.waitUntil('it ran', () => existsSync(touched));
   });
 
   it('a worker without a tunnel receives its commands by long polling', async () => {
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
-    const { body } = await service.until('a handshake', () => service.handshake());
+    const { body } = await service.waitUntil('a handshake', () => service.waitForHandshake());
     expect(body.tunnelHostname).toBeNull();
     service.interfere = ({ path, method }) =>
       method === 'GET' && path.endsWith('/commands') && service.pending.length === 0 ? { status: 503 } : undefined;
-    const commands = [commandOf('snippet', { code: 'print(1)' }), runOf('pass'), commandOf('format_disk', {})];
+    const commands = [
+      buildCommand('snippet', { code: 'print(1)' }),
+      buildRunCommand('pass'),
+      buildCommand('format_disk', {}),
+    ];
     service.pending.push(...commands);
     for (const { commandId } of [commands[0], commands[2]]) {
-      await service.until('the result', () => service.result(commandId));
+      await service.waitUntil('the result', () => service.findResult(commandId));
     }
-    expect(service.result(commands[0].commandId)).toMatchObject({ status: 'success', output: '1\n' });
-    expect(service.result(commands[2].commandId)).toMatchObject({ status: 'failed' });
-    await service.until('the end', () => service.terminal(commands[1].jobId));
+    expect(service.findResult(commands[0].commandId)).toMatchObject({ status: 'success', output: '1\n' });
+    expect(service.findResult(commands[2].commandId)).toMatchObject({ status: 'failed' });
+    await service.waitUntil('the end', () => service.findTerminalReport(commands[1].jobId));
   });
 
   it.each([
@@ -73,32 +77,32 @@ describe('Commands', () => {
   ])('a command has the time until its deadline if the machine’s clock is an hour %s the service’s', async (...row) => {
     const [, aheadMs, code, leftMs, expected] = row;
     worker.spawn({ MUSTER_WORKER_LISTEN: 'off' });
-    await service.until('a handshake', () => service.handshake());
+    await service.waitUntil('a handshake', () => service.waitForHandshake());
     const serviceTime = Date.now() - aheadMs;
-    const command = commandOf('snippet', { code }, { deadline: new Date(serviceTime + leftMs).toISOString() });
+    const command = buildCommand('snippet', { code }, { deadline: new Date(serviceTime + leftMs).toISOString() });
     service.interfere = ({ path, method }) =>
-      method === 'GET' && path.endsWith('/commands') && !service.result(command.commandId)
+      method === 'GET' && path.endsWith('/commands') && !service.findResult(command.commandId)
         ? { status: 200, headers: { date: new Date(serviceTime).toUTCString() }, body: { commands: [command] } }
         : undefined;
-    const result = await service.until('the result', () => service.result(command.commandId));
+    const result = await service.waitUntil('the result', () => service.findResult(command.commandId));
     expect(result).toMatchObject(expected);
   });
 
   it('a command reports the output, the error and the exit code of its code', async () => {
     await worker.start();
-    const failed = await answer(commandOf('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));
+    const failed = await answer(buildCommand('snippet', { code: 'print("so far")\nraise SystemExit(4)' }));
     expect(failed).toEqual({ status: 'failed', output: 'so far\n', exitCode: 4, error: 'exit code 4' });
 
-    const named = commandOf('function', {
+    const named = buildCommand('function', {
       name: 'add',
       code: 'def add(a, b):\n  return {"sum": a + b}',
       args: { a: 1, b: 2 },
     });
     expect(JSON.parse((await answer(named)).output)).toEqual({ sum: 3 });
-    const bare = commandOf('function', { name: 'f', code: 'result = sorted(args)', args: [2, 1] });
+    const bare = buildCommand('function', { name: 'f', code: 'result = sorted(args)', args: [2, 1] });
     expect(JSON.parse((await answer(bare)).output)).toEqual([1, 2]);
 
-    const secret = commandOf('snippet', {
+    const secret = buildCommand('snippet', {
       code: 'import os\nprint(os.environ["PASSWORD"], os.environ["AGENT_ID"])',
       secretNames: ['PASSWORD'],
     });
@@ -106,9 +110,9 @@ describe('Commands', () => {
       `[redacted] ${secret.agentId}\n`,
     );
 
-    const large = await answer(commandOf('snippet', { code: 'print("x" * (4 * 1024 * 1024 - 1))' }));
+    const large = await answer(buildCommand('snippet', { code: 'print("x" * (4 * 1024 * 1024 - 1))' }));
     expect(large.output).toHaveLength(4 * 1024 * 1024);
-    const tooLarge = await answer(commandOf('snippet', { code: 'print("x" * (9 * 1024 * 1024))' }));
+    const tooLarge = await answer(buildCommand('snippet', { code: 'print("x" * (9 * 1024 * 1024))' }));
     expect(tooLarge.output).toMatch(/^x+\n… \[cut: the output has 9437185 bytes\]$/);
     expect(Buffer.byteLength(tooLarge.output)).toBe(4 * 1024 * 1024);
     expect(readdirSync(join(worker.folder, 'commands'))).toEqual([]);
@@ -116,11 +120,11 @@ describe('Commands', () => {
 
   it('a pushed script is stored, but never outside of the folder for scripts', async () => {
     await worker.start();
-    const pushed = await answer(commandOf('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
+    const pushed = await answer(buildCommand('script', { action: 'push', filename: 'portals/a.py', script: 'pass' }));
     expect(pushed.status).toBe('success');
     expect(readFileSync(join(worker.folder, 'scripts/portals/a.py'), 'utf8')).toBe('pass');
     for (const filename of ['../a.py', '/a.py', 'a/../../b.py', 'a\\..\\b', '.hidden', 'a//b', '']) {
-      expect(await answer(commandOf('script', { action: 'push', filename, script: 'x' }))).toMatchObject({
+      expect(await answer(buildCommand('script', { action: 'push', filename, script: 'x' }))).toMatchObject({
         status: 'failed',
       });
     }

@@ -1,8 +1,8 @@
-import { capabilitiesOf } from './host/capabilities';
-import { localLog } from './host/local-log';
-import { packCommand, packHelp } from './publish/pack-command';
+import { detectCapabilities } from './host/capabilities';
+import { createLocalLog } from './host/local-log';
+import { runPackCommandSafely, packHelp } from './publish/pack-command';
 import { readMachine, readSettings } from './settings';
-import { messageOf } from './protocol/service';
+import { getErrorMessage } from './protocol/service';
 import { Worker } from './worker';
 
 const help = `muster-worker
@@ -16,14 +16,14 @@ Prints which of the programs and features that commands need this machine has: n
 ${packHelp}`;
 
 let worker: Worker | undefined;
-const log = localLog(
+const log = createLocalLog(
   (line) => process.stderr.write(line),
-  () => worker?.secrets() ?? [],
+  () => worker?.listSecrets() ?? [],
 );
 
-async function main(): Promise<number> {
+async function runWorker(): Promise<number> {
   const [word, ...more] = process.argv.slice(2);
-  if (word === 'pack') return publish(more);
+  if (word === 'pack') return runPublish(more);
   if (word === 'capabilities') return printCapabilities(more.includes('--json'));
   if (word === '--help' || word === '-h' || word === 'help') {
     process.stdout.write(help);
@@ -37,13 +37,13 @@ async function main(): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => worker?.stop(signal));
   for (;;) {
     worker = new Worker(settings, log);
-    const outcome = await worker.run();
+    const outcome = await worker.runUntilStopped();
     if (outcome !== 'restart') return outcome.exitCode;
   }
 }
 
 async function printCapabilities(asJson: boolean): Promise<number> {
-  const all = await capabilitiesOf(readMachine());
+  const all = await detectCapabilities(readMachine());
   if (asJson) process.stdout.write(`${JSON.stringify(all)}\n`);
   else
     for (const { name, available, detail } of all) {
@@ -53,20 +53,20 @@ async function printCapabilities(asJson: boolean): Promise<number> {
   return 0;
 }
 
-function publish(args: string[]): Promise<number> {
+function runPublish(args: string[]): Promise<number> {
   const stop = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop.abort());
   const streams = {
     out: (text: string) => void process.stdout.write(text),
     err: (text: string) => void process.stderr.write(text),
   };
-  return packCommand(args, streams, stop.signal);
+  return runPackCommandSafely(args, streams, stop.signal);
 }
 
-main().then(
+runWorker().then(
   (exitCode) => process.exit(exitCode),
   (error: unknown) => {
-    log('error', messageOf(error));
+    log('error', getErrorMessage(error));
     process.exit(2);
   },
 );

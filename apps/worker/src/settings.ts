@@ -61,34 +61,34 @@ type Variables = Record<string, string | undefined>;
 // eslint-disable-next-line no-restricted-syntax
 export function readSettings(env: Variables = process.env): Settings {
   const faults: string[] = [];
-  const required = (name: string): string => {
+  const requireVariable = (name: string): string => {
     const value = env[name]?.trim();
     if (!value) faults.push(`${name} is missing`);
     return value ?? '';
   };
-  const positive = (name: string, fallback: number): number => {
+  const parsePositive = (name: string, fallback: number): number => {
     const value = env[name]?.trim();
     if (!value) return fallback;
     if (!/^\d+$/.test(value) || Number(value) < 1) faults.push(`${name} must be a whole number of at least 1`);
     return Number(value);
   };
 
-  const baseUrl = required('SERVICE_BASE_URL').replace(/\/+$/, '');
+  const baseUrl = requireVariable('SERVICE_BASE_URL').replace(/\/+$/, '');
   if (baseUrl && !isHttpUrl(baseUrl)) faults.push('SERVICE_BASE_URL must be an http or https URL');
-  const agentId = required('AGENT_ID');
+  const agentId = requireVariable('AGENT_ID');
   if (agentId && !/^[\w-]{1,100}$/.test(agentId)) faults.push('AGENT_ID must be an id');
 
   const settings: Settings = {
     baseUrl,
-    apiKey: required('SERVICE_API_KEY'),
+    apiKey: requireVariable('SERVICE_API_KEY'),
     agentId,
-    folder: workerFolderOf(env),
-    listen: readListen(env.MUSTER_WORKER_LISTEN?.trim() || '127.0.0.1:0', faults),
-    tunnel: readTunnel(env.MUSTER_TUNNEL_HOSTNAME?.trim()),
+    folder: getWorkerFolder(env),
+    listen: parseListenAddress(env.MUSTER_WORKER_LISTEN?.trim() || '127.0.0.1:0', faults),
+    tunnel: parseTunnelSetting(env.MUSTER_TUNNEL_HOSTNAME?.trim()),
     leaseFile: env.MUSTER_LEASE_FILE?.trim() || null,
-    fenceMs: positive('MUSTER_FENCE_MS', 15 * 60_000),
-    spoolLimitBytes: positive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
-    bundleCacheBytes: positive('MUSTER_BUNDLE_CACHE_BYTES', 1024 * 1024 * 1024),
+    fenceMs: parsePositive('MUSTER_FENCE_MS', 15 * 60_000),
+    spoolLimitBytes: parsePositive('MUSTER_SPOOL_LIMIT_BYTES', 256 * 1024 * 1024),
+    bundleCacheBytes: parsePositive('MUSTER_BUNDLE_CACHE_BYTES', 1024 * 1024 * 1024),
     ...readMachine(env),
   };
   if (faults.length) throw new Error(`the worker's environment is not valid: ${faults.join('; ')}`);
@@ -111,7 +111,7 @@ export function readMachine(env: Variables = process.env): MachineSettings {
       'CHROMIUM',
     ]),
     imaging: {
-      variables: withAbsolutePaths(pickVariables(env, imagingVariables)),
+      variables: toAbsolutePaths(pickVariables(env, imagingVariables)),
       pythonPath: env.IMAGING_PYTHONPATH?.trim() ?? '',
       libraryPath: env.IMAGING_LIBRARY_PATH?.trim() ?? '',
     },
@@ -133,8 +133,8 @@ export function readPublishSettings(
   // eslint-disable-next-line no-restricted-syntax
   env: Variables = process.env,
 ): Pick<Settings, 'baseUrl' | 'apiKey'> {
-  const folder = flags.workerFolder ? resolve(flags.workerFolder) : workerFolderOf(env);
-  const worker = environmentOfWorker(folder);
+  const folder = flags.workerFolder ? resolve(flags.workerFolder) : getWorkerFolder(env);
+  const worker = readEnvironmentOfWorker(folder);
   const ofWorker = (readText(join(folder, 'service-key')) ?? worker.SERVICE_API_KEY)?.trim();
   const baseUrl = (flags.service ?? env.SERVICE_BASE_URL?.trim()) || worker.SERVICE_BASE_URL || '';
   const ownKey = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
@@ -153,12 +153,12 @@ export function readPublishSettings(
   return { baseUrl: baseUrl.replace(/\/+$/, ''), apiKey };
 }
 
-function workerFolderOf(env: Variables): string {
+function getWorkerFolder(env: Variables): string {
   return resolve(env.MUSTER_WORKER_DIR?.trim() || join(homedir(), '.muster-worker'));
 }
 
 /** Returns the environment of the worker that runs in the folder; empty if none runs. */
-function environmentOfWorker(folder: string): Variables {
+function readEnvironmentOfWorker(folder: string): Variables {
   const holder = readJson<{ pid: number; startTime: string }>(join(folder, 'worker.lock'));
   return holder && isAlive(holder) ? readEnvironment(holder.pid) : {};
 }
@@ -171,7 +171,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-function readListen(text: string, faults: string[]): Settings['listen'] {
+function parseListenAddress(text: string, faults: string[]): Settings['listen'] {
   if (text === 'off') return null;
   const match = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(text);
   if (!match || Number(match[2]) > 65_535) {
@@ -181,7 +181,7 @@ function readListen(text: string, faults: string[]): Settings['listen'] {
   return { host: match[1]!.replace(/^\[|\]$/g, ''), port: Number(match[2]) };
 }
 
-function readTunnel(text: string | undefined): Settings['tunnel'] {
+function parseTunnelSetting(text: string | undefined): Settings['tunnel'] {
   if (!text) return 'auto';
   return text === 'off' ? null : text;
 }
@@ -191,19 +191,19 @@ function isHttpUrl(text: string): boolean {
 }
 
 /** Makes relative paths of the patient database and folders absolute, because commands run in another folder. */
-function withAbsolutePaths(variables: Record<string, string>): Record<string, string> {
+function toAbsolutePaths(variables: Record<string, string>): Record<string, string> {
   const { PRACTICE_DATABASE: address, IMAGING_ROOT: root, IMAGING_ALLOWED_ROOTS: allowed } = variables;
   const path = address && /^sqlite:\/\/\/(.+)$/.exec(address.trim())?.[1];
   return {
     ...variables,
     ...(path ? { PRACTICE_DATABASE: `sqlite:///${resolve(path)}` } : {}),
-    ...(root ? { IMAGING_ROOT: absolutePath(root) } : {}),
-    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(absolutePath).join(';') } : {}),
+    ...(root ? { IMAGING_ROOT: toAbsolutePath(root) } : {}),
+    ...(allowed ? { IMAGING_ALLOWED_ROOTS: allowed.split(';').map(toAbsolutePath).join(';') } : {}),
   };
 }
 
 /** Returns an absolute path, but leaves shares and paths of other operating systems unchanged. */
-function absolutePath(path: string): string {
+function toAbsolutePath(path: string): string {
   const text = path.trim();
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }

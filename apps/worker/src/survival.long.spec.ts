@@ -1,10 +1,10 @@
 // This test is long because it kills a worker in every state that a run or a command can be in.
 // A short test of the same code: apps/worker/src/survival.spec.ts
-import { killAll, processesOf } from '@muster/testing';
+import { killAll, findProcesses } from '@muster/testing';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService } from './testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from './testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from './testing/worker-process.harness';
 
 describe('A worker that is killed', () => {
   let service: FakeService;
@@ -29,72 +29,74 @@ print("the password is " + os.environ["PASSWORD"], flush=True)
 while not os.path.exists("go"): time.sleep(0.01)
 print("again " + os.environ["PASSWORD"])
 sys.exit(3)`;
-    const run = runOf(code, { secretNames: ['PASSWORD'] }, { PASSWORD: 'correct-horse' });
-    await service.push(run);
-    await service.until('a log', () => service.logs(run.jobId).length);
+    const run = buildRunCommand(code, { secretNames: ['PASSWORD'] }, { PASSWORD: 'correct-horse' });
+    await service.pushCommand(run);
+    await service.waitUntil('a log', () => service.listLogs(run.jobId).length);
     await worker.kill('SIGKILL');
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
-    await service.until('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
+    await service.waitUntil('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
     await worker.start();
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'exit code 3',
       errorCode: 'script_failed',
     });
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual([
+    expect(service.listLogs(run.jobId).map(({ message }) => message)).toEqual([
       'the password is [redacted]',
       'again [redacted]',
     ]);
-    expect(worker.allText()).not.toContain('correct-horse');
+    expect(worker.readAllOutput()).not.toContain('correct-horse');
   });
 
   it('after a kill of the worker, a run that died too is reported as failed and not started again', async () => {
-    const run = runOf('import time\nprint("up", flush=True)\ntime.sleep(600)');
-    await service.push(run);
-    await service.until('a log', () => service.logs(run.jobId).length);
+    const run = buildRunCommand('import time\nprint("up", flush=True)\ntime.sleep(600)');
+    await service.pushCommand(run);
+    await service.waitUntil('a log', () => service.listLogs(run.jobId).length);
     await worker.kill('SIGKILL');
-    killAll(processesOf(run.commandId));
+    killAll(findProcesses(run.commandId));
     await worker.start();
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'the worker was restarted while this ran',
       errorCode: 'worker_restarted',
     });
-    expect(await service.push(run)).toBe(200);
-    expect(processesOf(run.commandId)).toEqual([]);
+    expect(await service.pushCommand(run)).toBe(200);
+    expect(findProcesses(run.commandId)).toEqual([]);
   });
 
   it('after a kill of the worker, a snippet that was running fails, is killed and is not started again', async () => {
     const touched = join(worker.folder, 'touched');
-    const snippet = commandOf('snippet', {
+    const snippet = buildCommand('snippet', {
       code: `import time\nopen(${JSON.stringify(touched)}, "a").write("x")\ntime.sleep(600)`,
     });
-    await service.push(snippet);
-    await service.until('its start', () => existsSync(touched));
+    await service.pushCommand(snippet);
+    await service.waitUntil('its start', () => existsSync(touched));
     await worker.kill('SIGKILL');
     await worker.start();
-    expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
+    expect(await service.waitUntil('the result', () => service.findResult(snippet.commandId))).toMatchObject({
       status: 'failed',
       error: 'the worker was restarted while this ran',
     });
-    expect(await service.push(snippet)).toBe(200);
-    expect(processesOf(snippet.commandId)).toEqual([]);
+    expect(await service.pushCommand(snippet)).toBe(200);
+    expect(findProcesses(snippet.commandId)).toEqual([]);
   });
 
   it('after a kill of the worker, reports that were not accepted before are sent with the same numbers', async () => {
-    const run = runOf('import muster\nfor n in range(2500): print("line", n)\nwith muster.step("s"): pass');
+    const run = buildRunCommand('import muster\nfor n in range(2500): print("line", n)\nwith muster.step("s"): pass');
     service.interfere = ({ path }) => (/job-|step-status/.test(path) ? { status: 503 } : undefined);
-    await service.push(run);
-    await service.until('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
-    await service.until('the spool', () => worker.allText().includes('"terminal"'));
+    await service.pushCommand(run);
+    await service.waitUntil('its end', () => existsSync(join(worker.folder, 'runs', run.jobId, 'exit-code')));
+    await service.waitUntil('the spool', () => worker.readAllOutput().includes('"terminal"'));
     await worker.kill('SIGKILL');
     service.interfere = () => undefined;
     await worker.start();
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
-    expect(service.logs(run.jobId).map(({ seq, message }) => [seq, message])).toEqual(
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+      status: 'completed',
+    });
+    expect(service.listLogs(run.jobId).map(({ seq, message }) => [seq, message])).toEqual(
       Array.from({ length: 2500 }, (_, n) => [n + 1, `line ${n}`]),
     );
-    await service.until('an empty spool', () => readdirSync(join(worker.folder, 'spool')).length === 0);
+    await service.waitUntil('an empty spool', () => readdirSync(join(worker.folder, 'spool')).length === 0);
   });
 
   it('a second worker does not start in the folder of another worker', async () => {

@@ -27,7 +27,7 @@ describe('A boot that the service does not know', () => {
   });
 
   it('a worker waits while its machine is being stopped until the stop happens or fails', async () => {
-    const { bootId } = service.handshake()!.body;
+    const { bootId } = service.waitForHandshake()!.body;
     let refusals = 0;
     service.interfere = ({ path }) => {
       if (path === '/api/agent/heartbeat' && refusals < 3) return { status: 409 };
@@ -35,17 +35,17 @@ describe('A boot that the service does not know', () => {
       refusals += 1;
       return { status: 409, body: { agentStatus: 'stopping' } };
     };
-    const again = await service.until('the second handshake', () => service.handshake(2));
+    const again = await service.waitUntil('the second handshake', () => service.waitForHandshake(2));
     expect([again.body.bootId, refusals]).toEqual([bootId, 3]);
   });
 
   it('a worker that still runs after the service has stopped its machine reports as a new boot', async () => {
-    const { bootId } = service.handshake()!.body;
+    const { bootId } = service.waitForHandshake()!.body;
     service.interfere = ({ path, body }) =>
       ['/api/agents/handshake', '/api/agent/heartbeat'].includes(path) && body.bootId === bootId
         ? { status: 409, body: { agentStatus: 'starting', boot: 'ended' } }
         : undefined;
-    const again = await service.until('the handshake of another boot', () => service.handshake(2));
+    const again = await service.waitUntil('the handshake of another boot', () => service.waitForHandshake(2));
     expect(again.body.bootId).not.toBe(bootId);
     expect(worker.child!.exitCode).toBeNull();
   });

@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { backoffMs, readRetryAfter } from './protocol/backoff';
+import { computeBackoffMs, parseRetryAfter } from './protocol/backoff';
 import { FakeService } from './testing/fake-service.harness';
 import { Journal } from './runs/journal';
-import { verdictOf } from './protocol/service';
+import { judgeStatus } from './protocol/service';
 import { readSettings } from './settings';
 import { findPushUrl } from './protocol/tunnel';
-import { runOf, WorkerHarness } from './testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from './testing/worker-process.harness';
 
 describe('The one-file worker', () => {
   it('the one-file worker needs no other files, and reports which parts its machine has and lacks', async () => {
@@ -21,13 +21,13 @@ describe('The one-file worker', () => {
     const worker = new WorkerHarness(service, {}, file);
     try {
       await worker.start({ CHROMIUM: '/nowhere' });
-      const parts = service.handshake()!.body.machineCapabilities as MachineCapability[];
+      const parts = service.waitForHandshake()!.body.machineCapabilities as MachineCapability[];
       expect(parts.map(({ name }) => name)).toEqual(['python', 'chromium', 'ffmpeg', 'pillow', 'odbc', 'sandbox']);
       expect(parts).toContainEqual({ name: 'chromium', available: false, detail: expect.stringContaining('CHROMIUM') });
       expect(parts.filter(({ available, detail }) => !available && !detail)).toEqual([]);
-      const run = runOf('import muster\nwith muster.step("one"): muster.result(1)');
-      await service.push(run);
-      const terminal = await service.until('the end', () => service.terminal(run.jobId));
+      const run = buildRunCommand('import muster\nwith muster.step("one"): muster.result(1)');
+      await service.pushCommand(run);
+      const terminal = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
       expect(terminal).toMatchObject({ status: 'completed', result: 1 });
     } finally {
       await worker.remove();
@@ -79,7 +79,7 @@ describe('The start', () => {
       await worker.kill();
       service.interfere = () => undefined;
       const child = worker.spawn({ SERVICE_API_KEY: 'msk_wrong_key_0123456789' });
-      await service.until('its word', () => worker.stderr.includes('the service rejects SERVICE_API_KEY'));
+      await service.waitUntil('its word', () => worker.stderr.includes('the service rejects SERVICE_API_KEY'));
       expect(child.exitCode).toBeNull();
       expect(worker.stderr).not.toContain('msk_wrong_key_0123456789');
     } finally {
@@ -106,20 +106,24 @@ describe('A boot that the service does not know', () => {
   });
 
   it('a worker that the service does not know repeats its handshake as the same boot and keeps its run', async () => {
-    const { bootId } = service.handshake()!.body;
-    const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
-    await service.push(run);
-    await service.until('it is up', () => service.logs(run.jobId).length);
+    const { bootId } = service.waitForHandshake()!.body;
+    const run = buildRunCommand(
+      'import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)',
+    );
+    await service.pushCommand(run);
+    await service.waitUntil('it is up', () => service.listLogs(run.jobId).length);
     let unknown = true;
     service.interfere = ({ path }) => {
       if (path === '/api/agents/handshake') unknown = false;
       return path === '/api/agent/heartbeat' && unknown ? { status: 409 } : undefined;
     };
-    const again = await service.until('the second handshake', () => service.handshake(2));
+    const again = await service.waitUntil('the second handshake', () => service.waitForHandshake(2));
     expect(again.body.bootId).toBe(bootId);
-    await service.until('a heartbeat', () => service.requests.at(-1)!.path === '/api/agent/heartbeat');
+    await service.waitUntil('a heartbeat', () => service.requests.at(-1)!.path === '/api/agent/heartbeat');
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+      status: 'completed',
+    });
   });
 });
 
@@ -134,44 +138,44 @@ describe('The journal', () => {
     const journal = new Journal(folder, 3);
     const old = Date.now() - 8 * 24 * 3600_000;
     for (let n = 0; n < 10; n += 1) {
-      journal.start(`old-${n}`, 'snippet', null, old);
-      if (n !== 1) journal.finish(`old-${n}`);
+      journal.recordStart(`old-${n}`, 'snippet', null, old);
+      if (n !== 1) journal.recordFinish(`old-${n}`);
     }
     journal.close();
     const again = new Journal(folder, 3);
-    expect([0, 2, 6].map((n) => again.knows(`old-${n}`))).toEqual([false, false, false]);
-    expect([7, 8, 9].map((n) => again.knows(`old-${n}`))).toEqual([true, true, true]);
+    expect([0, 2, 6].map((n) => again.hasStarted(`old-${n}`))).toEqual([false, false, false]);
+    expect([7, 8, 9].map((n) => again.hasStarted(`old-${n}`))).toEqual([true, true, true]);
     // Unfinished commands are never removed.
-    expect(again.unfinished().map(({ id }) => id)).toEqual(['old-1']);
-    for (let n = 0; n < 20; n += 1) again.start(`new-${n}`, 'snippet', null, Date.now());
-    expect(new Journal(folder, 3).knows('new-0')).toBe(true);
+    expect(again.listUnfinished().map(({ id }) => id)).toEqual(['old-1']);
+    for (let n = 0; n < 20; n += 1) again.recordStart(`new-${n}`, 'snippet', null, Date.now());
+    expect(new Journal(folder, 3).hasStarted('new-0')).toBe(true);
   });
 
   it('the journal drops an incomplete last line', () => {
     const journal = new Journal(folder);
-    journal.start('one', 'run', 'job', Date.now());
+    journal.recordStart('one', 'run', 'job', Date.now());
     const path = join(folder, 'journal.jsonl');
     writeFileSync(path, `${readFileSync(path, 'utf8')}{"start":"tw`);
     const again = new Journal(folder);
-    expect([again.knows('one'), again.knows('tw')]).toEqual([true, false]);
-    expect(again.unfinished()).toHaveLength(1);
+    expect([again.hasStarted('one'), again.hasStarted('tw')]).toEqual([true, false]);
+    expect(again.listUnfinished()).toHaveLength(1);
   });
 });
 
 describe('Repeating', () => {
   it('a retry waits up to half a minute, randomized, and at least as long as Retry-After', () => {
-    const at = (attempt: number, random: number) => backoffMs(attempt, undefined, 0, () => random);
+    const at = (attempt: number, random: number) => computeBackoffMs(attempt, undefined, 0, () => random);
     expect([1, 2, 3, 20].map((attempt) => at(attempt, 1))).toEqual([250, 500, 1000, 30_000]);
     expect(at(20, 0)).toBe(15_000);
-    expect(backoffMs(1, undefined, 7_000)).toBe(7_000);
-    expect(readRetryAfter('3', 0)).toBe(3_000);
-    expect(readRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4_000)).toBe(5_000);
-    expect(readRetryAfter('soon', 0)).toBe(0);
+    expect(computeBackoffMs(1, undefined, 7_000)).toBe(7_000);
+    expect(parseRetryAfter('3', 0)).toBe(3_000);
+    expect(parseRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4_000)).toBe(5_000);
+    expect(parseRetryAfter('soon', 0)).toBe(0);
   });
 
   it('a request is not repeated after a status that another attempt would not change', () => {
-    expect([200, 201, 204].map(verdictOf)).toEqual(['delivered', 'delivered', 'delivered']);
-    expect([400, 404, 409, 413, 422].map(verdictOf)).toEqual(Array(5).fill('refused'));
-    expect([401, 403, 408, 429, 500, 503].map(verdictOf)).toEqual(Array(6).fill('later'));
+    expect([200, 201, 204].map(judgeStatus)).toEqual(['delivered', 'delivered', 'delivered']);
+    expect([400, 404, 409, 413, 422].map(judgeStatus)).toEqual(Array(5).fill('refused'));
+    expect([401, 403, 408, 429, 500, 503].map(judgeStatus)).toEqual(Array(6).fill('later'));
   });
 });

@@ -5,14 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BundleCache } from './bundles/bundle-cache';
 import { Extensions } from './browser/extensions';
 import { CommandExecutor } from './command-executor';
-import { capabilitiesOf } from './host/capabilities';
+import { detectCapabilities } from './host/capabilities';
 import { lockFolder } from './host/folder-lock';
 import { BootOver, performHandshake } from './protocol/handshake';
 import { Health } from './host/health';
 import { Fence, Heartbeat } from './protocol/heartbeat';
 import { Journal } from './runs/journal';
-import { Keys, repairKey } from './host/keys';
-import { listen, type Listener } from './protocol/listener';
+import { Keys, replaceKey } from './host/keys';
+import { startListener, type Listener } from './protocol/listener';
 import type { LocalLog } from './host/local-log';
 import { MachineMetrics } from './host/machine';
 import { PollLoop } from './protocol/poll-loop';
@@ -36,7 +36,7 @@ const commandsTaken = [
   ...['run', 'snippet', 'function', 'builder', 'script', 'stop_job', 'repair', 'restart'],
   ...['autopilot', 'files'],
 ];
-const failedWith = (errorCode: RunErrorCode, error: string): Ending => ({
+const createFailedEnding = (errorCode: RunErrorCode, error: string): Ending => ({
   status: 'failed',
   errorCode,
   error,
@@ -48,8 +48,8 @@ const failedWith = (errorCode: RunErrorCode, error: string): Ending => ({
  */
 const afterBoot: Record<BootOver['end'], [Outcome, Ending | null]> = {
   ended: ['restart', null],
-  superseded: [{ exitCode: 3 }, failedWith('worker_stopped', 'another worker took over')],
-  terminated: [{ exitCode: 3 }, failedWith('agent_not_ready', 'the agent was terminated')],
+  superseded: [{ exitCode: 3 }, createFailedEnding('worker_stopped', 'another worker took over')],
+  terminated: [{ exitCode: 3 }, createFailedEnding('agent_not_ready', 'the agent was terminated')],
 };
 
 /** One start of the worker, from the handshake to its end. */
@@ -70,7 +70,7 @@ export class Worker {
   private readonly fence: Fence;
   private readonly began = Date.now();
   /** Capabilities of this machine. They are determined once, in parallel with the rest of the start. */
-  private readonly machine: ReturnType<typeof capabilitiesOf>;
+  private readonly machine: ReturnType<typeof detectCapabilities>;
   private heartbeat: Heartbeat | null = null;
   private polling: PollLoop | null = null;
   private end: { outcome: Outcome; ending: Ending | null } = { outcome: 'restart', ending: null };
@@ -82,12 +82,12 @@ export class Worker {
     const { folder, agentId, baseUrl, scriptBase, python, spoolLimitBytes, bundleCacheBytes, fenceMs } = settings;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     lockFolder(folder);
-    this.machine = capabilitiesOf(settings);
+    this.machine = detectCapabilities(settings);
     this.keys = new Keys(settings);
-    const service = new Service(baseUrl, () => this.keys.current, this.ended.signal);
+    const service = new Service(baseUrl, () => this.keys.currentKey, this.ended.signal);
     const facts = {
       baseUrl,
-      apiKey: this.keys.current,
+      apiKey: this.keys.currentKey,
       agentId,
       organizationId: '',
       signingSecret: '',
@@ -103,7 +103,7 @@ export class Worker {
     const extensions = new Extensions({ ...machine, stopping: this.stopping.signal });
     this.recorder = new Recorder({ ...machine, extensions });
     this.sessions = new Sessions({ ...machine, python, extensions, stopping: this.ended.signal, log });
-    const onChange = (): void => this.heartbeat?.soon();
+    const onChange = (): void => this.heartbeat?.sendSoon();
     this.runs = new Runs(folder, this.journal, this.context, onChange);
     this.commands = new CommandExecutor({
       folder,
@@ -118,34 +118,34 @@ export class Worker {
         sendOutput: (commandId, output) => sendOutput(service, { agentId, commandId, output }),
       },
       onChange,
-      repair: (command) => repairKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
-      onRestart: (commandId) => void this.restart(commandId),
-      secrets: () => this.secrets(),
+      repair: (command) => replaceKey({ keys: this.keys, service, agentId }, command, this.stopping.signal),
+      onRestart: (commandId) => void this.restartWithNewKey(commandId),
+      secrets: () => this.listSecrets(),
       log,
     });
   }
 
   /** Returns the values that must be redacted in the local log. */
-  secrets(): string[] {
+  listSecrets(): string[] {
     const { PRACTICE_DATABASE: practiceDatabase } = this.settings.imaging.variables;
-    return [...this.keys.all(), this.context.facts.signingSecret, ...(practiceDatabase ? [practiceDatabase] : [])];
+    return [...this.keys.listKeys(), this.context.facts.signingSecret, ...(practiceDatabase ? [practiceDatabase] : [])];
   }
 
-  async run(): Promise<Outcome> {
-    const guard = setInterval(() => this.guard(), Math.min(1_000, this.settings.fenceMs / 4));
-    this.runs.recover();
-    await this.commands.recover();
-    await this.sessions.recover();
+  async runUntilStopped(): Promise<Outcome> {
+    const guard = setInterval(() => this.checkFenceAndLease(), Math.min(1_000, this.settings.fenceMs / 4));
+    this.runs.recoverRuns();
+    await this.commands.recoverCommands();
+    await this.sessions.recoverSessions();
     const listener = await this.openListener();
     try {
-      await this.work(listener && findPushUrl(this.settings, listener.address));
+      await this.startWork(listener && findPushUrl(this.settings, listener.address));
     } catch (error) {
       if (!this.stopping.signal.aborted) throw error;
     } finally {
       clearInterval(guard);
       listener?.close();
     }
-    await this.windDown();
+    await this.endWork();
     this.ended.abort();
     this.journal.close();
     return this.end.outcome;
@@ -158,7 +158,7 @@ export class Worker {
   stop(
     reason: string,
     outcome: Outcome = { exitCode: 0 },
-    ending: Ending | null = failedWith('worker_stopped', 'the worker was stopped'),
+    ending: Ending | null = createFailedEnding('worker_stopped', 'the worker was stopped'),
   ) {
     if (this.stopping.signal.aborted) return;
     this.log('info', 'the worker is stopping', { why: reason });
@@ -167,21 +167,21 @@ export class Worker {
     this.stopping.abort();
   }
 
-  private async work(tunnel: string | null): Promise<void> {
+  private async startWork(tunnel: string | null): Promise<void> {
     const { service, facts } = this.context;
     const { agentId } = facts;
     const { log } = this;
-    const heartbeatMs = await this.introduce(tunnel);
+    const heartbeatMs = await this.performHandshakes(tunnel);
 
-    this.results.start(service);
+    this.results.startSending(service);
     this.runs.startDelivering();
     this.polling = new PollLoop(
       {
         service,
         agentId,
         isPushed: () => tunnel !== null && this.heartbeat?.tunnelFails !== true,
-        take: (command) => this.commands.take(command),
-        reject: (commandId, reason) => this.commands.reject(commandId, reason),
+        take: (command) => this.commands.takeCommand(command),
+        reject: (commandId, reason) => this.commands.rejectCommand(commandId, reason),
         log,
       },
       this.stopping.signal,
@@ -194,21 +194,21 @@ export class Worker {
         tunnel,
         everyMs: heartbeatMs,
         metrics: new MachineMetrics(this.settings.folder),
-        health: new Health(this.settings, () => this.polling?.silentMs() ?? 0),
-        running: () => ({ jobIds: this.runs.jobIds(), active: this.runs.isBusy || this.commands.isWorking }),
-        onAnswered: () => this.fence.renew(),
-        onPending: () => this.polling?.nudge(),
-        onAbandon: (jobId) => void this.runs.abandon(jobId),
-        onUnknown: async () => void (await this.introduce(tunnel)),
+        health: new Health(this.settings, () => this.polling?.getSilentMs() ?? 0),
+        running: () => ({ jobIds: this.runs.listJobIds(), active: this.runs.isBusy || this.commands.isWorking }),
+        onAnswered: () => this.fence.renewFence(),
+        onPending: () => this.polling?.pollSoon(),
+        onAbandon: (jobId) => void this.runs.abandonRun(jobId),
+        onUnknown: async () => void (await this.performHandshakes(tunnel)),
         log,
       },
       this.stopping.signal,
     );
-    await Promise.all([this.heartbeat.run(), this.polling.run()]);
+    await Promise.all([this.heartbeat.sendRegularly(), this.polling.pollUntilStopped()]);
   }
 
   /** Makes the handshake. Returns the interval of heartbeats that the service requests. */
-  private async introduce(tunnel: string | null): Promise<number> {
+  private async performHandshakes(tunnel: string | null): Promise<number> {
     const { service, facts } = this.context;
     const { agentId } = facts;
     const { bootId, keys, log } = this;
@@ -224,8 +224,8 @@ export class Worker {
         introduction,
         this.stopping.signal,
       );
-      Object.assign(facts, { organizationId, signingSecret, apiKey: keys.current });
-      this.fence.renew();
+      Object.assign(facts, { organizationId, signingSecret, apiKey: keys.currentKey });
+      this.fence.renewFence();
       log('info', 'the service accepted the handshake', { agentId, organizationId, bootId, tunnel });
       return heartbeatMs;
     } catch (error) {
@@ -237,10 +237,10 @@ export class Worker {
   private async openListener(): Promise<Listener | null> {
     const { listen: at, agentId } = this.settings;
     if (!at) return null;
-    return listen(at, {
+    return startListener(at, {
       agentId,
       signingSecret: () => this.context.facts.signingSecret || null,
-      take: (command) => this.commands.take(command),
+      take: (command) => this.commands.takeCommand(command),
     });
   }
 
@@ -248,45 +248,48 @@ export class Worker {
    * Ends the run if the service has not been reached for too long, and ends the worker if the lease file is too old.
    * Called at an interval.
    */
-  private guard(): void {
+  private checkFenceAndLease(): void {
     const { fenceMs, leaseFile } = this.settings;
     if (this.runs.isBusy && this.fence.isLost) {
       // The service may have assigned this job to another worker, and two must not work on one claim.
-      void this.runs.stopAll(
-        failedWith('service_unreachable', `the run was stopped because the service was unreachable for ${fenceMs} ms`),
+      void this.runs.stopAllRuns(
+        createFailedEnding(
+          'service_unreachable',
+          `the run was stopped because the service was unreachable for ${fenceMs} ms`,
+        ),
       );
     }
-    if (leaseFile && Date.now() - (modifiedAt(leaseFile) ?? this.began) > leaseMs) {
+    if (leaseFile && Date.now() - (readModifiedMs(leaseFile) ?? this.began) > leaseMs) {
       this.stop(
         'the lease file is no longer updated',
         { exitCode: 4 },
-        failedWith('worker_stopped', 'the worker was stopped because its lease file is no longer updated'),
+        createFailedEnding('worker_stopped', 'the worker was stopped because its lease file is no longer updated'),
       );
     }
   }
 
-  private async windDown(): Promise<void> {
+  private async endWork(): Promise<void> {
     const { ending } = this.end;
-    if (ending) await Promise.all([this.runs.stopAll(ending), this.sessions.endAll()]);
-    else this.sessions.detach();
-    await this.commands.finished();
+    if (ending) await Promise.all([this.runs.stopAllRuns(ending), this.sessions.endAll()]);
+    else this.sessions.detachAll();
+    await this.commands.waitUntilFinished();
     this.recorder.close();
     const isIntroduced = this.context.facts.signingSecret !== '';
     if (ending && isIntroduced) {
-      const all = Promise.all([this.runs.delivered(), this.results.whenAllSent()]);
+      const all = Promise.all([this.runs.waitUntilDelivered(), this.results.waitUntilAllSent()]);
       await Promise.race([all, sleep(lastDeliveryMs, undefined, { ref: false })]);
     }
-    await this.runs.detach();
+    await this.runs.detachAll();
   }
 
-  private async restart(commandId: string): Promise<void> {
+  private async restartWithNewKey(commandId: string): Promise<void> {
     // The result is sent with the old key if it is still valid, or else after the restart with the new key.
-    await Promise.race([this.results.whenSent(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
+    await Promise.race([this.results.waitUntilSent(commandId), sleep(lastDeliveryMs / 2, undefined, { ref: false })]);
     this.stop('a restart was requested', 'restart', null);
   }
 }
 
-function modifiedAt(path: string): number | null {
+function readModifiedMs(path: string): number | null {
   try {
     return statSync(path).mtimeMs;
   } catch {

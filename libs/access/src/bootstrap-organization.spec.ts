@@ -1,6 +1,6 @@
-import { DatabaseModule, lock } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, startHarness } from '@muster/testing';
 import { bootstrapOrganization } from './bootstrap-organization';
 
 describe('bootstrapOrganization', () => {
@@ -13,9 +13,9 @@ describe('bootstrapOrganization', () => {
 
   it('processes that start at the same time create the first organization once', async () => {
     const bootstrap = () => bootstrapOrganization(harness.db, undefined as never, { organization: 'Practice' });
-    const created = await behindLock(
+    const created = await runBehindLock(
       harness.db,
-      (tx) => lock(tx, 'bootstrap'),
+      (tx) => acquireAdvisoryLock(tx, 'bootstrap'),
       () => [bootstrap(), bootstrap()],
     );
     expect(created.sort()).toEqual([false, true]);

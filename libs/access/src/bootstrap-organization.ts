@@ -1,11 +1,11 @@
-import { type Database, lock, UserEntity } from '@muster/database';
+import { type Database, acquireAdvisoryLock, UserEntity } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { Actor } from './audit/audit';
-import { apiKeyIdOf } from './authentication/credentials';
+import { parseApiKeyId } from './authentication/credentials';
 import type { Passwords } from './authentication/passwords';
 import { insertApiKey } from './api-keys/api-keys';
 import { insertOrganization } from './organizations/organizations';
-import { passwordFault } from './users/password-rules';
+import { checkPasswordRules } from './users/password-rules';
 import { insertUser } from './users/users';
 
 export interface BootstrapInput {
@@ -19,8 +19,8 @@ export interface BootstrapInput {
 }
 
 /** Returns the errors of the values; each error names its environment variable. */
-export function bootstrapFaults(input: BootstrapInput): string[] {
-  const pairs = pairsOf(input);
+export function checkBootstrapInput(input: BootstrapInput): string[] {
+  const pairs = listCredentialPairs(input);
   const keys = [
     ['BOOTSTRAP_API_KEY', input.apiKey],
     ['BOOTSTRAP_WORKER_KEY', input.workerKey],
@@ -33,12 +33,12 @@ export function bootstrapFaults(input: BootstrapInput): string[] {
       .filter(([, , , password]) => password !== undefined && password.length < 8)
       .map(([, , passwordName]) => `${passwordName} must have at least 8 characters`),
     ...keys
-      .filter(([, key]) => key !== undefined && apiKeyIdOf(key) === null)
+      .filter(([, key]) => key !== undefined && parseApiKeyId(key) === null)
       .map(([name]) => `${name} must have the form msk_<id>_<secret>, its id 8 to 32 of a-z and 0-9`),
   ];
 }
 
-function pairsOf(input: BootstrapInput) {
+function listCredentialPairs(input: BootstrapInput) {
   return [
     ['BOOTSTRAP_ADMIN_EMAIL', input.adminEmail, 'BOOTSTRAP_ADMIN_PASSWORD', input.adminPassword],
     ['BOOTSTRAP_SUPER_ADMIN_EMAIL', input.superAdminEmail, 'BOOTSTRAP_SUPER_ADMIN_PASSWORD', input.superAdminPassword],
@@ -51,15 +51,15 @@ export async function bootstrapOrganization(
   passwords: Passwords,
   input: BootstrapInput,
 ): Promise<boolean> {
-  const faults = bootstrapFaults(input);
+  const faults = checkBootstrapInput(input);
   if (faults.length) throw new Error(faults.join('; '));
   return database.transaction('system', async (tx) => {
-    await lock(tx, 'bootstrap');
+    await acquireAdvisoryLock(tx, 'bootstrap');
     const [existing] = await tx.query('SELECT id FROM organization LIMIT 1');
     if (existing) return false;
     // Checked only if the accounts are created: passwords that an older version accepted must not prevent a start.
-    for (const [, email, name, password] of pairsOf(input)) {
-      const fault = email && password ? passwordFault(password, email) : null;
+    for (const [, email, name, password] of listCredentialPairs(input)) {
+      const fault = email && password ? checkPasswordRules(password, email) : null;
       if (fault) throw new Error(`${name} ${fault}`);
     }
     const organizationId = newId();
@@ -69,7 +69,7 @@ export async function bootstrapOrganization(
       await insertUser(tx, actor, {
         organizationId,
         email: input.adminEmail,
-        passwordHash: await passwords.hash(input.adminPassword!, {
+        passwordHash: await passwords.hashNewPassword(input.adminPassword!, {
           email: input.adminEmail,
           field: 'BOOTSTRAP_ADMIN_PASSWORD',
         }),
@@ -83,7 +83,7 @@ export async function bootstrapOrganization(
       await insertUser(tx, actor, {
         organizationId,
         email: input.superAdminEmail,
-        passwordHash: await passwords.hash(input.superAdminPassword!, { email: input.superAdminEmail }),
+        passwordHash: await passwords.hashNewPassword(input.superAdminPassword!, { email: input.superAdminEmail }),
         role: 'super_admin',
       });
     }

@@ -7,16 +7,16 @@ export {
   revokeAgentKeys,
   revokeApiKey,
 } from './api-keys/api-keys';
-export { isWorkerKeyOf } from './api-keys/worker-key';
-export { type Actor, audit, type AuditRecord, changesBetween } from './audit/audit';
-export { nameOf, sourceOf, spokenNameOf } from './audit/actor-names';
+export { isValidWorkerKey } from './api-keys/worker-key';
+export { type Actor, audit, type AuditRecord, listChangedFields } from './audit/audit';
+export { describeCaller, callerChannel, describeCallerInSentence } from './audit/actor-names';
 export { AccessLog } from './audit/access-log';
 export { type AccessRow, exportAccesses, listAccesses } from './audit/list-accesses';
 export { type AuditRow, listAudit } from './audit/list-audit';
-export { newApiKey } from './authentication/credentials';
+export { generateApiKey } from './authentication/credentials';
 export {
   answerDeviceLogin,
-  beginDeviceLogin,
+  startDeviceLogin,
   deviceLoginSeconds,
   devicePollSeconds,
   endDeviceLogin,
@@ -31,7 +31,7 @@ export { endOtherSessions, endSession, listSessions, type SessionRow } from './a
 export { beginEnrolment, type CodeParts, finishEnrolment, logInWithCode } from './authentication/sign-in-with-ticket';
 export { logInWithPasskey } from './second-factor/sign-in-with-passkey';
 export { SignInConfig } from './authentication/sign-in.config';
-export { bootstrapFaults, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
+export { checkBootstrapInput, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
 export {
   createOrganization,
   findOrganization,
@@ -40,19 +40,19 @@ export {
 } from './organizations/organizations';
 export { purgeByRetention } from './organizations/retention';
 export { presentSettings, readSettings, type SettingsRow, updateSettings } from './organizations/settings';
-export { boundAgentOf, type KeyPrincipal, type Principal, type UserPrincipal } from './principal';
-export { purgeExpired } from './purge-expired';
+export { getBoundAgent, type KeyPrincipal, type Principal, type UserPrincipal } from './principal';
+export { purgeExpiredCredentials } from './purge-expired';
 export {
   type AccessRule,
   anyone,
   cron,
   requireRecentFactor,
   requireUnsuspended,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
   signers,
   workers,
-  workersAndSessionsOf,
+  allowWorkersAndSessions,
 } from './requests/access-rule';
 export { CronConfig } from './requests/cron-secret';
 export { Endpoint, type EndpointOptions } from './requests/endpoint';
@@ -68,29 +68,35 @@ export {
   SentHeader,
 } from './requests/request-parts';
 export { type LastingAccess, AccessRecheck } from './requests/access-recheck';
-export { beginOwnTotp, confirmOwnTotp, ownerOf, proveAgain, removeOwnTotp } from './second-factor/own-factor';
+export {
+  startOwnTotp,
+  confirmOwnTotp,
+  toFactorOwner,
+  proveSecondFactorAgain,
+  removeOwnTotp,
+} from './second-factor/own-factor';
 export {
   addPasskey,
   listPasskeys,
-  passkeyCreationOptions,
-  passkeyRequestOptions,
+  buildPasskeyCreationOptions,
+  buildPasskeyRequestOptions,
   type PasskeyRow,
   removePasskey,
 } from './second-factor/passkeys';
-export { relyingPartyOf } from './second-factor/relying-party';
-export { ownFactor, rewrapSecondFactors } from './second-factor/second-factors';
-export { sign, signatureHeader, signedAt, type Verdict, verify } from './signing/signature';
-export { agentSigningSecretsOf, secretsForAgent, signingSecretsOf } from './signing/signing-secrets';
+export { deriveRelyingParty } from './second-factor/relying-party';
+export { readOwnFactor, rewrapSecondFactors } from './second-factor/second-factors';
+export { signText, signatureHeader, readSignatureTime, type Verdict, checkSignature } from './signing/signature';
+export { deriveAgentSigningSecrets, listSecretsForAgent, deriveSigningSecrets } from './signing/signing-secrets';
 export { changeOwnPassword } from './users/own-password';
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
-export { giveCode, type GivenCode } from './vault/give-code';
-export { type Hidden, hideSecrets } from './vault/hide-secrets';
+export { generateVaultTotp, type GivenCode } from './vault/generate-vault-totp';
+export { type Hidden, loadSecretRedactor } from './vault/hide-secrets';
 export {
   deleteSecret,
   listSecrets,
   putSecret,
-  requireSecrets,
+  requireExistingSecrets,
   resolveSecrets,
   rewrapSecrets,
-  secretValues,
+  decryptAllSecrets,
 } from './vault/secrets';

@@ -34,6 +34,6 @@ export interface KeyPrincipal {
 export type Principal = UserPrincipal | KeyPrincipal;
 
 /** The agent that a key is bound to; null for a session or a key that acts for the whole organization. */
-export function boundAgentOf(principal: Principal): string | null {
+export function getBoundAgent(principal: Principal): string | null {
   return principal.kind === 'api_key' ? principal.agentId : null;
 }

@@ -1,9 +1,9 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { besideLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
-import { purgeExpired } from './purge-expired';
+import { runBesideLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
+import { purgeExpiredCredentials } from './purge-expired';
 
-describe('purgeExpired', () => {
+describe('purgeExpiredCredentials', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe('purgeExpired', () => {
   it.each([
     ['sign-in address that is being used again', 'sign_in_address', 'last_at', 'addresses'],
     ['response that is being replaced', 'idempotency_key', 'expires_at', 'idempotencyKeys'],
-  ] as const)('purgeExpired does not delete a %s', async (_, table, column, count) => {
+  ] as const)('purgeExpiredCredentials does not delete a %s', async (_, table, column, count) => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: userId } = await makeUser(harness.db, { organizationId });
     const sql = (text: string, values: unknown[]) => harness.db.query('system', text, values);
@@ -28,10 +28,10 @@ describe('purgeExpired', () => {
        VALUES ($1, 'POST /api/jobs', 'k', 'h', 201, '{}', muster_now() - interval '1 hour')`,
       [organizationId],
     );
-    const purged = await besideLock(
+    const purged = await runBesideLock(
       harness.db,
       (tx) => tx.execute(`UPDATE ${table} SET ${column} = muster_now() WHERE organization_id = $1`, [organizationId]),
-      () => purgeExpired(harness.db, new Date()),
+      () => purgeExpiredCredentials(harness.db, new Date()),
     );
     expect(purged).toMatchObject({ addresses: 1, idempotencyKeys: 1, [count]: 0 });
     await sql(`DELETE FROM ${table}`, []);

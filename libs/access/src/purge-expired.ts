@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import { firstIdAt, purge, Round } from '@muster/platform';
+import { smallestIdAt, purgeTables, Round } from '@muster/platform';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
 /** Retention of the access log: six years, as the HIPAA Security Rule requires for documentation (45 CFR 164.316). */
@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
  * Deletes expired sessions, tickets, challenges, device logins and stored responses, sign-in addresses that were not
  * used for 30 days, and access log entries after six years.
  */
-export function purgeExpired(
+export function purgeExpiredCredentials(
   database: Database,
   now: Date,
   round = new Round('purge expired'),
@@ -19,7 +19,7 @@ export function purgeExpired(
 > {
   const deleteRows = (sql: string, values: unknown[]) =>
     database.transaction('system', (tx) => tx.execute(sql, values));
-  return purge(round, {
+  return purgeTables(round, {
     sessions: (limit) =>
       deleteRows(
         `DELETE FROM user_session WHERE id IN (
@@ -54,7 +54,7 @@ export function purgeExpired(
     accesses: (limit) =>
       deleteRows(
         `DELETE FROM access_entry WHERE id IN (SELECT id FROM access_entry WHERE id < $1 ORDER BY id LIMIT $2)`,
-        [firstIdAt(new Date(now.getTime() - accessLogDays * dayMs)), limit],
+        [smallestIdAt(new Date(now.getTime() - accessLogDays * dayMs)), limit],
       ),
     idempotencyKeys: (limit) =>
       deleteRows(

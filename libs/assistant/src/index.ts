@@ -1,23 +1,23 @@
 export {
   Autopilot,
-  beginOfStream,
+  findStreamStart,
   cancelSession,
   findSession,
   followSession,
-  imagePresigner,
+  createImagePresigner,
   listSessions,
-  planFromScript,
+  generatePlanFromScript,
   presentSession,
-  presentSummary,
+  presentSessionSummary,
   resumeSession,
   startSession,
   sweepSessions,
-  writeTask,
+  generateTask,
 } from './autopilot';
-export { answerTurn } from './chat/answer-turn';
-export { beginTurn } from './chat/begin-turn';
-export { decideCall, type Decision } from './chat/decide-call';
-export { listChatSessions, readHistory } from './chat/read-history';
+export { answerChatTurn } from './chat/answer-turn';
+export { startTurn } from './chat/start-turn';
+export { approveOrRejectCall, type Decision } from './chat/approve-or-reject-call';
+export { listChatSessions, readChatHistory } from './chat/read-chat-history';
 export type { Following, Turn } from './chat/turn';
 export { advanceAnalysis, type AnalysisParts } from './films/advance-analysis';
 export { type AnalysisState, readAnalysis } from './films/read-analysis';
@@ -25,5 +25,5 @@ export { requestFilmUpload } from './films/request-film-upload';
 export { startAnalysis } from './films/start-analysis';
 export { enqueueDueAnalyses } from './films/sweep-analyses';
 export { purgeAssistant } from './retention/purge-assistant';
-export { manage } from './tools/manage';
+export { callToolForCaller } from './tools/call-tool-for-caller';
 export type { ToolParts } from './tools/tool';

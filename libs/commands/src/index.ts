@@ -1,15 +1,15 @@
 export { actionKinds } from './command/command-kinds';
 export { type DeliveryOutcome, type PushFacts, pushColumns } from './command/command-row';
-export { sealPayload } from './command/sealed-payload';
-export { workerTrace } from './command/worker-trace';
+export { encryptSecrets } from './command/sealed-payload';
+export { deriveWorkerTrace } from './command/worker-trace';
 export { CommandsConfig } from './commands.config';
 export { CommandsModule } from './commands.module';
 export { type ClaimedCommand, CommandDelivery } from './delivery/command-delivery';
 export { CommandPolls } from './delivery/poll-commands';
 export { acknowledgeRunsSql, detachStopCommands, releaseMachine } from './ends/command-of-run';
 export { endCommandsOfTerminated } from './ends/end-commands-of-terminated';
-export { failOverdueCommands, withdrawAnswers, withdrawCommand } from './ends/fail-commands';
-export { type ListedCommand, listCommands, readCommandStatus, readScript } from './ends/read-command';
+export { failOverdueCommands, withdrawAnswerCommands, withdrawCommand } from './ends/fail-commands';
+export { type ListedCommand, listCommands, readCommandStatus, readRunScript } from './ends/read-command';
 export { acknowledgeCommand, receiveOutput, receiveResult } from './ends/receive-result';
 export { readRunFiles } from './files/read-run-files';
 export {
@@ -23,10 +23,10 @@ export {
 export { purgePictures } from './imaging/purge-pictures';
 export { readCompositeStatus } from './imaging/read-composite';
 export { readImagesStatus } from './imaging/read-images-status';
-export { reportProgress } from './imaging/report-progress';
+export { recordImagingProgress } from './imaging/record-imaging-progress';
 export { requestImagingUploads } from './imaging/request-imaging-uploads';
 export { startComposite } from './imaging/start-composite';
-export { requireDistinct, startImaging } from './imaging/start-imaging';
+export { requireDistinctImages, startImaging } from './imaging/start-imaging';
 export { type RecordingRow, findRecording, listRecordings } from './recordings/list-recordings';
 export { recoverAgent } from './recovery/recover-agent';
 export { applyHandshake, applyHeartbeat } from './reports/apply-machine-reports';
@@ -35,13 +35,13 @@ export {
   type CommandActionParts,
   attachOrStopRecording,
   deployExtension,
-  needed,
+  requireActionField,
   repairWorker,
   startRecording,
 } from './requests/command-actions';
-export { type NewCommand, issueCommand, issueRun } from './requests/issue-command';
+export { type NewCommand, issueCommand, issueRunCommand } from './requests/issue-command';
 export { runCommand } from './requests/run-command';
-export { explainingBlocked, requireWakeable, startCommand } from './requests/start-command';
+export { recordBlockedWakeOnError, requireWakeable, startCommand } from './requests/start-command';
 export { startFramesCommand } from './requests/start-frames';
 export { waitForCommand } from './requests/wait-for-command';
 export { type ArtifactRow, findArtifact, listArtifacts } from './uploads/list-artifacts';

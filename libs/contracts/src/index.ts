@@ -1,6 +1,13 @@
-export { errorTable, type ErrorCode, wireCodeOf } from './errors/error-table';
+export { errorTable, type ErrorCode, toWireCode } from './errors/error-table';
 export { errorMeanings } from './errors/error-meanings';
-export { AppError, type AppErrorOptions, type FieldError, invalidField, noSuch, noSuchAgent } from './errors/app-error';
+export {
+  AppError,
+  type AppErrorOptions,
+  type FieldError,
+  invalidFieldError,
+  notFoundError,
+  agentNotFoundError,
+} from './errors/app-error';
 export { type AppName, type ServiceApp, serviceApps } from './http/apps';
 export { AutopilotTask, TaskExpectation, TaskStep, TaskSuccess } from './http/assistant/autopilot-task';
 export {
@@ -96,21 +103,21 @@ export {
   bundleFaultReasons,
   type InstallationMove,
   installationMoves,
-  isInstallable,
+  isInstallableStage,
   type PackStage,
   packStages,
-  roleForStage,
+  getRoleForStage,
   allowedStageChanges,
 } from './http/packs/pack-words';
 export {
-  decimalOf,
+  unitsToDecimal,
   type MicroUsd,
-  microsOf,
-  microsOrNot,
-  roundedQuotient,
-  sumOfMoney,
-  usdOf,
-  usdOrNull,
+  usdToMicros,
+  usdToMicrosIfSet,
+  divideRoundingHalfEven,
+  sumMoney,
+  microsToUsd,
+  microsToUsdOrNull,
 } from './money/money';
 export {
   type FeedbackSeverity,
@@ -173,14 +180,14 @@ export {
   type WebhookType,
   webhookTypes,
 } from './http/webhooks/webhook-words';
-export { fieldNamesOf, Faults, readFields } from './http/field-rules';
+export { listFieldNames, Faults, readFields } from './http/field-rules';
 export { openApiDocument } from './http/openapi-document';
 export { PageQuery, SearchQuery } from './http/pages';
-export { ownerOf, type PathOwner, pathOwners, patternOf } from './http/path-owners';
-export { readDay, readTime } from './http/read-time';
+export { findOwnerApp, type PathOwner, pathOwners, buildPathPattern } from './http/path-owners';
+export { parseDay, parseTime } from './http/parse-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { BundleProblem, Problem, ProblemBundleFault, ProblemFieldError } from './http/problem';
-export { maxDetailLength, maxFieldErrors, shortened } from './http/shortened';
+export { maxDetailLength, maxFieldErrors, shortenText } from './http/shorten-text';
 export { hasRole, organizationRoles, type Role, roles } from './http/roles';
 export {
   ChangePasswordBody,
@@ -268,7 +275,7 @@ export {
 export { passwordLength, CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
 export {
   PutSecretBody,
-  refusedVariableName,
+  checkVariableName,
   Secret,
   type SecretKind,
   SecretList,
@@ -422,12 +429,12 @@ export {
   RequestQueueProbesBody,
 } from './http/operations/queues';
 export {
-  jobDefinition,
+  getJobDefinition,
   type JobDefinition,
   type JobName,
   type JobPayload,
   queueCatalogue,
-  queueDefinition,
+  getQueueDefinition,
   type QueueDefinition,
   type QueueName,
   queueNames,
@@ -473,7 +480,7 @@ export {
   claimOutcomes,
   type DeliveredKind,
   deliveredKinds,
-  isTerminal,
+  isTerminalStatus,
   type JobStatus,
   jobStatuses,
   type LogLevel,
@@ -509,7 +516,7 @@ export {
   questionStatuses,
 } from './http/asking/question-words';
 export { CancelJobBody, CancelJobsFilter, CancelJobsBody, CancelledJobs } from './http/jobs/cancels';
-export { isErrorWord, type RunErrorCode, runErrorCodes, type ScriptErrorCode } from './http/jobs/run-error-codes';
+export { isScriptErrorCode, type RunErrorCode, runErrorCodes, type ScriptErrorCode } from './http/jobs/run-error-codes';
 export {
   ChangedStep,
   CreateWorkflowBody,

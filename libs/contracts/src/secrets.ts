@@ -7,7 +7,7 @@ export const shortestSecret = 3;
  * Returns the forms in which a secret can appear: unchanged, trimmed, in JSON, in a URL, in base64 at any offset, and
  * each of its lines of at least 8 characters.
  */
-export function formsOfSecret(secret: string): string[] {
+export function listSecretForms(secret: string): string[] {
   const lines = secret.split(/\r?\n/).map((line) => line.trim());
   const bytes = Buffer.from(secret);
   return [
@@ -17,17 +17,17 @@ export function formsOfSecret(secret: string): string[] {
     // encodeURIComponent throws on half a surrogate pair; the bytes have a replacement character in its place.
     encodeURIComponent(bytes.toString()),
     ...(lines.length > 1 ? lines.filter((line) => line.length >= 8) : []),
-    ...base64FormsOf(bytes),
+    ...listBase64Forms(bytes),
   ];
 }
 
 /** Returns the source of a regular expression that matches any of the forms. */
-export function patternOfForms(forms: readonly string[]): string {
+export function buildFormsPattern(forms: readonly string[]): string {
   return forms.map((form) => form.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')).join('|');
 }
 
 /** Returns the parts of a secret's base64 that do not depend on the bytes before and after the secret. */
-function base64FormsOf(secret: Buffer): string[] {
+function listBase64Forms(secret: Buffer): string[] {
   if (secret.length < 4) return [];
   const forms = [0, 1, 2].map((before) => {
     const text = Buffer.concat([Buffer.alloc(before), secret]).toString('base64');

@@ -3,13 +3,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { longForm } from '@muster/testing';
-import { hunksBetween, unifiedDiff } from './text-diff';
+import { chooseSize } from '@muster/testing';
+import { diffToHunks, formatUnifiedDiff } from './text-diff';
 
 const names = { before: 'a', after: 'b' };
-const diff = (before: string, after: string) => unifiedDiff(before, after, names);
+const diff = (before: string, after: string) => formatUnifiedDiff(before, after, names);
 
-describe('unifiedDiff', () => {
+describe('formatUnifiedDiff', () => {
   it('a diff of two texts has the format of diff -u', () => {
     const before = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n';
     const after = before.replace('two\n', '').replace('nine', 'NINE');
@@ -42,7 +42,7 @@ describe('unifiedDiff', () => {
 
   it('two long texts without a common line are compared quickly', () => {
     const lines = (word: string) =>
-      Array.from({ length: longForm('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
+      Array.from({ length: chooseSize('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
         '',
       );
     const patch = diff(lines('old'), lines('new'));
@@ -53,7 +53,7 @@ describe('unifiedDiff', () => {
     const unlike = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
     const [before, after] = ['x', 'z'].map(
       (word) =>
-        `${word}\n${'\n'.repeat(longForm('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
+        `${word}\n${'\n'.repeat(chooseSize('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
     ) as [string, string];
     const patch = diff(before, after).split('\n');
     expect(patch.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
@@ -61,15 +61,15 @@ describe('unifiedDiff', () => {
   });
 });
 
-describe('hunksBetween', () => {
+describe('diffToHunks', () => {
   it('equal texts have no hunks', () => {
-    expect(hunksBetween('a\nb', 'a\nb')).toEqual([]);
+    expect(diffToHunks('a\nb', 'a\nb')).toEqual([]);
   });
 
   it('a hunk shows three lines around each change and marks a missing newline at the end of a text', () => {
     const lines = Array.from({ length: 20 }, (_, at) => `line ${at}`);
     const changed = lines.with(10, 'another');
-    expect(hunksBetween(`${lines.join('\n')}\n`, changed.join('\n'))).toEqual([
+    expect(diffToHunks(`${lines.join('\n')}\n`, changed.join('\n'))).toEqual([
       '@@ -8,7 +8,7 @@',
       ...[' line 7', ' line 8', ' line 9', '-line 10', '+another', ' line 11', ' line 12', ' line 13'],
       '@@ -17,4 +17,4 @@',
@@ -79,8 +79,8 @@ describe('hunksBetween', () => {
 
   it('texts with more changed lines than the maximum are shown as replaced as a whole', () => {
     const [before, after] = ['one\nsame\ntwo\n', '1\nsame\n2\n'];
-    expect(hunksBetween(before, after, 4)).toContain(' same');
-    expect(hunksBetween(before, after, 3)).not.toContain(' same');
+    expect(diffToHunks(before, after, 4)).toContain(' same');
+    expect(diffToHunks(before, after, 3)).not.toContain(' same');
   });
 
   it('the hunks are a patch with which git apply turns the first text into the second', () => {
@@ -94,11 +94,11 @@ describe('hunksBetween', () => {
         fc.property(text, text, (from, to) => {
           if (from === to) return;
           writeFileSync(join(folder, 'file'), from);
-          writeFileSync(join(folder, 'patch'), `--- a/file\n+++ b/file\n${hunksBetween(from, to).join('\n')}\n`);
+          writeFileSync(join(folder, 'patch'), `--- a/file\n+++ b/file\n${diffToHunks(from, to).join('\n')}\n`);
           execFileSync('git', ['apply', '--unidiff-zero', '--whitespace=nowarn', 'patch'], { cwd: folder });
           expect(readFileSync(join(folder, 'file'), 'utf8')).toBe(to);
         }),
-        { numRuns: longForm('LINE_DIFF_RUNS', { short: 15, long: 300 }) },
+        { numRuns: chooseSize('LINE_DIFF_RUNS', { short: 15, long: 300 }) },
       );
     } finally {
       rmSync(folder, { recursive: true, force: true });

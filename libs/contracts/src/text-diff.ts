@@ -14,21 +14,21 @@ const maxCompared = 4_000_000;
 const contextLines = 3;
 
 /** Returns the difference of two texts in the format of `diff -u`; empty if they are equal. */
-export function unifiedDiff(before: string, after: string, names: { before: string; after: string }): string {
+export function formatUnifiedDiff(before: string, after: string, names: { before: string; after: string }): string {
   if (before === after) return '';
-  return [`--- ${names.before}`, `+++ ${names.after}`, ...hunksBetween(before, after)].join('\n') + '\n';
+  return [`--- ${names.before}`, `+++ ${names.after}`, ...diffToHunks(before, after)].join('\n') + '\n';
 }
 
 /** Returns the lines of the hunks of `diff -u`; none if the texts are equal. */
-export function hunksBetween(before: string, after: string, maxEdits = defaultMaxEdits): string[] {
-  const hunks = hunksOf(editsBetween(linesOf(before), linesOf(after), maxEdits));
+export function diffToHunks(before: string, after: string, maxEdits = defaultMaxEdits): string[] {
+  const hunks = formatHunks(computeEdits(splitLines(before), splitLines(after), maxEdits));
   return hunks.flatMap((line) => line.split('\n'));
 }
 
 const unended = '\\ No newline at end of file';
 
 /** Splits a text into lines. A last line without a line ending differs from the same line with one. */
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   if (text === '') return [];
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -37,22 +37,22 @@ function linesOf(text: string): string[] {
 }
 
 /** Returns the fewest lines to remove and to add, unless the search would take too long. */
-export function editsBetween(before: string[], after: string[], maxEdits = defaultMaxEdits): Edit[] {
+export function computeEdits(before: string[], after: string[], maxEdits = defaultMaxEdits): Edit[] {
   let head = 0;
   while (head < before.length && head < after.length && before[head] === after[head]) head += 1;
   let tail = 0;
   const most = Math.min(before.length, after.length) - head;
   while (tail < most && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail += 1;
-  const unchanged = (line: string): Edit => ({ kind: ' ', line });
+  const keepLine = (line: string): Edit => ({ kind: ' ', line });
   return [
-    ...before.slice(0, head).map(unchanged),
-    ...shortest(before.slice(head, before.length - tail), after.slice(head, after.length - tail), maxEdits),
-    ...before.slice(before.length - tail).map(unchanged),
+    ...before.slice(0, head).map(keepLine),
+    ...findShortestEdits(before.slice(head, before.length - tail), after.slice(head, after.length - tail), maxEdits),
+    ...before.slice(before.length - tail).map(keepLine),
   ];
 }
 
 /** Myers' greedy search for the fewest edits. */
-function shortest(before: string[], after: string[], maxEdits: number): Edit[] {
+function findShortestEdits(before: string[], after: string[], maxEdits: number): Edit[] {
   const [n, m] = [before.length, after.length];
   const most = Math.min(n + m, maxEdits);
   const reach = new Int32Array(2 * most + 3);
@@ -68,21 +68,21 @@ function shortest(before: string[], after: string[], maxEdits: number): Edit[] {
       while (x < n && x - k < m && before[x] === after[x - k]) x += 1;
       compared += x - from;
       reach[offset + k] = x;
-      if (x >= n && x - k >= m) return walkBack(trail, before, after);
+      if (x >= n && x - k >= m) return walkBackEdits(trail, before, after);
     }
   }
   return [...before.map((line): Edit => ({ kind: '-', line })), ...after.map((line): Edit => ({ kind: '+', line }))];
 }
 
-function walkBack(trail: Int32Array[], before: string[], after: string[]): Edit[] {
+function walkBackEdits(trail: Int32Array[], before: string[], after: string[]): Edit[] {
   const edits: Edit[] = [];
   let [x, y] = [before.length, after.length];
   for (let at = trail.length - 1; at >= 0; at -= 1) {
-    const reach = (k: number) => trail[at]![k + at + 1]!;
+    const furthestX = (k: number) => trail[at]![k + at + 1]!;
     const k = x - y;
-    const down = k === -at || (k !== at && reach(k - 1) < reach(k + 1));
+    const down = k === -at || (k !== at && furthestX(k - 1) < furthestX(k + 1));
     const fromK = down ? k + 1 : k - 1;
-    const fromX = at === 0 ? 0 : reach(fromK);
+    const fromX = at === 0 ? 0 : furthestX(fromK);
     const fromY = at === 0 ? 0 : fromX - fromK;
     while (x > fromX && y > fromY) {
       x -= 1;
@@ -96,7 +96,7 @@ function walkBack(trail: Int32Array[], before: string[], after: string[]): Edit[
   return edits.reverse();
 }
 
-function hunksOf(edits: Edit[]): string[] {
+function formatHunks(edits: Edit[]): string[] {
   const lines: string[] = [];
   let [oldLine, newLine, at] = [1, 1, 0];
   while (at < edits.length) {
@@ -105,13 +105,14 @@ function hunksOf(edits: Edit[]): string[] {
       continue;
     }
     const from = Math.max(0, at - contextLines);
-    const to = hunkEnd(edits, at);
+    const to = findHunkEnd(edits, at);
     const hunk = edits.slice(from, to);
     const back = at - from;
-    const count = (kind: Edit['kind']) => hunk.filter((edit) => edit.kind === ' ' || edit.kind === kind).length;
-    const range = (line: number, length: number) => `${length === 0 ? line - 1 : line},${length}`;
-    const [gone, come] = [count('-'), count('+')];
-    lines.push(`@@ -${range(oldLine - back, gone)} +${range(newLine - back, come)} @@`);
+    const countLinesOfKind = (kind: Edit['kind']) =>
+      hunk.filter((edit) => edit.kind === ' ' || edit.kind === kind).length;
+    const formatLineRange = (line: number, length: number) => `${length === 0 ? line - 1 : line},${length}`;
+    const [gone, come] = [countLinesOfKind('-'), countLinesOfKind('+')];
+    lines.push(`@@ -${formatLineRange(oldLine - back, gone)} +${formatLineRange(newLine - back, come)} @@`);
     for (const { kind, line } of hunk) lines.push(`${kind}${line}`);
     [oldLine, newLine, at] = [oldLine - back + gone, newLine - back + come, to];
   }
@@ -119,7 +120,7 @@ function hunksOf(edits: Edit[]): string[] {
 }
 
 /** Returns the end of the hunk: changes that share lines of context are in one hunk. */
-function hunkEnd(edits: Edit[], start: number): number {
+function findHunkEnd(edits: Edit[], start: number): number {
   let last = start;
   for (let at = start; at < edits.length && at - last <= 2 * contextLines; at += 1) {
     if (edits[at]!.kind !== ' ') last = at;

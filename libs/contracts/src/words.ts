@@ -15,9 +15,9 @@ export {
   type FeedbackType,
   feedbackTypes,
 } from './http/feedback/feedback-words';
-export { isTerminal, type JobStatus, jobStatuses, logLevels, type StepStatus } from './http/jobs/job-status';
+export { isTerminalStatus, type JobStatus, jobStatuses, logLevels, type StepStatus } from './http/jobs/job-status';
 export { type RunErrorCode, runErrorCodes } from './http/jobs/run-error-codes';
-export { isInstallable, type PackStage, roleForStage, allowedStageChanges } from './http/packs/pack-words';
+export { isInstallableStage, type PackStage, getRoleForStage, allowedStageChanges } from './http/packs/pack-words';
 export {
   type ChannelKind,
   channelKinds,

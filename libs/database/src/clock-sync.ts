@@ -37,6 +37,6 @@ export class ClockSync {
       'read_clock',
     );
     const answeredAt = performance.now();
-    (this.clock as ServiceClock).follow({ readMs: row!.readMs, requestedAt, answeredAt });
+    (this.clock as ServiceClock).adjustToReading({ readMs: row!.readMs, requestedAt, answeredAt });
   }
 }

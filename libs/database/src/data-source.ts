@@ -11,7 +11,7 @@ types.setTypeParser(types.builtins.INT8, (text) => {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 });
 
-/** Columns are snake_case in the database and camelCase in the code. */
+/** Columns are snake_case in the database and toCamelCase in the code. */
 class SnakeCase extends DefaultNamingStrategy {
   override columnName(propertyName: string, customName: string, prefixes: string[]): string {
     const name = super.columnName(propertyName, customName, prefixes);
@@ -28,10 +28,10 @@ export interface ConnectionOptions {
 }
 
 /** Connection options of the service. Its role owns nothing, so a statement outside a scope sees no rows. */
-export function serviceOptions(options: ConnectionOptions) {
+export function buildServiceOptions(options: ConnectionOptions) {
   const { url, poolSize, connectTimeoutMs, statementTimeoutMs, applicationName } = options;
   return {
-    ...common(url),
+    ...commonOptions(url),
     poolSize,
     applicationName,
     connectTimeoutMS: connectTimeoutMs,
@@ -56,9 +56,9 @@ export function serviceOptions(options: ConnectionOptions) {
 const migrationLockTimeoutMs = 400;
 
 /** Connects as the owner, for migrations and schema checks. */
-export function ownerDataSource(url: string, chosen = migrations): DataSource {
+export function createOwnerDataSource(url: string, chosen = migrations): DataSource {
   return new DataSource({
-    ...common(url),
+    ...commonOptions(url),
     migrations: chosen,
     applicationName: 'muster-migrate',
     poolSize: 2,
@@ -67,7 +67,7 @@ export function ownerDataSource(url: string, chosen = migrations): DataSource {
   });
 }
 
-function common(url: string) {
+function commonOptions(url: string) {
   return {
     type: 'postgres' as const,
     url,

@@ -31,14 +31,14 @@ const conflictCodes = new Set([
 ]);
 
 /** Returns a 503 for a database that is unreachable, hung, full or out of connections, because the request is valid. */
-export function readDatabaseError(error: unknown): AppError | undefined {
-  if (fullCodes.has(codeOf(error) ?? '')) {
+export function toAppErrorOfDatabase(error: unknown): AppError | undefined {
+  if (fullCodes.has(getErrorCode(error) ?? '')) {
     return new AppError('service_unavailable', {
       detail: 'The disk of the database is full; nothing was changed. Try again later.',
       cause: error,
     });
   }
-  if (conflictCodes.has(codeOf(error) ?? '')) {
+  if (conflictCodes.has(getErrorCode(error) ?? '')) {
     return new AppError('service_unavailable', {
       detail: 'Concurrent changes of the same data were made first; nothing was changed. Try again.',
       cause: error,
@@ -52,22 +52,22 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   // Errors of the object storage client are not about the database.
   if ('$metadata' in error) return false;
-  const code = codeOf(error) ?? '';
+  const code = getErrorCode(error) ?? '';
   return unavailableCodes.has(code) || /^08/.test(code) || unavailableMessage.test(error.message);
 }
 
-function codeOf(error: unknown): string | undefined {
+function getErrorCode(error: unknown): string | undefined {
   const { code, driverError } = (error ?? {}) as { code?: string; driverError?: { code?: string } };
   return code ?? driverError?.code;
 }
 
 /** Whether the transaction lost to a concurrent one, so that it can simply run again. */
-export function isRetryable(error: unknown): boolean {
+export function isRetryableError(error: unknown): boolean {
   return ['40001', '40P01'].includes((error as { code?: string })?.code ?? '');
 }
 
 /** Returns the constraint that a write violated; undefined for another error. */
-export function violatedConstraint(error: unknown): string | undefined {
+export function getViolatedConstraint(error: unknown): string | undefined {
   const { code, constraint } = error as { code?: string; constraint?: string };
   return code?.startsWith('23') ? constraint : undefined;
 }

@@ -11,16 +11,16 @@ import { BaseConfig, MessageLedger, LoopLedger, Readiness, RecoveryHold, registe
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { ClockSync } from './clock-sync';
-import { serviceOptions } from './data-source';
+import { buildServiceOptions } from './data-source';
 import { Database } from './database';
-import { readDatabaseError } from './database-errors';
+import { toAppErrorOfDatabase } from './database-errors';
 import { LoopRuns } from './loops/loop-runs';
-import { pendingMigrations } from './migrate';
+import { listPendingMigrations } from './migrate-database';
 import { OutboxLedger } from './outbox/outbox-ledger';
 import { OutboxRelay } from './outbox/outbox-relay';
 import { PostgresListener } from './postgres-listener';
 import { StoredRecoveryHold } from './recovery/recovery-hold';
-import { poolOf } from './transactions/run-scoped';
+import { getPool } from './transactions/run-scoped-statement';
 
 /**
  * Provides the database. The process starts without a connection, and is ready once the database responds with the
@@ -32,7 +32,7 @@ import { poolOf } from './transactions/run-scoped';
     TypeOrmModule.forRootAsync({
       inject: [BaseConfig],
       useFactory: (config: BaseConfig) => ({
-        ...serviceOptions({
+        ...buildServiceOptions({
           url: config.databaseUrl,
           poolSize: config.databasePoolSize,
           connectTimeoutMs: config.databaseConnectTimeoutMs,
@@ -66,8 +66,11 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     @Inject(Database) private readonly database: Database,
     @Inject(ClockSync) private readonly clockSync: ClockSync,
   ) {
-    registerErrorReader(readDatabaseError);
-    readiness.register('database', () => this.check(), { required: true, deep: () => this.checkRoom() });
+    registerErrorReader(toAppErrorOfDatabase);
+    readiness.registerCheck('database', () => this.checkSchema(), {
+      required: true,
+      deep: () => this.checkFreeConnection(),
+    });
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -87,7 +90,7 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
   private async connect(isRetry = false): Promise<void> {
     try {
       await this.dataSource.initialize();
-      const pool = poolOf(this.dataSource);
+      const pool = getPool(this.dataSource);
       // A connection that fails while it is checked out emits an error event on the client, which ends the process if
       // it has no listener. The listener is added at the first checkout, because the pool's first connection is older
       // than this line.
@@ -106,12 +109,12 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
     }
   }
 
-  private async check(): Promise<void> {
+  private async checkSchema(): Promise<void> {
     if (this.migrated) {
       await this.database.query('system', 'SELECT 1', [], 'check');
       return;
     }
-    const pending = await pendingMigrations((sql) => this.database.query('system', sql) as never);
+    const pending = await listPendingMigrations((sql) => this.database.query('system', sql) as never);
     if (pending.length) throw new Error(`${pending.length} migrations are pending`);
     this.migrated = true;
   }
@@ -120,7 +123,7 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
    * Checks whether the disk has room: creates a table of one page, which is dropped with its transaction. Throws if
    * there is no room for the file or the commit.
    */
-  private async checkRoom(): Promise<void> {
+  private async checkFreeConnection(): Promise<void> {
     await this.database.transaction('system', (tx) =>
       tx.execute("CREATE TEMP TABLE room_to_write ON COMMIT DROP AS SELECT repeat('x', 1000) AS page"),
     );

@@ -6,15 +6,15 @@ import type { OutboxMessage } from '@muster/contracts';
 import { Clock, Metrics, PubSub, type Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
-import { isRetryable } from './database-errors';
+import { isRetryableError } from './database-errors';
 import { OutboxRelay } from './outbox/outbox-relay';
-import { runSet, type Work } from './sets/run-set';
+import { runWorksAsSet, type Work } from './sets/run-set';
 import { runStatements, type SharedStatement } from './sets/run-statements';
 import { type SetResult, Sets } from './sets/sets';
 import { OwnConnection } from './transactions/own-connection';
-import { rowStatement } from './transactions/row-statement';
-import { poolOf, runScoped } from './transactions/run-scoped';
-import { type Scope, setScope, setScopeOfSet } from './transactions/scope';
+import { bindRow } from './transactions/row-statement';
+import { getPool, runScopedStatement } from './transactions/run-scoped-statement';
+import { type Scope, setScopeStatement, setScopeOfSetStatement } from './transactions/scope';
 import { Transaction } from './transactions/transaction';
 import { TakeTurn, Turns } from './transactions/turns';
 
@@ -30,12 +30,13 @@ const maxWaitingForTurn = 1000;
 export class Database {
   private readonly turns = new Turns(maxWaitingForTurn);
   private readonly transactionSets = new Sets<Work>(
-    (scope, works) => this.attemptSet(scope, works),
+    (scope, works) => this.attemptSharedTransaction(scope, works),
     (scope, work) => this.transaction(scope, work),
   );
   private readonly statementSets = new Sets<SharedStatement>(
     (scope, statements) => runStatements(this.dataSource, scope, statements, this.now()),
-    (scope, { alone, values }) => runScoped(this.dataSource, scope, rowStatement(alone, values), { now: this.now() }),
+    (scope, { alone, values }) =>
+      runScopedStatement(this.dataSource, scope, bindRow(alone, values), { now: this.now() }),
   );
 
   constructor(
@@ -56,16 +57,16 @@ export class Database {
    * often.
    */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
-    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
+    return runScopedStatement<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
   }
 
   /**
-   * Like `query`, for a statement that is a transaction by itself. Concurrent calls with the same statement and scope are
-   * sent as one statement; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is the
-   * statement's form in a set of several: it skips a locked row, and then the statement runs alone.
+   * Like `query`, for a statement that is a transaction by itself. Concurrent calls with the same statement and scope
+   * are sent as one statement; see `sets/README.md`. `key` identifies the row that the statement locks. `together` is
+   * the statement's form in a set of several: it skips a locked row, and then the statement runs alone.
    */
   async sharedQuery<T extends QueryResultRow>(scope: Scope, statement: SharedStatement, key: string): Promise<T[]> {
-    return (await this.statementSets.run(statement.alone.many.name, scope, statement, key)) as T[];
+    return (await this.statementSets.runInSet(statement.alone.many.name, scope, statement, key)) as T[];
   }
 
   /**
@@ -78,7 +79,7 @@ export class Database {
     parameters: unknown[] = [],
     name?: string,
   ): Promise<T[]> {
-    return runScoped<T>(
+    return runScopedStatement<T>(
       this.dataSource,
       scope,
       { text: sql, values: parameters, name },
@@ -88,7 +89,12 @@ export class Database {
 
   /** Like `query`, for a page that an index has in order. Uses this index, whatever the statistics of the table are. */
   queryInOrder<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[]): Promise<T[]> {
-    return runScoped<T>(this.dataSource, scope, { text: sql, values: parameters }, { now: this.now(), inOrder: true });
+    return runScopedStatement<T>(
+      this.dataSource,
+      scope,
+      { text: sql, values: parameters },
+      { now: this.now(), inOrder: true },
+    );
   }
 
   /** Notifies every process of new data, after a single statement has written it. */
@@ -98,7 +104,7 @@ export class Database {
 
   /** Publishes messages after a single statement has written their rows. */
   publish(messages: OutboxMessage[]): void {
-    this.relay.publish(messages);
+    this.relay.publishCommitted(messages);
   }
 
   /**
@@ -116,18 +122,18 @@ export class Database {
    */
   async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>, key = ''): Promise<T> {
     // A work keeps its caller's context, also if another caller starts the set.
-    return (await this.transactionSets.run(name, scope, AsyncResource.bind(work), key)) as T;
+    return (await this.transactionSets.runInSet(name, scope, AsyncResource.bind(work), key)) as T;
   }
 
-  private async attemptSet(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {
-    const client = await poolOf(this.dataSource).connect();
+  private async attemptSharedTransaction(scope: Scope, works: readonly Work[]): Promise<SetResult[]> {
+    const client = await getPool(this.dataSource).connect();
     const now = this.now();
-    const connection = new OwnConnection(scope, setScopeOfSet(scope, now), client, this.dataSource);
+    const connection = new OwnConnection(scope, setScopeOfSetStatement(scope, now), client, this.dataSource);
     let unusable: Error | undefined;
     try {
-      return await runSet(works, {
+      return await runWorksAsSet(works, {
         ...{ connection, scope, now },
-        announce: (tx, messages) => this.announce(tx, messages),
+        announce: (tx, messages) => this.announceCommit(tx, messages),
       });
     } finally {
       await connection.rollback().catch((failure: Error) => (unusable = failure));
@@ -136,11 +142,11 @@ export class Database {
   }
 
   /** Reports a committed transaction to metrics, queues and other processes. */
-  private announce(tx: Transaction, messages: OutboxMessage[]): void {
+  private announceCommit(tx: Transaction, messages: OutboxMessage[]): void {
     for (const { queue } of messages) this.metrics.outboxWritten.inc({ queue });
-    for (const measure of tx.measures) measure(this.metrics);
-    this.relay.publish(messages);
-    this.relay.forget(tx.handled);
+    for (const measure of tx.commitMeasures) measure(this.metrics);
+    this.relay.publishCommitted(messages);
+    this.relay.forgetHandled(tx.handledMessageIds);
     for (const [topic, ids] of tx.notifications) this.pubSub.publish(topic, ids);
   }
 
@@ -151,27 +157,31 @@ export class Database {
   ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.attempt(scope, work, turn);
+        return await this.attemptTransaction(scope, work, turn);
       } catch (error) {
         if (error instanceof TakeTurn && turn === null) {
-          return this.turns.run(error.key, () => this.runWithRetries(scope, work, error.key), error.signal);
+          return this.turns.runInTurn(error.key, () => this.runWithRetries(scope, work, error.key), error.signal);
         }
-        if (attempt >= maxAttempts || !isRetryable(error)) throw error;
+        if (attempt >= maxAttempts || !isRetryableError(error)) throw error;
         await sleep(Math.random() * retryWithinMs * attempt);
       }
     }
   }
 
-  private async attempt<T>(scope: Scope, work: (tx: Transaction) => Promise<T>, turn: string | null): Promise<T> {
-    const client = await poolOf(this.dataSource).connect();
+  private async attemptTransaction<T>(
+    scope: Scope,
+    work: (tx: Transaction) => Promise<T>,
+    turn: string | null,
+  ): Promise<T> {
+    const client = await getPool(this.dataSource).connect();
     const now = this.now();
-    const connection = new OwnConnection(scope, setScope(scope, now), client, this.dataSource);
+    const connection = new OwnConnection(scope, setScopeStatement(scope, now), client, this.dataSource);
     const tx = new Transaction(scope, now, connection, turn);
     let unusable: Error | undefined;
     try {
       const result = await work(tx);
       const answers = tx.hasWork ? await connection.commit(tx.takeLastStatements(), { unflushed: tx.isUnflushed }) : [];
-      this.announce(tx, tx.committed(answers));
+      this.announceCommit(tx, tx.collectMessages(answers));
       return result;
     } catch (error) {
       await connection.rollback().catch((failure: Error) => (unusable = failure));

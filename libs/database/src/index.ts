@@ -1,7 +1,7 @@
-export { lock, tryLock } from './advisory-lock';
-export { ownerDataSource, serviceOptions } from './data-source';
+export { acquireAdvisoryLock, tryAdvisoryLock } from './advisory-lock';
+export { createOwnerDataSource, buildServiceOptions } from './data-source';
 export { Database } from './database';
-export { isDatabaseUnavailable, violatedConstraint } from './database-errors';
+export { isDatabaseUnavailable, getViolatedConstraint } from './database-errors';
 export { DatabaseModule } from './database.module';
 export {
   type AccessEntryEntity,
@@ -107,31 +107,41 @@ export {
 export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
-export { readRecovery, requireReleased } from './recovery/recovery';
+export { readRecoveryState, requireReleasedRecovery } from './recovery/recovery';
 export { listLoopRuns } from './loops/loop-runs';
-export { migrate, pendingMigrations, unknownAmong, unknownMigrations } from './migrate';
+export {
+  migrateDatabase,
+  listPendingMigrations,
+  filterUnknownMigrations,
+  listUnknownMigrations,
+} from './migrate-database';
 export { migrations } from './migrations';
 export { countOverdueMessages, type QueueBacklog, readBacklog } from './outbox/backlog';
 export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
-export { type Condition, insertMessagesFromSql, messageColumns, messageWithValues } from './outbox/insert-messages';
+export {
+  type Condition,
+  insertMessagesFromSql,
+  messageColumns,
+  createMessageWithValues,
+} from './outbox/insert-messages';
 export {
   answerQueueProbe,
   findQueueProbe,
-  latestQueueProbes,
+  readLatestQueueProbes,
   listQueueProbes,
   purgeQueueProbes,
   requestQueueProbes,
 } from './outbox/queue-probes';
 export { sweepOutbox } from './outbox/sweep-outbox';
-export { hasPartSql, inAnyCaseSql } from './in-any-case';
-export { afterPositionSql, sortKeyTextSql, orderedListSql, orderOf, placeOf } from './ordered-list';
-export { pageWithinSql } from './page-within';
+export { containsIgnoringCaseSql, foldCaseSql } from './fold-case';
+export { afterPositionSql, sortKeyTextSql, orderedListSql, parseOrder, getPositionValues } from './ordered-list';
+export { limitPageSizeSql } from './page-within';
 export { maxRowsLookedAt, scanWithinSql } from './scan-within';
 export { PostgresListener } from './postgres-listener';
 export type { SharedStatement } from './sets/run-statements';
 export type { Scope } from './transactions/scope';
-export { rowStatement, rowStatements } from './transactions/row-statement';
+export { bindRow, buildRowStatements } from './transactions/row-statement';
 export type { RowStatement } from './transactions/statement-batch';
 export { Transaction } from './transactions/transaction';
 export { TakeTurn } from './transactions/turns';
-export { transposed } from './transactions/transposed';
+export { transposeRows } from './transactions/transpose-rows';

@@ -1,25 +1,25 @@
-import { type ClonedDatabase, emptyDatabase } from '@muster/testing';
+import { type ClonedDatabase, createEmptyDatabase } from '@muster/testing';
 import { Client } from 'pg';
-import { ownerDataSource } from './data-source';
-import { migrate } from './migrate';
+import { createOwnerDataSource } from './data-source';
+import { migrateDatabase } from './migrate-database';
 import { migrations } from './migrations';
 
 describe('migrations', () => {
   let database: ClonedDatabase;
 
   beforeAll(async () => {
-    database = await emptyDatabase();
+    database = await createEmptyDatabase();
   });
   afterAll(() => database.drop());
 
   it('the migrations leave the same schema after migrating up, down and up again', async () => {
-    const source = await ownerDataSource(database.url).initialize();
+    const source = await createOwnerDataSource(database.url).initialize();
     try {
-      await migrate(database.url);
+      await migrateDatabase(database.url);
       const first = await describeSchema(source);
       for (let i = 0; i < migrations.length; i += 1) await source.undoLastMigration();
       expect(await tablesOf(source)).toEqual(['schema_migration']);
-      await migrate(database.url);
+      await migrateDatabase(database.url);
       expect(await describeSchema(source)).toEqual(first);
     } finally {
       await source.destroy();
@@ -27,9 +27,9 @@ describe('migrations', () => {
   });
 
   it('the migrations create exactly the schema that the entities describe', async () => {
-    const source = await ownerDataSource(database.url).initialize();
+    const source = await createOwnerDataSource(database.url).initialize();
     try {
-      await migrate(database.url);
+      await migrateDatabase(database.url);
       const drift = await source.driver.createSchemaBuilder().log();
       expect(drift.upQueries.map(({ query }) => query)).toEqual([]);
     } finally {
@@ -38,9 +38,9 @@ describe('migrations', () => {
   });
 
   it('the schema stores no money as floating point, and every amount’s column name contains its unit', async () => {
-    const source = await ownerDataSource(database.url).initialize();
+    const source = await createOwnerDataSource(database.url).initialize();
     try {
-      await migrate(database.url);
+      await migrateDatabase(database.url);
       const columns: { name: string; type: string }[] = await source.query(
         `SELECT table_name || '.' || column_name AS name, data_type AS type FROM information_schema.columns
          WHERE table_schema = 'public' AND column_name ~ '(usd|micros|money|cost|price|spend|amount|charge|rate|fee)(_|$)'
@@ -58,9 +58,13 @@ describe('migrations', () => {
   });
 
   it('several processes that migrate at once run each migration once', async () => {
-    const empty = await emptyDatabase();
+    const empty = await createEmptyDatabase();
     try {
-      const ran = await Promise.all([migrate(empty.url), migrate(empty.url), migrate(empty.url)]);
+      const ran = await Promise.all([
+        migrateDatabase(empty.url),
+        migrateDatabase(empty.url),
+        migrateDatabase(empty.url),
+      ]);
       expect(ran.flat()).toHaveLength(migrations.length);
     } finally {
       await empty.drop();
@@ -68,12 +72,12 @@ describe('migrations', () => {
   });
 
   it('a migration waits for a lock only briefly and retries, so that other statements are not blocked for long', async () => {
-    const source = await ownerDataSource(database.url).initialize();
+    const source = await createOwnerDataSource(database.url).initialize();
     const holder = source.createQueryRunner();
     const client = new Client({ connectionString: database.url });
     await client.connect();
     try {
-      await migrate(database.url);
+      await migrateDatabase(database.url);
       // Undoes enough migrations that one of them changes an existing table.
       for (let i = 0; i < 3; i += 1) await source.undoLastMigration();
       const tables = await tablesOf(source);
@@ -81,7 +85,7 @@ describe('migrations', () => {
       for (const table of tables.filter((name) => name !== 'schema_migration'))
         await holder.query(`LOCK TABLE ${table} IN ACCESS SHARE MODE`);
       let ran: string[] | undefined;
-      const migrating = migrate(database.url).then((names) => (ran = names));
+      const migrating = migrateDatabase(database.url).then((names) => (ran = names));
       const waits: number[] = [];
       const until = Date.now() + 1500;
       while (Date.now() < until) {
@@ -102,9 +106,9 @@ describe('migrations', () => {
   });
 
   it('every table has row-level security that binds the roles of the service, because they own no table', async () => {
-    const source = await ownerDataSource(database.url).initialize();
+    const source = await createOwnerDataSource(database.url).initialize();
     try {
-      await migrate(database.url);
+      await migrateDatabase(database.url);
       const open = await source.query(`
         SELECT relname FROM pg_class
         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'schema_migration'
@@ -121,7 +125,7 @@ function isExactPrice(name: string, type: string): boolean {
   return name.endsWith('_usd') && type === 'numeric';
 }
 
-type Source = ReturnType<typeof ownerDataSource>;
+type Source = ReturnType<typeof createOwnerDataSource>;
 
 async function tablesOf(source: Source): Promise<string[]> {
   const rows = await source.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`);

@@ -18,7 +18,7 @@ interface Ordered {
  * Returns the order that a list’s parameter “sort” requests; a minus means descending. Without a known value the list
  * is sorted by its ids, which are created in the order of time.
  */
-export function orderOf(sort: string | undefined, values: Record<string, SortValue>): Ordered {
+export function parseOrder(sort: string | undefined, values: Record<string, SortValue>): Ordered {
   const by = values[sort?.replace('-', '') ?? ''];
   return { descends: sort?.startsWith('-') ?? false, by, cursor: by ? [cursorKinds[by.type], 'id'] : ['id'] };
 }
@@ -32,7 +32,7 @@ interface Listed {
   /** Conditions that are evaluated row by row. */
   looked: string[];
   page: Page;
-  placed: (value: unknown) => string;
+  addParameter: (value: unknown) => string;
 }
 
 /**
@@ -40,11 +40,11 @@ interface Listed {
  * the rows as columns of `p`. Unless the list is sorted by ids, all matching rows are sorted. This is for entities that
  * an organization sets up, of which there are thousands at most. Rows without a value come last.
  */
-export function orderedListSql({ descends, by }: Ordered, { from, within, looked, page, placed }: Listed) {
+export function orderedListSql({ descends, by }: Ordered, { from, within, looked, page, addParameter }: Listed) {
   const direction = descends ? 'DESC' : 'ASC';
-  const limit = placed(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   if (!by) {
-    const behind = page.after ? [`id ${descends ? '<' : '>'} ${placed(page.after[0])}`] : [];
+    const behind = page.after ? [`id ${descends ? '<' : '>'} ${addParameter(page.after[0])}`] : [];
     const order = `id ${direction}`;
     const scan = scanWithinSql({ from, columns: 'id', within: [...within, ...behind], filter: looked, order, limit });
     const listed = `SELECT id, matches, scan_end, NULL::text AS sort_key FROM (${scan}) scan`;
@@ -53,7 +53,7 @@ export function orderedListSql({ descends, by }: Ordered, { from, within, looked
   const { value, type } = by;
   const conditions = [...within, ...looked].join(' AND ');
   const [last, id] = page.after ?? [];
-  const behind = id === undefined ? 'true' : afterPositionSql({ last: last!, id, descends, type, placed });
+  const behind = id === undefined ? 'true' : afterPositionSql({ last: last!, id, descends, type, addParameter });
   const listed = `SELECT id, true AS matches, false AS scan_end, sort_key
     FROM (SELECT id, ${value} AS sort_key FROM ${from} WHERE ${conditions}) found
     WHERE ${behind} ORDER BY sort_key ${direction} NULLS LAST, id ${direction} LIMIT ${limit}`;
@@ -68,7 +68,7 @@ export function orderedListSql({ descends, by }: Ordered, { from, within, looked
 /**
  * Returns the position after a row for the next page's cursor. It contains the sort value if the list is sorted by one.
  */
-export function placeOf({ id, sortValue }: { id: string; sortValue?: string | null }): string[] {
+export function getPositionValues({ id, sortValue }: { id: string; sortValue?: string | null }): string[] {
   return sortValue === undefined || sortValue === null ? [id] : [sortValue, id];
 }
 
@@ -83,14 +83,14 @@ interface Behind {
   id: string;
   descends: boolean;
   type: SortValue['type'];
-  placed: (value: unknown) => string;
+  addParameter: (value: unknown) => string;
 }
 
 /** SQL condition for the rows after a position, by `id` and `sort_key`. Rows without a value come last. */
-export function afterPositionSql({ last, id, descends, type, placed }: Behind): string {
+export function afterPositionSql({ last, id, descends, type, addParameter }: Behind): string {
   const sign = descends ? '<' : '>';
-  const further = `id ${sign} ${placed(id)}::uuid`;
+  const further = `id ${sign} ${addParameter(id)}::uuid`;
   if (last === '') return `(sort_key IS NULL AND ${further})`;
-  const value = `${placed(last)}::${type}`;
+  const value = `${addParameter(last)}::${type}`;
   return `(sort_key IS NULL OR sort_key ${sign} ${value} OR (sort_key = ${value} AND ${further}))`;
 }

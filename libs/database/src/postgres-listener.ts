@@ -19,7 +19,7 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
   constructor(@Inject(BaseConfig) private readonly config: BaseConfig) {}
 
   /** Whether notifications are received. If not, cached data cannot be trusted. */
-  get connected(): boolean {
+  get isConnected(): boolean {
     return this.client !== undefined;
   }
 
@@ -46,14 +46,14 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
       application_name: 'muster-listener',
     });
     let isClosed = false;
-    const lose = (error?: Error) => {
+    const loseConnection = (error?: Error) => {
       if (isClosed) return;
       isClosed = true;
       client.end().catch(() => undefined);
-      this.lose(error);
+      this.handleConnectionLoss(error);
     };
-    client.on('error', lose);
-    client.on('end', () => lose());
+    client.on('error', loseConnection);
+    client.on('end', () => loseConnection());
     client.on('notification', ({ channel, payload }) => {
       for (const { onNotification } of this.listeners.get(channel) ?? []) onNotification(payload ?? '');
     });
@@ -63,12 +63,12 @@ export class PostgresListener implements OnApplicationBootstrap, OnApplicationSh
       this.client = client;
       for (const { onLost } of [...this.listeners.values()].flat()) onLost();
     } catch (error) {
-      lose(error as Error);
+      loseConnection(error as Error);
     }
   }
 
-  private lose(error?: Error): void {
-    const wasConnected = this.connected;
+  private handleConnectionLoss(error?: Error): void {
+    const wasConnected = this.isConnected;
     delete this.client;
     for (const { onLost } of [...this.listeners.values()].flat()) onLost();
     if (this.ended) return;

@@ -2,8 +2,8 @@ import type { IdleStopPolicy } from '@muster/contracts';
 import { decideFinalStatus } from './orders/finish-order';
 import { runEnded } from './activity/activity';
 import { decideIdleStop } from './idle/decide-idle-stop';
-import { decideSilence } from './life/fail-silent-agents';
-import { decideHeartbeat } from './reports/decide-heartbeat';
+import { decideIfSilent } from './life/fail-silent-agents';
+import { decideHeartbeatMove } from './reports/decide-heartbeat-move';
 import { explainAgent } from './registry/explain-agent';
 
 const now = new Date('2026-03-02T09:00:00.000Z');
@@ -239,20 +239,20 @@ describe('a heartbeat', () => {
   const facts = { status: 'online' as const, healthy: true, unhealthyBefore: 0, unhealthyNow: 0, drain: null };
 
   it('most heartbeats do not change the agent’s status', () => {
-    expect(decideHeartbeat(facts)).toBeNull();
-    expect(decideHeartbeat({ ...facts, healthy: false, unhealthyNow: 2 })).toBeNull();
+    expect(decideHeartbeatMove(facts)).toBeNull();
+    expect(decideHeartbeatMove({ ...facts, healthy: false, unhealthyNow: 2 })).toBeNull();
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'] as const) {
-      if (status !== 'starting') expect(decideHeartbeat({ ...facts, status })).toBeNull();
-      expect(decideHeartbeat({ ...facts, status, healthy: false, unhealthyNow: 9 })).toBeNull();
+      if (status !== 'starting') expect(decideHeartbeatMove({ ...facts, status })).toBeNull();
+      expect(decideHeartbeatMove({ ...facts, status, healthy: false, unhealthyNow: 9 })).toBeNull();
     }
-    expect(decideHeartbeat({ ...facts, status: 'offline', healthy: false, unhealthyNow: 4 })).toBeNull();
+    expect(decideHeartbeatMove({ ...facts, status: 'offline', healthy: false, unhealthyNow: 4 })).toBeNull();
   });
 
   it('a healthy heartbeat moves an offline or starting agent to online', () => {
     for (const status of ['offline', 'starting'] as const) {
-      expect(decideHeartbeat({ ...facts, status })).toMatchObject({ to: 'online', recovered: true });
+      expect(decideHeartbeatMove({ ...facts, status })).toMatchObject({ to: 'online', recovered: true });
     }
-    expect(decideHeartbeat({ ...facts, status: 'offline', drain: 'now' })?.to).toBe('draining');
+    expect(decideHeartbeatMove({ ...facts, status: 'offline', drain: 'now' })?.to).toBe('draining');
   });
 });
 
@@ -260,16 +260,16 @@ describe('silence', () => {
   const agent = { status: 'online' as const, lastSeen: minutesAgo(2), statusSince: minutesAgo(5) };
 
   it('an agent that sends no heartbeat for too long is moved to offline', () => {
-    expect(decideSilence(agent, now, 120_000)).toBeNull();
-    expect(decideSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
-    expect(decideSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
+    expect(decideIfSilent(agent, now, 120_000)).toBeNull();
+    expect(decideIfSilent(agent, now, 119_999)).toBe('no heartbeat for 120 s');
+    expect(decideIfSilent({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
   });
 
   it('silence is counted from when the agent came online, and only for agents that are online or draining', () => {
-    expect(decideSilence({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
-    expect(decideSilence({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(decideIfSilent({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(decideIfSilent({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
     for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
-      expect(decideSilence({ ...agent, status }, now, 1)).toBeNull();
+      expect(decideIfSilent({ ...agent, status }, now, 1)).toBeNull();
     }
   });
 });

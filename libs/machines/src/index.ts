@@ -1,6 +1,6 @@
 export {
-  markActiveSql,
-  markActivity,
+  markAgentActiveSql,
+  recordClientActivity,
   recordCommandActivity,
   recordWorkSql,
   runEnded,
@@ -18,50 +18,64 @@ export { type AgentBusy, assignAgentToSession, releaseSession } from './activity
 export { addIdleGap } from './idle/choose-idle-limit';
 export { type IdleDecision, type IdleFacts, decideIdleStop } from './idle/decide-idle-stop';
 export { type ExpectedRun, type FindExpectedRun } from './idle/expected-run';
-export { learnHabits } from './idle/learn-habits';
+export { learnIdleHabits } from './idle/learn-idle-habits';
 export { purgeIdleTimes } from './idle/purge-idle';
 export { readIdleSavings } from './idle/read-savings';
-export { idleCandidates, idleValues, stopIdleAgents, stopIfIdle } from './idle/stop-idle-agents';
-export { type WorkFacts, canWake, inSql, isOff, isOn, mayTakeWork, offStatuses, onStatuses } from './life/agent-life';
-export { longestLead, prewakeLead, prewakeLeadMs, prewakeTimeoutMs } from './life/boot-time';
-export { decideSilence, failSilentAgents } from './life/fail-silent-agents';
-export { type LifecycleFacts, lifecycleEntry, moveAgent } from './life/move-agent';
+export { idleCandidates, buildIdleCandidateValues, stopIdleAgents, stopIfIdle } from './idle/stop-idle-agents';
+export {
+  type WorkFacts,
+  canWakeFrom,
+  statusListSql,
+  isOffStatus,
+  isOnStatus,
+  decideWorkAnswer,
+  offStatuses,
+  onStatuses,
+} from './life/agent-life';
+export { longestLead, prewakeLead, computePrewakeLeadMs, computePrewakeTimeoutMs } from './life/boot-time';
+export { decideIfSilent, failSilentAgents } from './life/fail-silent-agents';
+export { type LifecycleFacts, buildLifecycleEntry, setAgentStatus } from './life/set-agent-status';
 export {
   type WakeFailures,
   type WakeRequest,
-  lastWakeFailures,
+  readLastWakeFailures,
   recordWakeBlocked,
   requestWake,
-  wakeBackoffMs,
+  getWakeDelayMs,
 } from './life/wakes';
 export { MachinesConfig } from './machines.config';
 export { readLiveStatus } from './orders/live-status';
 export { LocalAgentRows } from './orders/local-agents';
 export { MachineControl } from './orders/machine-control';
-export { describeWithin, machineOf } from './orders/machine-of';
+export { describeMachineWithin, toMachine } from './orders/machine-of';
 export { MachinesModule } from './orders/machines.module';
 export { decideWakeStep } from './orders/wake-machine';
 export { type TouchedJobs, drainAgent, undrainAgent } from './power/drain';
-export { rebootAgent, requireSwitch, startAgent, stopAgent } from './power/power';
-export { requireActable } from './power/require-actable';
+export { rebootAgent, requireSwitchableMachine, startAgent, stopAgent } from './power/power';
+export { requireActionPossible } from './power/require-action-possible';
 export { requireOwnMachine } from './power/require-own-machine';
 export { terminateAgent } from './power/terminate-agent';
-export { requireWoken } from './power/wait-for-wake';
+export { wakeOrThrow } from './power/wait-for-wake';
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper.module';
-export { type LockedAgent, beginRecovery, recoveryActor } from './recovery/begin-recovery';
+export { type LockedAgent, startRecovery, createRecoveryActor } from './recovery/start-recovery';
 export { type RecoveryDecision, type RecoveryStep } from './recovery/decide-recovery';
-export { agentKeyOf, deriveKey, issueAgentKey, workerKeysSql } from './registry/agent-keys';
+export { deriveAgentKey, deriveMatchingKey, issueAgentKey, workerKeysSql } from './registry/agent-keys';
 export { type AgentRow, findAgent, loadAgent } from './registry/agent-row';
 export { createAgent } from './registry/create-agent';
 export { explainAgent } from './registry/explain-agent';
-export { agentOrderOf, listAgents } from './registry/list-agents';
-export { refusedMachine, requireOwnAgent } from './registry/machine-caller';
+export { parseAgentOrder, listAgents } from './registry/list-agents';
+export { machineRefusedError, requireOwnAgent } from './registry/machine-caller';
 export { measureMachines } from './registry/measure-machines';
 export { updateAgent } from './registry/update-agent';
-export { lacksText, machineCannot, missingParts, needsOf } from './reports/machine-capabilities';
+export {
+  describeMissingParts,
+  missingPartsError,
+  listMissingParts,
+  listNeededParts,
+} from './reports/machine-capabilities';
 export { type OnReachable, recordHandshake } from './reports/record-handshake';
 export { recordHeartbeat } from './reports/record-heartbeat';
 export { recordSetupStatus } from './reports/record-setup-status';
-export { markTunnelUnreachable, retryTunnel } from './reports/unreachable-tunnel';
+export { markTunnelUnreachable, retryUnreachableTunnel } from './reports/unreachable-tunnel';

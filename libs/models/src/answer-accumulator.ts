@@ -1,6 +1,6 @@
 import type { ChatCompletion, ChatCompletionChunk } from 'openai/resources/chat/completions';
 import type { ModelToolCall } from './model';
-import { ModelFault, nonsense } from './model-fault';
+import { ModelFault, malformedAnswerFault } from './model-fault';
 import type { WireRequest } from './model-wire';
 
 /** Maximum lengths in characters. A longer answer is an error. */
@@ -23,16 +23,16 @@ export class AnswerAccumulator {
 
   /** Adds a complete answer. Throws if the answer does not follow the API or is too long. */
   addCompletion(completion: ChatCompletion | undefined): void {
-    if (!isObject(completion)) throw nonsense();
+    if (!isObject(completion)) throw malformedAnswerFault();
     this.addUsage(completion['usage']);
-    const choices = listIn(completion['choices']);
+    const choices = toList(completion['choices']);
     const message = isObject(choices[0]) ? choices[0]['message'] : undefined;
-    if (!isObject(message)) throw nonsense();
+    if (!isObject(message)) throw malformedAnswerFault();
     this.addText(message['content'], message['refusal']);
-    for (const [at, call] of listIn(message['tool_calls']).entries()) {
+    for (const [at, call] of toList(message['tool_calls']).entries()) {
       if (!isObject(call) || !isObject(call['function']) || (call['type'] ?? 'function') !== 'function')
-        throw nonsense();
-      if (typeof call['function']['name'] !== 'string') throw nonsense();
+        throw malformedAnswerFault();
+      if (typeof call['function']['name'] !== 'string') throw malformedAnswerFault();
       this.addToolCall(at, call);
     }
     this.isWhole = true;
@@ -40,35 +40,35 @@ export class AnswerAccumulator {
 
   /** Adds a chunk and returns its text. Throws if the chunk does not follow the API or the answer is too long. */
   addChunk(chunk: ChatCompletionChunk): string {
-    if (!isObject(chunk)) throw nonsense();
+    if (!isObject(chunk)) throw malformedAnswerFault();
     this.addUsage(chunk['usage']);
-    const [choice = {}] = listIn(chunk['choices']);
-    if (!isObject(choice)) throw nonsense();
+    const [choice = {}] = toList(chunk['choices']);
+    if (!isObject(choice)) throw malformedAnswerFault();
     if (chunk['usage'] || choice['finish_reason']) this.isWhole = true;
     const delta = choice['delta'] ?? {};
-    if (!isObject(delta)) throw nonsense();
-    for (const call of listIn(delta['tool_calls'])) {
-      if (!isObject(call)) throw nonsense();
-      this.addToolCall(this.indexOfCall(call), call);
+    if (!isObject(delta)) throw malformedAnswerFault();
+    for (const call of toList(delta['tool_calls'])) {
+      if (!isObject(call)) throw malformedAnswerFault();
+      this.addToolCall(this.findCallIndex(call), call);
     }
     return this.addText(delta['content'], delta['refusal']);
   }
 
   /** Returns the tokens that the model reported, or an estimate from the text. Without either, they are zero. */
-  tokens(request: WireRequest): { inputTokens: number; outputTokens: number; estimated: boolean } {
+  countTokens(request: WireRequest): { inputTokens: number; outputTokens: number; estimated: boolean } {
     if (this.usage) return { ...this.usage, estimated: false };
     const text = [this.content, this.refusal, ...this.toolCalls.map(({ name, arguments: args }) => name + args)].join(
       '',
     );
     if (text === '') return { inputTokens: 0, outputTokens: 0, estimated: false };
-    return { inputTokens: estimatedInput(request), outputTokens: estimatedTokens(text), estimated: true };
+    return { inputTokens: estimateInputTokens(request), outputTokens: estimateTokens(text), estimated: true };
   }
 
   private addText(content: unknown, refusal: unknown): string {
-    const text = textIn(content);
+    const text = toText(content);
     this.content += text;
-    this.refusal += textIn(refusal);
-    if (this.content.length + this.refusal.length > maxContentLength) throw answerTooLong();
+    this.refusal += toText(refusal);
+    if (this.content.length + this.refusal.length > maxContentLength) throw answerTooLongError();
     return text;
   }
 
@@ -76,34 +76,34 @@ export class AnswerAccumulator {
   private addToolCall(at: number, { id, function: called }: Record<string, unknown>): void {
     const { name, arguments: args } = isObject(called) ? called : {};
     const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });
-    call.id ||= textIn(id);
-    call.name += textIn(name);
+    call.id ||= toText(id);
+    call.name += toText(name);
     // Some servers return the arguments as an object instead of a text.
-    const text = isObject(args) ? JSON.stringify(args) : textIn(args);
+    const text = isObject(args) ? JSON.stringify(args) : toText(args);
     call.arguments += text;
     this.argumentsLength += text.length + call.name.length;
-    if (this.argumentsLength > maxArgumentsLength) throw answerTooLong();
+    if (this.argumentsLength > maxArgumentsLength) throw answerTooLongError();
   }
 
   /** Returns the index of a tool call. Some servers leave it out and start each call with its id. */
-  private indexOfCall({ index, id }: Record<string, unknown>): number {
+  private findCallIndex({ index, id }: Record<string, unknown>): number {
     const last = this.toolCalls.length - 1;
     const isNext = last < 0 || (Boolean(id) && id !== this.toolCalls[last]?.id);
     const at = index ?? (isNext ? last + 1 : last);
-    if (!Number.isInteger(at) || (at as number) < 0) throw nonsense();
-    if ((at as number) >= maxCalls) throw answerTooLong();
+    if (!Number.isInteger(at) || (at as number) < 0) throw malformedAnswerFault();
+    if ((at as number) >= maxCalls) throw answerTooLongError();
     return at as number;
   }
 
   private addUsage(usage: unknown): void {
     if (!isObject(usage)) return;
     const { prompt_tokens: input, completion_tokens: output } = usage;
-    if (!isCount(input) || !isCount(output)) return;
+    if (!isTokenCount(input) || !isTokenCount(output)) return;
     this.usage = { inputTokens: input, outputTokens: output };
   }
 }
 
-function answerTooLong(): ModelFault {
+function answerTooLongError(): ModelFault {
   return new ModelFault('nonsense', 'The model’s answer is too long.');
 }
 
@@ -111,20 +111,20 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function listIn(value: unknown): unknown[] {
+function toList(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw nonsense();
-  if (value.length > maxCalls) throw answerTooLong();
+  if (!Array.isArray(value)) throw malformedAnswerFault();
+  if (value.length > maxCalls) throw answerTooLongError();
   return value;
 }
 
-function textIn(value: unknown): string {
+function toText(value: unknown): string {
   if (value === undefined || value === null) return '';
-  if (typeof value !== 'string') throw nonsense();
+  if (typeof value !== 'string') throw malformedAnswerFault();
   return value;
 }
 
-function isCount(value: unknown): value is number {
+function isTokenCount(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxTokens;
 }
 
@@ -132,16 +132,16 @@ const charactersOfToken = 4;
 /** Estimate for an image that is a thousand pixels wide. */
 const tokensOfImage = 1000;
 
-function estimatedTokens(text: string): number {
+function estimateTokens(text: string): number {
   return Math.ceil(text.length / charactersOfToken);
 }
 
-function estimatedInput({ messages, tools }: WireRequest): number {
+function estimateInputTokens({ messages, tools }: WireRequest): number {
   let pictures = 0;
   const text = JSON.stringify([messages, tools ?? []], (key, value: unknown) => {
     if (key !== 'image_url') return value;
     pictures += 1;
     return null;
   });
-  return estimatedTokens(text) + pictures * tokensOfImage;
+  return estimateTokens(text) + pictures * tokensOfImage;
 }

@@ -1,7 +1,7 @@
-import { storable } from '@muster/platform';
+import { toStorableText } from '@muster/platform';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { ModelMessage, ModelPart, ModelUsage, StructuredAnswer, StructuredCall } from './model';
-import { ModelFault, sumOfUsages } from './model-fault';
+import { ModelFault, sumUsages } from './model-fault';
 import type { AnswerAccumulator } from './answer-accumulator';
 
 type Ask = (messages: readonly ModelMessage[]) => Promise<{ answer: AnswerAccumulator; usage: ModelUsage }>;
@@ -15,15 +15,17 @@ export async function askStructured<T>(
   ask: Ask,
 ): Promise<StructuredAnswer<T>> {
   const first = await ask(messages);
-  const found = read<T>(schema, first.answer);
+  const found = parseAndValidate<T>(schema, first.answer);
   if ('value' in found) return { value: found.value, usage: first.usage };
   if (first.answer.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, first.usage);
-  const second = await ask(withFaults(messages, first.answer.content, found.faults)).catch((error: unknown) => {
-    if (error instanceof ModelFault) error.usage = sumOfUsages([first.usage, error.usage]);
-    throw error;
-  });
-  const usage = sumOfUsages([first.usage, second.usage]);
-  const corrected = read<T>(schema, second.answer);
+  const second = await ask(appendFaultMessages(messages, first.answer.content, found.faults)).catch(
+    (error: unknown) => {
+      if (error instanceof ModelFault) error.usage = sumUsages([first.usage, error.usage]);
+      throw error;
+    },
+  );
+  const usage = sumUsages([first.usage, second.usage]);
+  const corrected = parseAndValidate<T>(schema, second.answer);
   if ('value' in corrected) return { value: corrected.value, usage };
   if (second.answer.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, usage);
   throw new ModelFault(
@@ -34,13 +36,13 @@ export async function askStructured<T>(
 }
 
 /** Parses a stored answer; null if it does not fit the schema. */
-export function readStructured<T>(schema: object, content: string): T | null {
-  const found = read<T>(schema, { content, refusal: '' });
+export function parseStructured<T>(schema: object, content: string): T | null {
+  const found = parseAndValidate<T>(schema, { content, refusal: '' });
   return 'value' in found ? found.value : null;
 }
 
 /** Appends the errors to the last user message, so that the question stays the last message. */
-function withFaults(messages: readonly ModelMessage[], answer: string, faults: string[]): ModelMessage[] {
+function appendFaultMessages(messages: readonly ModelMessage[], answer: string, faults: string[]): ModelMessage[] {
   const correction: ModelPart = {
     kind: 'text',
     text:
@@ -59,8 +61,8 @@ function withFaults(messages: readonly ModelMessage[], answer: string, faults: s
 /** Escapes that JSON can contain and a database cannot store. */
 const hasEscapes = /\\u(0000|d[89a-f])/i;
 
-function storableText(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? storable(value) : value;
+function toStorableValue(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? toStorableText(value) : value;
 }
 
 const ajv = new Ajv({ allErrors: true, strict: false });
@@ -68,7 +70,7 @@ const ajv = new Ajv({ allErrors: true, strict: false });
 /** Compiled validators by schema object, which all calls of a kind share. */
 const validators = new WeakMap<object, ValidateFunction>();
 
-function validatorOf(schema: object): ValidateFunction {
+function getValidator(schema: object): ValidateFunction {
   const cached = validators.get(schema);
   if (cached) return cached;
   const compiled = ajv.compile(schema);
@@ -76,18 +78,18 @@ function validatorOf(schema: object): ValidateFunction {
   return compiled;
 }
 
-function read<T>(
+function parseAndValidate<T>(
   schema: object,
   { content, refusal }: Pick<AnswerAccumulator, 'content' | 'refusal'>,
 ): { value: T } | { faults: string[] } {
   if (refusal) return { faults: ['it is a refusal'] };
   let value: unknown;
   try {
-    value = JSON.parse(content, hasEscapes.test(content) ? storableText : undefined);
+    value = JSON.parse(content, hasEscapes.test(content) ? toStorableValue : undefined);
   } catch {
     return { faults: ['it is not valid JSON'] };
   }
-  const validate = validatorOf(schema);
+  const validate = getValidator(schema);
   if (validate(value)) return { value: value as T };
   const faults = (validate.errors ?? []).map(({ instancePath, message, params }) => {
     const about = Object.values(params as Record<string, unknown>).filter((each) => typeof each === 'string');

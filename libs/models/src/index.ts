@@ -1,4 +1,4 @@
-export { readStructured } from './ask-structured';
+export { parseStructured } from './ask-structured';
 export type {
   ModelAnswer,
   ModelCall,
@@ -16,8 +16,8 @@ export type {
   StructuredCall,
 } from './model';
 export { modelProvider } from './model';
-export { ModelAborted, ModelFault, type ModelFaultReason, noUsage, sumOfUsages } from './model-fault';
-export { jpegUrl, maxPictureBytes } from './picture';
+export { ModelAborted, ModelFault, type ModelFaultReason, noUsage, sumUsages } from './model-fault';
+export { toJpegDataUrl, maxPictureBytes } from './picture';
 export { Models } from './models';
 export { ModelsConfig } from './models.config';
 export { ModelsModule } from './models.module';

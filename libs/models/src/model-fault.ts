@@ -31,7 +31,7 @@ export class ModelFault extends AppError {
 }
 
 /** Returns the fault of an answer that does not follow the API, with any status. */
-export function nonsense(): ModelFault {
+export function malformedAnswerFault(): ModelFault {
   return new ModelFault('nonsense', 'The model’s answer does not follow its API.');
 }
 
@@ -44,7 +44,7 @@ export class ModelAborted extends Error {
   }
 }
 
-export function sumOfUsages(usages: readonly ModelUsage[]): ModelUsage {
+export function sumUsages(usages: readonly ModelUsage[]): ModelUsage {
   return usages.reduce(
     (sum, usage) => ({
       calls: sum.calls + usage.calls,

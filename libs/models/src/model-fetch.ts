@@ -9,9 +9,9 @@ const maxAnswerBytes = 8 * 1024 * 1024;
 const withoutBody = [204, 205, 304];
 
 /** Returns a fetch function that uses the outbound guard: it calls the checked address and follows no redirects. */
-export function fetchThrough(outbound: Outbound) {
+export function createOutboundFetch(outbound: Outbound) {
   return async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
-    const answer = await outbound.open(
+    const answer = await outbound.openStream(
       {
         url: input instanceof Request ? input.url : String(input),
         method: init.method,
@@ -29,14 +29,14 @@ export function fetchThrough(outbound: Outbound) {
     const maxBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
       ? maxStreamBytes
       : maxAnswerBytes;
-    return new Response(Readable.toWeb(Readable.from(bounded(body, maxBytes))) as ReadableStream<Uint8Array>, {
+    return new Response(Readable.toWeb(Readable.from(limitBody(body, maxBytes))) as ReadableStream<Uint8Array>, {
       status,
       headers,
     });
   };
 }
 
-async function* bounded(body: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+async function* limitBody(body: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;

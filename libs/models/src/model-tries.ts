@@ -1,6 +1,6 @@
 import type { APIError } from 'openai';
-import { OutboundRefused, retryAfterMs, type Semaphore } from '@muster/platform';
-import { ModelAborted, ModelFault, nonsense } from './model-fault';
+import { OutboundRefused, parseRetryAfterMs, type Semaphore } from '@muster/platform';
+import { ModelAborted, ModelFault, malformedAnswerFault } from './model-fault';
 
 export interface TryParts {
   turns: Semaphore;
@@ -21,21 +21,21 @@ const maxDelayMs = 20_000;
  * Makes a call, and retries it if the model is busy or fails. Returns the answer with its try. The caller must end the
  * try, which releases its turn.
  */
-export async function withTries<T>(
+export async function runWithRetries<T>(
   parts: TryParts,
   work: (attempt: ModelTry) => Promise<T>,
 ): Promise<{ answer: T; attempt: ModelTry }> {
   for (let tries = 1; ; tries += 1) {
-    const attempt = await ModelTry.begin(parts);
+    const attempt = await ModelTry.startTry(parts);
     await parts.admit().catch((error: unknown) => {
-      attempt.end();
+      attempt.endTry();
       throw error;
     });
     attempt.restartTimer();
     try {
       return { answer: await work(attempt), attempt };
     } catch (error) {
-      attempt.end();
+      attempt.endTry();
       const { fault, delayMs } = classifyFailure(error, { attempt, tries });
       if (delayMs === null || tries >= maxTries) throw fault;
       if (delayMs > Math.max(parts.timeoutMs, maxDelayMs)) {
@@ -44,7 +44,7 @@ export async function withTries<T>(
           `The model asks for a pause of ${Math.ceil(delayMs / 1000)} s, which is too long to wait.`,
         );
       }
-      await pause(delayMs, parts.signal);
+      await waitOrAbort(delayMs, parts.signal);
     }
   }
 }
@@ -65,7 +65,7 @@ export class ModelTry {
     this.restartTimer();
   }
 
-  static async begin(parts: TryParts): Promise<ModelTry> {
+  static async startTry(parts: TryParts): Promise<ModelTry> {
     if (parts.signal?.aborted) throw new ModelAborted();
     const release = await parts.turns.acquire(parts.signal).catch(() => {
       throw new ModelAborted();
@@ -73,7 +73,7 @@ export class ModelTry {
     return new ModelTry(parts, release);
   }
 
-  get signal(): AbortSignal {
+  get abortSignal(): AbortSignal {
     return this.controller.signal;
   }
 
@@ -102,7 +102,7 @@ export class ModelTry {
     );
   }
 
-  end(): void {
+  endTry(): void {
     clearTimeout(this.timer);
     this.parts.signal?.removeEventListener('abort', this.abort);
     this.release();
@@ -127,32 +127,35 @@ function classifyFailure(
   const delayMs = firstDelayMs * 2 ** (tries - 1) * (1 + Math.random() / 4);
   if (typeof status !== 'number') {
     // The client throws errors without a status for failed connections and for invalid JSON.
-    if ((error as Error).name === 'SyntaxError') return { fault: nonsense(), delayMs: null };
+    if ((error as Error).name === 'SyntaxError') return { fault: malformedAnswerFault(), delayMs: null };
     return { fault: new ModelFault('unreachable', 'The model could not be reached.'), delayMs };
   }
-  const fault = new ModelFault(status === 429 ? 'busy' : 'status', `The model answered ${status}${codeOf(error)}.`);
+  const fault = new ModelFault(
+    status === 429 ? 'busy' : 'status',
+    `The model answered ${status}${getErrorCode(error)}.`,
+  );
   if (status !== 408 && status !== 429 && status < 500) return { fault, delayMs: null };
-  return { fault, delayMs: retryAfterMs((error as APIError).headers?.get('retry-after'), Date.now()) ?? delayMs };
+  return { fault, delayMs: parseRetryAfterMs((error as APIError).headers?.get('retry-after'), Date.now()) ?? delayMs };
 }
 
 /** Returns the code or the type of an error. Its message is left out, because it may repeat a prompt or a key. */
-function codeOf(error: unknown): string {
+function getErrorCode(error: unknown): string {
   const { code, type } = error as { code?: unknown; type?: unknown };
   const name = [code, type].find((each) => typeof each === 'string' && /^[a-z][\w.-]{0,59}$/i.test(each));
   return name === undefined ? '' : ` (${String(name)})`;
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function waitOrAbort(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const end = () => {
+    const abortPause = () => {
       clearTimeout(timer);
       reject(new ModelAborted());
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', abortPause);
       resolve();
     }, ms);
-    if (signal?.aborted) end();
-    signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted) abortPause();
+    signal?.addEventListener('abort', abortPause, { once: true });
   });
 }

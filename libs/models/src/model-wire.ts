@@ -7,14 +7,14 @@ import type { ModelCall, ModelEndpoint, ModelMessage, StructuredCall } from './m
 export type WireRequest = ChatCompletionCreateParamsNonStreaming;
 
 /** Converts a call to a request of the API. */
-export function requestOf(
+export function toWireRequest(
   { name, visionName }: ModelEndpoint,
   { messages, tools = [] }: ModelCall,
   format?: Pick<StructuredCall, 'name' | 'schema'>,
 ): WireRequest {
   return {
     model: messages.some(hasPicture) ? visionName : name,
-    messages: messages.map(wireMessage),
+    messages: messages.map(toWireMessage),
     ...(tools.length
       ? {
           tools: tools.map(({ name: tool, description, parameters }) => ({
@@ -42,7 +42,7 @@ function isPicture({ kind }: { kind: 'text' | 'picture' }): boolean {
   return kind === 'picture';
 }
 
-function wireMessage(message: ModelMessage): ChatCompletionMessageParam {
+function toWireMessage(message: ModelMessage): ChatCompletionMessageParam {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content };

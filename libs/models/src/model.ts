@@ -1,11 +1,11 @@
 /** Interface of a language model. Its answers are untrusted data and never instructions to the service. */
 export interface ModelPort {
   /** Returns one complete answer. */
-  chat(call: ModelCall): Promise<ModelAnswer>;
+  answerChat(call: ModelCall): Promise<ModelAnswer>;
   /** Streams one answer: parts of its text, then the complete answer. The call ends if the caller stops reading. */
   streamChat(call: ModelCall): AsyncIterable<ModelDelta>;
   /** Returns an answer that fits the schema. Throws a ModelFault if the model returns none. */
-  structured<T>(call: StructuredCall): Promise<StructuredAnswer<T>>;
+  answerStructured<T>(call: StructuredCall): Promise<StructuredAnswer<T>>;
 }
 
 export interface ModelCall {

@@ -48,13 +48,13 @@ export class ModelsConfig extends BaseConfig implements ChecksItself {
   readonly modelMaxConcurrent!: number;
 
   /** Null if no model is configured. */
-  get model(): ModelEndpoint | null {
+  get modelEndpoint(): ModelEndpoint | null {
     const { modelBaseUrl: baseUrl, modelName: name, modelVisionName, modelApiKey } = this;
     if (!baseUrl || !name) return null;
     return { baseUrl, name, visionName: modelVisionName ?? name, apiKey: modelApiKey ?? 'none' };
   }
 
-  faults(): string[] {
+  findFaults(): string[] {
     return Boolean(this.modelBaseUrl) === Boolean(this.modelName)
       ? []
       : ['MODEL_BASE_URL and MODEL_NAME belong together; set both or neither'];

@@ -1,5 +1,5 @@
 import { loadConfig } from '@muster/platform';
-import { FakeModel, testEnvironment } from '@muster/testing';
+import { FakeModel, buildTestEnvironment } from '@muster/testing';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Models } from './models';
@@ -8,7 +8,7 @@ import { ModelsConfig } from './models.config';
 const hello = { messages: [{ role: 'user' as const, content: 'Hello?' }] };
 const meter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
 const modelsWith = (env: Record<string, string> = {}) =>
-  new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', env)));
+  new Models(loadConfig(ModelsConfig, buildTestEnvironment('postgres://none/none', env)));
 
 describe('models', () => {
   let fake: FakeModel;
@@ -23,17 +23,17 @@ describe('models', () => {
   const endpoint = () => ({ baseUrl: fake.url, name: fake.name, visionName: fake.visionName, apiKey: fake.key });
 
   it('the deployment’s model is called at any configured address', async () => {
-    const models = modelsWith(fake.env);
-    fake.says('Here.');
-    expect(await models.ofDeployment(meter)!.chat(hello)).toMatchObject({ content: 'Here.' });
+    const models = modelsWith(fake.environment);
+    fake.addResponses('Here.');
+    expect(await models.openDeploymentModel(meter)!.answerChat(hello)).toMatchObject({ content: 'Here.' });
     models.onApplicationShutdown();
   });
 
   it('an organization’s model is not called at a private address', async () => {
-    const models = modelsWith(fake.env);
-    const call = models.ofOwner('acme', endpoint(), meter).chat(hello);
+    const models = modelsWith(fake.environment);
+    const call = models.openOwnerModel('acme', endpoint(), meter).answerChat(hello);
     await expect(call).rejects.toMatchObject({ code: 'model_failed', reason: 'unreachable' });
-    await expect(models.checkAddress(fake.url)).rejects.toThrow('not a public address');
+    await expect(models.checkModelAddress(fake.url)).rejects.toThrow('not a public address');
     expect(fake.calls).toEqual([]);
   });
 
@@ -42,11 +42,13 @@ describe('models', () => {
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
     const { port } = redirecting.address() as AddressInfo;
     const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1' });
-    const elsewhere = models.ofOwner('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
-    await expect(elsewhere.chat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
+    const elsewhere = models.openOwnerModel('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
+    await expect(elsewhere.answerChat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
     expect(fake.calls).toEqual([]);
-    fake.says('Ours.');
-    expect(await models.ofOwner('acme', endpoint(), meter).chat(hello)).toMatchObject({ content: 'Ours.' });
+    fake.addResponses('Ours.');
+    expect(await models.openOwnerModel('acme', endpoint(), meter).answerChat(hello)).toMatchObject({
+      content: 'Ours.',
+    });
     models.onApplicationShutdown();
     redirecting.closeAllConnections();
     redirecting.close();
@@ -55,17 +57,19 @@ describe('models', () => {
   it('a slow model of one organization does not delay the calls of another organization', async () => {
     const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
     const gone = new AbortController();
-    fake.says({ hang: true }, 'Ours.');
-    const slow = models.ofOwner('slow', endpoint(), meter).chat({ ...hello, signal: gone.signal });
+    fake.addResponses({ hang: true }, 'Ours.');
+    const slow = models.openOwnerModel('slow', endpoint(), meter).answerChat({ ...hello, signal: gone.signal });
     slow.catch(() => undefined);
-    expect(await models.ofOwner('acme', endpoint(), meter).chat(hello)).toMatchObject({ content: 'Ours.' });
+    expect(await models.openOwnerModel('acme', endpoint(), meter).answerChat(hello)).toMatchObject({
+      content: 'Ours.',
+    });
     gone.abort();
     await expect(slow).rejects.toThrow('aborted');
     models.onApplicationShutdown();
   });
 
   it('the deployment has no model if none is configured', () => {
-    expect(modelsWith().ofDeployment(meter)).toBeNull();
+    expect(modelsWith().openDeploymentModel(meter)).toBeNull();
     expect(() => modelsWith({ MODEL_NAME: 'x' })).toThrow('belong together');
   });
 });

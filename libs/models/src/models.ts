@@ -19,7 +19,7 @@ export class Models implements OnApplicationShutdown {
   private readonly turnsOfOwners = new Map<string, Semaphore>();
 
   constructor(@Inject(ModelsConfig) private readonly config: ModelsConfig) {
-    const { model, outboundAllow, modelMaxConcurrent } = config;
+    const { modelEndpoint: model, outboundAllow, modelMaxConcurrent } = config;
     const host = model && new URL(model.baseUrl).hostname.replace(/^\[(.*)\]$/, '$1');
     this.deployments = host === null ? null : new Outbound([...outboundAllow, host]);
     this.guarded = new Outbound(outboundAllow);
@@ -27,21 +27,21 @@ export class Models implements OnApplicationShutdown {
   }
 
   /** Returns the deployment's model; null if none is configured. */
-  ofDeployment(meter: ModelMeter): ModelPort | null {
-    const { model: endpoint, modelTimeoutMs: timeoutMs } = this.config;
+  openDeploymentModel(meter: ModelMeter): ModelPort | null {
+    const { modelEndpoint: endpoint, modelTimeoutMs: timeoutMs } = this.config;
     if (!endpoint || !this.deployments) return null;
     return new OpenAiModel({ endpoint, outbound: this.deployments, turns: this.turns, timeoutMs, meter });
   }
 
   /** Returns an owner's own model. Each owner has a separate limit of calls, so that none waits for another's model. */
-  ofOwner(owner: string, endpoint: ModelEndpoint, meter: ModelMeter): ModelPort {
-    const turns = this.turnsOf(owner);
+  openOwnerModel(owner: string, endpoint: ModelEndpoint, meter: ModelMeter): ModelPort {
+    const turns = this.getTurnsOfOwner(owner);
     return new OpenAiModel({ endpoint, outbound: this.guarded, turns, timeoutMs: this.config.modelTimeoutMs, meter });
   }
 
   /** Throws OutboundRefused if an own model must not have this address. */
-  checkAddress(baseUrl: string): Promise<void> {
-    return this.guarded.check(baseUrl);
+  checkModelAddress(baseUrl: string): Promise<void> {
+    return this.guarded.checkAddress(baseUrl);
   }
 
   onApplicationShutdown(): void {
@@ -49,7 +49,7 @@ export class Models implements OnApplicationShutdown {
     this.guarded.onApplicationShutdown();
   }
 
-  private turnsOf(owner: string): Semaphore {
+  private getTurnsOfOwner(owner: string): Semaphore {
     const cached = this.turnsOfOwners.get(owner);
     if (cached) return cached;
     if (this.turnsOfOwners.size >= maxStoredSemaphores) this.turnsOfOwners.clear();

@@ -1,5 +1,5 @@
 import { loadConfig } from '@muster/platform';
-import { FakeModel, testEnvironment } from '@muster/testing';
+import { FakeModel, buildTestEnvironment } from '@muster/testing';
 import type { ModelDelta, ModelMessage, ModelPort } from './model';
 import { ModelFault } from './model-fault';
 import { Models } from './models';
@@ -16,9 +16,9 @@ describe('a server that is not a model', () => {
 
   beforeAll(async () => {
     fake = await FakeModel.start();
-    const env = { ...fake.env, MODEL_TIMEOUT_MS: '1000' };
-    models = new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', env)));
-    model = models.ofDeployment(meter)!;
+    const env = { ...fake.environment, MODEL_TIMEOUT_MS: '1000' };
+    models = new Models(loadConfig(ModelsConfig, buildTestEnvironment('postgres://none/none', env)));
+    model = models.openDeploymentModel(meter)!;
   });
   beforeEach(() => fake.reset());
   afterAll(async () => {
@@ -62,7 +62,7 @@ describe('a server that is not a model', () => {
   ])(
     'a model call fails with model_failed, without a change of built-in objects, if the server streams %s',
     async (_, chunk) => {
-      fake.says(streamed(chunk, end));
+      fake.addResponses(streamed(chunk, end));
       const startedAt = performance.now();
       const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(ModelFault);
@@ -85,8 +85,8 @@ describe('a server that is not a model', () => {
     ['100,000 calls', { content: '', tool_calls: Array(100_000).fill({ id: 'a', function: { name: 'a' } }) }],
     ['a text that is too long', { content: 'x'.repeat(200_001) }],
   ])('a model call fails with model_failed if the server answers with %s', async (_, message) => {
-    fake.says(whole(message));
-    const fault = await model.chat({ messages }).catch((error: unknown) => error);
+    fake.addResponses(whole(message));
+    const fault = await model.answerChat({ messages }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(ModelFault);
     expect((fault as ModelFault).code).toBe('model_failed');
   });
@@ -94,7 +94,7 @@ describe('a server that is not a model', () => {
   it('a server may leave out the index and id of a tool call, and may send its arguments as an object', async () => {
     const numberless = (id: string | undefined, name: string | undefined, text: string) =>
       piece({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
-    fake.says(
+    fake.addResponses(
       streamed(
         numberless('a', 'get_run', '{"jobId":'),
         numberless(undefined, undefined, '"1"}'),
@@ -112,13 +112,13 @@ describe('a server that is not a model', () => {
         ],
       },
     });
-    expect((await model.chat({ messages })).toolCalls).toEqual([
+    expect((await model.answerChat({ messages })).toolCalls).toEqual([
       { id: 'c', name: 'get_run', arguments: '{"jobId":"2"}' },
     ]);
   });
 
   it('a model call times out if its stream does not end, although the server keeps sending text', async () => {
-    fake.says({ content: 'word '.repeat(1000), slowMs: 100 });
+    fake.addResponses({ content: 'word '.repeat(1000), slowMs: 100 });
     const startedAt = performance.now();
     const fault = await read(model.streamChat({ messages })).catch((error: unknown) => error);
     expect(fault).toMatchObject({
@@ -129,8 +129,8 @@ describe('a server that is not a model', () => {
   }, 30_000);
 
   it('the tokens of a model call are estimated if the server reports an implausible number', async () => {
-    fake.says({ content: 'Hello.', usage: { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 3 } });
-    const { usage } = await model.chat({ messages });
+    fake.addResponses({ content: 'Hello.', usage: { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 3 } });
+    const { usage } = await model.answerChat({ messages });
     expect(usage.inputTokens).toBeLessThan(100);
   });
 
@@ -141,8 +141,8 @@ describe('a server that is not a model', () => {
       required: ['text'],
       additionalProperties: false,
     };
-    fake.says({ content: '{"text":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
-    const { value } = await model.structured<{ text: string }>({ name: 'text', schema, messages });
+    fake.addResponses({ content: '{"text":"a\\u0000b\\ud800c \\ud83d\\ude00"}' });
+    const { value } = await model.answerStructured<{ text: string }>({ name: 'text', schema, messages });
     expect(value.text).toBe('ab\ufffdc \u{1f600}');
   });
 });

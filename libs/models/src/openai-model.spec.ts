@@ -1,5 +1,5 @@
 import { loadConfig } from '@muster/platform';
-import { FakeModel, testEnvironment, waitFor } from '@muster/testing';
+import { FakeModel, buildTestEnvironment, waitFor } from '@muster/testing';
 import type { ModelDelta, ModelMessage, ModelPort, ModelUse } from './model';
 import { ModelAborted, ModelFault } from './model-fault';
 import { Models } from './models';
@@ -23,7 +23,7 @@ describe('a model', () => {
   let beforeCall: () => void = () => undefined;
 
   const modelsWith = (env: Record<string, string> = {}) =>
-    new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', { ...fake.env, ...env })));
+    new Models(loadConfig(ModelsConfig, buildTestEnvironment('postgres://none/none', { ...fake.environment, ...env })));
   const meter = {
     open: (name: string) => {
       beforeCall();
@@ -34,7 +34,7 @@ describe('a model', () => {
       });
     },
   };
-  const timed = (timeoutMs: number) => modelsWith({ MODEL_TIMEOUT_MS: String(timeoutMs) }).ofDeployment(meter)!;
+  const timed = (timeoutMs: number) => modelsWith({ MODEL_TIMEOUT_MS: String(timeoutMs) }).openDeploymentModel(meter)!;
   const faultOf = (work: Promise<unknown>) =>
     work.then(
       () => null,
@@ -49,7 +49,7 @@ describe('a model', () => {
   beforeAll(async () => {
     fake = await FakeModel.start();
     models = modelsWith();
-    model = models.ofDeployment(meter)!;
+    model = models.openDeploymentModel(meter)!;
   });
   beforeEach(() => {
     fake.reset();
@@ -63,18 +63,18 @@ describe('a model', () => {
   });
 
   it('a model receives tools and their results, and returns text, tool calls and usage', async () => {
-    fake.says(
+    fake.addResponses(
       { content: 'Let me look.', toolCalls: [{ name: 'get_run', arguments: { jobId: '1' }, id: 'c1' }] },
       'It ran.',
     );
     const tools = [{ name: 'get_run', description: 'Shows a run.', parameters: { type: 'object', properties: {} } }];
-    const first = await model.chat({ messages: hello, tools });
+    const first = await model.answerChat({ messages: hello, tools });
     expect(first).toMatchObject({
       content: 'Let me look.',
       toolCalls: [{ id: 'c1', name: 'get_run', arguments: '{"jobId":"1"}' }],
       usage: { inputTokens: expect.any(Number), outputTokens: 7, costMicros: uses[0]!.inputTokens + 7 },
     });
-    const second = await model.chat({
+    const second = await model.answerChat({
       messages: [
         ...hello,
         { role: 'assistant', content: first.content, toolCalls: first.toolCalls },
@@ -91,12 +91,12 @@ describe('a model', () => {
   });
 
   it('the vision model is called if a message contains an image', async () => {
-    fake.says('A login page.');
+    fake.addResponses('A login page.');
     const content = [
       { kind: 'text' as const, text: 'What is this?' },
       { kind: 'picture' as const, dataUrl: picture },
     ];
-    await model.chat({ messages: [{ role: 'user', content }] });
+    await model.answerChat({ messages: [{ role: 'user', content }] });
     expect(fake.calls[0]).toMatchObject({
       pictures: [picture],
       lastText: 'What is this?',
@@ -109,7 +109,7 @@ describe('a model', () => {
       { name: 'one', arguments: { text: 'a long argument that comes in pieces' }, id: 'a' },
       { name: 'two', arguments: {}, id: 'b' },
     ];
-    fake.says({ content: 'One two three', toolCalls, usage: { inputTokens: 11, outputTokens: 7 } });
+    fake.addResponses({ content: 'One two three', toolCalls, usage: { inputTokens: 11, outputTokens: 7 } });
     const deltas = await read(model.streamChat({ messages: hello }));
     expect(deltas).toEqual([
       { kind: 'text', text: 'One ' },
@@ -129,40 +129,46 @@ describe('a model', () => {
 
   describe('on failure', () => {
     it('a failed model call that is repeated after the time in Retry-After is billed once', async () => {
-      fake.says({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
+      fake.addResponses({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
       const startedAt = performance.now();
       // The pause may be longer than the timeout.
-      expect(await timed(900).chat({ messages: hello })).toMatchObject({ content: 'Here.' });
+      expect(await timed(900).answerChat({ messages: hello })).toMatchObject({ content: 'Here.' });
       expect(performance.now() - startedAt).toBeGreaterThan(1000);
       expect(fake.calls).toHaveLength(3);
       expect(uses).toMatchObject([{ outcome: 'answered' }]);
     });
 
     it('a model that keeps failing is called at most four times', async () => {
-      fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
-      const fault = await faultOf(model.chat({ messages: hello }));
+      fake.addRule(() => ({ status: 500, headers: { 'retry-after': '0' } }));
+      const fault = await faultOf(model.answerChat({ messages: hello }));
       expect(fault).toMatchObject({ code: 'model_failed', status: 502, reason: 'status', usage: { costMicros: 0 } });
       expect(fake.calls).toHaveLength(4);
       expect(uses).toMatchObject([{ outcome: 'failed', inputTokens: 0, outputTokens: 0 }]);
     });
 
     it.each([400, 401, 404, 409, 302])('a model call is not repeated after status %i', async (status) => {
-      fake.says({ status, headers: { location: `${fake.url}/elsewhere` } });
-      expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'status' });
+      fake.addResponses({ status, headers: { location: `${fake.url}/elsewhere` } });
+      expect(await faultOf(model.answerChat({ messages: hello }))).toMatchObject({
+        code: 'model_failed',
+        reason: 'status',
+      });
       expect(fake.calls).toHaveLength(1);
     });
 
     it('a model call fails as busy if the time in Retry-After is too long', async () => {
-      fake.says({ status: 429, headers: { 'retry-after': '3600' } });
-      expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({ code: 'model_failed', reason: 'busy' });
+      fake.addResponses({ status: 429, headers: { 'retry-after': '3600' } });
+      expect(await faultOf(model.answerChat({ messages: hello }))).toMatchObject({
+        code: 'model_failed',
+        reason: 'busy',
+      });
       expect(fake.calls).toHaveLength(1);
     });
 
     it('a model call without output times out, before the answer and in the middle of a stream', async () => {
-      fake.says({ hang: true }, { hang: true }, { content: 'One two three', hang: true, cutAfter: 2 });
+      fake.addResponses({ hang: true }, { hang: true }, { content: 'One two three', hang: true, cutAfter: 2 });
       const slow = timed(200);
       const late = { code: 'execution_timeout', status: 504, reason: 'timeout' };
-      expect(await faultOf(slow.chat({ messages: hello }))).toMatchObject(late);
+      expect(await faultOf(slow.answerChat({ messages: hello }))).toMatchObject(late);
       expect(await faultOf(read(slow.streamChat({ messages: hello })))).toMatchObject(late);
       expect(await faultOf(read(slow.streamChat({ messages: hello })))).toMatchObject({
         ...late,
@@ -174,7 +180,7 @@ describe('a model', () => {
     });
 
     it('an interrupted model stream is billed for the text that had arrived', async () => {
-      fake.says({ content: 'One two three', cutAfter: 3 });
+      fake.addResponses({ content: 'One two three', cutAfter: 3 });
       const received: ModelDelta[] = [];
       const fault = await faultOf(
         (async () => {
@@ -195,8 +201,8 @@ describe('a model', () => {
       ['incomplete JSON', { raw: '{"choices": [' }],
       ['JSON of another API', { raw: '{"hello": 1}' }],
     ])('a model call fails as nonsense if the server returns %s', async (_, script) => {
-      fake.says(script);
-      expect(await faultOf(model.chat({ messages: hello }))).toMatchObject({
+      fake.addResponses(script);
+      expect(await faultOf(model.answerChat({ messages: hello }))).toMatchObject({
         code: 'model_failed',
         reason: 'nonsense',
       });
@@ -204,15 +210,15 @@ describe('a model', () => {
     });
 
     it('a model call fails as unreachable if nothing listens at the model’s address', async () => {
-      const gone = modelsWith({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' }).ofDeployment(meter)!;
-      expect(await faultOf(gone.chat({ messages: hello }))).toMatchObject({ reason: 'unreachable', status: 502 });
+      const gone = modelsWith({ MODEL_BASE_URL: 'http://127.0.0.1:1/v1' }).openDeploymentModel(meter)!;
+      expect(await faultOf(gone.answerChat({ messages: hello }))).toMatchObject({ reason: 'unreachable', status: 502 });
     });
 
     it('the errors of a model call contain neither the prompt, nor the answer, nor the key', async () => {
-      fake.says({ status: 400 }, { raw: 'You said Hello?', contentType: 'text/plain' });
+      fake.addResponses({ status: 400 }, { raw: 'You said Hello?', contentType: 'text/plain' });
       for (const fault of [
-        await faultOf(model.chat({ messages: hello })),
-        await faultOf(model.chat({ messages: hello })),
+        await faultOf(model.answerChat({ messages: hello })),
+        await faultOf(model.answerChat({ messages: hello })),
       ]) {
         expect(JSON.stringify([fault!.message, fault!.options])).not.toMatch(/Hello|model-key/);
       }
@@ -221,7 +227,7 @@ describe('a model', () => {
 
   describe('after the caller has left', () => {
     it('a model stream that ends because its reader stops is billed for the text so far', async () => {
-      fake.says({ content: 'One two three four five six', slowMs: 50 });
+      fake.addResponses({ content: 'One two three four five six', slowMs: 50 });
       for await (const delta of model.streamChat({ messages: hello })) {
         expect(delta).toEqual({ kind: 'text', text: 'One ' });
         break;
@@ -232,28 +238,28 @@ describe('a model', () => {
 
     it('an abort signal ends a model call that is waiting, thinking, pausing or streaming', async () => {
       const timeoutMs = 5000;
-      const single = modelsWith({ MODEL_MAX_CONCURRENT: '1', MODEL_TIMEOUT_MS: String(timeoutMs) }).ofDeployment(
+      const single = modelsWith({ MODEL_MAX_CONCURRENT: '1', MODEL_TIMEOUT_MS: String(timeoutMs) }).openDeploymentModel(
         meter,
       )!;
-      fake.answers(() => ({ hang: true }));
+      fake.addRule(() => ({ hang: true }));
       const [thinks, waits] = [new AbortController(), new AbortController()];
-      const thinking = faultOf(single.chat({ messages: hello, signal: thinks.signal }));
+      const thinking = faultOf(single.answerChat({ messages: hello, signal: thinks.signal }));
       await waitFor('the first call', () => fake.calls.length === 1);
-      const waiting = faultOf(single.chat({ messages: hello, signal: waits.signal }));
+      const waiting = faultOf(single.answerChat({ messages: hello, signal: waits.signal }));
       waits.abort();
       expect(await waiting).toBeInstanceOf(ModelAborted);
       thinks.abort();
       expect(await thinking).toBeInstanceOf(ModelAborted);
       expect(fake.calls).toHaveLength(1);
 
-      fake.says({ status: 503, headers: { 'retry-after': '4' } });
+      fake.addResponses({ status: 503, headers: { 'retry-after': '4' } });
       const rests = new AbortController();
-      const resting = faultOf(single.chat({ messages: hello, signal: rests.signal }));
+      const resting = faultOf(single.answerChat({ messages: hello, signal: rests.signal }));
       await waitFor('the refusal', () => fake.calls.length === 2 && fake.calls[1]!.isOver);
       rests.abort();
       expect(await resting).toBeInstanceOf(ModelAborted);
 
-      fake.says({ content: 'One two three four', slowMs: 100 });
+      fake.addResponses({ content: 'One two three four', slowMs: 100 });
       const speaks = new AbortController();
       const speaking = faultOf(
         (async () => {
@@ -267,8 +273,11 @@ describe('a model', () => {
 
   describe('with a schema', () => {
     it('a structured call sends the schema to the model, and returns the value', async () => {
-      fake.says({ json: { answer: 42 } });
-      expect(await model.structured(request)).toMatchObject({ value: { answer: 42 }, usage: { outputTokens: 4 } });
+      fake.addResponses({ json: { answer: 42 } });
+      expect(await model.answerStructured(request)).toMatchObject({
+        value: { answer: 42 },
+        usage: { outputTokens: 4 },
+      });
       const format = { type: 'json_schema', json_schema: { name: 'number', strict: true, schema } };
       expect(fake.calls[0]!.body.response_format).toEqual(format);
     });
@@ -279,8 +288,8 @@ describe('a model', () => {
     ])(
       'a structured call is repeated once with the errors if the answer %s; the question stays the last message',
       async (_, wrong, faults) => {
-        fake.says(wrong, { json: { answer: 42 } });
-        const { value, usage } = await model.structured(request);
+        fake.addResponses(wrong, { json: { answer: 42 } });
+        const { value, usage } = await model.answerStructured(request);
         expect(value).toEqual({ answer: 42 });
         expect(usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
         const { body, lastUserText } = fake.calls[1]!;
@@ -291,16 +300,16 @@ describe('a model', () => {
     );
 
     it('a structured call fails if the second answer does not fit either, and both answers are billed', async () => {
-      fake.says({ json: { answer: 'x' } }, { json: {} });
-      const fault = await faultOf(model.structured(request));
+      fake.addResponses({ json: { answer: 'x' } }, { json: {} });
+      const fault = await faultOf(model.answerStructured(request));
       expect(fault).toMatchObject({ code: 'model_failed', reason: 'nonsense' });
       expect(fault!.usage.outputTokens).toBe(uses[0]!.outputTokens + uses[1]!.outputTokens);
       expect(fake.calls).toHaveLength(2);
     });
 
     it('a structured call is not repeated after a refusal', async () => {
-      fake.says({ refusal: 'I will not.' });
-      expect(await faultOf(model.structured(request))).toMatchObject({ code: 'model_failed', reason: 'refused' });
+      fake.addResponses({ refusal: 'I will not.' });
+      expect(await faultOf(model.answerStructured(request))).toMatchObject({ code: 'model_failed', reason: 'refused' });
       expect(fake.calls).toHaveLength(1);
     });
   });
@@ -309,8 +318,8 @@ describe('a model', () => {
     beforeCall = () => {
       if (fake.calls.length > 0) throw new Error('no more');
     };
-    fake.says({ json: {} });
-    await expect(model.structured(request)).rejects.toThrow('no more');
+    fake.addResponses({ json: {} });
+    await expect(model.answerStructured(request)).rejects.toThrow('no more');
     expect(fake.calls).toHaveLength(1);
   });
 });

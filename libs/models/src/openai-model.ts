@@ -14,10 +14,10 @@ import type {
   StructuredCall,
 } from './model';
 import { ModelAborted, ModelFault, noUsage } from './model-fault';
-import { fetchThrough } from './model-fetch';
+import { createOutboundFetch } from './model-fetch';
 import { AnswerAccumulator } from './answer-accumulator';
-import { type ModelTry, withTries } from './model-tries';
-import { requestOf, type WireRequest } from './model-wire';
+import { type ModelTry, runWithRetries } from './model-tries';
+import { toWireRequest, type WireRequest } from './model-wire';
 
 export interface OpenAiParts {
   endpoint: ModelEndpoint;
@@ -33,26 +33,28 @@ export class OpenAiModel implements ModelPort {
 
   constructor(private readonly parts: OpenAiParts) {}
 
-  async chat(call: ModelCall): Promise<ModelAnswer> {
-    const { answer, usage } = await this.complete(call);
-    return answerOf(answer, usage);
+  async answerChat(call: ModelCall): Promise<ModelAnswer> {
+    const { answer, usage } = await this.completeChat(call);
+    return toModelAnswer(answer, usage);
   }
 
-  structured<T>(call: StructuredCall): Promise<StructuredAnswer<T>> {
-    return askStructured<T>(call, (messages) => this.complete({ messages, signal: call.signal }, call));
+  answerStructured<T>(call: StructuredCall): Promise<StructuredAnswer<T>> {
+    return askStructured<T>(call, (messages) => this.completeChat({ messages, signal: call.signal }, call));
   }
 
   async *streamChat(call: ModelCall): AsyncGenerator<ModelDelta, void, undefined> {
-    const request = requestOf(this.parts.endpoint, call);
-    const bill = this.billOf(request);
+    const request = toWireRequest(this.parts.endpoint, call);
+    const bill = this.createBill(request);
     let attempt: ModelTry | undefined;
     try {
-      const client = await this.connect();
-      const opened = await withTries({ ...this.parts, signal: call.signal, admit: bill.open }, ({ signal }) =>
-        client.chat.completions.create(
-          { ...request, stream: true, stream_options: { include_usage: true } },
-          { signal },
-        ),
+      const client = await this.loadClient();
+      const opened = await runWithRetries(
+        { ...this.parts, signal: call.signal, admit: bill.openCall },
+        ({ abortSignal: signal }) =>
+          client.chat.completions.create(
+            { ...request, stream: true, stream_options: { include_usage: true } },
+            { signal },
+          ),
       );
       attempt = opened.attempt;
       for await (const chunk of opened.answer) {
@@ -63,54 +65,54 @@ export class OpenAiModel implements ModelPort {
       }
       attempt.throwIfEnded();
       if (!bill.answer.isWhole) throw new ModelFault('cut', 'The model’s answer ended before it was complete.');
-      const usage = await bill.close('answered');
-      yield { kind: 'answer', answer: answerOf(bill.answer, usage) };
+      const usage = await bill.closeCall('answered');
+      yield { kind: 'answer', answer: toModelAnswer(bill.answer, usage) };
     } catch (error) {
-      throw await bill.addUsage(faultIn(error, attempt));
+      throw await bill.addUsage(classifyStreamError(error, attempt));
     } finally {
-      attempt?.end();
+      attempt?.endTry();
       // The answer so far is billed, also if the reader stops early.
-      await bill.close('cut');
+      await bill.closeCall('cut');
     }
   }
 
-  private async complete(
+  private async completeChat(
     call: ModelCall,
     format?: Pick<StructuredCall, 'name' | 'schema'>,
   ): Promise<{ answer: AnswerAccumulator; usage: ModelUsage }> {
-    const request = requestOf(this.parts.endpoint, call, format);
-    const bill = this.billOf(request);
+    const request = toWireRequest(this.parts.endpoint, call, format);
+    const bill = this.createBill(request);
     try {
-      const client = await this.connect();
-      const { answer: completion, attempt } = await withTries(
-        { ...this.parts, signal: call.signal, admit: bill.open },
-        ({ signal }) => client.chat.completions.create(request, { signal }),
+      const client = await this.loadClient();
+      const { answer: completion, attempt } = await runWithRetries(
+        { ...this.parts, signal: call.signal, admit: bill.openCall },
+        ({ abortSignal: signal }) => client.chat.completions.create(request, { signal }),
       );
       try {
         bill.answer.addCompletion(completion);
         // The usage is reported before the turn is released, so that the next call takes this cost into account.
-        return { answer: bill.answer, usage: await bill.close('answered') };
+        return { answer: bill.answer, usage: await bill.closeCall('answered') };
       } finally {
-        attempt.end();
+        attempt.endTry();
       }
     } catch (error) {
       throw await bill.addUsage(error);
     }
   }
 
-  private billOf(request: WireRequest): Bill {
+  private createBill(request: WireRequest): Bill {
     return new Bill(request, this.parts.meter);
   }
 
   /** Loads the client with the first call, because it is large and some deployments have no model. */
-  private connect(): Promise<OpenAI> {
+  private loadClient(): Promise<OpenAI> {
     const { endpoint, outbound, timeoutMs } = this.parts;
     this.client ??= import('openai').then(
       ({ OpenAI: Client }) =>
         new Client({
           apiKey: endpoint.apiKey,
           baseURL: endpoint.baseUrl.replace(/\/+$/, ''),
-          fetch: fetchThrough(outbound),
+          fetch: createOutboundFetch(outbound),
           // Retries and timeouts are handled here; the client's log would contain prompts.
           ...{ maxRetries: 0, timeout: 2 * timeoutMs, logLevel: 'off' },
           ...{ organization: null, project: null },
@@ -133,27 +135,27 @@ class Bill {
   ) {}
 
   /** Called after the wait for a turn, so that the meter knows what other calls have spent until then. */
-  readonly open = async (): Promise<void> => {
+  readonly openCall = async (): Promise<void> => {
     if (this.report) return;
     this.report = await this.meter.open(this.request.model);
     this.began = performance.now();
   };
 
-  close(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
+  closeCall(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
     this.usage ??= this.reportUsage(outcome);
     return this.usage;
   }
 
   /** Returns the error with its usage. */
   async addUsage(error: unknown): Promise<unknown> {
-    const usage = await this.close('cut');
+    const usage = await this.closeCall('cut');
     if (error instanceof ModelFault || error instanceof ModelAborted) error.usage = usage;
     return error;
   }
 
   private async reportUsage(outcome: 'answered' | 'cut'): Promise<ModelUsage> {
     if (!this.report) return noUsage;
-    const { inputTokens, outputTokens, estimated } = this.answer.tokens(this.request);
+    const { inputTokens, outputTokens, estimated } = this.answer.countTokens(this.request);
     const isSilent = outcome === 'cut' && inputTokens + outputTokens === 0;
     const costMicros = await this.report({
       ...{ model: this.request.model, inputTokens, outputTokens, estimated },
@@ -165,12 +167,12 @@ class Bill {
   }
 }
 
-function answerOf({ content, refusal, toolCalls }: AnswerAccumulator, usage: ModelUsage): ModelAnswer {
+function toModelAnswer({ content, refusal, toolCalls }: AnswerAccumulator, usage: ModelUsage): ModelAnswer {
   return { content: content === '' ? refusal : content, toolCalls: toolCalls.filter(Boolean), usage };
 }
 
 /** Classifies the error of an open stream. Earlier errors are already classified. */
-function faultIn(error: unknown, attempt: ModelTry | undefined): unknown {
+function classifyStreamError(error: unknown, attempt: ModelTry | undefined): unknown {
   if (!attempt || error instanceof ModelFault || error instanceof ModelAborted) return error;
   try {
     attempt.throwIfEnded();

@@ -1,5 +1,5 @@
 import { loadConfig } from '@muster/platform';
-import { FakeModel, testEnvironment } from '@muster/testing';
+import { FakeModel, buildTestEnvironment } from '@muster/testing';
 import type { ModelMessage, ModelMeter, ModelUse } from './model';
 import { Models } from './models';
 import { ModelsConfig } from './models.config';
@@ -12,10 +12,10 @@ describe('a model with many concurrent calls', () => {
   const free: ModelMeter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
 
   const modelOf = (meter: ModelMeter, maxConcurrent: number) => {
-    const env = { ...fake.env, MODEL_MAX_CONCURRENT: String(maxConcurrent) };
-    const models = new Models(loadConfig(ModelsConfig, testEnvironment('postgres://none/none', env)));
+    const env = { ...fake.environment, MODEL_MAX_CONCURRENT: String(maxConcurrent) };
+    const models = new Models(loadConfig(ModelsConfig, buildTestEnvironment('postgres://none/none', env)));
     opened.push(models);
-    return models.ofDeployment(meter)!;
+    return models.openDeploymentModel(meter)!;
   };
   const read = async (model: ReturnType<typeof modelOf>) => {
     for await (const _ of model.streamChat({ messages: hello })) continue;
@@ -33,20 +33,20 @@ describe('a model with many concurrent calls', () => {
 
   it('calls to a model wait for their turn if as many as configured are in progress', async () => {
     let [current, peak] = [0, 0];
-    fake.answers(async () => {
+    fake.addRule(async () => {
       peak = Math.max(peak, (current += 1));
       await new Promise((resolve) => setTimeout(resolve, 30));
       current -= 1;
       return 'Done.';
     });
     const model = modelOf(free, 2);
-    const answers = await Promise.all(Array.from({ length: 7 }, () => model.chat({ messages: hello })));
+    const answers = await Promise.all(Array.from({ length: 7 }, () => model.answerChat({ messages: hello })));
     expect(answers).toHaveLength(7);
     expect(peak).toBe(2);
   });
 
   it('a waiting model call is not sent if the meter no longer admits it', async () => {
-    fake.answers(() => ({ content: 'Done.', slowMs: 20, usage: { inputTokens: 1, outputTokens: 0 } }));
+    fake.addRule(() => ({ content: 'Done.', slowMs: 20, usage: { inputTokens: 1, outputTokens: 0 } }));
     let spent = 0;
     const limitedMeter = {
       open: () => {
@@ -55,7 +55,7 @@ describe('a model with many concurrent calls', () => {
       },
     };
     const model = modelOf(limitedMeter, 2);
-    const calls = Array.from({ length: 10 }, () => [model.chat({ messages: hello }), read(model)]);
+    const calls = Array.from({ length: 10 }, () => [model.answerChat({ messages: hello }), read(model)]);
     const ends = await Promise.allSettled(calls.flat());
     const refused = ends.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     for (const { reason } of refused) expect((reason as Error).message).toBe('no more');
@@ -66,7 +66,7 @@ describe('a model with many concurrent calls', () => {
 
   it('an error of the stream’s reader is passed on, even if the answer has already arrived completely', async () => {
     for (let length = 1; length < 200_000; length *= 2) {
-      fake.says({ content: 'x'.repeat(length), toolCalls: [{ name: 'a', arguments: {} }] });
+      fake.addResponses({ content: 'x'.repeat(length), toolCalls: [{ name: 'a', arguments: {} }] });
       const reading = (async () => {
         for await (const { kind } of modelOf(free, 1).streamChat({ messages: hello })) {
           if (kind === 'text') throw new Error('enough');

@@ -1,4 +1,4 @@
-import { AppError, type JobBundle, noSuch } from '@muster/contracts';
+import { AppError, type JobBundle, notFoundError } from '@muster/contracts';
 import type {
   PackBundleEntity,
   PackInstallationEntity,
@@ -6,7 +6,7 @@ import type {
   RuntimeBundleEntity,
   Transaction,
 } from '@muster/database';
-import { digestOfHex, hexOfDigest, packObjects } from './pack-objects';
+import { toDigest, digestToHex, packObjects } from './pack-objects';
 
 export interface BundleOfInstallation extends JobBundle {
   packId: string;
@@ -18,7 +18,7 @@ export interface BundleOfInstallation extends JobBundle {
  * Returns the bundle that an installation runs now. The row lock prevents pins and rollbacks until the transaction
  * ends, so the next pin or rollback sees a job that is launched in this transaction.
  */
-export async function bundleOf(
+export async function lockBundleOfInstallation(
   tx: Transaction,
   organizationId: string,
   installationId: string,
@@ -27,7 +27,7 @@ export async function bundleOf(
     'SELECT pack_id, pinned_version_id FROM pack_installation WHERE id = $1 AND organization_id = $2 FOR SHARE',
     [installationId, organizationId],
   );
-  if (!installation) throw noSuch('installation');
+  if (!installation) throw notFoundError('installation');
   const { packId, pinnedVersionId: versionId } = installation;
   if (!versionId) {
     throw new AppError('no_pinned_version', { detail: 'The installation is not pinned to a version yet.' });
@@ -48,14 +48,14 @@ export async function bundleOf(
     packId,
     versionId,
     runtimeBundleId,
-    digest: digestOfHex(digest),
+    digest: toDigest(digest),
     manifestKey: packObjects.manifest(organizationId, runtimeBundleId),
     size,
   };
 }
 
 /** Returns the references that a run stores for good, and the environment variables for its script. */
-export function lineageOf(bundle: BundleOfInstallation): { bundle: JobBundle; lineage: Record<string, string> } {
+export function buildLineage(bundle: BundleOfInstallation): { bundle: JobBundle; lineage: Record<string, string> } {
   const { installationId, packId, versionId, runtimeBundleId, manifestKey, digest } = bundle;
   return {
     bundle: { installationId, versionId, runtimeBundleId, digest },
@@ -71,9 +71,9 @@ export function lineageOf(bundle: BundleOfInstallation): { bundle: JobBundle; li
 }
 
 /** Returns a bundle in the form of a command. The download URL is added when the command is delivered. */
-export function bundleObject(
+export function toBundleObject(
   organizationId: string,
   { digest }: { digest: string },
 ): { digest: string; objectKey: string } {
-  return { digest, objectKey: packObjects.bundle(organizationId, hexOfDigest(digest)) };
+  return { digest, objectKey: packObjects.bundle(organizationId, digestToHex(digest)) };
 }

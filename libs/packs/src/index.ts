@@ -1,7 +1,7 @@
-export { bundleObject, type BundleOfInstallation, bundleOf, lineageOf } from './bundle-of';
-export { collectPacks } from './collection/collect-packs';
+export { toBundleObject, type BundleOfInstallation, lockBundleOfInstallation, buildLineage } from './bundle-of';
+export { removeUnusedPackObjects } from './collection/collect-packs';
 export { findDeployableBundle } from './deployable-bundle';
-export { beginUpload, type NewUpload, uploadSeconds } from './drafts/begin-upload';
+export { startUpload, type NewUpload, uploadSeconds } from './drafts/start-upload';
 export { type DraftRow, findDraft, listBundles, readBundle, type RuntimeBundleRow } from './drafts/draft-row';
 export { finalizeUpload, prepareUpload } from './drafts/finalize-upload';
 export { maxExportBytes, prepareImport } from './drafts/import-draft';
@@ -12,11 +12,11 @@ export {
   type InstallationMoveRow,
   type InstallationRow,
   listInstallations,
-  listMoves,
+  listInstallationMoves,
 } from './installations/installation-row';
 export { pinInstallation, rollBackInstallation } from './installations/change-pinned-version';
 export { createInstallation, updateInstallation } from './installations/save-installation';
-export { digestOfHex, packObjects } from './pack-objects';
+export { toDigest, packObjects } from './pack-objects';
 export {
   presentBundle,
   presentDraft,

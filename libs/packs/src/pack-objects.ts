@@ -7,10 +7,10 @@ export const packObjects = {
 };
 
 /** Returns a digest with its prefix, as the API and the manifests show it. */
-export function digestOfHex(hex: string): string {
+export function toDigest(hex: string): string {
   return `sha256:${hex}`;
 }
 
-export function hexOfDigest(digest: string): string {
+export function digestToHex(digest: string): string {
   return digest.replace(/^sha256:/, '');
 }

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 
 /**
@@ -15,5 +15,5 @@ export async function requireInstallation(
     id,
     organizationId,
   ]);
-  if (found.length === 0) throw noSuch('installation');
+  if (found.length === 0) throw notFoundError('installation');
 }

@@ -1,8 +1,8 @@
 import type { RunBuilderBody } from '@muster/contracts';
 import type { PackVersionEntity, RuntimeBundleEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { bundleObject } from './bundle-of';
-import { digestOfHex, packObjects } from './pack-objects';
+import { toBundleObject } from './bundle-of';
+import { toDigest, packObjects } from './pack-objects';
 
 export type RequestedLineage = Pick<
   RunBuilderBody,
@@ -11,7 +11,7 @@ export type RequestedLineage = Pick<
 
 export interface ResolvedLineage {
   lineage: Record<string, string>;
-  bundle: ReturnType<typeof bundleObject>;
+  bundle: ReturnType<typeof toBundleObject>;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function resolveLineage(
   );
   if (!found) return null;
   const { runtimeBundleId, packId, versionId } = found;
-  const digest = digestOfHex(found.digest);
+  const digest = toDigest(found.digest);
   return {
     lineage: {
       SERVICE_WORKFLOW_PACK_ID: packId,
@@ -56,6 +56,6 @@ export async function resolveLineage(
       SERVICE_RUNTIME_BUNDLE_MANIFEST_KEY: packObjects.manifest(organizationId, runtimeBundleId),
       SERVICE_RUNTIME_BUNDLE_DIGEST: digest,
     },
-    bundle: bundleObject(organizationId, { digest }),
+    bundle: toBundleObject(organizationId, { digest }),
   };
 }

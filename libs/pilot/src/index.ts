@@ -1,12 +1,12 @@
-export { forgetJobOfBatches } from './batches/forget-job';
+export { unlinkJobFromBatches } from './batches/unlink-job-from-batches';
 export { type FoundBatch, findPilotBatch } from './batches/find-batch';
 export { type BatchRow, listPilotBatches } from './batches/list-batches';
 export { findSession, listSessions, type SessionEntryRow, type SessionRow } from './sessions/read-sessions';
 export { summarizeSession } from './sessions/summarize-session';
 export { type IngestedBatch, ingestRunSummary } from './summaries/ingest-run-summary';
 export { readRunSummary } from './summaries/read-run-summary';
-export { shapeOf } from './summaries/summary-envelope';
+export { describeShape } from './summaries/summary-envelope';
 export { readRoi } from './roi/read-roi';
-export { sweepRollups } from './roi/sweep-rollups';
-export { rebuildRollups, type RollupFault, verifyRollups } from './roi/verify-rollups';
+export { sweepRoiRollups } from './roi/sweep-roi-rollups';
+export { rebuildRoiRollups, type RollupFault, verifyRoiRollups } from './roi/verify-rollups';
 export { purgeBatchClaims } from './batches/purge-claims';

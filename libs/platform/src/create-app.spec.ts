@@ -1,12 +1,12 @@
 import { Body, Controller, Get, HttpException, Module, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { AppError, TextField } from '@muster/contracts';
-import { HttpClient, testConfig, waitFor } from '@muster/testing';
+import { HttpClient, loadTestConfig, waitFor } from '@muster/testing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { type App, createApp } from './create-app';
-import { unparsedBodyOf } from './http/http-app';
+import { getUnparsedBody } from './http/http-app';
 import { OpenStreams } from './http/streams';
 import { IgnoreUnknownFields } from '@muster/contracts';
 
@@ -69,7 +69,7 @@ class Routes {
   @Post('/signed')
   @RouteConfig({ unparsed: true })
   signed(@Req() request: FastifyRequest): object {
-    return { raw: unparsedBodyOf(request).bytes.toString() };
+    return { raw: getUnparsedBody(request).bytes.toString() };
   }
 
   @Get('/stream')
@@ -78,7 +78,7 @@ class Routes {
     reply.hijack();
     reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
     reply.raw.write(': open\n\n');
-    const forget = this.streams.add(() => reply.raw.end());
+    const forget = this.streams.addStream(() => reply.raw.end());
     reply.raw.on('close', forget);
   }
 }
@@ -93,7 +93,7 @@ describe('an app', () => {
 
   beforeEach(async () => {
     logs.length = 0;
-    const config = testConfig('postgres://nobody@127.0.0.1:1/none', { REQUEST_TIMEOUT_MS: '300' });
+    const config = loadTestConfig('postgres://nobody@127.0.0.1:1/none', { REQUEST_TIMEOUT_MS: '300' });
     const logDestination = new Writable({ write: (chunk, _encoding, done) => (logs.push(String(chunk)), done()) });
     app = await createApp({ name: 'gateway', configs: [config], modules: [TestModule], logDestination });
     await app.nest.listen(0, '127.0.0.1');
@@ -151,7 +151,7 @@ describe('an app', () => {
     );
 
     it('responses require https if the public URL is https', async () => {
-      const config = testConfig('postgres://nobody@127.0.0.1:1/none', { PUBLIC_APP_URL: 'https://muster.test' });
+      const config = loadTestConfig('postgres://nobody@127.0.0.1:1/none', { PUBLIC_APP_URL: 'https://muster.test' });
       const secure = await createApp({ name: 'gateway', configs: [config], modules: [TestModule] });
       try {
         await secure.nest.listen(0, '127.0.0.1');
@@ -193,7 +193,7 @@ describe('an app', () => {
 
   it('an app ends its streams when it closes, and still answers a request in progress', async () => {
     const stream = await fetch(`${http.url}/api/stream`);
-    await waitFor('the stream to be counted', () => app.streams.count === 1);
+    await waitFor('the stream to be counted', () => app.streams.countOpen === 1);
     const slow = http.get('/api/slow');
     await waitFor('the request to be in progress', () => release);
     const closing = app.close();

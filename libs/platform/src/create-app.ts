@@ -45,7 +45,11 @@ export async function createApp({ name, configs, modules, clock, logDestination 
   const tracing = await startTracing(config, name, metrics);
 
   @Module({
-    imports: [HostModule.with({ configs, metrics, readiness, streams, clock }), QueueModule.forApp(name), ...modules],
+    imports: [
+      HostModule.withParts({ configs, metrics, readiness, streams, clock }),
+      QueueModule.forApp(name),
+      ...modules,
+    ],
   })
   class RootModule {}
 
@@ -66,8 +70,8 @@ export async function createApp({ name, configs, modules, clock, logDestination 
     readiness,
     streams,
     close: async () => {
-      readiness.drain();
-      streams.endAll();
+      readiness.startDraining();
+      streams.endAllStreams();
       await nest.close();
       await tracing.end();
     },

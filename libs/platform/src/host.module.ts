@@ -21,11 +21,11 @@ export interface HostParts {
 @Global()
 @Module({})
 export class HostModule {
-  static with({ configs, metrics, readiness, streams, clock }: HostParts): DynamicModule {
+  static withParts({ configs, metrics, readiness, streams, clock }: HostParts): DynamicModule {
     // A configuration can be injected by its own class and by the parents of that class.
     const byType = new Map<new () => unknown, BaseConfig>();
     for (const config of configs) {
-      for (const type of lineageOf(config)) if (!byType.has(type)) byType.set(type, config);
+      for (const type of listConfigClasses(config)) if (!byType.has(type)) byType.set(type, config);
     }
     return {
       module: HostModule,
@@ -44,7 +44,7 @@ export class HostModule {
   }
 }
 
-function lineageOf(config: BaseConfig): (new () => unknown)[] {
+function listConfigClasses(config: BaseConfig): (new () => unknown)[] {
   const types: (new () => unknown)[] = [];
   for (
     let type: object = config.constructor;

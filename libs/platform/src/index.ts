@@ -13,32 +13,40 @@ export {
   loadConfigs,
   processEnvironment,
   type Variable,
-  variablesOf,
+  listVariables,
 } from './config/env';
-export { type MasterKey, readMasterKeys } from './config/master-keys';
+export { type MasterKey, parseMasterKeys } from './config/parse-master-keys';
 export { Clock, type ClockReading, ServiceClock } from './context/clock';
 export { Coalescer } from './context/coalesce';
-export { holdLease } from './context/hold-lease';
-export { firstIdAt, isUuid, newId, nilId } from './context/ids';
-export { inSentence } from './context/in-sentence';
+export { runWhileRenewingLease } from './context/run-while-renewing-lease';
+export { smallestIdAt, isUuid, newId, nilId } from './context/ids';
+export { cleanNameForSentence } from './context/clean-name-for-sentence';
 export { Semaphore } from './context/semaphore';
 export {
-  clientSignal,
-  currentContext,
-  describeContext,
+  getClientSignal,
+  getRequestContext,
+  addToContext,
   type RequestContext,
   runInContext,
 } from './context/request-context';
-export { acceptRequestId, atSpan, continueTrace, isTraceparent, spanIdFor, spanIdOf, traceIdOf } from './context/trace';
-export { within } from './context/within';
+export {
+  chooseRequestId,
+  withSpanId,
+  continueTrace,
+  isTraceparent,
+  deriveSpanId,
+  getSpanId,
+  getTraceId,
+} from './context/trace';
+export { finishWithin } from './context/finish-within';
 export { type App, type AppDefinition, createApp } from './create-app';
 export { type Attempt, Attempts } from './http/attempts';
-export { isAddressOrRange, isWithin } from './http/addresses/address-policy';
-export { clientAddress, exactAddress } from './http/addresses/client-address';
+export { isAddressOrRange, isWithinRanges } from './http/addresses/address-policy';
+export { getClientAddress, getExactAddress } from './http/addresses/client-address';
 export { CounterStore } from './http/counter-store';
-export { etagOf, requireMatch, revisionOf } from './http/etag';
+export { toEtag, requireEtagMatch, hashToRevision } from './http/etag';
 export { type Form, type FormFile } from './http/bodies/form';
-export { digestOf } from './http/http-app';
+export { getBodyDigest } from './http/http-app';
 export { parseJsonBody } from './http/bodies/json-body';
 export {
   Outbound,
@@ -48,26 +56,26 @@ export {
   type OutboundRequest,
   type OutboundStream,
 } from './http/addresses/outbound';
-export { csvLine } from './http/csv-line';
-export { type Page, pageOf, paginate, type SortKind } from './http/pagination';
+export { formatCsvLine } from './http/format-csv-line';
+export { type Page, parsePage, buildPage, type SortKind } from './http/pagination';
 export { type ErrorReader, registerErrorReader, toAppError } from './http/problem-filter';
-export { addressFor, ownAddress, publicAddress } from './http/addresses/public-address';
+export { getAddressForRequest, getOwnAddress, getPublicAddress } from './http/addresses/public-address';
 export { ClientAddress, Connection, FormOrJson, Given, Reply, ReplyHead, Unparsed } from './http/request-parts';
 export { UnparsedBody } from './http/bodies/unparsed-body';
-export { rateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
-export { pagePolicy } from './http/security-headers';
-export { hasHalfPair, storable } from './http/bodies/text-faults';
-export { retryAfterMs } from './http/retry-after';
-export { eventFrame, OpenStreams } from './http/streams';
+export { buildRateHeaders, RateLimiter, type RatePolicy, type RateState } from './http/rate-limiter';
+export { buildPagePolicy } from './http/security-headers';
+export { hasHalfSurrogatePair, toStorableText } from './http/bodies/text-faults';
+export { parseRetryAfterMs } from './http/retry-after';
+export { formatEventFrame, OpenStreams } from './http/streams';
 export { checkBody } from './http/bodies/validation';
 export { AppLoops } from './loops/app-loops';
 export { Loop, type LoopParts, type LoopSpec } from './loops/loop';
 export { LoopLedger, type LoopRun, type StuckRow } from './loops/loop-ledger';
 export { RecoveryHold } from './loops/recovery-hold';
-export { purge } from './loops/purge';
+export { purgeTables } from './loops/purge-tables';
 export { Round, type RoundOptions, type RowFailure } from './loops/round';
 export { refreshRollups } from './loops/refresh-rollups';
-export { firstCursor, sweep, type Sweep, type SweepCounts, type TimedCursor } from './loops/sweep';
+export { firstCursor, sweepRows, type Sweep, type SweepCounts, type TimedCursor } from './loops/sweep-rows';
 export { createLogger, hideCredentials, NestLogger } from './operations/logger';
 export { Metrics } from './operations/metrics';
 export { Periodic } from './operations/periodic';
@@ -77,18 +85,18 @@ export { MessageLedger, MessagePublisher, type ReceivedMessage } from './queues/
 export { PubSub, type Topic } from './queues/pub-sub';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
 export { QueueRates } from './queues/queue-rates';
-export { catalogueFaults } from './queues/queue.module';
+export { compareProcessorsWithCatalogue } from './queues/queue.module';
 export { RedisConnections } from './queues/redis-connections';
-export { watchFor } from './queues/watch-for';
+export { watchUntilFinal } from './queues/watch-until-final';
 export { runApp, type RunOptions } from './run-app';
 export {
   type EndedSpan,
-  inSpan,
+  runInSpan,
   isTracing,
   OpenSpan,
   recordSpan,
   type SpanAttributes,
-  spanWithin,
-  withinTrace,
-  wordOf,
+  getCurrentSpanIfSameTrace,
+  runInTrace,
+  getErrorWord,
 } from './tracing/spans';

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { BaseConfig } from './config/base.config';
 import { ConfigError, type Environment, loadConfigs, processEnvironment } from './config/env';
 import { type App, type AppDefinition, createApp } from './create-app';
-import { boundGarbage } from './operations/bound-garbage';
+import { limitGarbage } from './operations/bound-garbage';
 import { startInternalServer } from './operations/internal-server';
 
 export interface RunOptions {
@@ -18,7 +18,7 @@ export interface RunOptions {
  * cannot start.
  */
 export async function runApp({ name, configs: types, modules, env = processEnvironment }: RunOptions): Promise<void> {
-  boundGarbage();
+  limitGarbage();
   const logger = new Logger(name);
   try {
     const configs = loadConfigs(types, env);
@@ -37,13 +37,13 @@ export async function runApp({ name, configs: types, modules, env = processEnvir
     // Reports the addresses to a supervisor that started this process with an IPC channel.
     process.send?.({ ready: true, url: await app.nest.getUrl(), internalPort: internal.port });
   } catch (error) {
-    const message = error instanceof ConfigError ? error.message : explain(error, env);
+    const message = error instanceof ConfigError ? error.message : explainStartError(error, env);
     process.stderr.write(`${name}: ${message}\n`);
     process.exit(1);
   }
 }
 
-function explain(error: unknown, env: Environment): string {
+function explainStartError(error: unknown, env: Environment): string {
   const { code, port, message, stack } = error as { code?: string; port?: number; message?: string; stack?: string };
   if (code === 'EADDRINUSE') return `port ${port ?? env['PORT']} is already in use; set PORT to a free one`;
   if (code === 'EACCES') return `port ${port ?? env['PORT']} cannot be used by this user; set PORT above 1023`;
@@ -54,7 +54,7 @@ function explain(error: unknown, env: Environment): string {
 
 function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
   let ending = false;
-  const end = (signal: string) => {
+  const shutDown = (signal: string) => {
     if (ending) return;
     ending = true;
     logger.log(`${signal}: shutting down`);
@@ -70,7 +70,7 @@ function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
       },
     );
   };
-  process.on('SIGTERM', () => end('SIGTERM'));
+  process.on('SIGTERM', () => shutDown('SIGTERM'));
   if (cluster.isWorker) {
     // The terminal sends these signals to the whole process group. The supervisor handles them and ends its processes
     // in order.
@@ -78,10 +78,10 @@ function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
     // Otherwise Node exits as soon as the channel closes, without finishing the work in progress.
     cluster.worker!.exitedAfterDisconnect = true;
   } else {
-    process.on('SIGINT', () => end('SIGINT'));
+    process.on('SIGINT', () => shutDown('SIGINT'));
   }
   // A supervisor that was killed cannot send a signal, but its channel closes.
-  process.on('disconnect', () => end('supervisor gone'));
+  process.on('disconnect', () => shutDown('supervisor gone'));
   process.on('unhandledRejection', (error) => logger.error('unhandled rejection', { err: error }));
   process.on('uncaughtException', (error) => {
     logger.fatal('uncaught exception', { err: error });

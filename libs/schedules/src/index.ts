@@ -1,21 +1,27 @@
-export { parseCron, readCron } from './cron/cron-rule';
-export { nextRun } from './cron/next-run';
+export { parseCron, parseCronOrFault } from './cron/cron-rule';
+export { findNextRun } from './cron/find-next-run';
 export { executeSchedules } from './ticks/execute-schedules';
-export { forceSchedule, previewForcedRun } from './ticks/force-schedule';
-export { expectedRuns, nextExpectedRun } from './prewake/expected-runs';
+export { runScheduleNow, previewForcedRun } from './ticks/run-schedule-now';
+export { findExpectedRuns, findNextExpectedRun } from './prewake/find-expected-runs';
 export { prewakeMachines } from './prewake/prewake-machines';
 export { type PreviewedRun, previewRuns } from './cron/preview-runs';
 export { purgeScheduleHistory } from './ticks/purge-history';
 export { runDueSchedules } from './ticks/run-due-schedules';
-export { createSchedule, deleteSchedule, requireCron, timezoneOfOrganization, updateSchedule } from './save-schedule';
-export { nextDueInMs, scanDue } from './ticks/scan-due';
+export {
+  createSchedule,
+  deleteSchedule,
+  requireValidCron,
+  readOrganizationTimezone,
+  updateSchedule,
+} from './save-schedule';
+export { readNextDueDelayMs, scanDueSchedules } from './ticks/scan-due-schedules';
 export { presentAgents, presentChangedAgent } from './prewake/present-agents';
 export { presentPreview, presentRun, presentSchedule } from './present-schedule';
 export {
   findSchedule,
   listSchedules,
-  scheduleOrderOf,
-  recentRuns,
+  parseScheduleOrder,
+  listRecentRuns,
   type ScheduleRow,
   type ScheduleRunRow,
 } from './schedule-row';

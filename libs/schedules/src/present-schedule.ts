@@ -1,4 +1,4 @@
-import { type Schedule, type SchedulePreview, type ScheduleRun, usdOrNull } from '@muster/contracts';
+import { type Schedule, type SchedulePreview, type ScheduleRun, microsToUsdOrNull } from '@muster/contracts';
 import { parseCron } from './cron/cron-rule';
 import { previewRuns } from './cron/preview-runs';
 import type { ScheduleRow, ScheduleRunRow } from './schedule-row';
@@ -7,7 +7,7 @@ export function presentSchedule(row: ScheduleRow): Schedule {
   const { organizationId: _organization, version: _version, maxCostMicros, ...shown } = row;
   return {
     ...shown,
-    maxCostUsd: usdOrNull(maxCostMicros),
+    maxCostUsd: microsToUsdOrNull(maxCostMicros),
     nextRunAt: row.nextRunAt?.toISOString() ?? null,
     lastRunAt: row.lastRunAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),

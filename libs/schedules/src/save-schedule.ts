@@ -1,23 +1,23 @@
-import { audit, changesBetween, type Principal, requireSecrets } from '@muster/access';
+import { audit, listChangedFields, type Principal, requireExistingSecrets } from '@muster/access';
 import {
   AppError,
   type CreateScheduleBody,
   type FieldError,
-  microsOrNot,
-  noSuch,
-  noSuchAgent,
+  usdToMicrosIfSet,
+  notFoundError,
+  agentNotFoundError,
   type UpdateScheduleBody,
-  usdOrNull,
+  microsToUsdOrNull,
 } from '@muster/contracts';
 import type { OrganizationSettingsEntity, Transaction, WorkflowRevisionEntity } from '@muster/database';
-import { requireKeyNames, requireVariables } from '@muster/jobs';
+import { requireVaultKeyNames, requireVariables } from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
-import { etagOf, newId, requireMatch } from '@muster/platform';
-import { requireKeyVariables, requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
-import { parseCron, readCron } from './cron/cron-rule';
-import { nextRun } from './cron/next-run';
+import { toEtag, newId, requireEtagMatch } from '@muster/platform';
+import { requireVariablesOfKeys, requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
+import { parseCron, parseCronOrFault } from './cron/cron-rule';
+import { findNextRun } from './cron/find-next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
-import { timezoneFault } from './cron/timezone';
+import { checkTimezone } from './cron/timezone';
 
 const defaults = {
   enabled: true,
@@ -47,12 +47,12 @@ export async function createSchedule(
   now: Date,
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
-  const timezone = body.timezone ?? (await timezoneOfOrganization(tx, organizationId));
-  const definition: Definition = { ...defaults, ...definitionFrom(body), timezone } as Definition;
-  requireValid(definition);
+  const timezone = body.timezone ?? (await readOrganizationTimezone(tx, organizationId));
+  const definition: Definition = { ...defaults, ...toDefinitionChange(body), timezone } as Definition;
+  requireValidDefinition(definition);
   await requireInstallation(tx, organizationId, definition.workflowPackInstallationId);
-  await requireRunnable(tx, organizationId, definition);
-  await requireSecrets(tx, organizationId, definition.vaultKeys);
+  await requireRunnableDefinition(tx, organizationId, definition);
+  await requireExistingSecrets(tx, organizationId, definition.vaultKeys);
   const id = newId();
   await tx.execute(
     `INSERT INTO schedule
@@ -60,7 +60,7 @@ export async function createSchedule(
         max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
         misfire_policy, max_cost_micros, workflow_pack_installation_id, concurrency_keys, next_run_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
-    [id, organizationId, ...valuesOf(definition), firstRun(definition, now)],
+    [id, organizationId, ...getDefinitionValues(definition), computeFirstRun(definition, now)],
   );
   audit(tx, caller, {
     action: 'schedule.create',
@@ -79,20 +79,20 @@ export async function updateSchedule(
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
   const before = await lockSchedule(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
-  const definition: Definition = { ...definitionOf(before), ...definitionFrom(change) };
-  requireValid(definition);
+  requireEtagMatch(ifMatch, toEtag(before.version));
+  const definition: Definition = { ...toDefinition(before), ...toDefinitionChange(change) };
+  requireValidDefinition(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
   // Only new secrets are checked: a schedule whose secret was deleted can still be renamed, disabled or changed to
   // another secret.
-  await requireSecrets(tx, organizationId, change.vaultKeys ?? []);
+  await requireExistingSecrets(tx, organizationId, change.vaultKeys ?? []);
   // A schedule whose workflow is archived can still be renamed or disabled.
   const isPackRemoved = change.workflowPackInstallationId === null;
   if (
     isPackRemoved ||
     (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)
   ) {
-    await requireRunnable(tx, organizationId, definition);
+    await requireRunnableDefinition(tx, organizationId, definition);
   }
   const sameTimes =
     definition.cronExpression === before.cronExpression &&
@@ -106,13 +106,18 @@ export async function updateSchedule(
          workflow_pack_installation_id = $18, concurrency_keys = $19, next_run_at = $20,
          version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
-    [id, organizationId, ...valuesOf(definition), sameTimes ? before.nextRunAt : firstRun(definition, now)],
+    [
+      id,
+      organizationId,
+      ...getDefinitionValues(definition),
+      sameTimes ? before.nextRunAt : computeFirstRun(definition, now),
+    ],
   );
   audit(tx, caller, {
     action: 'schedule.update',
     target: { type: 'schedule', id },
     changes: {
-      ...changesBetween(presentForAudit(definitionOf(before)), presentForAudit(definition)),
+      ...listChangedFields(presentForAudit(toDefinition(before)), presentForAudit(definition)),
       ...(change.variables ? { variables: Object.keys(definition.variables) } : {}),
     },
   });
@@ -128,7 +133,7 @@ export async function deleteSchedule(
 ): Promise<void> {
   const { organizationId } = caller;
   const { name, version } = await lockSchedule(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(version));
+  requireEtagMatch(ifMatch, toEtag(version));
   if (hard) await tx.execute('DELETE FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   else {
     await tx.execute(
@@ -145,21 +150,25 @@ export async function deleteSchedule(
 }
 
 /** Throws invalid_payload if the expression or the timezone is not valid. */
-export function requireCron({ cronExpression, timezone }: { cronExpression: string; timezone: string }): void {
-  const cron = readCron(cronExpression).fault;
-  const zone = timezoneFault(timezone);
-  refuse([
+export function requireValidCron({ cronExpression, timezone }: { cronExpression: string; timezone: string }): void {
+  const cron = parseCronOrFault(cronExpression).fault;
+  const zone = checkTimezone(timezone);
+  throwIfErrors([
     ...(cron ? [{ field: 'cronExpression', message: `not a cron expression: ${cron}` }] : []),
     ...(zone ? [{ field: 'timezone', message: `not a timezone: ${zone}` }] : []),
   ]);
 }
 
-function requireValid(definition: Definition): void {
-  requireCron(definition);
-  requireKeyNames(definition.vaultKeys);
+function requireValidDefinition(definition: Definition): void {
+  requireValidCron(definition);
+  requireVaultKeyNames(definition.vaultKeys);
 }
 
-async function requireRunnable(tx: Transaction, organizationId: string, definition: Definition): Promise<void> {
+async function requireRunnableDefinition(
+  tx: Transaction,
+  organizationId: string,
+  definition: Definition,
+): Promise<void> {
   const [found] = await tx.query<{
     variables: WorkflowRevisionEntity['variables'] | null;
     runs: boolean;
@@ -173,22 +182,22 @@ async function requireRunnable(tx: Transaction, organizationId: string, definiti
      WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL`,
     [organizationId, definition.scriptId, definition.agentId],
   );
-  if (!found?.variables) throw noSuch('workflow');
-  if (!found.agent) throw noSuchAgent();
-  requireSomethingToRun(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
+  if (!found?.variables) throw notFoundError('workflow');
+  if (!found.agent) throw agentNotFoundError();
+  requireScriptOrSteps(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
-  requireKeyVariables(definition.concurrencyKeys, found.variables);
+  requireVariablesOfKeys(definition.concurrencyKeys, found.variables);
 }
 
-function refuse(errors: FieldError[]): void {
+function throwIfErrors(errors: FieldError[]): void {
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-function firstRun({ cronExpression, timezone, enabled }: Definition, now: Date): Date | null {
-  return enabled ? (nextRun(parseCron(cronExpression), timezone, now)?.at ?? null) : null;
+function computeFirstRun({ cronExpression, timezone, enabled }: Definition, now: Date): Date | null {
+  return enabled ? (findNextRun(parseCron(cronExpression), timezone, now)?.at ?? null) : null;
 }
 
-export async function timezoneOfOrganization(tx: Transaction, organizationId: string): Promise<string> {
+export async function readOrganizationTimezone(tx: Transaction, organizationId: string): Promise<string> {
   const [settings] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
     'SELECT timezone FROM organization_settings WHERE organization_id = $1',
     [organizationId],
@@ -197,8 +206,8 @@ export async function timezoneOfOrganization(tx: Transaction, organizationId: st
 }
 
 /** Converts a request body to the row's values; leaves out absent fields. */
-function definitionFrom({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
-  const maxCostMicros = microsOrNot(maxCostUsd);
+function toDefinitionChange({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
+  const maxCostMicros = usdToMicrosIfSet(maxCostUsd);
   const set = { ...body, maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros };
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
@@ -208,10 +217,10 @@ function definitionFrom({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<De
  * values.
  */
 function presentForAudit({ maxCostMicros, variables, ...others }: Definition) {
-  return { ...others, maxCostUsd: usdOrNull(maxCostMicros), variables: Object.keys(variables) };
+  return { ...others, maxCostUsd: microsToUsdOrNull(maxCostMicros), variables: Object.keys(variables) };
 }
 
-function definitionOf(row: ScheduleRow): Definition {
+function toDefinition(row: ScheduleRow): Definition {
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy, maxCostMicros } = row;
@@ -237,7 +246,7 @@ function definitionOf(row: ScheduleRow): Definition {
   };
 }
 
-function valuesOf(definition: Definition): unknown[] {
+function getDefinitionValues(definition: Definition): unknown[] {
   return [
     definition.name,
     definition.scriptId,

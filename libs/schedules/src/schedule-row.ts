@@ -1,11 +1,11 @@
-import { noSuch, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
+import { notFoundError, type ScheduleQuery, type ScheduleSort } from '@muster/contracts';
 import {
   type Database,
-  hasPartSql,
-  inAnyCaseSql,
+  containsIgnoringCaseSql,
+  foldCaseSql,
   orderedListSql,
-  orderOf,
-  pageWithinSql,
+  parseOrder,
+  limitPageSizeSql,
   type ScheduleEntity,
   type ScheduleRunEntity,
   type Transaction,
@@ -57,12 +57,12 @@ const select = `
   FROM schedule s`;
 
 const values = {
-  name: { value: inAnyCaseSql('name'), type: 'text' },
+  name: { value: foldCaseSql('name'), type: 'text' },
   nextRunAt: { value: 'next_run_at', type: 'timestamptz' },
   lastRunAt: { value: 'last_run_at', type: 'timestamptz' },
 } as const;
 
-export const scheduleOrderOf = (sort?: ScheduleSort) => orderOf(sort, values);
+export const parseScheduleOrder = (sort?: ScheduleSort) => parseOrder(sort, values);
 
 export function listSchedules(
   database: Database,
@@ -70,20 +70,20 @@ export function listSchedules(
   { page, filter }: { page: Page; filter: Pick<ScheduleQuery, 'agentId' | 'scriptId' | 'enabled' | 'q' | 'sort'> },
 ): Promise<(ScheduleRow & { sortValue: string | null })[]> {
   const parameters: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${parameters.push(value)}`;
+  const addParameter = (value: unknown) => `$${parameters.push(value)}`;
   // The most selective filter is a range of an index; the others are checked on the rows of that range.
   const [first, ...looked] = [
-    filter.agentId && `agent_id = ${placed(filter.agentId)}`,
-    filter.scriptId && `workflow_id = ${placed(filter.scriptId)}`,
+    filter.agentId && `agent_id = ${addParameter(filter.agentId)}`,
+    filter.scriptId && `workflow_id = ${addParameter(filter.scriptId)}`,
   ].filter((condition) => condition !== undefined);
   if (filter.enabled) looked.push(filter.enabled === 'true' ? 'enabled' : 'NOT enabled');
-  if (filter.q) looked.push(hasPartSql('name', placed(filter.q)));
+  if (filter.q) looked.push(containsIgnoringCaseSql('name', addParameter(filter.q)));
   const within = ['organization_id = $1', ...(first ? [first] : [])];
-  const list = { from: 'schedule', within, looked, page, placed };
-  const { listed, order, sortValue } = orderedListSql(scheduleOrderOf(filter.sort), list);
+  const list = { from: 'schedule', within, looked, page, addParameter };
+  const { listed, order, sortValue } = orderedListSql(parseScheduleOrder(filter.sort), list);
   return database.query<ScheduleRow & { sortValue: string | null }>(
     { organizationId },
-    pageWithinSql(
+    limitPageSizeSql(
       `SELECT s.*, p.matches, p.scan_end, ${sortValue} AS sort_value, row_number() OVER (ORDER BY ${order}) AS sort_place
        FROM (${listed}) p JOIN (${select}) s ON s.id = p.id ORDER BY ${order}`,
       { order: 'sort_place', bytes: 'octet_length(variables::text)' },
@@ -99,12 +99,12 @@ export async function findSchedule(database: Database, organizationId: string, i
     [id, organizationId],
     'find_schedule',
   );
-  if (!row) throw noSuch('schedule');
+  if (!row) throw notFoundError('schedule');
   return row;
 }
 
 /** Returns the outcomes of the newest scheduled times. */
-export function recentRuns(database: Database, organizationId: string, id: string): Promise<ScheduleRunRow[]> {
+export function listRecentRuns(database: Database, organizationId: string, id: string): Promise<ScheduleRunRow[]> {
   return database.query<ScheduleRunRow>(
     { organizationId },
     `SELECT nominal_at, fired_at, kind, outcome, reason, detail, job_id
@@ -121,7 +121,7 @@ export async function lockSchedule(tx: Transaction, organizationId: string, id: 
     [id, organizationId],
     'lock_schedule',
   );
-  if (!row) throw noSuch('schedule');
+  if (!row) throw notFoundError('schedule');
   return row;
 }
 
@@ -142,5 +142,5 @@ export async function tryLockSchedule(
 /** Throws not_found if a schedule that could not be locked does not exist. */
 export async function requireExistingSchedule(tx: Transaction, organizationId: string, id: string): Promise<void> {
   const rows = await tx.query('SELECT FROM schedule WHERE id = $1 AND organization_id = $2', [id, organizationId]);
-  if (rows.length === 0) throw noSuch('schedule');
+  if (rows.length === 0) throw notFoundError('schedule');
 }

@@ -62,7 +62,7 @@ async function* connectToEvents(client: Client, agentId: string, lastId: string 
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      yield* parser.push(decoder.decode(value, { stream: true }));
+      yield* parser.parseText(decoder.decode(value, { stream: true }));
     }
   } finally {
     await reader.cancel().catch(() => undefined);

@@ -26,7 +26,7 @@ export async function* logOfJob(
   { follow = false, signal }: LogOptions = {},
 ): AsyncGenerator<LogLine, void, undefined> {
   const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
-  const from = await newestEntryId(client, agentId, signal);
+  const from = await readNewestEntryId(client, agentId, signal);
   // The end is checked before the lines are read: if the run has ended by then, no line can be added during the read.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
   let last = 0n;
@@ -49,7 +49,7 @@ export async function* logOfAgent(
   agentId: string,
   { follow = false, signal, lines = 50 }: LogOptions & { lines?: number } = {},
 ): AsyncGenerator<LogLine, void, undefined> {
-  const from = await newestEntryId(client, agentId, signal);
+  const from = await readNewestEntryId(client, agentId, signal);
   const newest: LogLine[] = [];
   const pageSize = Math.min(200, Math.max(1, lines));
   for await (const line of readLogPages(client, { agentId, order: 'desc', limit: pageSize, signal })) {
@@ -92,7 +92,7 @@ async function* readLogPages(client: Client, { agentId, signal, ...range }: Writ
  * Returns the id of the newest entry in the agent's timeline. A stream of events that starts after this entry misses no
  * later event.
  */
-async function newestEntryId(client: Client, agentId: string, signal?: AbortSignal): Promise<string | undefined> {
+async function readNewestEntryId(client: Client, agentId: string, signal?: AbortSignal): Promise<string | undefined> {
   const { entries } = await timelineLogs({ client, path: { id: agentId }, query: { limit: 1 }, signal });
   return entries[0]?.id;
 }

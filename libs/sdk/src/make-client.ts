@@ -2,7 +2,7 @@ import { createClient, createConfig } from './generated/client';
 import type { Client } from './generated/client';
 import { creatingCalls } from './generated/creating-calls.gen';
 import { MusterError, toMusterError } from './muster-error';
-import { type Retrying, retryingFetch } from './retrying-fetch';
+import { type Retrying, fetchWithRetries } from './fetch-with-retries';
 
 export interface ClientSettings extends Retrying {
   baseUrl: string;
@@ -15,7 +15,7 @@ export interface ClientSettings extends Retrying {
 
 /** Creates a client for the generated operations, with credentials, retries, idempotency keys and typed errors. */
 export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retrying }: ClientSettings): Client {
-  const repeat = retryingFetch((request) => fetch(request), retrying);
+  const repeat = fetchWithRetries((request) => fetch(request), retrying);
   const client = createClient(
     createConfig({
       baseUrl,
@@ -31,7 +31,8 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
     if (apiKey) request.headers.set('x-api-key', apiKey);
     if (session) request.headers.set('cookie', session);
     const creates = creatingCalls.has(`${(method ?? 'GET').toUpperCase()} ${url}`);
-    if (creates && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', randomKey());
+    if (creates && !request.headers.has('idempotency-key'))
+      request.headers.set('idempotency-key', generateIdempotencyKey());
     return request;
   });
   client.interceptors.response.use(refuseRedirect);
@@ -49,7 +50,7 @@ function refuseRedirect(response: Response, request: Request): Response {
   // A browser hides the status and the target of a redirect from the page.
   const isRedirect = type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
   if (!isRedirect) return response;
-  const target = originOf(headers.get('location'), request.url);
+  const target = parseOrigin(headers.get('location'), request.url);
   throw new MusterError(status, {
     code: 'redirected',
     detail:
@@ -59,7 +60,7 @@ function refuseRedirect(response: Response, request: Request): Response {
 }
 
 /** Returns the origin of a Location header, or null if the header is missing or not a valid URL. */
-function originOf(location: string | null, base: string): string | null {
+function parseOrigin(location: string | null, base: string): string | null {
   try {
     return location === null ? null : new URL(location, base).origin;
   } catch {
@@ -76,7 +77,7 @@ function refuseHtmlPage(response: Response): Response {
 }
 
 /** Returns a random key. crypto.randomUUID would not work in pages that are not loaded over HTTPS. */
-function randomKey(): string {
+function generateIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -90,7 +90,7 @@ export class Muster {
     const { email, password, secondFactor, ...rest } = options;
     let session: string | undefined;
     const own = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
-    const watching: typeof fetch = async (input, init) => {
+    const captureSessionCookie: typeof fetch = async (input, init) => {
       const response = await own(input, init);
       // A browser stores the cookie and does not expose it to scripts.
       session =
@@ -100,7 +100,7 @@ export class Muster {
           .find(isSessionCookie) ?? session;
       return response;
     };
-    const { client } = new Muster({ ...rest, fetch: watching });
+    const { client } = new Muster({ ...rest, fetch: captureSessionCookie });
     const answer = await authLogin({ client, body: { email, password } });
     if ('needs' in answer) {
       const { needs, ticket } = answer as SignInNeeds;

@@ -13,11 +13,11 @@ export class EventParser {
   private data: string[] = [];
   private piece: EventPiece = {};
 
-  *push(text: string): Generator<EventPiece> {
+  *parseText(text: string): Generator<EventPiece> {
     const lines = (this.rest + text).split('\n');
     this.rest = lines.pop()!;
     for (const line of lines) {
-      if (this.take(line.endsWith('\r') ? line.slice(0, -1) : line)) continue;
+      if (this.takeLine(line.endsWith('\r') ? line.slice(0, -1) : line)) continue;
       const piece = this.data.length ? { ...this.piece, data: this.data.join('\n') } : this.piece;
       this.data = [];
       this.piece = {};
@@ -26,7 +26,7 @@ export class EventParser {
   }
 
   /** Parses one line. Returns false at the end of an event. */
-  private take(line: string): boolean {
+  private takeLine(line: string): boolean {
     if (line === '') return false;
     const colon = line.indexOf(':');
     const [field, value] = colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];

@@ -2,14 +2,14 @@
 export function sleep(ms: number, signal?: AbortSignal | null): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
-    const stop = () => {
+    const rejectOnAbort = () => {
       clearTimeout(timer);
       reject(signal!.reason as Error);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop);
+      signal?.removeEventListener('abort', rejectOnAbort);
       resolve();
     }, ms);
-    signal?.addEventListener('abort', stop, { once: true });
+    signal?.addEventListener('abort', rejectOnAbort, { once: true });
   });
 }

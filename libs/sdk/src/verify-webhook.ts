@@ -24,11 +24,11 @@ const toleranceMs = 5 * 60_000;
  */
 export async function verifyWebhook<T = Record<string, unknown>>(delivery: SignedDelivery): Promise<WebhookEvent<T>> {
   const { secret, headers, body, now = Date.now() } = delivery;
-  const header = (name: string) =>
-    headerOf(headers, name) ?? throwRejection('webhook_headers', `The header ${name} is missing.`);
-  const id = header('webhook-id');
-  const timestamp = header('webhook-timestamp');
-  const signatures = header('webhook-signature');
+  const requireHeader = (name: string) =>
+    findHeader(headers, name) ?? throwRejection('webhook_headers', `The header ${name} is missing.`);
+  const id = requireHeader('webhook-id');
+  const timestamp = requireHeader('webhook-timestamp');
+  const signatures = requireHeader('webhook-signature');
   if (!/^\d{1,12}$/.test(timestamp))
     throwRejection('webhook_headers', 'The header webhook-timestamp is not a number of seconds.');
   const ageMs = now - Number(timestamp) * 1000;
@@ -39,13 +39,13 @@ export async function verifyWebhook<T = Record<string, unknown>>(delivery: Signe
     );
   }
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-  const signed = concatenate(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
+  const signed = concatenateBytes(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   for (const each of [secret].flat()) {
-    const key = await crypto.subtle.importKey('raw', keyBytes(each), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    const key = await crypto.subtle.importKey('raw', decodeSecret(each), { name: 'HMAC', hash: 'SHA-256' }, false, [
       'verify',
     ]);
     for (const signature of signatures.split(' ')) {
-      const mac = signature.startsWith('v1,') ? fromBase64(signature.slice(3)) : undefined;
+      const mac = signature.startsWith('v1,') ? decodeBase64(signature.slice(3)) : undefined;
       // crypto.subtle.verify compares in constant time.
       if (mac && (await crypto.subtle.verify('HMAC', key, mac, signed))) {
         return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body)) as WebhookEvent<T>;
@@ -58,20 +58,20 @@ export async function verifyWebhook<T = Record<string, unknown>>(delivery: Signe
   );
 }
 
-function headerOf(headers: SignedDelivery['headers'], name: string): string | undefined {
+function findHeader(headers: SignedDelivery['headers'], name: string): string | undefined {
   if (headers instanceof Headers) return headers.get(name) ?? undefined;
   const found = Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1];
   return Array.isArray(found) ? found.join(' ') : found;
 }
 
-function keyBytes(secret: string): Uint8Array<ArrayBuffer> {
-  const bytes = secret.startsWith('whsec_') ? fromBase64(secret.slice('whsec_'.length)) : undefined;
+function decodeSecret(secret: string): Uint8Array<ArrayBuffer> {
+  const bytes = secret.startsWith('whsec_') ? decodeBase64(secret.slice('whsec_'.length)) : undefined;
   return bytes?.length
     ? bytes
     : throwRejection('webhook_secret', 'The secret is not valid. The secret of an endpoint starts with whsec_.');
 }
 
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   } catch {
@@ -79,7 +79,7 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-function concatenate(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+function concatenateBytes(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(first.length + second.length);
   whole.set(first);
   whole.set(second, first.length);

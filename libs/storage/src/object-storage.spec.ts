@@ -1,12 +1,12 @@
 import { loadConfig, Readiness } from '@muster/platform';
-import { testEnvironment } from '@muster/testing';
+import { buildTestEnvironment } from '@muster/testing';
 import { ObjectStorage } from './object-storage';
 import { StorageConfig } from './storage.config';
 
 describe('object storage', () => {
   const make = (overrides = {}) => {
     const readiness = new Readiness();
-    const config = loadConfig(StorageConfig, testEnvironment('postgres://none', overrides));
+    const config = loadConfig(StorageConfig, buildTestEnvironment('postgres://none', overrides));
     return { storage: new ObjectStorage(config, readiness), readiness };
   };
   const { storage, readiness } = make();
@@ -84,9 +84,9 @@ describe('object storage', () => {
   });
 
   it('object storage is ready only with the right credentials', async () => {
-    expect((await readiness.run('storage')).status).toBe('ok');
+    expect((await readiness.runCheck('storage')).status).toBe('ok');
     const wrong = make({ S3_SECRET_ACCESS_KEY: 'wrong' });
-    expect((await wrong.readiness.run('storage')).status).toBe('failed');
+    expect((await wrong.readiness.runCheck('storage')).status).toBe('failed');
     await wrong.storage.onApplicationShutdown();
   });
 });

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { AppError } from '@muster/contracts';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { shownAs } from './shown-as';
-import { publicAddress, Readiness, registerErrorReader } from '@muster/platform';
+import { buildContentHeaders } from './build-content-headers';
+import { getPublicAddress, Readiness, registerErrorReader } from '@muster/platform';
 import { StorageConfig } from './storage.config';
 import { isFull, readStorageError } from './storage-errors';
 
@@ -31,18 +31,18 @@ export class ObjectStorage implements OnApplicationShutdown {
     @Inject(Readiness) readiness: Readiness,
   ) {
     registerErrorReader(readStorageError);
-    readiness.register('storage', () => this.check(), { required: false, deep: () => this.checkRoom() });
+    readiness.registerCheck('storage', () => this.checkBucket(), { required: false, deep: () => this.checkRoom() });
   }
 
   async put(key: string, body: Buffer, contentType: string): Promise<void> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     const { s3Bucket: Bucket } = this.config;
     await client.send(new sdk.PutObjectCommand({ Bucket, Key: key, Body: body, ContentType: contentType }));
   }
 
   /** Uploads a file as a stream, so that it is never in memory as a whole. */
   async putFile(key: string, { path, size }: { path: string; size: number }, contentType: string): Promise<void> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     const { s3Bucket: Bucket } = this.config;
     const Body = createReadStream(path);
     try {
@@ -58,11 +58,11 @@ export class ObjectStorage implements OnApplicationShutdown {
   async read(
     key: string,
   ): Promise<{ chunks: AsyncIterable<Uint8Array>; size: number; etag: string; contentType: string } | null> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     try {
       const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
       const { Body, ContentLength = 0, ETag = '', ContentType = 'application/octet-stream' } = answer;
-      const chunks = chunksOf(Body as unknown as IncomingMessage);
+      const chunks = readChunks(Body as unknown as IncomingMessage);
       return { chunks, size: ContentLength, etag: ETag, contentType: ContentType };
     } catch (error) {
       if (error instanceof sdk.NoSuchKey) return null;
@@ -72,7 +72,7 @@ export class ObjectStorage implements OnApplicationShutdown {
 
   /** Lists all objects whose keys start with the prefix, page by page. */
   async *list(prefix: string): AsyncIterable<{ key: string; size: number; etag: string }> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     const { s3Bucket: Bucket } = this.config;
     const pages = sdk.paginateListObjectsV2({ client }, { Bucket, Prefix: prefix });
     for await (const { Contents = [] } of pages)
@@ -81,7 +81,7 @@ export class ObjectStorage implements OnApplicationShutdown {
 
   /** Returns the size of an object in bytes, or null if it does not exist. */
   async sizeOf(key: string): Promise<number | null> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     try {
       const { ContentLength = 0 } = await client.send(
         new sdk.HeadObjectCommand({ Bucket: this.config.s3Bucket, Key: key }),
@@ -95,7 +95,7 @@ export class ObjectStorage implements OnApplicationShutdown {
 
   /** Copies an object within the storage. Returns false if its ETag has changed or it does not exist. */
   async copy(from: string, to: string, { etag }: { etag: string }): Promise<boolean> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     const { s3Bucket: Bucket } = this.config;
     try {
       await client.send(
@@ -116,7 +116,7 @@ export class ObjectStorage implements OnApplicationShutdown {
 
   /** Returns the object's bytes, or null if it does not exist or exceeds `maxBytes`. */
   async get(key: string, { maxBytes = Infinity }: { maxBytes?: number } = {}): Promise<Buffer | null> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     try {
       const answer = await client.send(new sdk.GetObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
       if ((answer.ContentLength ?? 0) > maxBytes) {
@@ -131,17 +131,17 @@ export class ObjectStorage implements OnApplicationShutdown {
   }
 
   async delete(key: string): Promise<void> {
-    const { sdk, client } = await this.connect();
+    const { sdk, client } = await this.loadClients();
     await client.send(new sdk.DeleteObjectCommand({ Bucket: this.config.s3Bucket, Key: key }));
   }
 
   /** Deletes objects, a few at the same time. */
   async deleteAll(keys: readonly string[]): Promise<void> {
     const waiting = [...keys];
-    const work = async () => {
+    const deleteNextKeys = async () => {
       for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) await this.delete(key);
     };
-    await Promise.all(Array.from({ length: deleteConcurrency }, work));
+    await Promise.all(Array.from({ length: deleteConcurrency }, deleteNextKeys));
   }
 
   /** Presigns a URL that reads the object without credentials. A browser shows images and saves anything else. */
@@ -160,15 +160,15 @@ export class ObjectStorage implements OnApplicationShutdown {
       address?: string;
     },
   ): Promise<string> {
-    const { sdk, public: client } = await this.connect();
+    const { sdk, public: client } = await this.loadClients();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
     const name = filename ?? key.slice(key.lastIndexOf('/') + 1);
     const command = new sdk.GetObjectCommand({
       Bucket: this.config.s3Bucket,
       Key: key,
-      ...shownAs(name, contentType),
+      ...buildContentHeaders(name, contentType),
     });
-    return this.proxied(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
+    return this.toProxiedUrl(await getSignedUrl(client, command, { expiresIn: expiresInSeconds }), address);
   }
 
   /**
@@ -183,7 +183,7 @@ export class ObjectStorage implements OnApplicationShutdown {
       address,
     }: { contentType: string; size?: number; expiresInSeconds: number; address?: string },
   ): Promise<{ url: string; headers: Record<string, string> }> {
-    const { sdk, public: client } = await this.connect();
+    const { sdk, public: client } = await this.loadClients();
     const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
     const command = new sdk.PutObjectCommand({
       Bucket: this.config.s3Bucket,
@@ -196,17 +196,17 @@ export class ObjectStorage implements OnApplicationShutdown {
       // Signed as headers, so that the storage rejects an upload with other values.
       signableHeaders: new Set(['content-type', 'host', ...(size === undefined ? [] : ['content-length'])]),
     });
-    return { url: this.proxied(url, address), headers: { 'content-type': contentType } };
+    return { url: this.toProxiedUrl(url, address), headers: { 'content-type': contentType } };
   }
 
-  private proxied(signed: string, address = publicAddress(this.config)): string {
+  private toProxiedUrl(signed: string, address = getPublicAddress(this.config)): string {
     if (!this.config.s3ThroughService) return signed;
     const { pathname, search } = new URL(signed);
     return `${address}${objectProxyPath}${pathname}${search}`;
   }
 
-  async check(): Promise<void> {
-    const { sdk, client } = await this.connect();
+  async checkBucket(): Promise<void> {
+    const { sdk, client } = await this.loadClients();
     await client.send(new sdk.HeadBucketCommand({ Bucket: this.config.s3Bucket }));
   }
 
@@ -225,11 +225,11 @@ export class ObjectStorage implements OnApplicationShutdown {
     clients?.public.destroy();
   }
 
-  private connect() {
+  private loadClients() {
     this.connected ??= import('@aws-sdk/client-s3').then((sdk) => {
       const { s3Endpoint, s3PublicEndpoint, s3ThroughService, s3Region, s3AccessKeyId, s3SecretAccessKey } =
         this.config;
-      const make = (endpoint: string | undefined) =>
+      const createClient = (endpoint: string | undefined) =>
         new sdk.S3Client({
           region: s3Region,
           endpoint,
@@ -244,8 +244,8 @@ export class ObjectStorage implements OnApplicationShutdown {
         });
       return {
         sdk,
-        client: make(s3Endpoint),
-        public: make(s3ThroughService ? `http://${objectSigningHost}` : (s3PublicEndpoint ?? s3Endpoint)),
+        client: createClient(s3Endpoint),
+        public: createClient(s3ThroughService ? `http://${objectSigningHost}` : (s3PublicEndpoint ?? s3Endpoint)),
       };
     });
     return this.connected;
@@ -257,14 +257,14 @@ const silenceMs = 30_000;
 /**
  * Yields the chunks. Throws service_unavailable if the connection is lost or silent for 30 seconds during an object.
  */
-function chunksOf(body: IncomingMessage): AsyncIterable<Uint8Array> {
+function readChunks(body: IncomingMessage): AsyncIterable<Uint8Array> {
   body.setTimeout(silenceMs, () => body.destroy(new Error('the object storage sent no data for 30 s')));
-  const read = async function* () {
+  const readBody = async function* () {
     try {
       for await (const chunk of body) yield chunk as Uint8Array;
     } catch (cause) {
       throw new AppError('service_unavailable', { detail: 'The object storage does not answer; try again.', cause });
     }
   };
-  return read();
+  return readBody();
 }

@@ -45,7 +45,7 @@ export class StorageConfig extends BaseConfig implements ChecksItself {
   @EnvText('S3_SECRET_ACCESS_KEY', { description: 'Secret of S3_ACCESS_KEY_ID.', optional: true, secret: true })
   readonly s3SecretAccessKey?: string;
 
-  faults(): string[] {
+  findFaults(): string[] {
     const { s3AccessKeyId, s3SecretAccessKey } = this;
     return Boolean(s3AccessKeyId) === Boolean(s3SecretAccessKey)
       ? []

@@ -29,6 +29,6 @@ export function appendEntries(db: Database, agentRef: AgentRef, ...entries: Time
   );
 }
 
-export function logLine(message: string, jobId?: string): TimelineEntry {
+export function makeLogLine(message: string, jobId?: string): TimelineEntry {
   return { kind: 'execution', message, ...(jobId ? { jobId } : {}) };
 }

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { type ClonedDatabase, cloneDatabase } from './database/cloned-database';
 import { makeApiKey, makeOrganization, makeUser } from './factories';
 import { HttpClient } from './http-client';
-import { testEnvironment } from './stack';
+import { buildTestEnvironment } from './stack';
 import { testPassword } from './test-password';
 
 export interface HarnessOptions {
@@ -45,7 +45,7 @@ export interface Tenant {
 
 export async function startHarness(options: HarnessOptions): Promise<Harness> {
   const database = options.database ?? (await cloneDatabase());
-  const env = testEnvironment(database.url, options.env);
+  const env = buildTestEnvironment(database.url, options.env);
   const logs: string[] = [];
   const logDestination = new Writable({
     write(chunk: Buffer, _encoding, done) {

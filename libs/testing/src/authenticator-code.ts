@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
  * Returns the code that an authenticator app shows for a base32 secret (RFC 6238), or the code a number of 30-second
  * windows later or earlier.
  */
-export function authenticatorCode(secret: string, at: Date, windows = 0): string {
+export function computeAuthenticatorCode(secret: string, at: Date, windows = 0): string {
   const moment = Buffer.alloc(8);
   moment.writeBigUInt64BE(BigInt(Math.floor(at.getTime() / 30_000) + windows));
   const bits = [...secret].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'));

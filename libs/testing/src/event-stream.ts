@@ -19,7 +19,7 @@ export class EventStream {
 
   private constructor(readonly response: IncomingMessage) {
     response.setEncoding('utf8');
-    response.on('data', (text: string) => this.take(text));
+    response.on('data', (text: string) => this.takeText(text));
     response.on('close', () => (this.ended = true));
     response.on('error', () => undefined);
   }
@@ -32,12 +32,12 @@ export class EventStream {
     });
   }
 
-  get ids(): number[] {
+  get eventIds(): number[] {
     return this.events.map(({ id }) => Number(id));
   }
 
   /** Waits until this number of events has arrived in total. */
-  async until(count: number): Promise<ReceivedEvent[]> {
+  async waitForEvents(count: number): Promise<ReceivedEvent[]> {
     return waitFor(`${count} events`, () => this.events.length >= count && this.events);
   }
 
@@ -45,13 +45,13 @@ export class EventStream {
     this.response.destroy();
   }
 
-  private take(text: string): void {
+  private takeText(text: string): void {
     const blocks = (this.rest + text).split('\n\n');
     this.rest = blocks.pop()!;
-    for (const block of blocks) this.takeBlock(block);
+    for (const block of blocks) this.parseBlock(block);
   }
 
-  private takeBlock(block: string): void {
+  private parseBlock(block: string): void {
     const fields = new Map<string, string>();
     for (const line of block.split('\n')) {
       const at = line.indexOf(':');

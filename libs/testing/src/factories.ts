@@ -1,5 +1,5 @@
 import { hash } from '@node-rs/argon2';
-import { newApiKey } from '@muster/access';
+import { generateApiKey } from '@muster/access';
 import type { ApiKeyScope, Role } from '@muster/contracts';
 import {
   AgentEntity,
@@ -57,7 +57,7 @@ export async function makeApiKey(
   db: Database,
   input: { organizationId: string; scope?: ApiKeyScope; agentId?: string | null; expiresAt?: Date | null },
 ): Promise<{ id: string; secret: string }> {
-  const { id, secret } = newApiKey();
+  const { id, secret } = generateApiKey();
   await db.transaction('system', (tx) =>
     tx.manager.insert(ApiKeyEntity, {
       id,

@@ -52,8 +52,8 @@ export class HttpClient {
 
   /** A body that is text or bytes is sent unchanged. */
   async send<T = any>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-    const bytes = body === undefined ? undefined : bytesOf(body);
-    const { status, headers, text } = await exchange(new URL(`${this.url}${path}`), {
+    const bytes = body === undefined ? undefined : encodeBody(body);
+    const { status, headers, text } = await sendRequest(new URL(`${this.url}${path}`), {
       method,
       agent,
       headers: {
@@ -70,7 +70,7 @@ export class HttpClient {
 /** Connections are reused, as in a browser or an SDK. */
 const agent = new Agent({ keepAlive: true });
 
-function bytesOf(body: unknown): Uint8Array {
+function encodeBody(body: unknown): Uint8Array {
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
@@ -79,7 +79,7 @@ function bytesOf(body: unknown): Uint8Array {
  * Uses Node's HTTP client instead of `fetch`, because `fetch` takes three times the processor time and tests send many
  * requests.
  */
-function exchange(
+function sendRequest(
   url: URL,
   { body, ...options }: RequestOptions & { body: Uint8Array | undefined },
 ): Promise<{ status: number; headers: Headers; text: string }> {
@@ -90,7 +90,7 @@ function exchange(
       response.on('error', reject);
       response.on('end', () => {
         const text = new TextDecoder().decode(Buffer.concat(chunks));
-        resolve({ status: response.statusCode!, headers: headersOf(response), text });
+        resolve({ status: response.statusCode!, headers: collectHeaders(response), text });
       });
     });
     call.on('error', reject);
@@ -98,7 +98,7 @@ function exchange(
   });
 }
 
-function headersOf({ rawHeaders }: IncomingMessage): Headers {
+function collectHeaders({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!);
   return headers;

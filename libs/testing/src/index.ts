@@ -1,11 +1,11 @@
 export { BrowserDriver } from './fakes/browser-driver';
-export { appendEntries, followAgent, logLine } from './agent-timeline';
+export { appendEntries, followAgent, makeLogLine } from './agent-timeline';
 export { type Harness, type HarnessOptions, startHarness, type Tenant } from './app-harness';
-export { authenticatorCode } from './authenticator-code';
+export { computeAuthenticatorCode } from './authenticator-code';
 export { TestAuthenticator } from './test-authenticator';
-export { behindLock, besideLock } from './database/behind-lock';
+export { runBehindLock, runBesideLock } from './database/run-behind-lock';
 export { countDeadlocks } from './database/count-deadlocks';
-export { type ClonedDatabase, cloneDatabase, emptyDatabase, openPool } from './database/cloned-database';
+export { type ClonedDatabase, cloneDatabase, createEmptyDatabase, openPool } from './database/cloned-database';
 export {
   makeAgent,
   makeApiKey,
@@ -24,18 +24,18 @@ export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
 export { FakeWorker } from './fakes/fake-worker';
 export { makeZip, type ZipEntry } from './fakes/make-zip';
 export { type CollectedSpan, TraceCollector } from './fakes/trace-collector';
-export { sessionProgram, writeStableCode } from '@muster/workflows';
+export { buildSessionProgram, writeStableCode } from '@muster/workflows';
 export { FakePortal, type PortalRequest } from './portal/fake-portal';
 export { type PortalDesign } from './portal/portal-pages';
 export { type Answer, HttpClient } from './http-client';
-export { isLongForm, longForm } from './long-form';
-export { longestTurn, maxTurnMs } from './longest-turn';
+export { isLongRun, chooseSize } from './long-form';
+export { measureLongestTurn, maxTurnMs } from './measure-longest-turn';
 export { type LargeOrganization, type OrganizationSize, seedLargeOrganization } from './house/seed-large-organization';
 export { listRequests, readRequests } from './house/house-requests';
-export { freePort, killAll, processesOf } from './processes';
+export { findFreePort, killAll, findProcesses } from './processes';
 export { type ReadPlan, readPlans } from './database/read-plans';
-export { testConfig, testEnvironment, testMasterKey, type TestStack, testStack } from './stack';
-export { seeded } from './seeded';
+export { loadTestConfig, buildTestEnvironment, testMasterKey, type TestStack, readTestStack } from './stack';
+export { createSeededRandom } from './create-seeded-random';
 export { testPassword } from './test-password';
 export { waitFor } from './wait-for';
 export { type MadeInstallation, makeInstallation } from './make-installation';

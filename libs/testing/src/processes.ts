@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /** Returns the running processes whose environment contains the mark and whose command line contains `argument`. */
-export function processesOf(mark: string, argument = ''): number[] {
-  const has = (path: string, text: string): boolean => readFileSync(path, 'latin1').includes(text);
+export function findProcesses(mark: string, argument = ''): number[] {
+  const fileContains = (path: string, text: string): boolean => readFileSync(path, 'latin1').includes(text);
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
       try {
         if (/\) [ZXx] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))) return false;
-        return has(`/proc/${pid}/environ`, mark) && has(`/proc/${pid}/cmdline`, argument);
+        return fileContains(`/proc/${pid}/environ`, mark) && fileContains(`/proc/${pid}/cmdline`, argument);
       } catch {
         return false;
       }
@@ -32,14 +32,14 @@ export function killAll(pids: readonly number[]): void {
  * Returns a port for a process that is about to listen. The port is below the range of outgoing connections, so that no
  * connection can occupy it in the meantime.
  */
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 5000);
-    if (await isFree(port)) return port;
+    if (await isPortFree(port)) return port;
   }
 }
 
-function isFree(port: number): Promise<boolean> {
+function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

@@ -17,7 +17,7 @@ export interface TestStack {
   pillow: Record<string, string> | null;
 }
 
-export function testStack(): TestStack {
+export function readTestStack(): TestStack {
   const text = process.env['MUSTER_TEST_STACK'];
   if (!text) throw new Error('Postgres and Redis for tests are not running; run the tests with npm test or npx jest');
   return JSON.parse(text) as TestStack;
@@ -26,8 +26,8 @@ export function testStack(): TestStack {
 export const testMasterKey = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 
 /** Returns the environment of an app on the test stack, separate from all other tests. */
-export function testEnvironment(databaseUrl: string, overrides: Environment = {}): Environment {
-  const { redisUrl, s3 } = testStack();
+export function buildTestEnvironment(databaseUrl: string, overrides: Environment = {}): Environment {
+  const { redisUrl, s3 } = readTestStack();
   return {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
@@ -51,6 +51,6 @@ export function testEnvironment(databaseUrl: string, overrides: Environment = {}
   };
 }
 
-export function testConfig(databaseUrl: string, overrides: Environment = {}): BaseConfig {
-  return loadConfig(StorageConfig, testEnvironment(databaseUrl, overrides));
+export function loadTestConfig(databaseUrl: string, overrides: Environment = {}): BaseConfig {
+  return loadConfig(StorageConfig, buildTestEnvironment(databaseUrl, overrides));
 }

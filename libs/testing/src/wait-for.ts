@@ -17,16 +17,16 @@ export async function waitFor<T>(
     } catch (error) {
       lastError = error;
     }
-    if (Date.now() > deadline) throw timeoutError(what, timeoutMs, lastError);
+    if (Date.now() > deadline) throw createTimeoutError(what, timeoutMs, lastError);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
 
-function timeoutError(what: string, timeoutMs: number, lastError: unknown): Error {
-  const reason = lastError === undefined ? '' : `; the last attempt failed: ${messageOf(lastError)}`;
+function createTimeoutError(what: string, timeoutMs: number, lastError: unknown): Error {
+  const reason = lastError === undefined ? '' : `; the last attempt failed: ${getErrorMessage(lastError)}`;
   return new Error(`timed out after ${timeoutMs} ms while waiting for: ${what}${reason}`, { cause: lastError });
 }
 
-function messageOf(error: unknown): string {
+function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -6,20 +6,20 @@ export {
   appendEntriesSql,
   type EntryKind,
   type EntryLevel,
-  entryParameter,
+  encodeEntryParameter,
   type TimelineEntry,
   type TimelineRef,
 } from './entries/append-timeline';
-export { keepTimelinePartitions } from './entries/keep-partitions';
+export { maintainTimelinePartitions } from './entries/maintain-timeline-partitions';
 export { listTimeline, readJobLogs } from './entries/list-timeline';
 export { purgeTimeline } from './entries/purge-timeline';
-export { findTimeline } from './entries/read-next-entries';
-export { resyncFrame, type TimelineRow } from './entries/timeline-event';
-export { whereToBegin } from './entries/where-to-begin';
-export { beginEvents, eventsKeptDays } from './events/begin-events';
-export { resyncFrameOf } from './events/event-frame';
+export { findStoredRange } from './entries/read-next-entries';
+export { formatResyncFrame, type TimelineRow } from './entries/timeline-event';
+export { decideStreamStart } from './entries/decide-stream-start';
+export { findEventStreamStart, eventsKeptDays } from './events/find-event-stream-start';
+export { formatEventResyncFrame } from './events/event-frame';
 export { EventHub } from './events/event-hub';
-export { writeCursor } from './events/event-cursor';
+export { encodeEventCursor } from './events/event-cursor';
 export { EventStream } from './events/event-stream';
 export { ReaderConnection } from './streams/reader-connection';
 export { StreamRoom } from './streams/stream-room';

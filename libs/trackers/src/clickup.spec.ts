@@ -12,7 +12,7 @@ describe('the time of a ClickUp task’s status', () => {
       ...{ date_created: text(at(1)), date_updated: text(updated), date_done: text(done), date_closed: text(closed) },
     };
     const http = { send: () => Promise.resolve({ body: task, nextPage: null }) };
-    return (await new ClickUpTracker('901', http as unknown as TrackerHttp).read('t1')).changedAt;
+    return (await new ClickUpTracker('901', http as unknown as TrackerHttp).readItem('t1')).changedAt;
   };
 
   it('the status of a finished ClickUp task changed when the task was done, even if it was edited later', async () => {

@@ -35,46 +35,48 @@ export class ClickUpTracker implements Tracker {
     private readonly http: TrackerHttp,
   ) {}
 
-  async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
+  async findItem(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Task | null = null;
     const seenIds = new Set<string>();
     for (let page = 0; page < maxPages; page += 1) {
       await beforePage();
       const query = `page=${page}&order_by=created&include_closed=true&subtasks=true&date_created_gt=${since.getTime()}`;
-      const { body } = await this.http.send('GET', `${this.list}/task?${query}`, { about: 'scope' });
+      const { body } = await this.http.sendRequest('GET', `${this.list}/task?${query}`, { about: 'scope' });
       const { tasks = [], last_page: isLast } = (body ?? {}) as { tasks?: Task[]; last_page?: boolean };
       const seenBefore = seenIds.size;
       for (const task of tasks) {
         seenIds.add(task.id);
-        if (!textOf(task).includes(marker)) continue;
+        if (!getTaskText(task).includes(marker)) continue;
         if (!found || Number(task.date_created) < Number((found as Task).date_created)) found = task;
       }
       // A server without `last_page` may return the same single page for every page number.
       if (tasks.length === 0 || (isLast ?? seenIds.size === seenBefore)) break;
     }
-    return found && itemOf(found);
+    return found && toTrackerItem(found);
   }
 
-  async create({ title, text, labels }: NewItem): Promise<TrackerItem> {
+  async createItem({ title, text, labels }: NewItem): Promise<TrackerItem> {
     const body = { name: title, description: text, tags: labels };
-    return itemOf((await this.http.send('POST', `${this.list}/task`, { about: 'scope', body })).body as Task);
+    return toTrackerItem(
+      (await this.http.sendRequest('POST', `${this.list}/task`, { about: 'scope', body })).body as Task,
+    );
   }
 
-  async read(externalId: string): Promise<TrackerItem> {
-    return itemOf((await this.sendForTask('GET', externalId)).body as Task);
+  async readItem(externalId: string): Promise<TrackerItem> {
+    return toTrackerItem((await this.sendForTask('GET', externalId)).body as Task);
   }
 
   async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
-    const { status: name } = await this.statusFor(status);
-    return itemOf((await this.sendForTask('PUT', item.externalId, { status: name })).body as Task);
+    const { status: name } = await this.findListStatus(status);
+    return toTrackerItem((await this.sendForTask('PUT', item.externalId, { status: name })).body as Task);
   }
 
   async setText(externalId: string, text: string): Promise<void> {
     await this.sendForTask('PUT', externalId, { description: text });
   }
 
-  async statusAfter(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
-    return statusOf(await this.statusFor(status));
+  async predictStatusAfter(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
+    return toFeedbackStatus(await this.findListStatus(status));
   }
 
   private get list(): string {
@@ -82,9 +84,9 @@ export class ClickUpTracker implements Tracker {
   }
 
   /** Returns the list’s status for a feedback status. Each list defines its own statuses, each with a type. */
-  private async statusFor(status: FeedbackStatus): Promise<ListStatus> {
+  private async findListStatus(status: FeedbackStatus): Promise<ListStatus> {
     if (!this.cachedStatuses || Date.now() - this.cachedStatuses.at > statusCacheMs) {
-      const { body } = await this.http.send('GET', this.list, { about: 'scope' });
+      const { body } = await this.http.sendRequest('GET', this.list, { about: 'scope' });
       this.cachedStatuses = { at: Date.now(), statuses: (body as { statuses?: ListStatus[] }).statuses ?? [] };
     }
     const types = {
@@ -100,31 +102,31 @@ export class ClickUpTracker implements Tracker {
   /** Sends a request about a task. If it is gone, checks that the list still exists; throws if it does not. */
   private async sendForTask(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
-      return await this.http.send(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });
+      return await this.http.sendRequest(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });
     } catch (error) {
-      if (error instanceof ItemGone) await this.http.send('GET', `${this.list}/task?page=0`, { about: 'scope' });
+      if (error instanceof ItemGone) await this.http.sendRequest('GET', `${this.list}/task?page=0`, { about: 'scope' });
       throw error;
     }
   }
 }
 
-function textOf({ description, text_content: plain }: Task): string {
+function getTaskText({ description, text_content: plain }: Task): string {
   return description ?? plain ?? '';
 }
 
 const statusOfType: Record<string, FeedbackStatus> = { open: 'triaged', done: 'resolved', closed: 'resolved' };
 
-function statusOf({ type }: ListStatus): FeedbackStatus {
+function toFeedbackStatus({ type }: ListStatus): FeedbackStatus {
   return statusOfType[type] ?? 'in_progress';
 }
 
-function itemOf(task: Task): TrackerItem {
-  const status = statusOf(task.status);
+function toTrackerItem(task: Task): TrackerItem {
+  const status = toFeedbackStatus(task.status);
   const endedAt = status === 'resolved' ? (task.date_done ?? task.date_closed) : null;
   return {
     externalId: task.id,
     url: task.url,
-    text: textOf(task),
+    text: getTaskText(task),
     status,
     changedAt: new Date(Number(endedAt ?? task.date_updated ?? task.date_created)),
   };

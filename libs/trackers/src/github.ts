@@ -48,25 +48,25 @@ export class GitHubTracker implements Tracker {
     private readonly http: TrackerHttp,
   ) {}
 
-  async find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
+  async findItem(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null> {
     let found: Issue | null = null;
     const path = `${this.issues}?state=all&sort=created&direction=desc&per_page=${pageSize}`;
-    await this.pages<Issue>(path, { limit: maxPages, about: 'scope', beforePage }, (page) => {
+    await this.readPages<Issue>(path, { limit: maxPages, about: 'scope', beforePage }, (page) => {
       found = page.filter((issue) => !issue.pull_request && issue.body?.includes(marker)).at(-1) ?? found;
       const last = page.at(-1);
       return last !== undefined && new Date(last.created_at) >= since;
     });
-    return found && itemOf(found);
+    return found && toTrackerItem(found);
   }
 
-  async create({ title, text, labels }: NewItem): Promise<TrackerItem> {
+  async createItem({ title, text, labels }: NewItem): Promise<TrackerItem> {
     const body = { title, body: text, labels };
-    return itemOf((await this.http.send('POST', this.issues, { about: 'scope', body })).body as Issue);
+    return toTrackerItem((await this.http.sendRequest('POST', this.issues, { about: 'scope', body })).body as Issue);
   }
 
-  async read(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem> {
+  async readItem(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem> {
     const issue = (await this.sendForIssue('GET', externalId)).body as Issue;
-    const item = itemOf(issue);
+    const item = toTrackerItem(issue);
     if (issue.state === 'closed') return item;
     const pulls = await this.readActivity(issue, by);
     const reopenedAt = Math.max(...pulls.reopened, -Infinity);
@@ -82,30 +82,30 @@ export class GitHubTracker implements Tracker {
   }
 
   async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
-    const body = isFinal(status)
+    const body = isFinalStatus(status)
       ? { state: 'closed', state_reason: status === 'rejected' ? 'not_planned' : 'completed' }
       : { state: 'open' };
     const issue = (await this.sendForIssue('PATCH', item.externalId, body)).body as Issue;
-    return itemOf(issue);
+    return toTrackerItem(issue);
   }
 
   async setText(externalId: string, text: string): Promise<void> {
     await this.sendForIssue('PATCH', externalId, { body: text });
   }
 
-  statusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
-    if (isFinal(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
+  predictStatusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
+    if (isFinalStatus(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
     // An open issue is in progress by its assignees and pull requests, which this adapter never changes.
-    return Promise.resolve(isFinal(item.status) ? 'triaged' : item.status);
+    return Promise.resolve(isFinalStatus(item.status) ? 'triaged' : item.status);
   }
 
   async makeBranch(name: string, base: string): Promise<void> {
     const refs = `/repos/${this.scope}/git`;
     const head = await this.http
-      .send('GET', `${refs}/ref/heads/${encodeURI(base)}`, { about: 'item' })
+      .sendRequest('GET', `${refs}/ref/heads/${encodeURI(base)}`, { about: 'item' })
       .catch(failWithoutBase);
     const body = { ref: `refs/heads/${name}`, sha: (head.body as { object: { sha: string } }).object.sha };
-    await this.http.send('POST', `${refs}/refs`, { about: 'scope', body }).catch((error: unknown) => {
+    await this.http.sendRequest('POST', `${refs}/refs`, { about: 'scope', body }).catch((error: unknown) => {
       if (!(error instanceof TrackerRefused && /already exists/i.test(error.message))) throw error;
     });
   }
@@ -117,9 +117,10 @@ export class GitHubTracker implements Tracker {
   /** Sends a request about an issue. If it is gone, checks that the repository still exists; throws if it does not. */
   private async sendForIssue(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
-      return await this.http.send(method, `${this.issues}/${externalId}`, { about: 'item', body });
+      return await this.http.sendRequest(method, `${this.issues}/${externalId}`, { about: 'item', body });
     } catch (error) {
-      if (error instanceof ItemGone) await this.http.send('GET', `${this.issues}?per_page=1`, { about: 'scope' });
+      if (error instanceof ItemGone)
+        await this.http.sendRequest('GET', `${this.issues}?per_page=1`, { about: 'scope' });
       throw error;
     }
   }
@@ -128,29 +129,29 @@ export class GitHubTracker implements Tracker {
   private async readActivity(issue: Issue, { marker, branch }: { marker: string; branch: string | null }) {
     const activity = { open: false, began: [] as number[], ended: [] as number[], reopened: [] as number[] };
     const timeline = `${this.issues}/${issue.number}/timeline?per_page=${pageSize}`;
-    await this.pages<TimelineEvent>(timeline, { limit: maxTimelinePages, about: 'item' }, (events) => {
-      for (const event of events) readEvent(event, activity);
+    await this.readPages<TimelineEvent>(timeline, { limit: maxTimelinePages, about: 'item' }, (events) => {
+      for (const event of events) applyTimelineEvent(event, activity);
       return true;
-    }).catch(ignoreGone);
+    }).catch(ignoreGoneError);
     const pulls = `/repos/${this.scope}/pulls?state=all&sort=updated&direction=desc&per_page=${pageSize}`;
     const since = Date.parse(issue.created_at);
-    await this.pages<PullRequest>(pulls, { limit: maxPullPages, about: 'item' }, (page) => {
-      for (const pull of page) if (pull.body?.includes(marker)) readPull(pull, activity);
+    await this.readPages<PullRequest>(pulls, { limit: maxPullPages, about: 'item' }, (page) => {
+      for (const pull of page) if (pull.body?.includes(marker)) applyPull(pull, activity);
       const last = page.at(-1);
       return last !== undefined && Date.parse(last.updated_at) >= since;
-    }).catch(ignoreGone);
+    }).catch(ignoreGoneError);
     if (branch) {
       const head = encodeURIComponent(`${this.scope.split('/')[0]}:${branch}`);
-      await this.pages<PullRequest>(`${pulls}&head=${head}`, { limit: maxPullPages, about: 'item' }, (page) => {
-        for (const pull of page) readPull(pull, activity);
+      await this.readPages<PullRequest>(`${pulls}&head=${head}`, { limit: maxPullPages, about: 'item' }, (page) => {
+        for (const pull of page) applyPull(pull, activity);
         return true;
-      }).catch(ignoreGone);
+      }).catch(ignoreGoneError);
     }
     return activity;
   }
 
   /** Reads pages by the `next` links of the responses until `onPage` returns false or `limit` pages are read. */
-  private async pages<T>(
+  private async readPages<T>(
     path: string,
     { limit, about, beforePage }: { limit: number; about: About; beforePage?: () => Promise<void> },
     onPage: (page: T[]) => boolean,
@@ -158,7 +159,7 @@ export class GitHubTracker implements Tracker {
     let next: string | null = path;
     for (let page = 1; next !== null && page <= limit; page += 1) {
       await beforePage?.();
-      const { nextPage, body }: TrackerAnswer = await this.http.send('GET', next, { about });
+      const { nextPage, body }: TrackerAnswer = await this.http.sendRequest('GET', next, { about });
       if (!onPage(Array.isArray(body) ? (body as T[]) : [])) return;
       next = nextPage;
     }
@@ -167,7 +168,7 @@ export class GitHubTracker implements Tracker {
 
 type Activity = { open: boolean; began: number[]; ended: number[]; reopened: number[] };
 
-function readEvent({ event, created_at: at, source }: TimelineEvent, activity: Activity): void {
+function applyTimelineEvent({ event, created_at: at, source }: TimelineEvent, activity: Activity): void {
   const time = at ? Date.parse(at) : NaN;
   if (Number.isNaN(time)) return;
   if (event === 'assigned') activity.began.push(time);
@@ -181,14 +182,14 @@ function readEvent({ event, created_at: at, source }: TimelineEvent, activity: A
   } else if (referenced.closed_at) activity.ended.push(Date.parse(referenced.closed_at));
 }
 
-function readPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, activity: Activity): void {
+function applyPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, activity: Activity): void {
   activity.began.push(Date.parse(openedAt));
   if (state === 'open') activity.open = true;
   else if (closedAt) activity.ended.push(Date.parse(closedAt));
 }
 
 /** Ignores a missing timeline or pull request list: it does not mean that the issue is gone. */
-function ignoreGone(error: unknown): void {
+function ignoreGoneError(error: unknown): void {
   if (!(error instanceof ItemGone)) throw error;
 }
 
@@ -197,11 +198,11 @@ function failWithoutBase(error: unknown): never {
   throw error;
 }
 
-function isFinal(status: FeedbackStatus): boolean {
+function isFinalStatus(status: FeedbackStatus): boolean {
   return status === 'resolved' || status === 'closed' || status === 'rejected';
 }
 
-function itemOf(issue: Issue): TrackerItem {
+function toTrackerItem(issue: Issue): TrackerItem {
   const { number, html_url: url, body, state, closed_at: closedAt, updated_at: updatedAt } = issue;
   const isAssigned = (issue.assignees?.length ?? 0) > 0 || Boolean(issue.assignee);
   const closedStatus: FeedbackStatus = issue.state_reason === 'not_planned' ? 'rejected' : 'resolved';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TrackerName } from '@muster/contracts';
-import { type Outbound, OutboundFailed, OutboundRefused, retryAfterMs } from '@muster/platform';
+import { type Outbound, OutboundFailed, OutboundRefused, parseRetryAfterMs } from '@muster/platform';
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from './tracker-errors';
 
 export interface TrackerAnswer {
@@ -29,12 +29,16 @@ export class TrackerHttp {
   constructor(private readonly parts: HttpParts) {}
 
   /** Sends a request to a path below the base URL, or to the full URL of a next page. */
-  async send(method: string, path: string, { about, body }: { about: About; body?: object }): Promise<TrackerAnswer> {
+  async sendRequest(
+    method: string,
+    path: string,
+    { about, body }: { about: About; body?: object },
+  ): Promise<TrackerAnswer> {
     const { tracker, outbound, baseUrl, headers, timeoutMs } = this.parts;
     const url = path.startsWith('/') ? `${baseUrl.replace(/\/+$/, '')}${path}` : path;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const answer = await outbound
-      .fetch({
+      .fetchBounded({
         ...{ url, method, timeoutMs, maxAnswerBytes },
         headers: { ...headers, ...(text === undefined ? {} : { 'content-type': 'application/json' }) },
         ...(text === undefined ? {} : { body: text }),
@@ -47,21 +51,21 @@ export class TrackerHttp {
         throw error;
       });
     const { status, headers: answerHeaders = {} } = answer;
-    const value = readJson(answer.body);
+    const value = parseJson(answer.body);
     if (status >= 200 && status < 300) {
       if (value === undefined && answer.body.length > 0) {
         throw new TrackerBusy(`${tracker} answered with a body that is not JSON`, null);
       }
-      return { body: value, nextPage: this.nextPageIn(answerHeaders, url) };
+      return { body: value, nextPage: this.findNextPage(answerHeaders, url) };
     }
-    throw errorOf({ tracker, status, headers: answerHeaders, about, errorText: errorTextOf(value) });
+    throw createTrackerError({ tracker, status, headers: answerHeaders, about, errorText: extractErrorText(value) });
   }
 
   /**
    * Returns the next page’s URL. Throws if it has another origin: the token must not be sent there, and the list must
    * not be treated as complete.
    */
-  private nextPageIn({ link }: IncomingHttpHeaders, url: string): string | null {
+  private findNextPage({ link }: IncomingHttpHeaders, url: string): string | null {
     const text = [link ?? []].flat().join(',');
     const [, target] = /<([^<>]*)>\s*;[^<]*\brel="?next"?(?=[\s;,]|$)/i.exec(text) ?? [];
     if (target === undefined) return null;
@@ -71,7 +75,7 @@ export class TrackerHttp {
   }
 }
 
-function readJson(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
@@ -80,7 +84,7 @@ function readJson(bytes: Buffer): unknown {
 }
 
 /** Returns the error text of a response: GitHub sends `message`, ClickUp `err` and a code. */
-function errorTextOf(value: unknown): string {
+function extractErrorText(value: unknown): string {
   const { message, err, ECODE: code } = (value ?? {}) as Record<string, unknown>;
   const texts = [message, err, code].filter((word) => typeof word === 'string');
   return texts.length ? `: ${texts.join(' ').slice(0, 300)}` : '';
@@ -94,9 +98,9 @@ interface FailedResponse {
   errorText: string;
 }
 
-function errorOf({ tracker, status, headers, about, errorText }: FailedResponse): Error {
+function createTrackerError({ tracker, status, headers, about, errorText }: FailedResponse): Error {
   const message = `${tracker} answered ${status}${errorText}`;
-  const delayMs = requestedDelay(headers);
+  const delayMs = parseRequestedDelay(headers);
   const hasLimitHeader = headers['x-ratelimit-remaining'] === '0' || headers['retry-after'] !== undefined;
   const isLimit = status === 403 && (hasLimitHeader || /rate limit/i.test(errorText));
   if (status === 429 || isLimit) return new TrackerBusy(message, delayMs ?? 60_000, true);
@@ -109,9 +113,9 @@ function errorOf({ tracker, status, headers, about, errorText }: FailedResponse)
 }
 
 /** Reads the requested delay: seconds or a date in Retry-After, or the time at which the rate limit is reset. */
-function requestedDelay(headers: IncomingHttpHeaders): number | null {
+function parseRequestedDelay(headers: IncomingHttpHeaders): number | null {
   const now = Date.now();
   const reset = Number(headers['x-ratelimit-reset']);
-  const ms = retryAfterMs(headers['retry-after'], now) ?? (reset > 0 ? Math.max(reset * 1000 - now, 0) : null);
+  const ms = parseRetryAfterMs(headers['retry-after'], now) ?? (reset > 0 ? Math.max(reset * 1000 - now, 0) : null);
   return ms === null ? null : Math.min(ms, maxRetryAfterMs);
 }

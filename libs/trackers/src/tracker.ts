@@ -27,15 +27,15 @@ export interface Tracker {
    * Returns the oldest item created since `since` whose text contains the marker. Reads the list, not the search index,
    * which lags. Calls `beforePage` before each page.
    */
-  find(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null>;
-  create(item: NewItem): Promise<TrackerItem>;
+  findItem(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null>;
+  createItem(item: NewItem): Promise<TrackerItem>;
   /** Reads an item. Pull requests from its branch, or with its marker in their text, count as work on it. */
-  read(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem>;
+  readItem(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem>;
   /** Sets the status of an item. Returns the item as the tracker shows it afterwards. */
   setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem>;
   setText(externalId: string, text: string): Promise<void>;
   /** Returns the status that the item would show after `setStatus` with this status. */
-  statusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
+  predictStatusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus>;
   /** Creates a branch if it does not exist. Absent for trackers without branches. */
   makeBranch?(name: string, base: string): Promise<void>;
 }

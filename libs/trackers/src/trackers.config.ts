@@ -54,14 +54,14 @@ export class TrackersConfig extends BaseConfig implements ChecksItself {
   })
   readonly trackerTimeoutMs!: number;
 
-  get configured(): { codehost: boolean; tasktracker: boolean } {
+  get configuredTrackers(): { codehost: boolean; tasktracker: boolean } {
     return {
       codehost: Boolean(this.codehostToken && this.codehostRepository),
       tasktracker: Boolean(this.tasktrackerToken && this.tasktrackerListId),
     };
   }
 
-  faults(): string[] {
+  findFaults(): string[] {
     const pairs = [
       ['FEEDBACK_CODEHOST_TOKEN', this.codehostToken, 'FEEDBACK_CODEHOST_REPOSITORY', this.codehostRepository],
       ['FEEDBACK_TASKTRACKER_TOKEN', this.tasktrackerToken, 'FEEDBACK_TASKTRACKER_LIST_ID', this.tasktrackerListId],

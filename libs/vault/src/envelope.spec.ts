@@ -1,45 +1,47 @@
 import { randomBytes } from 'node:crypto';
-import { open, rewrap, seal } from './envelope';
+import { openEnvelope, rewrapEnvelope, sealValue } from './envelope';
 import { KeyRing } from './key-ring';
 
 const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
 const [old, young] = [key('old'), key('young')];
 
 describe('a sealed value', () => {
-  const keyRing = KeyRing.parse(old);
+  const keyRing = KeyRing.parseKeyRing(old);
 
   it('a sealed value opens with the associated data that it was sealed with', () => {
     for (const value of ['', 'hunter2', 'ünïcode ✓', 'x'.repeat(65_536)]) {
-      expect(open(keyRing, 'org/KEY', seal(keyRing, 'org/KEY', value))).toBe(value);
+      expect(openEnvelope(keyRing, 'org/KEY', sealValue(keyRing, 'org/KEY', value))).toBe(value);
     }
   });
 
   it('a sealed value does not open with other associated data, with another key, or with any bit changed', () => {
-    const envelope = seal(keyRing, 'org/KEY', 'hunter2');
-    expect(() => open(keyRing, 'org/OTHER', envelope)).toThrow();
-    expect(() => open(keyRing, 'other/KEY', envelope)).toThrow();
-    expect(() => open(KeyRing.parse(key('old')), 'org/KEY', envelope)).toThrow();
-    expect(() => open(KeyRing.parse(young), 'org/KEY', envelope)).toThrow(/master key old is not in the ring/);
+    const envelope = sealValue(keyRing, 'org/KEY', 'hunter2');
+    expect(() => openEnvelope(keyRing, 'org/OTHER', envelope)).toThrow();
+    expect(() => openEnvelope(keyRing, 'other/KEY', envelope)).toThrow();
+    expect(() => openEnvelope(KeyRing.parseKeyRing(key('old')), 'org/KEY', envelope)).toThrow();
+    expect(() => openEnvelope(KeyRing.parseKeyRing(young), 'org/KEY', envelope)).toThrow(
+      /master key old is not in the ring/,
+    );
     for (const part of ['sealed', 'wrappedKey'] as const) {
       for (let byte = 0; byte < envelope[part].length; byte += 1) {
         const tampered = Buffer.from(envelope[part]);
         tampered[byte]! ^= 1;
-        expect(() => open(keyRing, 'org/KEY', { ...envelope, [part]: tampered })).toThrow();
+        expect(() => openEnvelope(keyRing, 'org/KEY', { ...envelope, [part]: tampered })).toThrow();
       }
     }
   });
 
   it('a sealed value differs from an earlier seal of the same value', () => {
-    expect(seal(keyRing, 'a', 'v').sealed.equals(seal(keyRing, 'a', 'v').sealed)).toBe(false);
+    expect(sealValue(keyRing, 'a', 'v').sealed.equals(sealValue(keyRing, 'a', 'v').sealed)).toBe(false);
   });
 
   it('a sealed value can be rewrapped with the active master key, after which the old key is not needed', () => {
-    const envelope = seal(keyRing, 'org/KEY', 'hunter2');
-    const both = KeyRing.parse(`${young},${old}`);
-    const rewrapped = rewrap(both, 'org/KEY', envelope)!;
+    const envelope = sealValue(keyRing, 'org/KEY', 'hunter2');
+    const both = KeyRing.parseKeyRing(`${young},${old}`);
+    const rewrapped = rewrapEnvelope(both, 'org/KEY', envelope)!;
     expect(rewrapped.masterKeyId).toBe('young');
-    expect(open(KeyRing.parse(young), 'org/KEY', rewrapped)).toBe('hunter2');
-    expect(rewrap(both, 'org/KEY', rewrapped)).toBeNull();
+    expect(openEnvelope(KeyRing.parseKeyRing(young), 'org/KEY', rewrapped)).toBe('hunter2');
+    expect(rewrapEnvelope(both, 'org/KEY', rewrapped)).toBeNull();
   });
 });
 
@@ -53,7 +55,7 @@ describe('the key ring', () => {
   ])('the key ring rejects %p without showing a key', (text, message) => {
     let thrown = '';
     try {
-      KeyRing.parse(text);
+      KeyRing.parseKeyRing(text);
     } catch (error) {
       thrown = String(error);
     }
@@ -63,14 +65,14 @@ describe('the key ring', () => {
   });
 
   it('the key ring derives the same secret for the same subject, and different secrets for different subjects', () => {
-    const keyRing = KeyRing.parse(`${young},${old}`);
-    expect(keyRing.derive('p', 'a')).toEqual(keyRing.derive('p', 'a'));
-    expect(keyRing.derive('p', 'a')).not.toEqual(keyRing.derive('p', 'b'));
-    expect(keyRing.derive('q', 'a')).not.toEqual(keyRing.derive('p', 'a'));
-    expect(keyRing.derive('p', 'a')[1]).toEqual(KeyRing.parse(old).derive('p', 'a')[0]);
-    const [first] = keyRing.derive('p', 'a');
-    const others = Array.from({ length: 3000 }, (_, at) => keyRing.derive('p', String(at))[0]!.toString('hex'));
+    const keyRing = KeyRing.parseKeyRing(`${young},${old}`);
+    expect(keyRing.deriveKeys('p', 'a')).toEqual(keyRing.deriveKeys('p', 'a'));
+    expect(keyRing.deriveKeys('p', 'a')).not.toEqual(keyRing.deriveKeys('p', 'b'));
+    expect(keyRing.deriveKeys('q', 'a')).not.toEqual(keyRing.deriveKeys('p', 'a'));
+    expect(keyRing.deriveKeys('p', 'a')[1]).toEqual(KeyRing.parseKeyRing(old).deriveKeys('p', 'a')[0]);
+    const [first] = keyRing.deriveKeys('p', 'a');
+    const others = Array.from({ length: 3000 }, (_, at) => keyRing.deriveKeys('p', String(at))[0]!.toString('hex'));
     expect(new Set(others).size).toBe(3000);
-    expect(keyRing.derive('p', 'a')[0]).toEqual(first);
+    expect(keyRing.deriveKeys('p', 'a')[0]).toEqual(first);
   });
 });

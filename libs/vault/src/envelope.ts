@@ -9,48 +9,50 @@ export interface Envelope {
 }
 
 /** Encrypts a value with a new data key, and the data key with the active master key. */
-export function seal(keyRing: KeyRing, associatedData: string, value: string): Envelope {
+export function sealValue(keyRing: KeyRing, associatedData: string, value: string): Envelope {
   const dataKey = randomBytes(32);
   return {
-    ...wrap(keyRing.active, associatedData, dataKey),
-    sealed: encrypt(dataKey, associatedData, Buffer.from(value, 'utf8')),
+    ...wrapDataKey(keyRing.activeKey, associatedData, dataKey),
+    sealed: encryptBytes(dataKey, associatedData, Buffer.from(value, 'utf8')),
   };
 }
 
-/** Decrypts a value. Throws if the associated data differs from that of `seal`, or if the envelope was changed. */
-export function open(keyRing: KeyRing, associatedData: string, envelope: Envelope): string {
-  return decrypt(unwrap(keyRing, associatedData, envelope), associatedData, envelope.sealed).toString('utf8');
+/** Decrypts a value. Throws if the associated data differs from that of `sealValue`, or if the envelope was changed. */
+export function openEnvelope(keyRing: KeyRing, associatedData: string, envelope: Envelope): string {
+  return decryptBytes(unwrapDataKey(keyRing, associatedData, envelope), associatedData, envelope.sealed).toString(
+    'utf8',
+  );
 }
 
 /** Encrypts the data key again with the active master key; returns null if it already is. */
-export function rewrap(keyRing: KeyRing, associatedData: string, envelope: Envelope): Envelope | null {
-  if (envelope.masterKeyId === keyRing.active.id) return null;
-  const dataKey = unwrap(keyRing, associatedData, envelope);
-  return { ...wrap(keyRing.active, associatedData, dataKey), sealed: envelope.sealed };
+export function rewrapEnvelope(keyRing: KeyRing, associatedData: string, envelope: Envelope): Envelope | null {
+  if (envelope.masterKeyId === keyRing.activeKey.id) return null;
+  const dataKey = unwrapDataKey(keyRing, associatedData, envelope);
+  return { ...wrapDataKey(keyRing.activeKey, associatedData, dataKey), sealed: envelope.sealed };
 }
 
-function wrap(master: MasterKey, associatedData: string, dataKey: Buffer) {
-  return { masterKeyId: master.id, wrappedKey: encrypt(master.key, associatedData, dataKey) };
+function wrapDataKey(master: MasterKey, associatedData: string, dataKey: Buffer) {
+  return { masterKeyId: master.id, wrappedKey: encryptBytes(master.key, associatedData, dataKey) };
 }
 
-function unwrap(keyRing: KeyRing, associatedData: string, { masterKeyId, wrappedKey }: Envelope): Buffer {
-  const master = keyRing.find(masterKeyId);
+function unwrapDataKey(keyRing: KeyRing, associatedData: string, { masterKeyId, wrappedKey }: Envelope): Buffer {
+  const master = keyRing.findKey(masterKeyId);
   if (!master) throw new Error(`the master key ${masterKeyId} is not in the ring`);
-  return decrypt(master.key, associatedData, wrappedKey);
+  return decryptBytes(master.key, associatedData, wrappedKey);
 }
 
 const nonceLength = 12;
 const tagLength = 16;
 
 /** Returns the nonce, the tag and the ciphertext, in this order. */
-function encrypt(key: Buffer, associatedData: string, plain: Buffer): Buffer {
+function encryptBytes(key: Buffer, associatedData: string, plain: Buffer): Buffer {
   const nonce = randomBytes(nonceLength);
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associatedData));
   const body = Buffer.concat([cipher.update(plain), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
 }
 
-function decrypt(key: Buffer, associatedData: string, sealed: Buffer): Buffer {
+function decryptBytes(key: Buffer, associatedData: string, sealed: Buffer): Buffer {
   const nonce = sealed.subarray(0, nonceLength);
   const tag = sealed.subarray(nonceLength, nonceLength + tagLength);
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagLength });

@@ -1,4 +1,4 @@
-export { type Envelope, open, rewrap, seal } from './envelope';
+export { type Envelope, openEnvelope, rewrapEnvelope, sealValue } from './envelope';
 export { KeyRing } from './key-ring';
 export { VaultModule } from './vault.module';
 export { isSealedText, openText, type SealedText, sealText } from './sealed-text';

@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { type MasterKey, readMasterKeys } from '@muster/platform';
+import { type MasterKey, parseMasterKeys } from '@muster/platform';
 
 const maxCachedSecrets = 2000;
 
@@ -11,22 +11,22 @@ export class KeyRing {
   private constructor(private readonly keys: readonly MasterKey[]) {}
 
   /** Reads `<id>:<base64 of 32 bytes>,…`. Errors name the id or the position of a key, never its value. */
-  static parse(text: string): KeyRing {
-    const { keys, faults } = readMasterKeys(text);
+  static parseKeyRing(text: string): KeyRing {
+    const { keys, faults } = parseMasterKeys(text);
     if (faults.length) throw new Error(faults.join('; '));
     return new KeyRing(keys);
   }
 
-  get active(): MasterKey {
+  get activeKey(): MasterKey {
     return this.keys[0]!;
   }
 
-  find(id: string): MasterKey | undefined {
+  findKey(id: string): MasterKey | undefined {
     return this.keys.find((key) => key.id === id);
   }
 
   /** Derives a separate secret for a purpose and a subject from each master key, the active key first. */
-  derive(purpose: string, subject: string): Buffer[] {
+  deriveKeys(purpose: string, subject: string): Buffer[] {
     const name = `${purpose} ${subject}`;
     const cached = this.derived.get(name);
     if (cached) return cached;

@@ -1,4 +1,4 @@
-import { open, seal } from './envelope';
+import { openEnvelope, sealValue } from './envelope';
 import type { KeyRing } from './key-ring';
 
 /** An envelope for JSON: its bytes are base64. */
@@ -8,9 +8,9 @@ export interface SealedText {
   sealed: string;
 }
 
-/** Does the same as `seal`, for a value that is stored in JSON. */
+/** Does the same as `sealValue`, for a value that is stored in JSON. */
 export function sealText(keyRing: KeyRing, associatedData: string, value: string): SealedText {
-  const { masterKeyId, wrappedKey, sealed } = seal(keyRing, associatedData, value);
+  const { masterKeyId, wrappedKey, sealed } = sealValue(keyRing, associatedData, value);
   return { masterKeyId, wrappedKey: wrappedKey.toString('base64'), sealed: sealed.toString('base64') };
 }
 
@@ -20,7 +20,7 @@ export function openText(
   associatedData: string,
   { masterKeyId, wrappedKey, sealed }: SealedText,
 ): string {
-  return open(keyRing, associatedData, {
+  return openEnvelope(keyRing, associatedData, {
     masterKeyId,
     wrappedKey: Buffer.from(wrappedKey, 'base64'),
     sealed: Buffer.from(sealed, 'base64'),

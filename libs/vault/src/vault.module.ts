@@ -5,7 +5,11 @@ import { KeyRing } from './key-ring';
 @Global()
 @Module({
   providers: [
-    { provide: KeyRing, inject: [BaseConfig], useFactory: (config: BaseConfig) => KeyRing.parse(config.masterKeys) },
+    {
+      provide: KeyRing,
+      inject: [BaseConfig],
+      useFactory: (config: BaseConfig) => KeyRing.parseKeyRing(config.masterKeys),
+    },
   ],
   exports: [KeyRing],
 })

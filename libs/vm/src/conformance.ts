@@ -14,7 +14,7 @@ export interface ProviderUnderTest {
   close(): Promise<void>;
 }
 
-export function testMachine(input: Partial<Machine> = {}): Machine {
+export function makeTestMachine(input: Partial<Machine> = {}): Machine {
   return {
     agentId: newId(),
     organizationId: newId(),
@@ -26,14 +26,14 @@ export function testMachine(input: Partial<Machine> = {}): Machine {
 }
 
 /** Tests of every provider that can start and stop its machines. */
-export function describeProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
+export function testProviderConformance(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}`, () => {
     let fixture: ProviderUnderTest;
     beforeEach(async () => (fixture = await startFixture()));
     afterEach(() => fixture.close());
 
-    const reaches = (state: string) => reach(fixture, state);
-    const hasBoots = async (count: number) => {
+    const waitForFixtureState = (state: string) => waitForState(fixture, state);
+    const waitForBoots = async (count: number) => {
       for (let tries = 0; tries < 400 && (await fixture.boots()).length < count; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
@@ -46,19 +46,19 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
       const { provider, machine } = fixture;
       await Promise.all([provider.start(machine), provider.start(machine)]);
       await provider.start(machine);
-      await reaches('running');
-      await hasBoots(1);
+      await waitForFixtureState('running');
+      await waitForBoots(1);
       await provider.start(machine);
       expect((await provider.describe(machine)).state).toBe('running');
-      await hasBoots(1);
+      await waitForBoots(1);
     });
 
     it('a provider stops a machine completely, and accepts a second stop', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
-      await reaches('running');
+      await waitForFixtureState('running');
       await provider.stop(machine);
-      await reaches('stopped');
+      await waitForFixtureState('stopped');
       await provider.stop(machine);
       expect((await provider.describe(machine)).state).toBe('stopped');
       expect(await fixture.leftovers()).toEqual([]);
@@ -67,40 +67,40 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
     it('a provider starts a stopped machine in a new boot', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
-      await hasBoots(1);
+      await waitForBoots(1);
       await provider.stop(machine);
-      await reaches('stopped');
+      await waitForFixtureState('stopped');
       await provider.start(machine);
-      await reaches('running');
-      await hasBoots(2);
+      await waitForFixtureState('running');
+      await waitForBoots(2);
     });
 
     it('a provider reboots a running machine into a new boot', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
-      await hasBoots(1);
+      await waitForBoots(1);
       await provider.reboot(machine);
-      await hasBoots(2);
-      await reaches('running');
+      await waitForBoots(2);
+      await waitForFixtureState('running');
     });
 
     it('a provider reboots a stopped machine by starting it in a new boot', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
-      await hasBoots(1);
+      await waitForBoots(1);
       await provider.stop(machine);
-      await reaches('stopped');
+      await waitForFixtureState('stopped');
       await provider.reboot(machine);
-      await hasBoots(2);
-      await reaches('running');
+      await waitForBoots(2);
+      await waitForFixtureState('running');
     });
 
     it('a provider terminates a machine completely, and accepts a second terminate', async () => {
       const { provider, machine } = fixture;
       await provider.start(machine);
-      await reaches('running');
+      await waitForFixtureState('running');
       await provider.terminate(machine);
-      await reaches('gone');
+      await waitForFixtureState('gone');
       await provider.terminate(machine);
       expect(await fixture.leftovers()).toEqual([]);
       expect((await provider.describe(machine)).state).toBe('gone');
@@ -109,7 +109,7 @@ export function describeProvider(name: string, startFixture: () => Promise<Provi
 }
 
 /** Further tests of a provider whose regions or hosts also have machines of other owners. */
-export function describeSharedProvider(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
+export function testSharedProviderConformance(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}, with a machine that is not marked as the organization’s`, () => {
     let fixture: ProviderUnderTest;
     beforeEach(async () => (fixture = await startFixture()));
@@ -125,11 +125,11 @@ export function describeSharedProvider(name: string, startFixture: () => Promise
       for (const running of [false, true]) {
         fixture.mark!(machine.organizationId);
         if (running) await provider.start(machine);
-        if (running) await reach(fixture, 'running');
+        if (running) await waitForState(fixture, 'running');
         const [before, boots] = [await fixture.leftovers(), [...(await fixture.boots())]];
         fixture.mark!(mark());
         for (const error of await expectBoundedFailure(provider, machine)) {
-          expect([error.fault, error.permanent]).toEqual(['not_ours', true]);
+          expect([error.fault, error.isPermanent]).toEqual(['not_ours', true]);
           expect(error.message).toMatch(
             new RegExp(`(tag|label) it muster[.:]organization=${machine.organizationId}\\.$`),
           );
@@ -149,7 +149,7 @@ export function describeSharedProvider(name: string, startFixture: () => Promise
   });
 }
 
-async function reach({ provider, machine }: ProviderUnderTest, state: string): Promise<void> {
+async function waitForState({ provider, machine }: ProviderUnderTest, state: string): Promise<void> {
   for (let tries = 0; tries < 400; tries += 1) {
     if ((await provider.describe(machine)).state === state) return;
     await new Promise((resolve) => setTimeout(resolve, 25));

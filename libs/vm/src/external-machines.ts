@@ -7,22 +7,22 @@ export class ExternalMachines implements MachineProvider {
   }
 
   start(): Promise<void> {
-    return refuse('started');
+    return rejectUnsupported('started');
   }
 
   stop(): Promise<void> {
-    return refuse('stopped');
+    return rejectUnsupported('stopped');
   }
 
   reboot(): Promise<void> {
-    return refuse('rebooted');
+    return rejectUnsupported('rebooted');
   }
 
   terminate(): Promise<void> {
-    return refuse('terminated');
+    return rejectUnsupported('terminated');
   }
 }
 
-function refuse(action: string): Promise<never> {
+function rejectUnsupported(action: string): Promise<never> {
   return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${action} by this service.`));
 }

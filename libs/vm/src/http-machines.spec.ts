@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Outbound } from '@muster/platform';
-import { describeProvider, expectBoundedFailure, testMachine } from './conformance';
+import { testProviderConformance, expectBoundedFailure, makeTestMachine } from './conformance';
 import { HttpMachines } from './http-machines';
 import type { Machine } from './machine';
 
@@ -82,7 +82,7 @@ async function startFixture() {
   return {
     plane,
     provider: new HttpMachines(outbound, 2000),
-    machine: testMachine({ providerConfig: { baseUrl, ref: 'vm/7' }, sign }),
+    machine: makeTestMachine({ providerConfig: { baseUrl, ref: 'vm/7' }, sign }),
     boots: () => Promise.resolve(plane.boots),
     leftovers: () => Promise.resolve(plane.state === 'running' ? ['a running machine'] : []),
     close: async () => {
@@ -92,7 +92,7 @@ async function startFixture() {
   };
 }
 
-describeProvider('http', startFixture);
+testProviderConformance('http', startFixture);
 
 describe('a control plane', () => {
   let fixture: Awaited<ReturnType<typeof startFixture>>;
@@ -109,7 +109,9 @@ describe('a control plane', () => {
   it('an order times out as unreachable if the control plane hangs', async () => {
     fixture.plane.answerInstead = () => undefined;
     const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
-    expect(errors.map(({ fault, permanent }) => [fault, permanent])).toEqual(Array(5).fill(['unreachable', false]));
+    expect(errors.map(({ fault, isPermanent: permanent }) => [fault, permanent])).toEqual(
+      Array(5).fill(['unreachable', false]),
+    );
   });
 
   it('an order fails as unreachable if nothing listens at the control plane’s address', async () => {
@@ -130,7 +132,7 @@ describe('a control plane', () => {
   ])('an error quotes the answer of a control plane that %s', async (_, answer, pattern) => {
     fixture.plane.answerInstead = answer;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
-      expect([error.fault, error.permanent]).toEqual(['bad_answer', false]);
+      expect([error.fault, error.isPermanent]).toEqual(['bad_answer', false]);
       expect(error.message).toMatch(pattern);
     }
   });

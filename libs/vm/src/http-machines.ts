@@ -14,29 +14,29 @@ type Order = 'start' | 'stop' | 'reboot' | 'terminate';
 /** Calls the customer's own control plane over HTTP. Each call is signed with the organization's secret. */
 export class HttpMachines implements MachineProvider {
   constructor(
-    private readonly outbound: Pick<Outbound, 'fetch'>,
+    private readonly outbound: Pick<Outbound, 'fetchBounded'>,
     private readonly timeoutMs = 10_000,
   ) {}
 
   async describe(machine: Machine): Promise<MachineDescription> {
-    const { status, body } = await this.call(machine, 'GET');
+    const { status, body } = await this.callMachine(machine, 'GET');
     if (status === 404) return { state: 'gone', ip: null };
-    if (status < 200 || status > 299) throw badAnswer('the request for its machine’s state', status);
-    return readDescription(body);
+    if (status < 200 || status > 299) throw badAnswerError('the request for its machine’s state', status);
+    return parseDescription(body);
   }
 
   async start(machine: Machine): Promise<void> {
-    await this.order(machine, 'start', ['running', 'starting']);
+    await this.sendOrder(machine, 'start', ['running', 'starting']);
   }
 
   async stop(machine: Machine): Promise<void> {
-    await this.order(machine, 'stop', ['stopped', 'stopping', 'gone']);
+    await this.sendOrder(machine, 'stop', ['stopped', 'stopping', 'gone']);
   }
 
   /** Starts the machine if it is stopped and the control plane therefore refuses to reboot it. */
   async reboot(machine: Machine): Promise<void> {
     try {
-      await this.order(machine, 'reboot', []);
+      await this.sendOrder(machine, 'reboot', []);
     } catch (error) {
       const refused = error instanceof MachineError && error.fault === 'bad_answer';
       if (!refused || (await this.describe(machine)).state !== 'stopped') throw error;
@@ -45,45 +45,45 @@ export class HttpMachines implements MachineProvider {
   }
 
   async terminate(machine: Machine): Promise<void> {
-    await this.order(machine, 'terminate', ['gone']);
+    await this.sendOrder(machine, 'terminate', ['gone']);
   }
 
-  placeOf({ organizationId, providerConfig: { baseUrl } }: Machine): string | null {
+  getLocation({ organizationId, providerConfig: { baseUrl } }: Machine): string | null {
     return typeof baseUrl === 'string' ? `${organizationId} ${baseUrl.replace(/\/+$/, '')}` : null;
   }
 
   /** Returns null if the control plane does not support listing. */
   async list(machine: Machine): Promise<ListedMachine[] | null> {
-    const { status, body } = await this.send(machine, 'GET', `${baseUrlOf(machine)}/machines`);
+    const { status, body } = await this.sendSigned(machine, 'GET', `${requireBaseUrl(machine)}/machines`);
     if (status === 404 || status === 405 || status === 501) return null;
-    if (status < 200 || status > 299) throw badAnswer('the request for its machines', status);
-    const { machines } = parse(body);
+    if (status < 200 || status > 299) throw badAnswerError('the request for its machines', status);
+    const { machines } = parseJsonObject(body);
     if (!Array.isArray(machines)) {
       throw new MachineError('bad_answer', 'The control plane did not return a list of machines.');
     }
-    return machines.map(readListed);
+    return machines.map(parseListedMachine);
   }
 
   /** Sends an order. A refusal counts as success if the machine is already in a wanted state. */
-  private async order(machine: Machine, order: Order, wanted: MachineState[]): Promise<void> {
-    const { status } = await this.call(machine, 'POST', order);
+  private async sendOrder(machine: Machine, order: Order, wanted: MachineState[]): Promise<void> {
+    const { status } = await this.callMachine(machine, 'POST', order);
     if (status >= 200 && status <= 299) return;
     if (status === 404) {
       if (wanted.includes('gone')) return;
       throw new MachineError('gone', 'The control plane does not know this machine.');
     }
     if (status === 409 && wanted.includes((await this.describe(machine)).state)) return;
-    throw badAnswer(`the order to ${order}`, status);
+    throw badAnswerError(`the order to ${order}`, status);
   }
 
-  private call(machine: Machine, method: 'GET' | 'POST', order?: Order): Promise<OutboundAnswer> {
-    return this.send(machine, method, `${addressOf(machine)}${order ? `/${order}` : ''}`);
+  private callMachine(machine: Machine, method: 'GET' | 'POST', order?: Order): Promise<OutboundAnswer> {
+    return this.sendSigned(machine, method, `${buildMachineUrl(machine)}${order ? `/${order}` : ''}`);
   }
 
-  private async send(machine: Machine, method: 'GET' | 'POST', url: string): Promise<OutboundAnswer> {
+  private async sendSigned(machine: Machine, method: 'GET' | 'POST', url: string): Promise<OutboundAnswer> {
     const headers = { accept: 'application/json', 'x-service-signature': machine.sign('') };
     try {
-      return await this.outbound.fetch({ url, method, headers, timeoutMs: this.timeoutMs });
+      return await this.outbound.fetchBounded({ url, method, headers, timeoutMs: this.timeoutMs });
     } catch (error) {
       if (error instanceof OutboundRefused) {
         throw new MachineError(
@@ -97,8 +97,8 @@ export class HttpMachines implements MachineProvider {
   }
 }
 
-function addressOf(machine: Machine): string {
-  const baseUrl = baseUrlOf(machine);
+function buildMachineUrl(machine: Machine): string {
+  const baseUrl = requireBaseUrl(machine);
   const ref = machine.providerRef ?? machine.providerConfig['ref'];
   if (typeof ref !== 'string' || !ref) {
     throw new MachineError('misconfigured', 'The agent’s providerConfig has no ref.');
@@ -106,17 +106,20 @@ function addressOf(machine: Machine): string {
   return `${baseUrl}/machines/${encodeURIComponent(ref)}`;
 }
 
-function baseUrlOf({ providerConfig: { baseUrl } }: Machine): string {
+function requireBaseUrl({ providerConfig: { baseUrl } }: Machine): string {
   if (typeof baseUrl === 'string' && URL.canParse(baseUrl)) return baseUrl.replace(/\/+$/, '');
   throw new MachineError('misconfigured', 'The agent’s providerConfig has no valid baseUrl.');
 }
 
-function readListed(found: unknown): ListedMachine {
+function parseListedMachine(found: unknown): ListedMachine {
   const { ref, agentId = null, state, expiresAt = null } = (found ?? {}) as Record<string, unknown>;
   const isText = (value: unknown): value is string => typeof value === 'string' && value.length <= 200;
   const expires = isText(expiresAt) ? Date.parse(expiresAt) : null;
   if (!isText(ref) || !ref || !machineStates.includes(state as MachineState) || Number.isNaN(expires)) {
-    throw new MachineError('bad_answer', `The control plane listed ${quote(found)}, which is not a valid machine.`);
+    throw new MachineError(
+      'bad_answer',
+      `The control plane listed ${quoteValue(found)}, which is not a valid machine.`,
+    );
   }
   return {
     ref,
@@ -127,19 +130,25 @@ function readListed(found: unknown): ListedMachine {
   };
 }
 
-function readDescription(body: Buffer): MachineDescription {
-  const answer = parse(body);
+function parseDescription(body: Buffer): MachineDescription {
+  const answer = parseJsonObject(body);
   const { state, ip = null } = answer;
   if (!machineStates.includes(state as MachineState)) {
-    throw new MachineError('bad_answer', `The control plane returned the state ${quote(state)}, which is not valid.`);
+    throw new MachineError(
+      'bad_answer',
+      `The control plane returned the state ${quoteValue(state)}, which is not valid.`,
+    );
   }
   if (ip !== null && (typeof ip !== 'string' || ip.length > 100)) {
-    throw new MachineError('bad_answer', `The control plane returned the address ${quote(ip)}, which is not valid.`);
+    throw new MachineError(
+      'bad_answer',
+      `The control plane returned the address ${quoteValue(ip)}, which is not valid.`,
+    );
   }
   return { state: state as MachineState, ip };
 }
 
-function parse(body: Buffer): Record<string, unknown> {
+function parseJsonObject(body: Buffer): Record<string, unknown> {
   try {
     const answer: unknown = JSON.parse(body.toString('utf8'));
     if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
@@ -149,10 +158,10 @@ function parse(body: Buffer): Record<string, unknown> {
   throw new MachineError('bad_answer', 'The control plane’s answer is not a JSON object.');
 }
 
-function badAnswer(request: string, status: number): MachineError {
+function badAnswerError(request: string, status: number): MachineError {
   return new MachineError('bad_answer', `The control plane answered ${request} with status ${status}.`);
 }
 
-function quote(value: unknown): string {
+function quoteValue(value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, 60);
 }

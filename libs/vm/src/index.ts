@@ -1,5 +1,5 @@
 export { endWorkers } from './local/end-workers';
-export { whyUnconfined } from './local/read-confinement-input';
+export { explainMissingConfinement } from './local/read-confinement-input';
 export { type LocalAgents, WorkerSupervision } from './local/worker-supervision';
 export {
   type ListedMachine,

@@ -47,7 +47,7 @@ export interface MachineProvider {
    * Name of the region or host, such as a Docker Engine, whose machines are listed together with this one. Null if the
    * machine cannot be listed.
    */
-  placeOf?(machine: Machine): string | null;
+  getLocation?(machine: Machine): string | null;
   /** Lists the service's machines in the region or on the host of this machine; null if they cannot be listed. */
   list?(machine: Machine): Promise<ListedMachine[] | null>;
   /** Whether its regions or hosts also have machines of other owners. Then a machine's mark names its organization. */
@@ -89,7 +89,7 @@ export class MachineError extends Error {
   }
 
   /** Whether a retry is useless. */
-  get permanent(): boolean {
+  get isPermanent(): boolean {
     return permanent.has(this.fault);
   }
 }

@@ -55,26 +55,26 @@ class MissingProvider implements MachineProvider {
   constructor(private readonly name: string) {}
 
   describe(_machine: Machine): Promise<MachineDescription> {
-    return this.refuse();
+    return this.rejectUnknownProvider();
   }
 
   start(): Promise<void> {
-    return this.refuse();
+    return this.rejectUnknownProvider();
   }
 
   stop(): Promise<void> {
-    return this.refuse();
+    return this.rejectUnknownProvider();
   }
 
   reboot(): Promise<void> {
-    return this.refuse();
+    return this.rejectUnknownProvider();
   }
 
   terminate(): Promise<void> {
-    return this.refuse();
+    return this.rejectUnknownProvider();
   }
 
-  private refuse(): Promise<never> {
+  private rejectUnknownProvider(): Promise<never> {
     return Promise.reject(
       new MachineError('not_supported', `This service has no machine provider named ${this.name}.`),
     );

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Module } from '@nestjs/common';
-import { ownAddress, processEnvironment } from '@muster/platform';
+import { getOwnAddress, processEnvironment } from '@muster/platform';
 import { readConfinementInput } from './local/read-confinement-input';
 import { LocalMachines } from './local/local-machines';
 import { WorkerSupervision } from './local/worker-supervision';
@@ -22,7 +22,7 @@ import { VmConfig } from './vm.config';
         new WorkerSupervision({
           enabled: config.localAgents,
           machines,
-          serviceUrl: config.localServiceUrl ?? ownAddress(config),
+          serviceUrl: config.localServiceUrl ?? getOwnAddress(config),
           ...readConfinementInput(machines.root, processEnvironment, config.localWorkerProgram),
         }),
     },

@@ -1,9 +1,9 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
-import { microsOrNot, type UpdateWorkflowBody, usdOrNull } from '@muster/contracts';
+import { audit, listChangedFields, type Principal } from '@muster/access';
+import { usdToMicrosIfSet, type UpdateWorkflowBody, microsToUsdOrNull } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { etagOf, requireMatch } from '@muster/platform';
+import { toEtag, requireEtagMatch } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
-import { requireKeyVariables } from './check-variables';
+import { requireVariablesOfKeys } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 /** Changes a workflow's metadata. It saves no revision and does not change what runs execute. */
@@ -14,25 +14,25 @@ export async function updateWorkflow(
   { change, ifMatch }: { change: UpdateWorkflowBody; ifMatch?: string },
 ): Promise<WorkflowRow> {
   const before = await lockWorkflow(tx, caller.organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { name = before.name, description = before.description } = change;
-  const maxCostUsd = change.maxCostUsd === undefined ? usdOrNull(before.maxCostMicros) : change.maxCostUsd;
+  const maxCostUsd = change.maxCostUsd === undefined ? microsToUsdOrNull(before.maxCostMicros) : change.maxCostUsd;
   const { workflowPackInstallationId = before.workflowPackInstallationId } = change;
   const { concurrencyKeys = before.concurrencyKeys } = change;
-  if (change.concurrencyKeys) requireKeyVariables(concurrencyKeys, before.variables);
+  if (change.concurrencyKeys) requireVariablesOfKeys(concurrencyKeys, before.variables);
   await requireInstallation(tx, caller.organizationId, change.workflowPackInstallationId);
   await tx.execute(
     `UPDATE workflow
      SET name = $2, description = $3, max_cost_micros = $4, workflow_pack_installation_id = $5, concurrency_keys = $6,
          version = version + 1, updated_at = muster_now()
      WHERE id = $1`,
-    [id, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId, JSON.stringify(concurrencyKeys)],
+    [id, name, description, usdToMicrosIfSet(maxCostUsd), workflowPackInstallationId, JSON.stringify(concurrencyKeys)],
   );
   audit(tx, caller, {
     action: 'workflow.update',
     target: { type: 'workflow', id },
-    changes: changesBetween(
-      { ...before, maxCostUsd: usdOrNull(before.maxCostMicros) },
+    changes: listChangedFields(
+      { ...before, maxCostUsd: microsToUsdOrNull(before.maxCostMicros) },
       { name, description, maxCostUsd, workflowPackInstallationId, concurrencyKeys },
     ),
   });
@@ -47,7 +47,7 @@ export async function archiveWorkflow(
   { ifMatch }: { ifMatch?: string } = {},
 ): Promise<void> {
   const { name, version } = await lockWorkflow(tx, caller.organizationId, id);
-  requireMatch(ifMatch, etagOf(version));
+  requireEtagMatch(ifMatch, toEtag(version));
   await tx.execute('UPDATE workflow SET archived_at = muster_now(), updated_at = muster_now() WHERE id = $1', [id]);
   audit(tx, caller, { action: 'workflow.archive', target: { type: 'workflow', id }, changes: { name } });
 }

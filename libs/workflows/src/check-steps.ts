@@ -1,39 +1,41 @@
 import { AppError, type FieldError } from '@muster/contracts';
-import { common, elementFault, recorderTypes, type StepType, stepTypeOf } from './step-types';
+import { common, checkElement, recorderTypes, type StepType, getStepType } from './step-types';
 
 export type Step = Record<string, unknown>;
 
 const maxErrors = 20;
 
 /** Throws invalid_payload unless each step has a unique id, a type, and the fields that a known type requires. */
-export function requireSteps(steps: readonly Step[]): void {
-  const errors = faultsOf(steps);
+export function requireValidSteps(steps: readonly Step[]): void {
+  const errors = listStepErrors(steps);
   if (errors.length) {
     throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors: errors.slice(0, maxErrors) });
   }
 }
 
-function faultsOf(steps: readonly Step[]): FieldError[] {
+function listStepErrors(steps: readonly Step[]): FieldError[] {
   const positions = new Map<unknown, number>();
   return steps.flatMap((step, at) => {
-    const own = (field: string, message: string) => ({
+    const addFieldError = (field: string, message: string) => ({
       field: `steps.${at}.${field}`,
-      message: `step ${at + 1}${nameOf(step)}: ${message}`,
+      message: `step ${at + 1}${describeStepName(step)}: ${message}`,
     });
     if (typeof step['id'] !== 'string' || step['id'] === '' || step['id'].length > 200) {
-      return [own('id', 'id must be a text of 1 to 200 characters')];
+      return [addFieldError('id', 'id must be a text of 1 to 200 characters')];
     }
     const twin = positions.get(step['id']);
     positions.set(step['id'], at);
-    if (twin !== undefined) return [own('id', `id ${step['id']} is also the id of step ${twin + 1}`)];
-    return typeFaults(step).map(([field, message]) => own(field, message));
+    if (twin !== undefined) return [addFieldError('id', `id ${step['id']} is also the id of step ${twin + 1}`)];
+    return checkStepType(step).map(([field, message]) => addFieldError(field, message));
   });
 }
 
 /** Whether a run of a recording can do the step. The step's id is not checked. */
-export function isStep(step: Step): boolean {
+export function isValidStep(step: Step): boolean {
   const { type } = step;
-  return typeof type === 'string' && Object.hasOwn(recorderTypes, type) && typeFaults(step, recorderTypes).length === 0;
+  return (
+    typeof type === 'string' && Object.hasOwn(recorderTypes, type) && checkStepType(step, recorderTypes).length === 0
+  );
 }
 
 export interface StepWarning {
@@ -42,10 +44,10 @@ export interface StepWarning {
 }
 
 /** Returns the problems that make a run fail, but do not prevent a save. */
-export function stepWarnings(steps: readonly Step[]): StepWarning[] {
+export function listStepWarnings(steps: readonly Step[]): StepWarning[] {
   return steps.flatMap((step) => {
     const [stepId, type] = [step['id'], step['type']] as [string, string];
-    const stepType = stepTypeOf(type);
+    const stepType = getStepType(type);
     if (!stepType) {
       return [{ stepId, message: `a run cannot do a step of the type ${type.slice(0, 100)}, and fails at that step` }];
     }
@@ -55,11 +57,11 @@ export function stepWarnings(steps: readonly Step[]): StepWarning[] {
 }
 
 /** Returns the errors of a step, except those of its id. */
-export function typeFaults(step: Step, types?: Record<string, StepType>): [field: string, message: string][] {
+export function checkStepType(step: Step, types?: Record<string, StepType>): [field: string, message: string][] {
   const { type } = step;
   if (typeof type !== 'string') return [['type', 'type must be a text']];
   if (type === '' || type.length > 100) return [['type', 'type must be a text of 1 to 100 characters']];
-  const stepType = types ? types[type] : stepTypeOf(type);
+  const stepType = types ? types[type] : getStepType(type);
   if (!stepType) return [];
   const { required, optional, element } = stepType;
   const faults: [string, string][] = [];
@@ -71,11 +73,11 @@ export function typeFaults(step: Step, types?: Record<string, StepType>): [field
     const problem = fit(step[name]);
     if (problem) faults.push([name, `${name} must be ${problem}`]);
   }
-  const fault = element && elementFault(step, element);
+  const fault = element && checkElement(step, element);
   if (fault) faults.push([fault[0], `${fault[0]} ${fault[1]}`]);
   return faults;
 }
 
-function nameOf({ id }: Step): string {
+function describeStepName({ id }: Step): string {
   return typeof id === 'string' && id !== '' ? ` (${id.slice(0, 100)})` : '';
 }

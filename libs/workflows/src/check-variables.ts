@@ -1,5 +1,5 @@
-import { AppError, type ConcurrencyKey, keyVariables, refusedVariableName } from '@muster/contracts';
-import { stepWarnings } from './check-steps';
+import { AppError, type ConcurrencyKey, keyVariables, checkVariableName } from '@muster/contracts';
+import { listStepWarnings } from './check-steps';
 
 export interface Definition {
   variables: readonly string[];
@@ -12,7 +12,7 @@ export interface Definition {
  */
 export function requireVariableNames(names: readonly string[]): void {
   const errors = names.flatMap((name, at) => {
-    const fault = names.indexOf(name) < at ? `${name} is named twice` : refusedVariableName(name);
+    const fault = names.indexOf(name) < at ? `${name} is named twice` : checkVariableName(name);
     return fault ? [{ field: `variables.${at}`, message: fault }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
@@ -21,7 +21,7 @@ export function requireVariableNames(names: readonly string[]): void {
 /**
  * Throws if a key refers to anything but the workflow's variables: the value of a secret would be visible in the key.
  */
-export function requireKeyVariables(keys: readonly ConcurrencyKey[], names: readonly string[]): void {
+export function requireVariablesOfKeys(keys: readonly ConcurrencyKey[], names: readonly string[]): void {
   const errors = keys.flatMap(({ key }, at) =>
     [...key.matchAll(keyVariables)]
       .map(([, name]) => name!.trim())
@@ -42,28 +42,28 @@ export interface WorkflowWarning {
  * unused or unknown name is not an error: a script may compute names, and vault keys reach it in the same way as
  * variables.
  */
-export function warningsOf({ variables, script, steps }: Definition): WorkflowWarning[] {
+export function listWarnings({ variables, script, steps }: Definition): WorkflowWarning[] {
   if (!script && steps.length === 0) return [];
   const identifiers = new Set(`${script}\n${JSON.stringify(steps)}`.match(/[A-Za-z_][A-Za-z0-9_]*/g));
   const unused = variables
     .filter((name) => !identifiers.has(name))
     .map((name) => ({ stepId: null, message: `nothing uses the variable ${name}` }));
-  return [...unused, ...unknownNameWarnings(steps, variables), ...stepWarnings(steps)];
+  return [...unused, ...listUnknownNameWarnings(steps, variables), ...listStepWarnings(steps)];
 }
 
 /** Ignores Python code, in which two braces mean something else. A value that a step reads is known to later steps. */
-function unknownNameWarnings(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
+function listUnknownNameWarnings(steps: Definition['steps'], variables: readonly string[]): WorkflowWarning[] {
   const knownNames = new Set(variables);
   return steps.flatMap(({ code: _code, ...step }) => {
-    const names = placeholdersIn(JSON.stringify(step)).filter((name) => !knownNames.has(name));
+    const names = findPlaceholders(JSON.stringify(step)).filter((name) => !knownNames.has(name));
     for (const name of [...names, step['as'] ?? step['id']]) knownNames.add(String(name));
-    const message = (name: string) =>
+    const describeUnknownName = (name: string) =>
       `the steps use {{${name}}}, which is not a variable: each run must provide it as a vault key`;
-    return names.map((name) => ({ stepId: String(step['id']), message: message(name) }));
+    return names.map((name) => ({ stepId: String(step['id']), message: describeUnknownName(name) }));
   });
 }
 
 /** Returns the names in {{…}} without duplicates, in the order of their first use. */
-export function placeholdersIn(text: string): string[] {
+export function findPlaceholders(text: string): string[] {
   return [...new Set([...text.matchAll(/\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}\}/g)].map(([, name]) => name!))];
 }

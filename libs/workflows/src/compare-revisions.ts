@@ -1,5 +1,5 @@
-import { noSuch } from '@muster/contracts';
-import { editsBetween, unifiedDiff } from '@muster/contracts/text-diff';
+import { notFoundError } from '@muster/contracts';
+import { computeEdits, formatUnifiedDiff } from '@muster/contracts/text-diff';
 import type { Database, WorkflowRevisionEntity } from '@muster/database';
 import { isDeepStrictEqual } from 'node:util';
 import { findWorkflow } from './workflow-row';
@@ -32,11 +32,11 @@ export async function compareRevisions(
   );
   const after = rows.find((row) => row.revision === revision);
   const before = rows.find((row) => row.revision === against);
-  if (!after || !before) throw noSuch('workflow');
+  if (!after || !before) throw notFoundError('workflow');
   return {
     revision,
     against,
-    script: unifiedDiff(before.script, after.script, {
+    script: formatUnifiedDiff(before.script, after.script, {
       before: `revision ${against}`,
       after: `revision ${revision}`,
     }),
@@ -50,25 +50,25 @@ export async function compareRevisions(
 
 /** Compares steps by their ids. A step is moved if its position among the steps of both revisions has changed. */
 function compareSteps(before: Step[], after: Step[]): RevisionDifference['steps'] {
-  const old = byId(before);
-  const now = byId(after);
-  const order = (steps: Map<string, Step>, others: Map<string, Step>) =>
+  const old = indexStepsById(before);
+  const now = indexStepsById(after);
+  const listStepOrder = (steps: Map<string, Step>, others: Map<string, Step>) =>
     [...steps.keys()].filter((id) => others.has(id));
-  const [was, is] = [order(old, now), order(now, old)];
+  const [was, is] = [listStepOrder(old, now), listStepOrder(now, old)];
   return {
-    added: after.filter((step) => !old.has(idOf(step))),
-    removed: before.filter((step) => !now.has(idOf(step))),
+    added: after.filter((step) => !old.has(getStepId(step))),
+    removed: before.filter((step) => !now.has(getStepId(step))),
     changed: is
       .filter((id) => !isDeepStrictEqual(old.get(id), now.get(id)))
       .map((id) => ({ id, before: old.get(id)!, after: now.get(id)! })),
-    moved: editsBetween(was, is).flatMap(({ kind, line }) => (kind === '+' ? [line] : [])),
+    moved: computeEdits(was, is).flatMap(({ kind, line }) => (kind === '+' ? [line] : [])),
   };
 }
 
-function byId(steps: Step[]): Map<string, Step> {
-  return new Map(steps.map((step) => [idOf(step), step]));
+function indexStepsById(steps: Step[]): Map<string, Step> {
+  return new Map(steps.map((step) => [getStepId(step), step]));
 }
 
-function idOf(step: Step): string {
+function getStepId(step: Step): string {
   return String(step['id']);
 }

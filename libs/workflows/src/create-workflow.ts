@@ -1,10 +1,10 @@
-import { type Actor, audit, nameOf } from '@muster/access';
-import { type CreateWorkflowBody, microsOrNot } from '@muster/contracts';
+import { type Actor, audit, describeCaller } from '@muster/access';
+import { type CreateWorkflowBody, usdToMicrosIfSet } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
-import { requireSteps } from './check-steps';
-import { requireKeyVariables, requireVariableNames } from './check-variables';
+import { requireValidSteps } from './check-steps';
+import { requireVariablesOfKeys, requireVariableNames } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 export async function createWorkflow(
@@ -18,22 +18,30 @@ export async function createWorkflow(
   const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
   const { workflowPackInstallationId = null, concurrencyKeys = [] } = body;
   requireVariableNames(variables);
-  requireKeyVariables(concurrencyKeys, variables);
-  requireSteps(steps);
+  requireVariablesOfKeys(concurrencyKeys, variables);
+  requireValidSteps(steps);
   await requireInstallation(tx, caller.organizationId, workflowPackInstallationId);
   await tx.execute(
     `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id,
        source, concurrency_keys)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
-      ...[id, caller.organizationId, name, description, microsOrNot(maxCostUsd), workflowPackInstallationId, source],
+      ...[
+        id,
+        caller.organizationId,
+        name,
+        description,
+        usdToMicrosIfSet(maxCostUsd),
+        workflowPackInstallationId,
+        source,
+      ],
       JSON.stringify(concurrencyKeys),
     ],
   );
   await tx.execute(
     `INSERT INTO workflow_revision (workflow_id, revision, organization_id, variables, script, steps, saved_by)
      VALUES ($1, 1, $2, $3, $4, $5, $6)`,
-    [id, caller.organizationId, variables, script, JSON.stringify(steps), nameOf(caller)],
+    [id, caller.organizationId, variables, script, JSON.stringify(steps), describeCaller(caller)],
   );
   audit(tx, caller, { action: 'workflow.create', target: { type: 'workflow', id }, changes: { name } });
   return lockWorkflow(tx, caller.organizationId, id);

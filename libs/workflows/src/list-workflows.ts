@@ -1,16 +1,16 @@
 import type { WorkflowSort } from '@muster/contracts';
-import { type Database, hasPartSql, inAnyCaseSql, orderedListSql, orderOf } from '@muster/database';
+import { type Database, containsIgnoringCaseSql, foldCaseSql, orderedListSql, parseOrder } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { WorkflowRow } from './workflow-row';
 
 export type WorkflowSummaryRow = Omit<WorkflowRow, 'script' | 'steps'>;
 
 const values = {
-  name: { value: inAnyCaseSql('name'), type: 'text' },
+  name: { value: foldCaseSql('name'), type: 'text' },
   updatedAt: { value: 'updated_at', type: 'timestamptz' },
 } as const;
 
-export const workflowOrderOf = (sort?: WorkflowSort) => orderOf(sort, values);
+export const parseWorkflowOrder = (sort?: WorkflowSort) => parseOrder(sort, values);
 
 export function listWorkflows(
   database: Database,
@@ -18,11 +18,11 @@ export function listWorkflows(
   { page, q, sort }: { page: Page; q?: string; sort?: WorkflowSort },
 ): Promise<(WorkflowSummaryRow & { sortValue: string | null })[]> {
   const parameters: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${parameters.push(value)}`;
+  const addParameter = (value: unknown) => `$${parameters.push(value)}`;
   const filters = ['archived_at IS NULL'];
-  if (q) filters.push(hasPartSql('name', placed(q)));
-  const listOptions = { from: 'workflow', within: ['organization_id = $1'], looked: filters, page, placed };
-  const { listed, order, sortValue } = orderedListSql(workflowOrderOf(sort), listOptions);
+  if (q) filters.push(containsIgnoringCaseSql('name', addParameter(q)));
+  const listOptions = { from: 'workflow', within: ['organization_id = $1'], looked: filters, page, addParameter };
+  const { listed, order, sortValue } = orderedListSql(parseWorkflowOrder(sort), listOptions);
   return database.query<WorkflowSummaryRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.revision, w.version,

@@ -1,8 +1,8 @@
-import { audit, type Principal, nameOf } from '@muster/access';
-import { invalidField, type SaveWorkflowBody } from '@muster/contracts';
+import { audit, type Principal, describeCaller } from '@muster/access';
+import { invalidFieldError, type SaveWorkflowBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { etagOf, requireMatch } from '@muster/platform';
-import { requireSteps } from './check-steps';
+import { toEtag, requireEtagMatch } from '@muster/platform';
+import { requireValidSteps } from './check-steps';
 import { requireVariableNames } from './check-variables';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
@@ -15,18 +15,18 @@ export async function saveWorkflow(
   { ifMatch, restoredFrom }: { ifMatch?: string; restoredFrom?: number } = {},
 ): Promise<WorkflowRow> {
   if (body.script === undefined && body.steps === undefined && body.variables === undefined) {
-    throw invalidField(
+    throw invalidFieldError(
       'script',
       'script, steps or variables must be given',
       'There is nothing to save: give script, steps or variables.',
     );
   }
   const before = await lockWorkflow(tx, caller.organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { script = before.script, steps = before.steps, variables = before.variables } = body;
   if (body.variables) requireVariableNames(variables);
   // Steps that were saved under older rules can be restored, and can be saved with another script.
-  if (body.steps && restoredFrom === undefined) requireSteps(steps);
+  if (body.steps && restoredFrom === undefined) requireValidSteps(steps);
   const revision = before.revision + 1;
   await tx.execute(
     `INSERT INTO workflow_revision
@@ -40,7 +40,7 @@ export async function saveWorkflow(
       script,
       JSON.stringify(steps),
       restoredFrom ?? null,
-      nameOf(caller),
+      describeCaller(caller),
     ],
   );
   await tx.execute(

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Principal } from '@muster/access';
 import type { Database, Transaction, WorkflowRevisionEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
@@ -39,6 +39,6 @@ export async function restoreRevision(
      WHERE workflow_id = $1 AND organization_id = $2 AND revision = $3`,
     [id, caller.organizationId, revision],
   );
-  if (!old) throw noSuch('workflow');
+  if (!old) throw notFoundError('workflow');
   return saveWorkflow(tx, caller, id, old, { ifMatch, restoredFrom: revision });
 }

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, Transaction, WorkflowEntity, WorkflowRevisionEntity } from '@muster/database';
 
 /** A workflow with its current revision. */
@@ -29,7 +29,7 @@ export async function findWorkflow(database: Database, organizationId: string, i
     `SELECT ${columns} FROM ${join} WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('workflow');
+  if (!row) throw notFoundError('workflow');
   return row;
 }
 
@@ -38,11 +38,11 @@ export async function findWorkflow(database: Database, organizationId: string, i
  * join the revision from before the wait, or none.
  */
 export async function lockWorkflow(tx: Transaction, organizationId: string, id: string): Promise<WorkflowRow> {
-  tx.defer('SELECT FROM workflow WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
+  tx.deferStatement('SELECT FROM workflow WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
   const [row] = await tx.query<WorkflowRow>(
     `SELECT ${columns} FROM ${join} WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('workflow');
+  if (!row) throw notFoundError('workflow');
   return row;
 }

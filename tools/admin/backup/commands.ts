@@ -8,7 +8,7 @@ import type { Place } from '../place/place';
 import { restoreBackup } from '../restore/restore-backup';
 import { version } from '../version';
 import { chooseBackup, listBackups } from './manifest';
-import { parseKeep, pruneBackups, timeOf } from './prune-backups';
+import { parseKeepRule, pruneBackups, parseBackupTime } from './prune-backups';
 import { type BackupKeys, Repository } from './repository';
 import { takeBackup } from './take-backup';
 import { verifyBackup } from './verify-backup';
@@ -40,8 +40,8 @@ saved. After an interrupted backup, the next one saves only the objects that are
       ...keyOptions,
     },
     run: async (call) => {
-      const keys = await keysOf(call);
-      await atPlace(call, 'to', async (at) => {
+      const keys = await readKeys(call);
+      await withPlace(call, 'to', async (at) => {
         const installation = await openInstallation(call.text('data-dir'), call.environment);
         try {
           const { id, tables, objects } = await takeBackup({
@@ -50,7 +50,7 @@ saved. After an interrupted backup, the next one saves only the objects that are
             keys,
             withKeys: call.flag('with-keys'),
             version,
-            jobs: jobsOf(call),
+            jobs: parseJobs(call),
             now: new Date(),
             onProgress: call.onProgress,
           });
@@ -71,12 +71,12 @@ saved. After an interrupted backup, the next one saves only the objects that are
     about: `${place}\n--json prints {"backups": [{"id", "createdAt", "complete"}]}, the oldest first.`,
     options: { from: text, json: flag },
     run: (call) =>
-      atPlace(call, 'from', async (at) => {
+      withPlace(call, 'from', async (at) => {
         const all = await listBackups(at);
         if (call.flag('json')) {
           const backups = all.map(({ id, manifest }) => ({
             id,
-            createdAt: manifest?.takenAt ?? new Date(timeOf(id)).toISOString(),
+            createdAt: manifest?.takenAt ?? new Date(parseBackupTime(id)).toISOString(),
             complete: manifest !== null,
           }));
           call.write(JSON.stringify({ backups }));
@@ -98,8 +98,8 @@ saved. After an interrupted backup, the next one saves only the objects that are
     about: `${place}\n${openedBy}`,
     options: { from: text, backup: text, ...openOptions },
     run: async (call) => {
-      const keys = await keysOf(call);
-      await atPlace(call, 'from', async (at) => {
+      const keys = await readKeys(call);
+      await withPlace(call, 'from', async (at) => {
         const repository = await Repository.open(at, keys);
         const manifest = await chooseBackup(at, call.text('backup'));
         await verifyBackup(repository, manifest, call.onProgress);
@@ -120,8 +120,8 @@ The data folder contains the master keys only if the backup was taken with --wit
 you start the service.`,
     options: { from: text, backup: text, 'data-dir': text, jobs: text, ...openOptions },
     run: async (call) => {
-      const keys = await keysOf(call);
-      await atPlace(call, 'from', async (at) => {
+      const keys = await readKeys(call);
+      await withPlace(call, 'from', async (at) => {
         const dataDir = call.text('data-dir');
         const { id, tables, objects, masterKeys, masterKeyIds } = await restoreBackup({
           place: at,
@@ -129,7 +129,7 @@ you start the service.`,
           backup: call.text('backup'),
           dataDir,
           environment: call.environment,
-          jobs: jobsOf(call),
+          jobs: parseJobs(call),
           onProgress: call.onProgress,
         });
         call.write(`The backup ${id} was restored and verified: ${tables.length} tables, ${objects.count} objects.`);
@@ -148,16 +148,18 @@ you start the service.`,
     about: `${place}\n--keep accepts last, hourly, daily, weekly, monthly and yearly. daily=7 retains the newest backup of each of the 7 newest days.`,
     options: { from: text, keep: text },
     run: (call) =>
-      atPlace(call, 'from', async (at) => {
-        const keep = parseKeep(call.text('keep') ?? fail('--keep is missing, as in --keep daily=7,weekly=4.'));
+      withPlace(call, 'from', async (at) => {
+        const keep = parseKeepRule(
+          call.text('keep') ?? throwAdminError('--keep is missing, as in --keep daily=7,weekly=4.'),
+        );
         const { removed, retained, objects } = await pruneBackups(at, { keep, now: new Date() });
         call.write(`Removed ${removed.length} backups and ${objects} objects; ${retained.length} backups remain.`);
       }),
   },
 };
 
-async function atPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
-  const named = call.text(option) ?? fail(`--${option} is missing: a folder, or s3://bucket/prefix.`);
+async function withPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
+  const named = call.text(option) ?? throwAdminError(`--${option} is missing: a folder, or s3://bucket/prefix.`);
   const { place: at, close } = openPlace(named, call.environment);
   try {
     await work(at);
@@ -166,7 +168,7 @@ async function atPlace(call: Call, option: 'to' | 'from', work: (at: Place) => P
   }
 }
 
-async function keysOf(call: Call): Promise<BackupKeys> {
+async function readKeys(call: Call): Promise<BackupKeys> {
   const file = call.text('passphrase-file');
   const passphrase = file ? (await readFile(file, 'utf8')).trim() : call.environment['MUSTER_BACKUP_PASSPHRASE'];
   const files = await Promise.all(call.list('identity').map((path) => readFile(path, 'utf8')));
@@ -174,11 +176,13 @@ async function keysOf(call: Call): Promise<BackupKeys> {
   return { passphrase, recipients: call.list('recipient'), identities };
 }
 
-function jobsOf(call: Call): number {
+function parseJobs(call: Call): number {
   const jobs = Number(call.text('jobs') ?? Math.min(4, availableParallelism()));
-  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32 ? jobs : fail('--jobs must be a number from 1 to 32.');
+  return Number.isInteger(jobs) && jobs >= 1 && jobs <= 32
+    ? jobs
+    : throwAdminError('--jobs must be a number from 1 to 32.');
 }
 
-function fail(sentence: string): never {
+function throwAdminError(sentence: string): never {
   throw new UsageError(sentence);
 }

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { inParallel } from '../in-parallel';
+import { runInParallel } from '../run-in-parallel';
 import type { SavedTable } from './manifest';
 import { readObjectKeys } from './object-keys';
 import { paths } from './manifest';
@@ -35,28 +35,28 @@ export interface DumpOptions {
  */
 export async function dumpDatabase(options: DumpOptions): Promise<DumpedDatabase> {
   const { databaseUrl, jobs, onProgress } = options;
-  const leader = await connect(databaseUrl);
+  const leader = await connectTo(databaseUrl);
   try {
     await leader.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-    const [{ snapshot }] = await rowsOf<{ snapshot: string }>(leader, 'SELECT pg_export_snapshot() AS snapshot');
-    const [{ postgres }] = await rowsOf<{ postgres: string }>(
+    const [{ snapshot }] = await queryRows<{ snapshot: string }>(leader, 'SELECT pg_export_snapshot() AS snapshot');
+    const [{ postgres }] = await queryRows<{ postgres: string }>(
       leader,
       "SELECT current_setting('server_version') AS postgres",
     );
-    const migrations = (await rowsOf<{ name: string }>(leader, 'SELECT name FROM schema_migration ORDER BY id')).map(
+    const migrations = (await queryRows<{ name: string }>(leader, 'SELECT name FROM schema_migration ORDER BY id')).map(
       ({ name }) => name,
     );
-    const described = await rowsOf<DescribedTable>(leader, describeTables);
+    const described = await queryRows<DescribedTable>(leader, describeTables);
     const total = described.reduce((sum, { size }) => sum + Number(size), 0);
     let done = 0;
     let count = 0;
     const tables: SavedTable[] = [];
     const objectKeys = await readObjectKeys(leader);
-    await inParallel(
+    await runInParallel(
       described,
       Math.min(jobs, described.length),
       async () => {
-        const client = await connect(databaseUrl);
+        const client = await connectTo(databaseUrl);
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
         await client.query(`SET TRANSACTION SNAPSHOT '${snapshot}'`);
         return { client, close: () => client.end() };
@@ -69,7 +69,7 @@ export async function dumpDatabase(options: DumpOptions): Promise<DumpedDatabase
         onProgress(`database: ${count} of ${described.length} tables, ${share} %`);
       },
     );
-    const sequences = await rowsOf<DumpedDatabase['sequences'][number]>(leader, describeSequences);
+    const sequences = await queryRows<DumpedDatabase['sequences'][number]>(leader, describeSequences);
     return {
       postgres,
       migrations,
@@ -89,9 +89,9 @@ async function dumpTable(
 ): Promise<SavedTable> {
   const sum = new RowSum();
   const rows = pipeline(
-    client.query(copyTo(copyStatement({ name, columns }, 'TO STDOUT'))),
+    client.query(copyTo(buildCopyStatement({ name, columns }, 'TO STDOUT'))),
     sum,
-    gzip(),
+    createGzipStream(),
     () => undefined,
   );
   const file = await repository.place.write(paths.table(id, name), await repository.seal(rows as Transform));
@@ -105,24 +105,24 @@ async function dumpTable(
   };
 }
 
-export function copyStatement({ name, columns }: Pick<SavedTable, 'name' | 'columns'>, direction: string): string {
-  return `COPY public.${quoted(name)} (${columns.map(quoted).join(', ')}) ${direction}`;
+export function buildCopyStatement({ name, columns }: Pick<SavedTable, 'name' | 'columns'>, direction: string): string {
+  return `COPY public.${quoteIdentifier(name)} (${columns.map(quoteIdentifier).join(', ')}) ${direction}`;
 }
 
 /**
  * Compresses at level 1, the fastest one. Rows are mostly repetitive text, so this level halves the time and needs only
  * a tenth more space.
  */
-export function gzip(): Transform {
+export function createGzipStream(): Transform {
   return createGzip({ level: 1, chunkSize: 256 * 1024 });
 }
 
-export function quoted(name: string): string {
+export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** Connects with session settings under which a value has the same text on every server. */
-export async function connect(databaseUrl: string): Promise<Client> {
+export async function connectTo(databaseUrl: string): Promise<Client> {
   const client = new Client({
     connectionString: databaseUrl,
     application_name: 'muster-admin',
@@ -134,7 +134,7 @@ export async function connect(databaseUrl: string): Promise<Client> {
   return client;
 }
 
-export async function rowsOf<Row>(client: Client, sql: string, values: unknown[] = []): Promise<[Row, ...Row[]]> {
+export async function queryRows<Row>(client: Client, sql: string, values: unknown[] = []): Promise<[Row, ...Row[]]> {
   return (await client.query(sql, values)).rows as [Row, ...Row[]];
 }
 

@@ -46,7 +46,7 @@ export const paths = {
 };
 
 export async function writeManifest(place: Place, manifest: Manifest): Promise<void> {
-  const text = JSON.stringify({ sha256: checkOf(manifest), ...manifest }, null, 1);
+  const text = JSON.stringify({ sha256: computeCheck(manifest), ...manifest }, null, 1);
   await place.write(paths.manifest(manifest.id), Readable.from([Buffer.from(text)]));
 }
 
@@ -70,7 +70,7 @@ export async function readManifest(place: Place, id: string): Promise<Manifest> 
   // A newer version may compute the hash in another way.
   if (manifest.formatVersion > manifestFormatVersion)
     throw new AdminError(`The backup ${id} was made by Muster ${manifest.version}; restore it with that version.`);
-  if (sha256 !== checkOf(manifest)) throw damaged;
+  if (sha256 !== computeCheck(manifest)) throw damaged;
   return manifest;
 }
 
@@ -111,6 +111,6 @@ export async function chooseBackup(place: Place, id?: string): Promise<Manifest>
   return newest;
 }
 
-function checkOf(manifest: Manifest): string {
+function computeCheck(manifest: Manifest): string {
   return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 }

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { AdminError, UsageError } from '../admin-error';
 import type { Place } from '../place/place';
 import { type ListedBackup, listBackups, paths } from './manifest';
-import { textLines } from './save-objects';
+import { readTextLines } from './save-objects';
 
 export type Keep = Partial<Record<Period, number>>;
 type Period = 'last' | 'hourly' | 'daily' | 'weekly' | 'monthly' | 'yearly';
@@ -19,7 +19,7 @@ const periods: Record<Period, (at: Date) => string> = {
 };
 
 /** Parses rules such as `daily=7,weekly=4`. */
-export function parseKeep(text: string): Keep {
+export function parseKeepRule(text: string): Keep {
   const keep: Keep = {};
   for (const part of text.split(',')) {
     const [, period, count] = /^(\w+)=(\d+)$/.exec(part.trim()) ?? [];
@@ -33,7 +33,7 @@ export function parseKeep(text: string): Keep {
 }
 
 /** Returns the newest backup of each of the newest `count` days, weeks and so on. */
-export function retainedTimesOf(takenAt: Date[], keep: Keep): Set<Date> {
+export function selectRetainedTimes(takenAt: Date[], keep: Keep): Set<Date> {
   const retained = new Set<Date>();
   const newestFirst = takenAt.toSorted((left, right) => right.getTime() - left.getTime());
   for (const [period, count] of Object.entries(keep) as [Period, number][]) {
@@ -63,32 +63,33 @@ export async function pruneBackups(
   const times = new Map(
     all.flatMap((each) => (each.manifest ? [[each, new Date(each.manifest.takenAt)] as const] : [])),
   );
-  const retainedTimes = retainedTimesOf([...times.values()], keep);
+  const retainedTimes = selectRetainedTimes([...times.values()], keep);
   if (times.size > 0 && retainedTimes.size === 0)
     throw new AdminError('These rules would remove every backup; nothing was removed.');
   const damaged = all.filter(({ fault }) => fault);
   if (damaged.length > 0) throw new AdminError(`${damaged[0]!.fault} Remove its folder first; nothing was removed.`);
-  const isOld = ({ id }: ListedBackup) => now.getTime() - timeOf(id) > partialForMs;
-  const isRetained = (each: ListedBackup) => (each.manifest ? retainedTimes.has(times.get(each)!) : !isOld(each));
-  const removed = all.filter((each) => !isRetained(each));
+  const isOldBackup = ({ id }: ListedBackup) => now.getTime() - parseBackupTime(id) > partialForMs;
+  const isRetainedBackup = (each: ListedBackup) =>
+    each.manifest ? retainedTimes.has(times.get(each)!) : !isOldBackup(each);
+  const removed = all.filter((each) => !isRetainedBackup(each));
   for (const { id } of removed) {
     // The manifest is removed first: if the removal is interrupted, the backup counts as incomplete.
     await place.remove(paths.manifest(id));
     for await (const path of place.list(`backups/${id}/`)) await place.remove(path);
   }
-  const retained = all.filter(isRetained);
+  const retained = all.filter(isRetainedBackup);
   // A backup in progress may refer to objects that it has not listed yet, so no object is removed while one exists.
-  const objects = retained.every(({ manifest }) => manifest) ? await removeUnnamed(place, retained) : 0;
+  const objects = retained.every(({ manifest }) => manifest) ? await removeUnnamedFiles(place, retained) : 0;
   return { removed: removed.map(({ id }) => id), retained: retained.map(({ id }) => id), objects };
 }
 
-async function removeUnnamed(place: Place, retained: ListedBackup[]): Promise<number> {
+async function removeUnnamedFiles(place: Place, retained: ListedBackup[]): Promise<number> {
   const named = new Set<string>();
   for (const { id } of retained) {
     const packed = await place.read(paths.objectNames(id));
     if (!packed)
       throw new AdminError(`The file ${paths.objectNames(id)} is missing in ${place.name}; no object was removed.`);
-    for (const name of await textLines(pipeline(packed, createGunzip(), () => undefined)))
+    for (const name of await readTextLines(pipeline(packed, createGunzip(), () => undefined)))
       named.add(paths.object(name));
   }
   let count = 0;
@@ -101,6 +102,6 @@ async function removeUnnamed(place: Place, retained: ListedBackup[]): Promise<nu
 }
 
 /** Returns the time at which a backup was begun, in milliseconds. */
-export function timeOf(id: string): number {
+export function parseBackupTime(id: string): number {
   return Date.parse(id.replace(/T(\d\d)-(\d\d)-/, 'T$1:$2:'));
 }

@@ -46,7 +46,7 @@ export class Repository {
   /** Opens the existing repository if it is encrypted for the same keys, or creates a new one. */
   static async openOrCreate(place: Place, keys: BackupKeys): Promise<Repository> {
     const existing = await readHeader(place);
-    if (!existing) return new Repository(place, await create(place, keys), keys);
+    if (!existing) return new Repository(place, await createHeader(place, keys), keys);
     const repository = new Repository(place, existing, keys);
     await repository.requireSameKeys();
     return repository;
@@ -55,14 +55,14 @@ export class Repository {
   async seal(content: Readable): Promise<Readable> {
     const encrypter = new Encrypter();
     encrypter.addRecipient(this.header.recipient);
-    return fromWeb(await encrypter.encrypt(toWeb(content)));
+    return fromWebStream(await encrypter.encrypt(toWebStream(content)));
   }
 
   async unseal(content: Readable, path: string): Promise<Readable> {
     const decrypter = new Decrypter();
     decrypter.addIdentity(await this.requireIdentity());
     try {
-      return fromWeb(await decrypter.decrypt(toWeb(content)));
+      return fromWebStream(await decrypter.decrypt(toWebStream(content)));
     } catch {
       throw new AdminError(`The file ${path} in ${this.place.name} is damaged: it cannot be decrypted.`);
     }
@@ -91,7 +91,7 @@ export class Repository {
     if (sealedFor === 'passphrase') decrypter.addPassphrase(passphrase!);
     else for (const identity of identities) decrypter.addIdentity(identity);
     try {
-      return await decrypter.decrypt(await bytesOf(sealed), 'text');
+      return await decrypter.decrypt(await readAllBytes(sealed), 'text');
     } catch (error) {
       const isOther = /no identity matched/.test((error as Error).message);
       throw new AdminError(
@@ -122,14 +122,14 @@ export class Repository {
 async function readHeader(place: Place): Promise<RepositoryHeader | null> {
   const text = await readText(place, headerPath);
   if (text === null) return null;
-  const header = parsed<RepositoryHeader>(text);
+  const header = parseJsonOrNull<RepositoryHeader>(text);
   if (!header?.recipient) throw new AdminError(`The file ${headerPath} in ${place.name} is damaged.`);
   if (header.format > format)
     throw new AdminError(`The backups in ${place.name} were made by a newer Muster; use that version of muster-admin.`);
   return header;
 }
 
-async function create(place: Place, { passphrase, recipients }: BackupKeys): Promise<RepositoryHeader> {
+async function createHeader(place: Place, { passphrase, recipients }: BackupKeys): Promise<RepositoryHeader> {
   const encrypter = new Encrypter();
   if (recipients.length > 0) {
     for (const recipient of recipients) addRecipient(encrypter, recipient);
@@ -159,7 +159,7 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
   }
 }
 
-function parsed<T>(text: string): T | null {
+function parseJsonOrNull<T>(text: string): T | null {
   try {
     return JSON.parse(text) as T;
   } catch {
@@ -167,16 +167,16 @@ function parsed<T>(text: string): T | null {
   }
 }
 
-async function bytesOf(content: Readable): Promise<Uint8Array> {
+async function readAllBytes(content: Readable): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   for await (const chunk of content) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks);
 }
 
-function toWeb(content: Readable): globalThis.ReadableStream<Uint8Array> {
+function toWebStream(content: Readable): globalThis.ReadableStream<Uint8Array> {
   return Readable.toWeb(content) as unknown as globalThis.ReadableStream<Uint8Array>;
 }
 
-function fromWeb(content: globalThis.ReadableStream<Uint8Array>): Readable {
+function fromWebStream(content: globalThis.ReadableStream<Uint8Array>): Readable {
   return Readable.fromWeb(content as unknown as ReadableStream<Uint8Array>, { objectMode: false });
 }

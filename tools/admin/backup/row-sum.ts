@@ -12,19 +12,19 @@ export class RowSum extends Transform {
   private secondSum = 0;
 
   override _transform(chunk: Buffer, _encoding: string, done: (error: null, chunk: Buffer) => void): void {
-    this.add(chunk);
+    this.addRow(chunk);
     done(null, chunk);
   }
 
   /** Counts and hashes the rows of a chunk. In COPY's text format a newline ends a row and occurs nowhere else. */
-  add(chunk: Buffer): void {
+  addRow(chunk: Buffer): void {
     let { first, second } = this;
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at]!;
       if (byte === newline) {
         this.rows += 1;
-        this.firstSum = (this.firstSum + mixed(first)) | 0;
-        this.secondSum = (this.secondSum + mixed(second ^ first)) | 0;
+        this.firstSum = (this.firstSum + mixHash(first)) | 0;
+        this.secondSum = (this.secondSum + mixHash(second ^ first)) | 0;
         first = seeds[0];
         second = seeds[1];
       } else {
@@ -44,7 +44,7 @@ export class RowSum extends Transform {
 const newline = 10;
 const seeds = [0x811c9dc5, 0x27d4eb2f] as const;
 
-function mixed(hash: number): number {
+function mixHash(hash: number): number {
   let value = hash;
   value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
   value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);

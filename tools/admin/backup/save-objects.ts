@@ -3,8 +3,8 @@ import { PassThrough, Readable, pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ObjectStorage } from '@muster/storage';
 import { AdminError } from '../admin-error';
-import { eachOf } from '../in-parallel';
-import { gzip } from './dump-database';
+import { runForEach } from '../run-in-parallel';
+import { createGzipStream } from './dump-database';
 import { type Manifest, paths } from './manifest';
 import type { Repository } from './repository';
 
@@ -35,21 +35,25 @@ export async function saveObjects(options: SaveObjectsOptions): Promise<Manifest
   const found: SavedObject[] = [];
   if (wanted.size > 0)
     for await (const { key, size, etag } of storage.list(''))
-      if (wanted.delete(key)) found.push({ key, size, name: nameOf({ key, size, etag }) });
+      if (wanted.delete(key)) found.push({ key, size, name: buildObjectName({ key, size, etag }) });
   const saved = new Set<string>();
   for await (const path of repository.place.list('objects/')) saved.add(path.slice(path.lastIndexOf('/') + 1, -4));
   const newObjects = found.filter(({ name }) => !saved.has(name));
   const gone = new Set<string>();
   let added = 0;
-  await eachOf(newObjects, concurrency, async ({ key, name }) => {
+  await runForEach(newObjects, concurrency, async ({ key, name }) => {
     if (!(await saveObject(options, { key, name }))) gone.add(key);
     else added += 1;
     onProgress(`objects: ${added} of ${newObjects.length} new objects (${found.length} in total)`);
   });
   const listed = found.filter(({ key }) => !gone.has(key));
   const { place } = repository;
-  const lines = pipeline(Readable.from(listed.map((each) => `${JSON.stringify(each)}\n`)), gzip(), () => undefined);
-  const names = pipeline(Readable.from(listed.map(({ name }) => `${name}\n`)), gzip(), () => undefined);
+  const lines = pipeline(
+    Readable.from(listed.map((each) => `${JSON.stringify(each)}\n`)),
+    createGzipStream(),
+    () => undefined,
+  );
+  const names = pipeline(Readable.from(listed.map(({ name }) => `${name}\n`)), createGzipStream(), () => undefined);
   return {
     count: listed.length,
     bytes: listed.reduce((sum, { size }) => sum + size, 0),
@@ -70,7 +74,7 @@ async function saveObject(
 ): Promise<boolean> {
   const object = await storage.read(key);
   if (!object) return false;
-  const content = async function* () {
+  const readContent = async function* () {
     yield Buffer.from(`${JSON.stringify({ contentType: object.contentType })}\n`);
     yield* object.chunks;
   };
@@ -78,7 +82,7 @@ async function saveObject(
   // it under another name.
   await repository.place.write(
     paths.object(name),
-    await repository.seal(Readable.from(content(), { objectMode: false })),
+    await repository.seal(Readable.from(readContent(), { objectMode: false })),
   );
   return true;
 }
@@ -104,14 +108,14 @@ export async function readObject(
   const end = head.indexOf(10);
   const rest = new PassThrough();
   rest.write(head.subarray(end + 1));
-  pipeline(Readable.from(remaining(chunks), { objectMode: false }), rest, () => undefined);
+  pipeline(Readable.from(iterateRemaining(chunks), { objectMode: false }), rest, () => undefined);
   return {
     contentType: (JSON.parse(head.subarray(0, end).toString()) as { contentType: string }).contentType,
     content: rest,
   };
 }
 
-async function* remaining(chunks: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+async function* iterateRemaining(chunks: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
 }
 
@@ -120,17 +124,17 @@ export async function readObjectKeys(repository: Repository, { id }: Pick<Manife
   const path = paths.objectKeys(id);
   const sealed = await repository.place.read(path);
   if (!sealed) return [];
-  return (await textLines(pipeline(await repository.unseal(sealed, path), createGunzip(), () => undefined))).map(
+  return (await readTextLines(pipeline(await repository.unseal(sealed, path), createGunzip(), () => undefined))).map(
     (line) => JSON.parse(line) as SavedObject,
   );
 }
 
-export async function textLines(content: Readable): Promise<string[]> {
+export async function readTextLines(content: Readable): Promise<string[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of content) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8').split('\n').filter(Boolean);
 }
 
-function nameOf({ key, size, etag }: { key: string; size: number; etag: string }): string {
+function buildObjectName({ key, size, etag }: { key: string; size: number; etag: string }): string {
   return createHash('sha256').update(`${key}\0${size}\0${etag}`).digest('hex');
 }

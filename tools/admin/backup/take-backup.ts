@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { BaseConfig, type Environment, readMasterKeys, variablesOf } from '@muster/platform';
+import { BaseConfig, type Environment, parseMasterKeys, listVariables } from '@muster/platform';
 import { type ObjectStorage, StorageConfig } from '@muster/storage';
 import type { Place } from '../place/place';
 import { dumpDatabase } from './dump-database';
@@ -34,7 +34,7 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
   const keys = storage ? objectKeys : [];
   const objects = await saveObjects({ id, repository, storage: storage!, keys, onProgress });
   const masterKeys = options.environment['MASTER_KEYS'] ?? '';
-  const settings = { ...plainSettings(options.environment), ...(withKeys && { MASTER_KEYS: masterKeys }) };
+  const settings = { ...selectPlainSettings(options.environment), ...(withKeys && { MASTER_KEYS: masterKeys }) };
   const sealed = await repository.seal(Readable.from([Buffer.from(JSON.stringify(settings))], { objectMode: false }));
   const manifest: Manifest = {
     formatVersion: manifestFormatVersion,
@@ -45,16 +45,16 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
     objects,
     settings: await place.write(paths.settings(id), sealed),
     masterKeys: withKeys ? 'included' : 'left out',
-    masterKeyIds: masterKeys ? readMasterKeys(masterKeys).keys.map((key) => key.id) : [],
+    masterKeyIds: masterKeys ? parseMasterKeys(masterKeys).keys.map((key) => key.id) : [],
   };
   await writeManifest(place, manifest);
   return manifest;
 }
 
 /** Returns the settings that are set and not secret, among the variables that every app reads. */
-function plainSettings(environment: Environment): Record<string, string> {
+function selectPlainSettings(environment: Environment): Record<string, string> {
   const open = [BaseConfig, StorageConfig].flatMap((type) =>
-    variablesOf(type).filter(({ options }) => !options.secret),
+    listVariables(type).filter(({ options }) => !options.secret),
   );
   return Object.fromEntries(
     open.flatMap(({ name }) => (environment[name] === undefined ? [] : [[name, environment[name]]])),

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AdminError } from '../admin-error';
-import { eachOf } from '../in-parallel';
+import { runForEach } from '../run-in-parallel';
 import type { Written } from '../place/place';
 import { type Manifest, paths, type SavedTable } from './manifest';
 import type { Repository } from './repository';
@@ -23,24 +23,24 @@ export async function verifyBackup(
   await requireUnchanged(repository, paths.objectKeys(id), manifest.objects.keys);
   await requireUnchanged(repository, paths.objectNames(id), manifest.objects.names);
   let count = 0;
-  await eachOf(tables, concurrency, async (table) => {
+  await runForEach(tables, concurrency, async (table) => {
     await requireUnchanged(repository, paths.table(id, table.name), table.file);
     const sum = new RowSum();
-    for await (const chunk of await openTable(repository, manifest, table)) sum.add(chunk as Buffer);
+    for await (const chunk of await openTable(repository, manifest, table)) sum.addRow(chunk as Buffer);
     if (sum.rows !== table.rows || sum.hash !== table.hash)
-      throw damaged(repository, paths.table(id, table.name), 'its rows differ from those that were saved');
+      throw damagedFileError(repository, paths.table(id, table.name), 'its rows differ from those that were saved');
     count += 1;
     onProgress(`verify: ${count} of ${tables.length} tables`);
   });
   const objects = await readObjectKeys(repository, manifest);
   if (objects.length !== manifest.objects.count)
-    throw damaged(
+    throw damagedFileError(
       repository,
       paths.objectKeys(id),
       `it lists ${objects.length} objects instead of ${manifest.objects.count}`,
     );
   count = 0;
-  await eachOf(objects, concurrency, async (object) => {
+  await runForEach(objects, concurrency, async (object) => {
     const path = paths.object(object.name);
     const saved = await readObject(repository, object);
     if (!saved) throw new AdminError(`The object ${object.key} is missing in ${repository.place.name} (${path}).`);
@@ -48,10 +48,10 @@ export async function verifyBackup(
     try {
       for await (const chunk of saved.content) size += (chunk as Buffer).length;
     } catch {
-      throw damaged(repository, path, `it cannot be decrypted (the object ${object.key})`);
+      throw damagedFileError(repository, path, `it cannot be decrypted (the object ${object.key})`);
     }
     if (size !== object.size)
-      throw damaged(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
+      throw damagedFileError(repository, path, `${object.key} has ${size} bytes instead of ${object.size}`);
     count += 1;
     onProgress(`verify: ${count} of ${objects.length} objects`);
   });
@@ -74,6 +74,6 @@ async function requireUnchanged({ place }: Repository, path: string, written: Wr
     throw new AdminError(`The file ${path} in ${place.name} is damaged: it was changed after the backup was taken.`);
 }
 
-function damaged({ place }: Repository, path: string, how: string): AdminError {
+function damagedFileError({ place }: Repository, path: string, how: string): AdminError {
   return new AdminError(`The file ${path} in ${place.name} is damaged: ${how}.`);
 }

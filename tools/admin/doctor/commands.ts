@@ -3,7 +3,7 @@ import type { Command } from '../command';
 import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
-import { defaultMinFreePercent, examine } from './examine';
+import { defaultMinFreePercent, examineInstallation } from './examine-installation';
 
 const text = { type: 'string' } as const;
 
@@ -18,11 +18,11 @@ with less free space than --min-free is a fault.`,
     run: async (call) => {
       const dataDir = call.text('data-dir');
       const backups = call.text('backups');
-      const minFreePercent = percentOf(call.text('min-free') ?? `${defaultMinFreePercent}%`);
+      const minFreePercent = parsePercent(call.text('min-free') ?? `${defaultMinFreePercent}%`);
       const installation = await openInstallation(dataDir, call.environment);
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {
-        const { examined, findings } = await examine({
+        const { examined, findings } = await examineInstallation({
           ...installation,
           dataDir,
           minFreePercent,
@@ -42,7 +42,7 @@ with less free space than --min-free is a fault.`,
   },
 };
 
-function percentOf(text: string): number {
+function parsePercent(text: string): number {
   const percent = Number(/^(\d{1,3}(?:\.\d+)?)%$/.exec(text)?.[1] ?? Number.NaN);
   if (percent <= 100) return percent;
   throw new UsageError(`--min-free must be a percentage from 0% to 100%, as in 10%, and not "${text}".`);

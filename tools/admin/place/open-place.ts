@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
-import { storageOf } from '../installation';
+import { createStorage } from '../installation';
 import { BucketPlace } from './bucket-place';
 import { FolderPlace } from './folder-place';
 import type { Place } from './place';
@@ -14,7 +14,7 @@ export function openPlace(text: string, environment: Environment): { place: Plac
       name.startsWith('BACKUP_S3_') ? [[name.slice('BACKUP_'.length), value]] : [],
     ),
   );
-  const storage = storageOf({ ...environment, ...own, S3_BUCKET: bucket });
+  const storage = createStorage({ ...environment, ...own, S3_BUCKET: bucket });
   return {
     place: new BucketPlace(text, storage, prefix && `${prefix}/`),
     close: () => storage.onApplicationShutdown(),

@@ -1,5 +1,5 @@
 import { AdminError } from '../admin-error';
-import { connect, rowsOf } from '../backup/dump-database';
+import { connectTo, queryRows } from '../backup/dump-database';
 
 interface Missed {
   organization: string;
@@ -18,18 +18,21 @@ export interface Released {
 }
 
 /** Releases a restored service: its machines are managed and its schedules run again. */
-export async function release(databaseUrl: string, { fireMissed }: { fireMissed: boolean }): Promise<Released> {
-  const client = await connect(databaseUrl);
+export async function releaseSchedules(
+  databaseUrl: string,
+  { fireMissed }: { fireMissed: boolean },
+): Promise<Released> {
+  const client = await connectTo(databaseUrl);
   try {
     await client.query('BEGIN');
-    const [recovery] = await rowsOf<{ backup: string; releasedAt: Date | null }>(
+    const [recovery] = await queryRows<{ backup: string; releasedAt: Date | null }>(
       client,
       'SELECT backup, released_at AS "releasedAt" FROM recovery_hold FOR UPDATE',
     );
     if (!recovery) throw new AdminError('This service was not restored from a backup: there is nothing to release.');
     if (recovery.releasedAt) return { backup: recovery.backup, earlier: recovery.releasedAt, missed: [], underWay: 0 };
-    const missed = await rowsOf<Missed>(client, missedSchedules);
-    const [{ underWay }] = await rowsOf<{ underWay: number }>(client, runsUnderWay);
+    const missed = await queryRows<Missed>(client, missedSchedules);
+    const [{ underWay }] = await queryRows<{ underWay: number }>(client, runsUnderWay);
     await client.query('UPDATE recovery_hold SET released_at = clock_timestamp(), fire_missed = $1', [fireMissed]);
     await client.query('COMMIT');
     return { backup: recovery.backup, earlier: null, missed, underWay };

@@ -7,13 +7,13 @@ import type { StoredSecrets } from '../../start/stored-secrets';
 import { AdminError } from '../admin-error';
 import { chooseBackup, type Manifest, paths } from '../backup/manifest';
 import { type BackupKeys, Repository } from '../backup/repository';
-import { textLines } from '../backup/save-objects';
+import { readTextLines } from '../backup/save-objects';
 import { verifyBackup } from '../backup/verify-backup';
-import { localS3, openInstallation, startParts, storageOf } from '../installation';
+import { buildLocalS3Environment, openInstallation, startParts, createStorage } from '../installation';
 import type { Place } from '../place/place';
-import { requireKnown, restoreDatabase } from './restore-database';
+import { requireKnownMigrations, restoreDatabase } from './restore-database';
 import { restoreObjects } from './restore-objects';
-import { unfinishedRestores, workFolderOf } from './unfinished-restores';
+import { listUnfinishedRestores, getWorkFolder } from './list-unfinished-restores';
 import { requireEmptyDatabase } from './temporary-database';
 
 export interface RestoreOptions {
@@ -39,7 +39,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const { place, keys, dataDir, onProgress } = options;
   const repository = await Repository.open(place, keys);
   const manifest = await chooseBackup(place, options.backup);
-  requireKnown(manifest);
+  requireKnownMigrations(manifest);
   if (dataDir) {
     await requireNoFolder(resolve(dataDir));
     await verifyBackup(repository, manifest, onProgress);
@@ -75,7 +75,7 @@ async function restoreInto(
 async function restoreToFolder(dataDir: string, options: Opened): Promise<void> {
   const settings = await readSettings(options.repository, options.manifest);
   await removeLeftovers(dataDir);
-  const work = workFolderOf(dataDir, randomBytes(4).toString('hex'));
+  const work = getWorkFolder(dataDir, randomBytes(4).toString('hex'));
   await mkdir(work, { recursive: true, mode: 0o700 });
   const secrets: StoredSecrets = {
     // A backup without the master keys must not become usable without them.
@@ -86,7 +86,7 @@ async function restoreToFolder(dataDir: string, options: Opened): Promise<void> 
   };
   try {
     const parts = await startParts(work, secrets);
-    const storage = storageOf(localS3(parts.endpoint, secrets));
+    const storage = createStorage(buildLocalS3Environment(parts.endpoint, secrets));
     try {
       await restoreInto({ databaseUrl: parts.databaseUrl, storage }, options);
     } finally {
@@ -112,7 +112,7 @@ async function requireNoFolder(dataDir: string): Promise<void> {
 
 /** Removes the temporary folders of killed restores. */
 async function removeLeftovers(dataDir: string): Promise<void> {
-  for (const folder of await unfinishedRestores(dataDir)) {
+  for (const folder of await listUnfinishedRestores(dataDir)) {
     if ((await waitForEndOf(folder)) !== 'held') await removeFolder(folder);
   }
 }
@@ -128,6 +128,6 @@ async function removeFolder(folder: string): Promise<void> {
 async function readSettings(repository: Repository, { id }: Manifest): Promise<Record<string, string>> {
   const sealed = await repository.place.read(paths.settings(id));
   if (!sealed) throw new AdminError(`The file ${paths.settings(id)} is missing in ${repository.place.name}.`);
-  const [text] = await textLines(await repository.unseal(sealed, paths.settings(id)));
+  const [text] = await readTextLines(await repository.unseal(sealed, paths.settings(id)));
   return JSON.parse(text!) as Record<string, string>;
 }

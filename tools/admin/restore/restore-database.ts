@@ -1,12 +1,12 @@
 import { pipeline } from 'node:stream/promises';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Client } from 'pg';
-import { migrate, unknownAmong } from '@muster/database';
+import { migrateDatabase, filterUnknownMigrations } from '@muster/database';
 import { AdminError } from '../admin-error';
-import { connect, copyStatement, quoted, rowsOf } from '../backup/dump-database';
+import { connectTo, buildCopyStatement, quoteIdentifier, queryRows } from '../backup/dump-database';
 import type { Manifest, SavedTable } from '../backup/manifest';
 import { openTable } from '../backup/verify-backup';
-import { inParallel } from '../in-parallel';
+import { runInParallel } from '../run-in-parallel';
 import {
   openTemporaryDatabase,
   type TemporaryDatabase,
@@ -23,15 +23,15 @@ export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<
   const { manifest, onProgress } = options;
   const temporary = await openTemporaryDatabase(options);
   onProgress('database: creating the tables');
-  await migrate(temporary.url, { only: manifest.migrations });
-  const client = await connect(temporary.url);
+  await migrateDatabase(temporary.url, { only: manifest.migrations });
+  const client = await connectTo(temporary.url);
   try {
-    await prepare(client, manifest);
+    await prepareSchema(client, manifest);
     await loadTables(options, temporary);
     await finishSchema(client, temporary, options);
     await verifyDatabase(temporary.url, options);
     if (options.upgrade !== false) {
-      await migrate(temporary.url);
+      await migrateDatabase(temporary.url);
       await client.query(hold, [manifest.id, manifest.takenAt]);
     }
   } finally {
@@ -40,8 +40,8 @@ export async function restoreDatabase(options: RestoreDatabaseOptions): Promise<
   await finishRestore(options, temporary);
 }
 
-export function requireKnown({ id, version, migrations }: Manifest): void {
-  const unknown = unknownAmong(migrations);
+export function requireKnownMigrations({ id, version, migrations }: Manifest): void {
+  const unknown = filterUnknownMigrations(migrations);
   if (unknown.length === 0) return;
   throw new AdminError(
     `The backup ${id} was made by Muster ${version}, which is newer than this one (it has the migration ${unknown.at(-1)}); ` +
@@ -53,8 +53,8 @@ export function requireKnown({ id, version, migrations }: Manifest): void {
  * Runs once: empties the tables that the migrations filled, and drops indexes and foreign keys, which make loading
  * slow, after storing how to create them again.
  */
-async function prepare(client: Client, manifest: Manifest): Promise<void> {
-  const [{ prepared }] = await rowsOf<{ prepared: boolean }>(
+async function prepareSchema(client: Client, manifest: Manifest): Promise<void> {
+  const [{ prepared }] = await queryRows<{ prepared: boolean }>(
     client,
     "SELECT to_regclass('muster_restore.later') IS NOT NULL AS prepared",
   );
@@ -65,13 +65,13 @@ async function prepare(client: Client, manifest: Manifest): Promise<void> {
   for (const { name, partition } of manifest.tables) {
     if (!partition) continue;
     await client.query(
-      `CREATE TABLE IF NOT EXISTS ${quoted(name)} PARTITION OF ${quoted(partition.parent)} ${partition.bounds}`,
+      `CREATE TABLE IF NOT EXISTS ${quoteIdentifier(name)} PARTITION OF ${quoteIdentifier(partition.parent)} ${partition.bounds}`,
     );
-    await client.query(`ALTER TABLE ${quoted(name)} ENABLE ROW LEVEL SECURITY`);
+    await client.query(`ALTER TABLE ${quoteIdentifier(name)} ENABLE ROW LEVEL SECURITY`);
   }
-  const own = await rowsOf<{ name: string }>(client, ownTables);
-  await client.query(`TRUNCATE ${own.map(({ name }) => quoted(name)).join(', ')}`);
-  for (const { removal } of await rowsOf<{ removal: string }>(
+  const own = await queryRows<{ name: string }>(client, ownTables);
+  await client.query(`TRUNCATE ${own.map(({ name }) => quoteIdentifier(name)).join(', ')}`);
+  for (const { removal } of await queryRows<{ removal: string }>(
     client,
     'SELECT removal FROM muster_restore.later ORDER BY step DESC',
   ))
@@ -83,20 +83,20 @@ async function loadTables(
   { repository, manifest, jobs, onProgress }: RestoreDatabaseOptions,
   { url }: TemporaryDatabase,
 ): Promise<void> {
-  const reader = await connect(url);
+  const reader = await connectTo(url);
   const loaded = new Set(
-    (await rowsOf<{ name: string }>(reader, 'SELECT name FROM muster_restore.loaded')).map(({ name }) => name),
+    (await queryRows<{ name: string }>(reader, 'SELECT name FROM muster_restore.loaded')).map(({ name }) => name),
   );
   await reader.end();
   const left = manifest.tables
     .filter(({ name }) => !loaded.has(name))
     .sort((one, other) => other.file.bytes - one.file.bytes);
   let count = loaded.size;
-  await inParallel(
+  await runInParallel(
     left,
     Math.min(jobs, left.length),
     async () => {
-      const client = await connect(url);
+      const client = await connectTo(url);
       return { client, close: () => client.end() };
     },
     async ({ client }, table) => {
@@ -116,10 +116,10 @@ async function loadTable(
   { repository, manifest }: Pick<RestoreDatabaseOptions, 'repository' | 'manifest'>,
   table: SavedTable,
 ): Promise<void> {
-  const name = quoted(table.name);
+  const name = quoteIdentifier(table.name);
   await client.query(`ALTER TABLE ${name} DISABLE TRIGGER USER`);
   const rows = await openTable(repository, manifest, table);
-  await pipeline(rows, client.query(copyFrom(copyStatement(table, 'FROM STDIN'))));
+  await pipeline(rows, client.query(copyFrom(buildCopyStatement(table, 'FROM STDIN'))));
   await client.query(`ALTER TABLE ${name} ENABLE TRIGGER USER`);
 }
 
@@ -129,13 +129,13 @@ async function finishSchema(
   { manifest, jobs, onProgress }: RestoreDatabaseOptions,
 ): Promise<void> {
   for (const { name, value, called } of manifest.sequences)
-    await client.query('SELECT setval($1::regclass, $2::bigint, $3)', [quoted(name), value, called]);
-  const steps = await rowsOf<{ step: number; statement: string; name: string }>(
+    await client.query('SELECT setval($1::regclass, $2::bigint, $3)', [quoteIdentifier(name), value, called]);
+  const steps = await queryRows<{ step: number; statement: string; name: string }>(
     client,
     'SELECT step, statement, name FROM muster_restore.later ORDER BY step, name',
   );
-  const makers = async () => {
-    const maker = await connect(url);
+  const createMakers = async () => {
+    const maker = await connectTo(url);
     return { maker, close: () => maker.end() };
   };
   let count = 0;
@@ -143,7 +143,7 @@ async function finishSchema(
     const some = steps.filter((each) => each.step === step);
     // Foreign keys are created one at a time: two of the same table would wait for each other's locks and could
     // deadlock.
-    await inParallel(some, step === 1 ? jobs : 1, makers, async ({ maker }, { statement, name }) => {
+    await runInParallel(some, step === 1 ? jobs : 1, createMakers, async ({ maker }, { statement, name }) => {
       await maker.query('BEGIN');
       await maker.query(statement);
       await maker.query('DELETE FROM muster_restore.later WHERE name = $1', [name]);

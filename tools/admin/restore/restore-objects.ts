@@ -8,7 +8,7 @@ import { AdminError } from '../admin-error';
 import type { Manifest } from '../backup/manifest';
 import type { Repository } from '../backup/repository';
 import { readObject, readObjectKeys } from '../backup/save-objects';
-import { eachOf } from '../in-parallel';
+import { runForEach } from '../run-in-parallel';
 
 interface RestoreObjectsOptions {
   repository: Repository;
@@ -34,7 +34,7 @@ export async function restoreObjects({
   const there = new Map<string, number>();
   if (objects.length > 0) for await (const { key, size } of storage.list('')) there.set(key, size);
   let count = 0;
-  await eachOf(objects, concurrency, async (object) => {
+  await runForEach(objects, concurrency, async (object) => {
     const { key, size } = object;
     if (there.get(key) !== size) {
       const saved = await readObject(repository, object);
@@ -43,7 +43,7 @@ export async function restoreObjects({
         const chunks: Buffer[] = [];
         for await (const chunk of saved.content) chunks.push(chunk as Buffer);
         await storage.put(key, Buffer.concat(chunks), saved.contentType);
-      } else await putLarge(storage, { key, size, ...saved });
+      } else await putLargeObject(storage, { key, size, ...saved });
     }
     count += 1;
     onProgress(`objects: ${count} of ${objects.length}`);
@@ -55,7 +55,7 @@ export async function restoreObjects({
     throw new AdminError(`The object ${missing.key} was restored, but the bucket does not list it with its size.`);
 }
 
-async function putLarge(
+async function putLargeObject(
   storage: ObjectStorage,
   {
     key,

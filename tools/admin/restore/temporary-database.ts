@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { AdminError } from '../admin-error';
-import { connect, quoted, rowsOf } from '../backup/dump-database';
+import { connectTo, quoteIdentifier, queryRows } from '../backup/dump-database';
 import type { Manifest } from '../backup/manifest';
 import type { Repository } from '../backup/repository';
 
@@ -27,22 +27,22 @@ type Target = Pick<RestoreDatabaseOptions, 'databaseUrl' | 'manifest' | 'replace
 
 /** Creates the temporary database, or finds the one of an interrupted restore of the same backup. */
 export async function openTemporaryDatabase({ databaseUrl, manifest, replace }: Target): Promise<TemporaryDatabase> {
-  const targetName = nameIn(databaseUrl);
+  const targetName = getDatabaseName(databaseUrl);
   const name = `${targetName}_restoring`.slice(-63);
-  const temporary = { url: withName(databaseUrl, name), name, targetName };
-  await withServer(databaseUrl, async (server) => {
-    if (!replace) await requireEmpty(server, databaseUrl);
-    if (await exists(server, name)) {
-      const left = await markOf(temporary.url);
+  const temporary = { url: replaceDatabaseName(databaseUrl, name), name, targetName };
+  await runOnServer(databaseUrl, async (server) => {
+    if (!replace) await requireEmptyServerDatabase(server, databaseUrl);
+    if (await databaseExists(server, name)) {
+      const left = await readMark(temporary.url);
       if (left === manifest.id) return;
       if (left === null)
         throw new AdminError(
           `The database ${name} is not empty and was not created by a restore; remove or rename it first.`,
         );
-      await server.query(`DROP DATABASE ${quoted(name)}`);
+      await server.query(`DROP DATABASE ${quoteIdentifier(name)}`);
     }
-    await server.query(`CREATE DATABASE ${quoted(name)} TEMPLATE template0 ENCODING 'UTF8'`);
-    const client = await connect(temporary.url);
+    await server.query(`CREATE DATABASE ${quoteIdentifier(name)} TEMPLATE template0 ENCODING 'UTF8'`);
+    const client = await connectTo(temporary.url);
     await client.query('CREATE SCHEMA muster_restore');
     await client.query(`CREATE TABLE muster_restore.source AS SELECT '${manifest.id}' AS id`);
     await client.end();
@@ -55,32 +55,32 @@ export async function finishRestore(
   { databaseUrl, replace }: Target,
   { url, name, targetName }: TemporaryDatabase,
 ): Promise<void> {
-  const client = await connect(url);
+  const client = await connectTo(url);
   await client.query('DROP SCHEMA muster_restore CASCADE');
   await client.end();
-  await withServer(databaseUrl, async (server) => {
+  await runOnServer(databaseUrl, async (server) => {
     const before = `${targetName}_replaced`.slice(-63);
-    if (!replace) await requireEmpty(server, databaseUrl);
-    await server.query(`DROP DATABASE IF EXISTS ${quoted(before)} WITH (FORCE)`);
-    if (await exists(server, targetName)) {
+    if (!replace) await requireEmptyServerDatabase(server, databaseUrl);
+    await server.query(`DROP DATABASE IF EXISTS ${quoteIdentifier(before)} WITH (FORCE)`);
+    if (await databaseExists(server, targetName)) {
       await endConnections(server, targetName);
-      await server.query(`ALTER DATABASE ${quoted(targetName)} RENAME TO ${quoted(before)}`);
+      await server.query(`ALTER DATABASE ${quoteIdentifier(targetName)} RENAME TO ${quoteIdentifier(before)}`);
     }
-    await server.query(`ALTER DATABASE ${quoted(name)} RENAME TO ${quoted(targetName)}`);
-    await server.query(`DROP DATABASE IF EXISTS ${quoted(before)} WITH (FORCE)`);
+    await server.query(`ALTER DATABASE ${quoteIdentifier(name)} RENAME TO ${quoteIdentifier(targetName)}`);
+    await server.query(`DROP DATABASE IF EXISTS ${quoteIdentifier(before)} WITH (FORCE)`);
   });
 }
 
 export function requireEmptyDatabase(databaseUrl: string): Promise<void> {
-  return withServer(databaseUrl, (server) => requireEmpty(server, databaseUrl));
+  return runOnServer(databaseUrl, (server) => requireEmptyServerDatabase(server, databaseUrl));
 }
 
-async function requireEmpty(server: Client, databaseUrl: string): Promise<void> {
-  const name = nameIn(databaseUrl);
-  if (!(await exists(server, name))) return;
-  const client = await connect(databaseUrl);
+async function requireEmptyServerDatabase(server: Client, databaseUrl: string): Promise<void> {
+  const name = getDatabaseName(databaseUrl);
+  if (!(await databaseExists(server, name))) return;
+  const client = await connectTo(databaseUrl);
   try {
-    const [{ tables }] = await rowsOf<{ tables: string }>(
+    const [{ tables }] = await queryRows<{ tables: string }>(
       client,
       `SELECT count(*) AS tables FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
        WHERE c.relkind IN ('r', 'p') AND n.nspname !~ '^pg_|^information_schema$'`,
@@ -94,15 +94,15 @@ async function requireEmpty(server: Client, databaseUrl: string): Promise<void> 
   }
 }
 
-async function markOf(url: string): Promise<string | null> {
-  const client = await connect(url);
+async function readMark(url: string): Promise<string | null> {
+  const client = await connectTo(url);
   try {
-    const [{ marked }] = await rowsOf<{ marked: boolean }>(
+    const [{ marked }] = await queryRows<{ marked: boolean }>(
       client,
       "SELECT to_regclass('muster_restore.source') IS NOT NULL AS marked",
     );
-    if (marked) return (await rowsOf<{ id: string }>(client, 'SELECT id FROM muster_restore.source'))[0].id;
-    const [{ tables }] = await rowsOf<{ tables: string }>(
+    if (marked) return (await queryRows<{ id: string }>(client, 'SELECT id FROM muster_restore.source'))[0].id;
+    const [{ tables }] = await queryRows<{ tables: string }>(
       client,
       "SELECT count(*) AS tables FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
     );
@@ -120,13 +120,13 @@ async function endConnections(server: Client, name: string): Promise<void> {
   );
 }
 
-async function exists(server: Client, name: string): Promise<boolean> {
+async function databaseExists(server: Client, name: string): Promise<boolean> {
   return (await server.query('SELECT FROM pg_database WHERE datname = $1', [name])).rowCount === 1;
 }
 
 /** Connects to the database `postgres` of the same server: a database with connections cannot be renamed. */
-async function withServer<Result>(databaseUrl: string, work: (server: Client) => Promise<Result>): Promise<Result> {
-  const server = await connect(withName(databaseUrl, 'postgres'));
+async function runOnServer<Result>(databaseUrl: string, work: (server: Client) => Promise<Result>): Promise<Result> {
+  const server = await connectTo(replaceDatabaseName(databaseUrl, 'postgres'));
   try {
     return await work(server);
   } finally {
@@ -134,11 +134,11 @@ async function withServer<Result>(databaseUrl: string, work: (server: Client) =>
   }
 }
 
-function nameIn(databaseUrl: string): string {
+function getDatabaseName(databaseUrl: string): string {
   return decodeURIComponent(new URL(databaseUrl).pathname.slice(1));
 }
 
-function withName(databaseUrl: string, name: string): string {
+function replaceDatabaseName(databaseUrl: string, name: string): string {
   const url = new URL(databaseUrl);
   url.pathname = `/${encodeURIComponent(name)}`;
   return url.toString();

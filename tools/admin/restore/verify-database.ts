@@ -1,30 +1,31 @@
 import { to as copyTo } from 'pg-copy-streams';
 import { AdminError } from '../admin-error';
-import { connect, copyStatement, rowsOf } from '../backup/dump-database';
+import { connectTo, buildCopyStatement, queryRows } from '../backup/dump-database';
 import type { Manifest } from '../backup/manifest';
 import { RowSum } from '../backup/row-sum';
-import { inParallel } from '../in-parallel';
+import { runInParallel } from '../run-in-parallel';
 
 /** Reads every table and compares its rows with those that were saved. */
 export async function verifyDatabase(
   databaseUrl: string,
   { manifest, jobs, onProgress }: { manifest: Manifest; jobs: number; onProgress: (line: string) => void },
 ): Promise<void> {
-  const client = await connect(databaseUrl);
-  const names = (await rowsOf<{ name: string }>(client, tableNames)).map(({ name }) => name);
+  const client = await connectTo(databaseUrl);
+  const names = (await queryRows<{ name: string }>(client, tableNames)).map(({ name }) => name);
   await client.end();
   const unsaved = names.filter((name) => !manifest.tables.some((table) => table.name === name));
   let count = 0;
-  await inParallel(
+  await runInParallel(
     manifest.tables,
     jobs,
     async () => {
-      const reader = await connect(databaseUrl);
+      const reader = await connectTo(databaseUrl);
       return { reader, close: () => reader.end() };
     },
     async ({ reader }, table) => {
       const sum = new RowSum();
-      for await (const chunk of reader.query(copyTo(copyStatement(table, 'TO STDOUT')))) sum.add(chunk as Buffer);
+      for await (const chunk of reader.query(copyTo(buildCopyStatement(table, 'TO STDOUT'))))
+        sum.addRow(chunk as Buffer);
       if (sum.rows !== table.rows)
         throw new AdminError(`The restored table ${table.name} has ${sum.rows} rows instead of ${table.rows}.`);
       if (sum.hash !== table.hash)
@@ -33,7 +34,7 @@ export async function verifyDatabase(
       onProgress(`verify: ${count} of ${manifest.tables.length} tables of the database`);
     },
   );
-  const reader = await connect(databaseUrl);
+  const reader = await connectTo(databaseUrl);
   try {
     for (const name of unsaved) {
       const { rowCount } = await reader.query(`SELECT FROM "${name}" LIMIT 1`);

@@ -1,9 +1,9 @@
 import { UsageError } from '../admin-error';
 import type { Call, Command } from '../command';
 import type { Load } from './demand';
-import { describe } from './describe';
+import { describeSizing } from './describe-sizing';
 import { readFigures } from './figures';
-import { planFor } from './plan';
+import { computePlan } from './plan';
 
 const text = { type: 'string' } as const;
 
@@ -30,11 +30,11 @@ computed for the busiest hour. The output ends with the part that becomes too sm
       json: { type: 'boolean' },
     },
     run: async (call) => {
-      const load = loadOf(call);
+      const load = parseLoad(call);
       const figures = readFigures();
-      const plan = planFor(load, figures);
+      const plan = computePlan(load, figures);
       if (!call.flag('json')) {
-        for (const line of describe(load, plan, figures)) call.write(line);
+        for (const line of describeSizing(load, plan, figures)) call.write(line);
         return;
       }
       const { demand, connections, diskBytes, processes, postgresCores, diskBytesPerYear, limits } = plan;
@@ -61,8 +61,8 @@ computed for the busiest hour. The output ends with the part that becomes too sm
   },
 };
 
-function loadOf(call: Call): Load {
-  const value = (name: keyof typeof options, minimum: number) => {
+function parseLoad(call: Call): Load {
+  const parseOption = (name: keyof typeof options, minimum: number) => {
     const entered = call.text(name) ?? options[name]?.toString();
     if (entered === undefined) throw new UsageError(`--${name} is missing.`);
     // A peak may have decimal places; the other options are counts.
@@ -73,11 +73,11 @@ function loadOf(call: Call): Load {
     );
   };
   return {
-    agents: value('agents', 0),
-    runsPerDay: value('runs-per-day', 0),
-    logLinesPerRun: value('log-lines-per-run', 0),
-    retentionDays: value('retention-days', 1),
-    stepsPerRun: value('steps-per-run', 0),
-    peak: value('peak', 1),
+    agents: parseOption('agents', 0),
+    runsPerDay: parseOption('runs-per-day', 0),
+    logLinesPerRun: parseOption('log-lines-per-run', 0),
+    retentionDays: parseOption('retention-days', 1),
+    stepsPerRun: parseOption('steps-per-run', 0),
+    peak: parseOption('peak', 1),
   };
 }

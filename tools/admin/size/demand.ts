@@ -27,18 +27,18 @@ export interface Demand {
   diskBytes: { empty: number; writeAheadLog: number; runs: number; steps: number; logLines: number };
 }
 
-export function demandOf(
+export function computeDemand(
   load: Load,
   processes: Record<ServiceApp, number>,
   connections: number,
   { cpuMs, memoryBytes, diskBytes }: SizingFigures,
 ): Demand {
-  const rates = ratesOf(load);
-  const count = (part: Part) => (part === 'postgres' || part === 'redis' ? 1 : processes[part]);
+  const rates = computeRates(load);
+  const countProcesses = (part: Part) => (part === 'postgres' || part === 'redis' ? 1 : processes[part]);
   const runs = load.runsPerDay * load.retentionDays;
   return {
     rates,
-    cores: byPart((part) => workOf(part, rates, cpuMs) + (count(part) * cpuMs.idleSecond[part]) / 1000),
+    cores: mapParts((part) => computeWork(part, rates, cpuMs) + (countProcesses(part) * cpuMs.idleSecond[part]) / 1000),
     memoryBytes: {
       apps: serviceApps.reduce((sum, app) => sum + processes[app] * memoryBytes[app], 0),
       postgres: memoryBytes.postgres + connections * memoryBytes.connection,
@@ -55,20 +55,26 @@ export function demandOf(
 }
 
 /** Cores that a part needs for the work alone, without those that its processes use while they have none. */
-export function workOf(part: Part, rates: Record<UnitKind, number>, cpuMs: SizingFigures['cpuMs']): number {
+export function computeWork(part: Part, rates: Record<UnitKind, number>, cpuMs: SizingFigures['cpuMs']): number {
   return unitKinds.reduce((sum, kind) => sum + rates[kind] * cpuMs[kind][part], 0) / 1000;
 }
 
-export function ratesOf({ agents, runsPerDay, stepsPerRun, logLinesPerRun, peak }: Load): Record<UnitKind, number> {
+export function computeRates({
+  agents,
+  runsPerDay,
+  stepsPerRun,
+  logLinesPerRun,
+  peak,
+}: Load): Record<UnitKind, number> {
   const run = (runsPerDay / secondsPerDay) * peak;
   const logBatch = run * Math.ceil(logLinesPerRun / linesPerBatch);
   return { heartbeat: agents / heartbeatSeconds, run, step: run * stepsPerRun, logBatch };
 }
 
-export function sumOf(values: Record<string, number>): number {
+export function sumValues(values: Record<string, number>): number {
   return Object.values(values).reduce((sum, value) => sum + value, 0);
 }
 
-function byPart(value: (part: Part) => number): Record<Part, number> {
+function mapParts(value: (part: Part) => number): Record<Part, number> {
   return Object.fromEntries(parts.map((part) => [part, value(part)])) as Record<Part, number>;
 }

@@ -35,11 +35,11 @@ export interface SizingFigures {
 
 /** Text of k8s/sizing.json. The one-file build embeds it; otherwise it is read from the repository. */
 export function readFigures(): SizingFigures {
-  return JSON.parse(typeof EMBEDDED_SIZING === 'string' ? EMBEDDED_SIZING : readFileSync(figuresFile(), 'utf8'));
+  return JSON.parse(typeof EMBEDDED_SIZING === 'string' ? EMBEDDED_SIZING : readFileSync(getFiguresFile(), 'utf8'));
 }
 
 /** Path of k8s/sizing.json, from the source and from the build. */
-export function figuresFile(): string {
+export function getFiguresFile(): string {
   const folders = ['../../..', '../../../..'].map((up) => join(__dirname, up));
   return join(
     folders.find((folder) => existsSync(join(folder, 'package.json')))!,

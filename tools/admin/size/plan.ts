@@ -1,5 +1,5 @@
 import { type ServiceApp, serviceApps } from '@muster/contracts';
-import { type Demand, demandOf, type Load, ratesOf, sumOf, workOf } from './demand';
+import { type Demand, computeDemand, type Load, computeRates, sumValues, computeWork } from './demand';
 import { type Part, parts, type SizingFigures } from './figures';
 
 /** Numbers of replicas in the chart's values. A spec compares them. */
@@ -38,27 +38,27 @@ export interface Plan {
 }
 
 /** Computes what to provide for a load. */
-export function planFor(load: Load, figures: SizingFigures): Plan {
+export function computePlan(load: Load, figures: SizingFigures): Plan {
   const { cpuMs } = figures;
   const { permanentOfRun, permanentOfStep } = figures.diskBytes;
-  const rates = ratesOf(load);
+  const rates = computeRates(load);
   // A process uses one core at most, part of it for its own loops.
-  const processes = byApp((app) => {
+  const processes = mapApps((app) => {
     const perProcess = fullAt - cpuMs.idleSecond[app] / 1000;
-    return Math.max(replicas[app].min, Math.ceil(workOf(app, rates, cpuMs) / perProcess));
+    return Math.max(replicas[app].min, Math.ceil(computeWork(app, rates, cpuMs) / perProcess));
   });
   // A rollout starts one more process of each app before it stops an old one.
-  const connections = (sumOf(processes) + serviceApps.length) * connectionsPerProcess + reservedConnections;
-  const demand = demandOf(load, processes, connections, figures);
+  const connections = (sumValues(processes) + serviceApps.length) * connectionsPerProcess + reservedConnections;
+  const demand = computeDemand(load, processes, connections, figures);
   const postgresCores = Math.ceil(demand.cores.postgres / fullAt);
-  const capacityOf = (part: Part) => {
+  const getCapacity = (part: Part) => {
     const idle = cpuMs.idleSecond[part] / 1000;
     // Redis executes commands on one core.
     if (part === 'redis' || part === 'postgres') return (part === 'redis' ? 1 : postgresCores) * fullAt - idle;
     return Math.max(processes[part], replicas[part].max) * (fullAt - idle);
   };
   const limits = parts
-    .map((part) => ({ part, timesThisLoad: capacityOf(part) / workOf(part, rates, cpuMs) }))
+    .map((part) => ({ part, timesThisLoad: getCapacity(part) / computeWork(part, rates, cpuMs) }))
     .filter(({ timesThisLoad }) => Number.isFinite(timesThisLoad))
     .toSorted((a, b) => a.timesThisLoad - b.timesThisLoad);
   return {
@@ -66,13 +66,13 @@ export function planFor(load: Load, figures: SizingFigures): Plan {
     processes,
     connections,
     postgresCores,
-    diskBytes: sumOf(demand.diskBytes) / (1 - freeDisk),
+    diskBytes: sumValues(demand.diskBytes) / (1 - freeDisk),
     diskBytesPerYear: load.runsPerDay * daysPerYear * (permanentOfRun + load.stepsPerRun * permanentOfStep),
     limits,
     overMaximum: serviceApps.filter((app) => processes[app] > replicas[app].max),
   };
 }
 
-function byApp(value: (app: ServiceApp) => number): Record<ServiceApp, number> {
+function mapApps(value: (app: ServiceApp) => number): Record<ServiceApp, number> {
   return Object.fromEntries(serviceApps.map((app) => [app, value(app)])) as Record<ServiceApp, number>;
 }

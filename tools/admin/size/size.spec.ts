@@ -5,7 +5,7 @@ import { serviceApps } from '@muster/contracts';
 import { runAdmin, type Streams } from '../run-admin';
 import type { Load } from './demand';
 import { parts, readFigures, type SizingFigures } from './figures';
-import { planFor, replicas } from './plan';
+import { computePlan, replicas } from './plan';
 
 /** Figures with which results can be computed by hand: only the parts that a unit names use any time for it. */
 const costs = (some: Partial<Record<(typeof parts)[number], number>> = {}) =>
@@ -41,7 +41,7 @@ const load: Load = {
 
 describe('muster-admin size', () => {
   it('cores are the sum of the units per second in the busiest hour times their costs', () => {
-    const { demand } = planFor(load, figures);
+    const { demand } = computePlan(load, figures);
     // 864,000 runs per day are 10 per second on average; 250 lines are three batches; 3,000 agents report every 30 s.
     expect(demand.rates).toEqual({ heartbeat: 100, run: 20, step: 80, logBatch: 60 });
     // Postgres: 100 × 2 + 20 × 5 + 80 × 1 + 60 × 7 + 20 ms per second.
@@ -52,24 +52,24 @@ describe('muster-admin size', () => {
   });
 
   it('an app gets as many processes as keep the busiest hour below 70 % of a core, and at least the chart’s minimum', () => {
-    expect(planFor(load, figures).processes).toEqual({
+    expect(computePlan(load, figures).processes).toEqual({
       ...{ gateway: 2, ingest: 2, dispatcher: 2, scheduler: 2, metering: 2 },
       'feedback-sync': 1,
     });
     // Ingest: 100 ms of heartbeats and 5 × 600 ms of runs each second, at 690 ms for each process.
-    const five = planFor({ ...load, runsPerDay: 5 * load.runsPerDay }, figures);
+    const five = computePlan({ ...load, runsPerDay: 5 * load.runsPerDay }, figures);
     expect(five.processes.ingest).toBe(5);
     // Postgres: 200 ms of heartbeats, 5 × 600 ms of runs and 20 ms, at 700 ms for each core.
     expect(five.postgresCores).toBe(5);
-    expect(planFor({ ...load, runsPerDay: 20 * load.runsPerDay }, figures).overMaximum).toEqual(['ingest']);
+    expect(computePlan({ ...load, runsPerDay: 20 * load.runsPerDay }, figures).overMaximum).toEqual(['ingest']);
   });
 
   it('connections include those of a rollout and those that Postgres reserves', () => {
-    expect(planFor(load, figures).connections).toBe((11 + 6) * 11 + 3);
+    expect(computePlan(load, figures).connections).toBe((11 + 6) * 11 + 3);
   });
 
   it('memory is the fixed part of each process and server, and what each connection and agent adds', () => {
-    const { demand, connections } = planFor(load, figures);
+    const { demand, connections } = computePlan(load, figures);
     expect(demand.memoryBytes).toEqual({
       apps: 2 * 100 + 2 * 80,
       postgres: 500 + connections * 5,
@@ -78,14 +78,14 @@ describe('muster-admin size', () => {
   });
 
   it('the disk holds all runs of the retention with a tenth free, and runs outlive the retention', () => {
-    const plan = planFor(load, figures);
+    const plan = computePlan(load, figures);
     const stored = 1000 + 8000 + 8_640_000 * (400 + 4 * 50 + 250 * 10);
     expect(plan.diskBytes).toBeCloseTo(stored / 0.9);
     expect(plan.diskBytesPerYear).toBe(864_000 * 365 * (300 + 4 * 20));
   });
 
   it('the limits name the part that becomes too small first', () => {
-    const { limits, postgresCores } = planFor(load, figures);
+    const { limits, postgresCores } = computePlan(load, figures);
     expect(postgresCores).toBe(2);
     // Postgres: 2 cores × 700 ms − 20 ms, of which this load needs 800 ms.
     expect(limits[0]).toEqual({ part: 'postgres', timesThisLoad: expect.closeTo(1.725) });
@@ -121,7 +121,7 @@ describe('muster-admin size on the command line', () => {
 
   it('size --json prints the computed numbers and the measured figures without any installation', async () => {
     const { code, stdout } = await run(...args, '--json');
-    const plan = planFor(
+    const plan = computePlan(
       { agents: 2000, runsPerDay: 50_000, stepsPerRun: 10, logLinesPerRun: 400, retentionDays: 90, peak: 3 },
       readFigures(),
     );

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
-import { BaseConfig, type Environment, variablesOf } from '@muster/platform';
+import { BaseConfig, type Environment, listVariables } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
-import { rowsOf } from '../backup/dump-database';
+import { queryRows } from '../backup/dump-database';
 
 /** Queries for counts and sizes. They never select a value that a person entered. */
 const questions: Record<string, string> = {
@@ -37,18 +37,18 @@ const questions: Record<string, string> = {
 };
 
 /** Runs the queries and returns their rows, one file for each. If a query fails, its file contains the error code. */
-export async function collect(client: Client): Promise<Record<string, string>> {
+export async function collectTables(client: Client): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const [name, sql] of Object.entries(questions)) {
-    const rows = await rowsOf(client, sql).catch(({ code }: { code?: string }) => [{ failed: code ?? 'unknown' }]);
+    const rows = await queryRows(client, sql).catch(({ code }: { code?: string }) => [{ failed: code ?? 'unknown' }]);
     files[name] = `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`;
   }
   return files;
 }
 
 /** Lists numeric and boolean settings with their values. For texts and secrets it states only whether they are set. */
-export function settingsOf(environment: Environment): string {
-  const variables = [...variablesOf(BaseConfig), ...variablesOf(StorageConfig)];
+export function formatSettings(environment: Environment): string {
+  const variables = [...listVariables(BaseConfig), ...listVariables(StorageConfig)];
   const lines = [...new Map(variables.map((each) => [each.name, each])).values()].map(({ name, type, options }) => {
     const value = environment[name] ?? (environment[`${name}_FILE`] === undefined ? undefined : 'from a file');
     const shown = !options.secret && /^(integer|true|false|flag|boolean)/.test(type) ? value : 'is set';

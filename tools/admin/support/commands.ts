@@ -5,14 +5,14 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { writeZip } from '@muster/contracts/zip';
 import { AdminError } from '../admin-error';
-import { connect } from '../backup/dump-database';
+import { connectTo } from '../backup/dump-database';
 import type { Command } from '../command';
-import { defaultMinFreePercent, examine } from '../doctor/examine';
+import { defaultMinFreePercent, examineInstallation } from '../doctor/examine-installation';
 import { openInstallation } from '../installation';
 import { openPlace } from '../place/open-place';
 import { version } from '../version';
-import { collect, settingsOf } from './collect';
-import { maskedFinding, maskedLine } from './mask';
+import { collectTables, formatSettings } from './collect';
+import { maskFinding, maskLogLine } from './mask';
 
 const text = { type: 'string' } as const;
 /** Maximum size of the newest part of a log that is included, in bytes. */
@@ -45,7 +45,7 @@ kubectl logs writes.`,
       const backups = call.text('backups');
       const place = backups ? openPlace(backups, call.environment) : undefined;
       try {
-        const { examined, findings } = await examine({
+        const { examined, findings } = await examineInstallation({
           ...installation,
           dataDir,
           minFreePercent: defaultMinFreePercent,
@@ -55,16 +55,16 @@ kubectl logs writes.`,
         });
         const files: Record<string, string> = {
           'doctor.txt': [
-            ...findings.map(({ level, message }) => `${level}: ${maskedFinding(message)}`),
+            ...findings.map(({ level, message }) => `${level}: ${maskFinding(message)}`),
             `checked ${examined.join(', ')}`,
             '',
           ].join('\n'),
           'version.txt': `Muster ${version}\nNode ${process.version}\n${platform()} ${release()} ${arch()}, ${cpus().length} processors, ${Math.round(totalmem() / 2 ** 30)} GiB\nwritten ${new Date().toISOString()}\n`,
-          'settings.txt': settingsOf(installation.environment),
-          ...(await queryResults(installation.databaseUrl)),
+          'settings.txt': formatSettings(installation.environment),
+          ...(await collectQueryResults(installation.databaseUrl)),
         };
-        for (const [at, file] of logs.entries()) files[`logs/${at + 1}.ndjson`] = await newestLines(file);
-        await writeWhole(
+        for (const [at, file] of logs.entries()) files[`logs/${at + 1}.ndjson`] = await readNewestLines(file);
+        await writeAtomically(
           to,
           writeZip(
             Object.entries(files).map(([path, content]) => ({ path, content: Buffer.from(content), isProgram: false })),
@@ -80,17 +80,17 @@ kubectl logs writes.`,
   },
 };
 
-async function queryResults(databaseUrl: string): Promise<Record<string, string>> {
-  const client = await connect(databaseUrl).catch(() => null);
+async function collectQueryResults(databaseUrl: string): Promise<Record<string, string>> {
+  const client = await connectTo(databaseUrl).catch(() => null);
   if (!client) return {};
   try {
-    return await collect(client);
+    return await collectTables(client);
   } finally {
     await client.end();
   }
 }
 
-async function newestLines(file: string): Promise<string> {
+async function readNewestLines(file: string): Promise<string> {
   const handle = await open(file);
   const { size } = await handle.stat().finally(() => handle.close());
   const lines: string[] = [];
@@ -99,7 +99,7 @@ async function newestLines(file: string): Promise<string> {
   for await (const line of createInterface({
     input: createReadStream(file, { start: Math.max(0, size - maxLogBytes) }),
   })) {
-    const masked = maskedLine(line);
+    const masked = maskLogLine(line);
     if (masked === null) skipped += 1;
     else lines.push(masked);
   }
@@ -108,7 +108,7 @@ async function newestLines(file: string): Promise<string> {
 }
 
 /** Writes a file that only its owner can read. It exists completely or not at all. */
-async function writeWhole(to: string, bytes: Buffer): Promise<void> {
+async function writeAtomically(to: string, bytes: Buffer): Promise<void> {
   const draft = `${to}.${process.pid}`;
   try {
     const handle = await open(draft, 'wx', 0o600);

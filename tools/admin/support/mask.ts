@@ -16,7 +16,7 @@ const ownWords =
   /^(E[A-Z_]{3,}|Postgres(QL)?|Redis|BullMQ|Muster|Node|API|DNS|HTTPS?|ID|JSON|OK|S3|SMTP|SQL|TCP|TLS|URL|UTC)$/;
 
 /** Masks texts that a message may quote. Words of the program itself stay. */
-export function masked(text: string): string {
+export function maskText(text: string): string {
   const ids: string[] = [];
   const apart = text.replaceAll('\ue000', '').replace(id, (found) => `\ue000${ids.push(found) - 1}\ue000`);
   const hidden = patterns
@@ -27,9 +27,9 @@ export function masked(text: string): string {
 }
 
 /** Masks the error that a message of `doctor` quotes; the rest of the message stays. */
-export function maskedFinding(message: string): string {
+export function maskFinding(message: string): string {
   const [, own = message, error = ''] = /^(.*? (?:fails|failed|answer): |.*?\()(.*)$/s.exec(message) ?? [];
-  return own + masked(error);
+  return own + maskText(error);
 }
 
 const plainFields = ['level', 'time', 'app', 'pid', 'context', 'requestId', 'traceId', 'organizationId', 'jobId'];
@@ -38,8 +38,8 @@ const plainFields = ['level', 'time', 'app', 'pid', 'context', 'requestId', 'tra
  * Returns a log line with its fixed fields, its masked message, and of an error only the kind, the code and the stack
  * frames. Null if the line is not a JSON object.
  */
-export function maskedLine(line: string): string | null {
-  const read = parsed(line);
+export function maskLogLine(line: string): string | null {
+  const read = parseJsonOrNull(line);
   if (!read) return null;
   const { msg, err, ...fields } = read;
   const fixedFields = plainFields.flatMap((name) => {
@@ -48,12 +48,12 @@ export function maskedLine(line: string): string | null {
   });
   return JSON.stringify({
     ...Object.fromEntries(fixedFields),
-    ...(typeof msg === 'string' ? { msg: masked(msg) } : {}),
-    ...(typeof err === 'object' && err !== null ? { err: maskedError(err as Record<string, unknown>) } : {}),
+    ...(typeof msg === 'string' ? { msg: maskText(msg) } : {}),
+    ...(typeof err === 'object' && err !== null ? { err: maskError(err as Record<string, unknown>) } : {}),
   });
 }
 
-function maskedError({ type, code, stack }: Record<string, unknown>) {
+function maskError({ type, code, stack }: Record<string, unknown>) {
   const frames = typeof stack === 'string' ? stack.split('\n').filter((frame) => /^\s+at /.test(frame)) : [];
   return {
     ...(typeof type === 'string' ? { type } : {}),
@@ -62,7 +62,7 @@ function maskedError({ type, code, stack }: Record<string, unknown>) {
   };
 }
 
-function parsed(line: string): Record<string, unknown> | null {
+function parseJsonOrNull(line: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { Client } from 'pg';
-import { type ClonedDatabase, cloneDatabase, testEnvironment } from '@muster/testing';
+import { type ClonedDatabase, cloneDatabase, buildTestEnvironment } from '@muster/testing';
 import { runAdmin } from '../run-admin';
-import { masked, maskedLine } from './mask';
+import { maskText, maskLogLine } from './mask';
 
 const organizationId = '00000000-0000-4000-8000-000000000001';
 
@@ -28,7 +28,7 @@ describe('the support bundle', () => {
     const stream = (name: 'out' | 'err') =>
       ({ write: (text: string) => (output[name] += text), isTTY: false }) as unknown as NodeJS.WriteStream;
     const streams = { stdout: stream('out'), stderr: stream('err') };
-    return { code: await runAdmin(args, testEnvironment(database.url), streams), ...output };
+    return { code: await runAdmin(args, buildTestEnvironment(database.url), streams), ...output };
   };
 
   it('the support bundle contains the messages of doctor, counts and masked logs, but nothing that a person entered', async () => {
@@ -83,7 +83,7 @@ describe('the support bundle', () => {
     ]);
     const all = [...files].map(([name, text]) => `${name}\n${text}`).join('\n');
     expect(all).not.toMatch(/Miller|Ann\b/);
-    for (const [name, value] of Object.entries(testEnvironment(database.url))) {
+    for (const [name, value] of Object.entries(buildTestEnvironment(database.url))) {
       if (/KEY|URL|SECRET|PASSWORD/.test(name) && value) expect([name, all.includes(value)]).toEqual([name, false]);
     }
     expect(all).not.toContain('"failed"');
@@ -121,11 +121,11 @@ describe('the support bundle', () => {
     ['Not found: MILLER, Änne O’Neil', 'Not found: <name>, <name> <name>'],
     ["a policy of Delta's said 'Ann Miller' twice", 'a policy of <name> said <quoted> twice'],
   ])('the support bundle masks %s', (text, shown) => {
-    expect(masked(text)).toBe(shown);
+    expect(maskText(text)).toBe(shown);
   });
 
   it('the support bundle leaves out a log line that is not a JSON object', () => {
-    for (const line of ['', 'null', '3', '{"msg"', '[]x']) expect(maskedLine(line)).toBeNull();
+    for (const line of ['', 'null', '3', '{"msg"', '[]x']) expect(maskLogLine(line)).toBeNull();
   });
 });
 

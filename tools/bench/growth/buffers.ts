@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '@muster/testing';
 import { startApp } from '../bench-tenant';
-import { type GrowthFixture, prefixOf } from './fixture';
+import { type GrowthFixture, getRedisPrefix } from './fixture';
 
 /** Settings that make Postgres log the plan of each executed statement. */
 const explained = [
@@ -19,12 +19,12 @@ const explained = [
  * Counts the 8 KiB pages that the statements of each request read. It uses a separate gateway, because the logging
  * makes its statements slower.
  */
-export async function buffersOf(fixture: GrowthFixture, paths: string[]): Promise<(number | null)[]> {
+export async function countBuffers(fixture: GrowthFixture, paths: string[]): Promise<(number | null)[]> {
   const log = join(fixture.stack.dataDir, 'postgres', 'postgres.log');
   const paged = await stat(log).catch(() => null);
   // The log cannot be read if Postgres runs on another machine.
   if (!paged) return paths.map(() => null);
-  const database = prefixOf(fixture);
+  const database = getRedisPrefix(fixture);
   for (const setting of explained) await fixture.client.query(`ALTER DATABASE ${database} SET ${setting}`);
   const gateway = await startApp('gateway', fixture.stack, { REDIS_PREFIX: database });
   try {
@@ -35,7 +35,7 @@ export async function buffersOf(fixture: GrowthFixture, paths: string[]): Promis
       await new HttpClient(gateway.url, headers).get(path);
       // Postgres writes its log a little later than the response arrives.
       await delay(20);
-      buffers.push(pagesIn(await readFrom(log, size)));
+      buffers.push(sumPages(await readFileFrom(log, size)));
     }
     return buffers;
   } finally {
@@ -44,7 +44,7 @@ export async function buffersOf(fixture: GrowthFixture, paths: string[]): Promis
   }
 }
 
-async function readFrom(file: string, from: number): Promise<string> {
+async function readFileFrom(file: string, from: number): Promise<string> {
   const handle = await open(file);
   try {
     const { size } = await handle.stat();
@@ -56,9 +56,13 @@ async function readFrom(file: string, from: number): Promise<string> {
 }
 
 /** Sums the pages of each plan's topmost node, which include those of its children. */
-function pagesIn(log: string): number | null {
+function sumPages(log: string): number | null {
   const plans = log.split('"Query Text"').slice(1);
   if (plans.length === 0) return null;
-  const first = (plan: string, name: string) => Number(new RegExp(`"${name} Blocks": (\\d+)`).exec(plan)?.[1] ?? 0);
-  return plans.reduce((sum, plan) => sum + first(plan, 'Shared Hit') + first(plan, 'Shared Read'), 0);
+  const findFirstNumber = (plan: string, name: string) =>
+    Number(new RegExp(`"${name} Blocks": (\\d+)`).exec(plan)?.[1] ?? 0);
+  return plans.reduce(
+    (sum, plan) => sum + findFirstNumber(plan, 'Shared Hit') + findFirstNumber(plan, 'Shared Read'),
+    0,
+  );
 }

@@ -1,7 +1,7 @@
 import { hash } from '@node-rs/argon2';
-import { newApiKey } from '@muster/access';
+import { generateApiKey } from '@muster/access';
 import type { ApiKeyScope } from '@muster/contracts';
-import { migrate } from '@muster/database';
+import { migrateDatabase } from '@muster/database';
 import { seedLargeOrganization, type LargeOrganization, type OrganizationSize, HttpClient } from '@muster/testing';
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
@@ -44,17 +44,17 @@ export async function openGrowthFixture(
   await client.query('CHECKPOINT');
   await buildRollups(stack);
   console.log(
-    `  the ${name} organization: ${described(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`,
+    `  the ${name} organization: ${describeSize(size)}, created in ${Math.round((performance.now() - began) / 1000)} s`,
   );
-  const env = { REDIS_PREFIX: prefixOf({ stack }), INTERNAL_PORT: '0' };
+  const env = { REDIS_PREFIX: getRedisPrefix({ stack }), INTERNAL_PORT: '0' };
   const [gateway, ingest] = [await startApp('gateway', stack, env), await startApp('ingest', stack, env)];
   const http = new HttpClient(gateway.url);
-  const key = async (scope: ApiKeyScope) => http.withKey(await makeKey(client, house, scope));
+  const makeKeyWithScope = async (scope: ApiKeyScope) => http.withKey(await makeKey(client, house, scope));
   const as = {
     admin: await signIn(client, house, http, 'admin'),
     super_admin: await signIn(client, house, http, 'super_admin'),
-    api: await key('api'),
-    worker: await key('worker'),
+    api: await makeKeyWithScope('api'),
+    worker: await makeKeyWithScope('worker'),
   };
   return { shared, stack, house, client, apps: [gateway, ingest], gateway: gateway.url, ingest: ingest.url, as };
 }
@@ -72,12 +72,12 @@ export async function closeGrowthFixture({ shared, stack, client, apps }: Growth
   await client.end();
   const owner = new Client({ connectionString: shared.databaseUrl });
   await owner.connect();
-  await owner.query(`DROP DATABASE ${prefixOf({ stack })} WITH (FORCE)`);
+  await owner.query(`DROP DATABASE ${getRedisPrefix({ stack })} WITH (FORCE)`);
   await owner.end();
 }
 
 /** Name of the database, also used as the prefix of its Redis keys. */
-export function prefixOf({ stack }: Pick<GrowthFixture, 'stack'>): string {
+export function getRedisPrefix({ stack }: Pick<GrowthFixture, 'stack'>): string {
   return new URL(stack.databaseUrl).pathname.slice(1);
 }
 
@@ -88,12 +88,12 @@ async function createDatabase(stack: BenchStack, name: string): Promise<BenchSta
   await client.end();
   const url = new URL(stack.databaseUrl);
   url.pathname = `/${name}`;
-  await migrate(url.toString());
+  await migrateDatabase(url.toString());
   return { ...stack, databaseUrl: url.toString() };
 }
 
 async function makeKey(client: Client, { organizationId }: LargeOrganization, scope: ApiKeyScope): Promise<string> {
-  const { id, secret } = newApiKey();
+  const { id, secret } = generateApiKey();
   await client.query(
     'INSERT INTO api_key (id, organization_id, name, scope, secret_hash) VALUES ($1, $2, $3, $4, $5)',
     [id, organizationId, 'bench', scope, createHash('sha256').update(secret).digest('hex')],
@@ -115,7 +115,7 @@ async function signIn(
   return http.signIn(email, password);
 }
 
-function described({ jobs, agents, entries }: OrganizationSize): string {
-  const count = (value: number) => value.toLocaleString('en');
-  return `${count(jobs)} jobs, ${count(agents)} agents, ${count(entries)} timeline entries`;
+function describeSize({ jobs, agents, entries }: OrganizationSize): string {
+  const formatCount = (value: number) => value.toLocaleString('en');
+  return `${formatCount(jobs)} jobs, ${formatCount(agents)} agents, ${formatCount(entries)} timeline entries`;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startApp } from '../bench-tenant';
-import { sized } from '../short';
-import { type GrowthFixture, prefixOf } from './fixture';
+import { chooseSize } from '../short';
+import { type GrowthFixture, getRedisPrefix } from './fixture';
 
 /** Short intervals, so that each loop runs several times. A round without work is recorded only every 10 s. */
 const ticks = {
@@ -16,7 +16,7 @@ const ticks = {
   AGENT_OFFLINE_AFTER_MS: '86400000',
   S3_ENDPOINT: 'http://127.0.0.1:9',
 };
-const seconds = sized(70, 4);
+const seconds = chooseSize(70, 4);
 
 /**
  * Durations of each loop's rounds, as the apps record them. The first round is left out, because it catches up with a
@@ -25,7 +25,7 @@ const seconds = sized(70, 4);
 export async function measureLoops(fixtures: GrowthFixture[]): Promise<Map<GrowthFixture, Map<string, number[]>>> {
   const apps = [];
   for (const fixture of fixtures) {
-    const env = { ...ticks, REDIS_PREFIX: prefixOf(fixture), INTERNAL_PORT: '0' };
+    const env = { ...ticks, REDIS_PREFIX: getRedisPrefix(fixture), INTERNAL_PORT: '0' };
     apps.push(await startApp('scheduler', fixture.stack, env), await startApp('dispatcher', fixture.stack, env));
   }
   const rounds = new Map(fixtures.map((fixture) => [fixture, new Map<string, Map<string, number>>()]));
@@ -43,11 +43,11 @@ export async function measureLoops(fixtures: GrowthFixture[]): Promise<Map<Growt
     }
   }
   await Promise.all(apps.map((app) => app.stop()));
-  const withoutFirst = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
+  const dropFirst = (times: number[]) => (times.length > 2 ? times.slice(1) : times);
   return new Map(
     [...rounds].map(([fixture, loops]) => [
       fixture,
-      new Map([...loops].map(([name, seen]) => [name, withoutFirst([...seen.values()])])),
+      new Map([...loops].map(([name, seen]) => [name, dropFirst([...seen.values()])])),
     ]),
   );
 }

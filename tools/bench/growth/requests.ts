@@ -16,10 +16,10 @@ export interface Measure {
 /**
  * Every list with each of its filters, its second page, and all other reads. Both organizations get the same requests.
  */
-export function reads(small: GrowthFixture, large: GrowthFixture): Measure[] {
-  const all = ({ house }: GrowthFixture) => [...listRequests(house), ...readRequests(house)];
-  const paths = new Map([small, large].map((fixture) => [fixture, all(fixture)]));
-  const names = namesOf(all(large), large);
+export function listMeasures(small: GrowthFixture, large: GrowthFixture): Measure[] {
+  const listAllPaths = ({ house }: GrowthFixture) => [...listRequests(house), ...readRequests(house)];
+  const paths = new Map([small, large].map((fixture) => [fixture, listAllPaths(fixture)]));
+  const names = replaceIdsWithNames(listAllPaths(large), large);
   return names.flatMap((name, at) => {
     const cursors = new Map<GrowthFixture, string | null>();
     // The short form measures a few of them, because all are requested in the same way.
@@ -28,7 +28,7 @@ export function reads(small: GrowthFixture, large: GrowthFixture): Measure[] {
       name,
       path: paths.get(large)![at]!,
       ask: async (fixture) => {
-        const { ms, next } = await read(fixture, paths.get(fixture)![at]!);
+        const { ms, next } = await measureRead(fixture, paths.get(fixture)![at]!);
         cursors.set(fixture, next);
         return ms;
       },
@@ -38,7 +38,10 @@ export function reads(small: GrowthFixture, large: GrowthFixture): Measure[] {
       // If there is no second page, the first page is read again.
       ask: async (fixture) => {
         const [path, cursor] = [paths.get(fixture)![at]!, cursors.get(fixture)];
-        const { ms } = await read(fixture, cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}` : path);
+        const { ms } = await measureRead(
+          fixture,
+          cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}` : path,
+        );
         return ms;
       },
     };
@@ -46,7 +49,7 @@ export function reads(small: GrowthFixture, large: GrowthFixture): Measure[] {
   });
 }
 
-export async function read(fixture: GrowthFixture, path: string): Promise<{ ms: number; next: string | null }> {
+export async function measureRead(fixture: GrowthFixture, path: string): Promise<{ ms: number; next: string | null }> {
   const who = path.startsWith('/api/admin') ? fixture.as.super_admin : fixture.as.admin;
   const began = performance.now();
   const { status, body, text } = await who.get<{ nextCursor?: string | null }>(path);
@@ -58,17 +61,17 @@ export async function read(fixture: GrowthFixture, path: string): Promise<{ ms: 
 }
 
 export const writes: Measure[] = [
-  { name: 'POST /api/jobs/launch', ask: async (fixture) => (await launch(fixture, 0)).ms },
+  { name: 'POST /api/jobs/launch', ask: async (fixture) => (await measureLaunch(fixture, 0)).ms },
   {
     name: 'POST /api/agent/heartbeat',
     ask: async (fixture, round) => {
-      const agents = await onlineAgents(fixture);
+      const agents = await listOnlineAgents(fixture);
       const began = performance.now();
       await sendHeartbeat(fixture, agents[round % agents.length]!);
       return performance.now() - began;
     },
   },
-  { name: 'SSE resume, to the first event', ask: (fixture) => resume(fixture) },
+  { name: 'SSE resume, to the first event', ask: (fixture) => measureResume(fixture) },
 ];
 
 /** Time from a launch until its run command can be delivered. Needs the dispatchers. */
@@ -77,8 +80,8 @@ export const dispatch: Measure = {
   ask: async (fixture, round) => {
     // Each round uses an agent without other launches.
     const place = 1 + round;
-    await sendHeartbeat(fixture, (await onlineAgents(fixture))[place]!);
-    const { jobId, began } = await launch(fixture, place);
+    await sendHeartbeat(fixture, (await listOnlineAgents(fixture))[place]!);
+    const { jobId, began } = await measureLaunch(fixture, place);
     for (;;) {
       const { rows } = await fixture.client.query('SELECT FROM job WHERE id = $1 AND command_id IS NOT NULL', [jobId]);
       if (rows.length > 0) return performance.now() - began;
@@ -88,8 +91,11 @@ export const dispatch: Measure = {
   },
 };
 
-async function launch(fixture: GrowthFixture, place: number): Promise<{ jobId: string; began: number; ms: number }> {
-  const agents = await onlineAgents(fixture);
+async function measureLaunch(
+  fixture: GrowthFixture,
+  place: number,
+): Promise<{ jobId: string; began: number; ms: number }> {
+  const agents = await listOnlineAgents(fixture);
   const body = {
     workflowId: fixture.house.workflowIds.usual,
     agentId: agents[place],
@@ -111,7 +117,7 @@ async function sendHeartbeat(fixture: GrowthFixture, agentId: string): Promise<v
 const online = new WeakMap<GrowthFixture, Promise<string[]>>();
 
 /** Agents without queued jobs that have been online since the organization was created. */
-function onlineAgents(fixture: GrowthFixture): Promise<string[]> {
+function listOnlineAgents(fixture: GrowthFixture): Promise<string[]> {
   const known = online.get(fixture);
   if (known) return known;
   const found = fixture.client
@@ -126,7 +132,7 @@ function onlineAgents(fixture: GrowthFixture): Promise<string[]> {
 }
 
 /** Time until the first event of the busy agent's stream, resumed a hundred entries before its end. */
-async function resume(fixture: GrowthFixture): Promise<number> {
+async function measureResume(fixture: GrowthFixture): Promise<number> {
   const { house, client } = fixture;
   const { rows } = await client.query<{ seq: string }>(
     'SELECT last_seq - 100 AS seq FROM timeline_head WHERE agent_id = $1',
@@ -151,7 +157,7 @@ async function resume(fixture: GrowthFixture): Promise<number> {
 }
 
 /** Readable names of the requests, with placeholders for ids. */
-function namesOf(paths: string[], { house }: GrowthFixture): string[] {
+function replaceIdsWithNames(paths: string[], { house }: GrowthFixture): string[] {
   const { agentIds, workflowIds, scheduleIds, batchId, longJobId, organizationId } = house;
   const names: [string, string][] = [
     [agentIds.busy, '<busy agent>'],

@@ -1,17 +1,17 @@
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
-import { concurrency, databaseUrl, poolSize, push, type RunStatus, serve } from './program';
+import { concurrency, databaseUrl, poolSize, pushRun, type RunStatus, serveProgram } from './program';
 
 // The minimal program with Muster's guarantees: an acknowledged run is pushed after a crash, never under another id,
 // and a run whose end was acknowledged gets its cost. Each message is a row in the transaction that it belongs to, and
 // is delivered by BullMQ. Requests are not authenticated.
 
-const connection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
+const createConnection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
 /** For statements without a flush: if a crash loses one, its message is processed again. */
 const unflushed = new Pool({ connectionString: databaseUrl, max: 2, options: '-c synchronous_commit=off' });
-const queue = new Queue<{ run: string }>('bare-durable', { connection: connection() });
+const queue = new Queue<{ run: string }>('bare-durable', { connection: createConnection() });
 
 type Step = 'launched' | 'ended';
 
@@ -26,20 +26,20 @@ void (async () => {
   const left = await pool.query<{ run: string; step: Step }>(
     `SELECT run, step FROM message UNION ALL SELECT id, 'launched' FROM run WHERE status = 'given'`,
   );
-  for (const { run, step } of left.rows) await publish(run, step);
+  for (const { run, step } of left.rows) await publishStep(run, step);
   new Worker<{ run: string }>(
     queue.name,
-    async ({ name, data: { run } }) => (name === 'launched' ? start(run) : bookCost(run)),
-    { connection: connection(), concurrency },
+    async ({ name, data: { run } }) => (name === 'launched' ? startRun(run) : insertCost(run)),
+    { connection: createConnection(), concurrency },
   );
-  await serve({
+  await serveProgram({
     launch: async (id) => {
       const text = `WITH run AS (INSERT INTO run (id, status) VALUES ($1, 'queued'))
         INSERT INTO message VALUES ($1, 'launched')`;
       await pool.query({ name: 'launch', text, values: [id] });
-      void publish(id, 'launched');
+      void publishStep(id, 'launched');
     },
-    report: (id, status) => (status === 'running' ? begin(id) : end(id)),
+    report: (id, status) => (status === 'running' ? markRunning(id) : markCompleted(id)),
     read: async (id) => {
       const found = { name: 'read', text: 'SELECT status FROM run WHERE id = $1', values: [id] };
       return (await pool.query<{ status: RunStatus }>(found)).rows[0]!.status;
@@ -47,31 +47,31 @@ void (async () => {
   });
 })();
 
-async function publish(run: string, step: Step): Promise<void> {
+async function publishStep(run: string, step: Step): Promise<void> {
   await queue.add(step, { run }, { jobId: `${step}-${run}`, removeOnComplete: true, attempts: 5 });
 }
 
-async function start(id: string): Promise<void> {
+async function startRun(id: string): Promise<void> {
   const text = `WITH delete_message AS (DELETE FROM message WHERE run = $1 AND step = 'launched')
     UPDATE run SET status = 'given', moved_at = now() WHERE id = $1 AND status IN ('queued', 'given')`;
   await pool.query({ name: 'start', text, values: [id] });
-  await push(id);
+  await pushRun(id);
 }
 
-async function begin(id: string): Promise<void> {
+async function markRunning(id: string): Promise<void> {
   const text = `UPDATE run SET status = 'running', moved_at = now() WHERE id = $1 AND status = 'given'`;
   await pool.query({ name: 'begin', text, values: [id] });
 }
 
-async function end(id: string): Promise<void> {
+async function markCompleted(id: string): Promise<void> {
   const text = `WITH over AS (
       UPDATE run SET status = 'completed', moved_at = now() WHERE id = $1 AND status = 'running' RETURNING id)
     INSERT INTO message SELECT id, 'ended' FROM over`;
   await pool.query({ name: 'end', text, values: [id] });
-  void publish(id, 'ended');
+  void publishStep(id, 'ended');
 }
 
-async function bookCost(id: string): Promise<void> {
+async function insertCost(id: string): Promise<void> {
   const text = `WITH delete_message AS (DELETE FROM message WHERE run = $1 AND step = 'ended')
     INSERT INTO cost VALUES ($1, 1) ON CONFLICT DO NOTHING`;
   await unflushed.query({ name: 'book_cost', text, values: [id] });

@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { databaseUrl, poolSize, push, type RunStatus, serve } from './program';
+import { databaseUrl, poolSize, pushRun, type RunStatus, serveProgram } from './program';
 
 // The minimal program: one row for each run, a durable statement for each status change, and a push right after the
 // launch has committed. Requests are not authenticated, and a push that a crash interrupts is not repeated.
@@ -12,10 +12,10 @@ void (async () => {
     `CREATE TABLE run (id uuid PRIMARY KEY, status text NOT NULL, created_at timestamptz NOT NULL DEFAULT now(),
                        moved_at timestamptz NOT NULL DEFAULT now())`,
   );
-  await serve({
+  await serveProgram({
     launch: async (id) => {
       await pool.query({ name: 'launch', text: `INSERT INTO run (id, status) VALUES ($1, 'queued')`, values: [id] });
-      void push(id);
+      void pushRun(id);
     },
     report: async (id, status) => {
       const from = status === 'running' ? 'queued' : 'running';

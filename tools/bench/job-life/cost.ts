@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { BenchStack } from '../bench-stack';
-import { processTree } from '../process-tree';
-import { sized } from '../short';
+import { readProcessTree } from '../read-process-tree';
+import { chooseSize } from '../short';
 import type { Subject } from './subjects';
 
 /** Processor time in milliseconds. */
@@ -22,7 +22,7 @@ export interface Written {
 }
 
 // A connection publishes its counters after it has been idle for ten seconds.
-const countersDelayMs = sized(11_000, 300);
+const countersDelayMs = chooseSize(11_000, 300);
 
 export class Costs {
   private constructor(
@@ -40,22 +40,22 @@ export class Costs {
     return this.client.end();
   }
 
-  async cpu({ processes }: Subject): Promise<Cpu> {
-    const cpuOf = async (pids: number[]) => {
-      const uses = (await Promise.all(pids.map(processTree))).flat();
+  async readCpu({ processes }: Subject): Promise<Cpu> {
+    const sumCpuOfPids = async (pids: number[]) => {
+      const uses = (await Promise.all(pids.map(readProcessTree))).flat();
       return uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0);
     };
     const { postgres, redis } = this.servers;
     const [node, inPostgres, inRedis] = await Promise.all([
-      cpuOf(processes.map(({ pid }) => pid)),
-      cpuOf([postgres]),
-      cpuOf([redis]),
+      sumCpuOfPids(processes.map(({ pid }) => pid)),
+      sumCpuOfPids([postgres]),
+      sumCpuOfPids([redis]),
     ]);
     return { node: node!, postgres: inPostgres!, redis: inRedis! };
   }
 
   /** Counters per execution, without those of the subject's background work. */
-  async written(subject: Subject, executions: number, work: () => Promise<unknown>): Promise<Written> {
+  async measureWritten(subject: Subject, executions: number, work: () => Promise<unknown>): Promise<Written> {
     await delay(countersDelayMs);
     const first = await this.readCounters(subject);
     await delay(countersDelayMs);
@@ -64,27 +64,33 @@ export class Costs {
     await delay(countersDelayMs);
     const third = await this.readCounters(subject);
     const idlePart = (third.atMs - second.atMs) / (second.atMs - first.atMs);
-    const each = (counter: keyof Written) => {
+    const perExecution = (counter: keyof Written) => {
       const idle = (second[counter] - first[counter]) * idlePart;
       return Math.max(0, third[counter] - second[counter] - idle) / executions;
     };
-    return { commits: each('commits'), transactions: each('transactions'), flushes: each('flushes') };
+    return {
+      commits: perExecution('commits'),
+      transactions: perExecution('transactions'),
+      flushes: perExecution('flushes'),
+    };
   }
 
   private async readCounters({ database }: Subject): Promise<Written & { atMs: number }> {
-    const one = async (text: string, values: unknown[] = []) =>
+    const queryOne = async (text: string, values: unknown[] = []) =>
       Number((await this.client.query<{ count: string }>(text, values)).rows[0]!.count);
     return {
       // Each transaction that writes takes the next transaction id.
-      commits: await one('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS count'),
-      transactions: await one('SELECT xact_commit AS count FROM pg_stat_database WHERE datname = $1', [database]),
-      flushes: await one((await this.flushesAreIo()) ? flushesOfIo : 'SELECT wal_sync AS count FROM pg_stat_wal'),
+      commits: await queryOne('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS count'),
+      transactions: await queryOne('SELECT xact_commit AS count FROM pg_stat_database WHERE datname = $1', [database]),
+      flushes: await queryOne(
+        (await this.checkFlushesAreIo()) ? flushesOfIo : 'SELECT wal_sync AS count FROM pg_stat_wal',
+      ),
       atMs: performance.now(),
     };
   }
 
   /** Since Postgres 18 flushes are counted in pg_stat_io. */
-  private async flushesAreIo(): Promise<boolean> {
+  private async checkFlushesAreIo(): Promise<boolean> {
     const { rows } = await this.client.query<{ number: number }>(
       `SELECT current_setting('server_version_num')::int AS number`,
     );

@@ -1,4 +1,4 @@
-import { databaseUrl, awaitReport, receiveReport, peer, poolSize, push, serve } from './program';
+import { databaseUrl, awaitReport, receiveReport, requirePeer, poolSize, pushRun, serveProgram } from './program';
 
 // A run is a workflow of three steps that DBOS stores: the push, and the worker's two reports. Reports are acknowledged
 // from memory, where a crash loses them, or in dbos-durable when they are durable, as in Muster.
@@ -18,7 +18,7 @@ interface DbosPackage {
   };
 }
 
-const { DBOS } = peer('@dbos-inc/dbos-sdk') as DbosPackage;
+const { DBOS } = requirePeer('@dbos-inc/dbos-sdk') as DbosPackage;
 
 const reportTimeoutSeconds = 60;
 
@@ -29,7 +29,7 @@ async function awaitDurableReport(topic: string): Promise<void> {
 export async function serveDbos({ durableReports }: { durableReports: boolean }): Promise<void> {
   const workflow = DBOS.registerWorkflow(
     async (id) => {
-      await DBOS.runStep(() => push(id), { name: 'push' });
+      await DBOS.runStep(() => pushRun(id), { name: 'push' });
       for (const status of ['running', 'completed'] as const) {
         if (durableReports) await awaitDurableReport(status);
         else await DBOS.runStep(() => awaitReport(id, status), { name: status });
@@ -45,7 +45,7 @@ export async function serveDbos({ durableReports }: { durableReports: boolean })
     applicationVersion: '1',
   });
   await DBOS.launch();
-  await serve({
+  await serveProgram({
     launch: async (id) => void (await DBOS.startWorkflow(workflow, { workflowID: id })(id)),
     report: durableReports ? (id, status) => DBOS.send(id, status, status) : receiveReport,
     read: async (id) => ((await DBOS.getWorkflowStatus(id))?.status === 'SUCCESS' ? 'completed' : 'running'),

@@ -1,5 +1,14 @@
 import { Pool } from 'pg';
-import { concurrency, databaseUrl, awaitReport, receiveReport, peer, poolSize, push, serve } from './program';
+import {
+  concurrency,
+  databaseUrl,
+  awaitReport,
+  receiveReport,
+  requirePeer,
+  poolSize,
+  pushRun,
+  serveProgram,
+} from './program';
 
 // A run is a job whose task pushes the run and waits for its end. graphile-worker deletes finished jobs, so the read
 // treats a missing job as completed.
@@ -13,7 +22,7 @@ interface GraphileWorker {
   Logger: new (factory: () => () => void) => unknown;
 }
 
-const { run, Logger } = peer('graphile-worker') as GraphileWorker;
+const { run, Logger } = requirePeer('graphile-worker') as GraphileWorker;
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
 
 // graphile-worker requires both listeners.
@@ -28,14 +37,14 @@ void (async () => {
     logger: new Logger(() => () => undefined),
     taskList: {
       run: async ({ id }: Payload) => {
-        await push(id);
+        await pushRun(id);
         await awaitReport(id, 'running');
         await awaitReport(id, 'completed');
       },
     },
   });
   const text = 'SELECT locked_at FROM graphile_worker.jobs WHERE key = $1';
-  await serve({
+  await serveProgram({
     launch: async (id) => void (await runner.addJob('run', { id }, { jobKey: id })),
     report: receiveReport,
     read: async (id) => {

@@ -1,4 +1,13 @@
-import { concurrency, databaseUrl, awaitReport, receiveReport, peer, poolSize, push, serve } from './program';
+import {
+  concurrency,
+  databaseUrl,
+  awaitReport,
+  receiveReport,
+  requirePeer,
+  poolSize,
+  pushRun,
+  serveProgram,
+} from './program';
 
 // A run is a job. Workers of pg-boss poll at most every half second, so each launch wakes one of this program's
 // workers. It fetches up to eight jobs and completes them together.
@@ -17,7 +26,7 @@ interface PgBoss {
   getJobById(name: string, id: string): Promise<{ state: string } | null>;
 }
 
-const Boss = peer('pg-boss') as new (options: object) => PgBoss;
+const Boss = requirePeer('pg-boss') as new (options: object) => PgBoss;
 const boss = new Boss({ connectionString: databaseUrl, max: poolSize, schedule: false });
 const batchSize = 8;
 
@@ -27,10 +36,10 @@ void (async () => {
   await boss.createQueue('run');
   const workers: string[] = [];
   for (let count = 0; count < concurrency / 4; count += 1) {
-    workers.push(await boss.work('run', { batchSize, pollingIntervalSeconds: 0.5 }, work));
+    workers.push(await boss.work('run', { batchSize, pollingIntervalSeconds: 0.5 }, handleJobs));
   }
   let turn = 0;
-  await serve({
+  await serveProgram({
     launch: async (id) => {
       await boss.send('run', { id }, { id });
       boss.notifyWorker(workers[turn++ % workers.length]!);
@@ -40,10 +49,10 @@ void (async () => {
   });
 })();
 
-async function work(jobs: Job[]): Promise<void> {
+async function handleJobs(jobs: Job[]): Promise<void> {
   await Promise.all(
     jobs.map(async ({ data: { id } }) => {
-      await push(id);
+      await pushRun(id);
       await awaitReport(id, 'running');
       await awaitReport(id, 'completed');
     }),

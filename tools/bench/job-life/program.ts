@@ -18,13 +18,13 @@ export const poolSize = Number(process.env['DATABASE_POOL_SIZE']);
 export const concurrency = Number(process.env['CONCURRENCY']);
 
 /** Loads a peer's package, which is installed outside the repository. */
-export function peer(name: string): unknown {
+export function requirePeer(name: string): unknown {
   // eslint-disable-next-line @typescript-eslint/no-require-imports
   return require(require.resolve(name, { paths: [process.env['PEERS_DIR']!] }));
 }
 
 /** Serves the same paths as Muster, so that all programs are measured with the same client and worker. */
-export async function serve(program: Program): Promise<void> {
+export async function serveProgram(program: Program): Promise<void> {
   const app = fastify();
   app.post('/api/jobs/launch', async (_request, reply) => {
     const id = randomUUID();
@@ -48,7 +48,7 @@ export async function serve(program: Program): Promise<void> {
 const client = new HttpClient();
 
 /** Resolves when the worker has the run. */
-export async function push(id: string): Promise<void> {
+export async function pushRun(id: string): Promise<void> {
   await client.post(`${process.env['WORKER_URL']}/commands`, { commandId: id, jobId: id });
 }
 
@@ -56,19 +56,19 @@ const reported = new Map<string, { promise: Promise<void>; resolve: () => void }
 
 /** Waits for the worker's report, in programs that keep a run in memory. */
 export function awaitReport(id: string, status: RunStatus): Promise<void> {
-  return waiting(id, status).promise.then(() => void reported.delete(`${id} ${status}`));
+  return registerWaiter(id, status).promise.then(() => void reported.delete(`${id} ${status}`));
 }
 
 export async function receiveReport(id: string, status: RunStatus): Promise<void> {
-  waiting(id, status).resolve();
+  registerWaiter(id, status).resolve();
 }
 
-function waiting(id: string, status: RunStatus) {
+function registerWaiter(id: string, status: RunStatus) {
   const key = `${id} ${status}`;
   const known = reported.get(key);
   if (known) return known;
-  let resolve = () => undefined as void;
-  const promise = new Promise<void>((done) => (resolve = done));
-  reported.set(key, { promise, resolve });
-  return { promise, resolve };
+  let resolveWaiter = () => undefined as void;
+  const promise = new Promise<void>((done) => (resolveWaiter = done));
+  reported.set(key, { promise, resolve: resolveWaiter });
+  return { promise, resolve: resolveWaiter };
 }

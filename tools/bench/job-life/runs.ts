@@ -22,47 +22,47 @@ export class Runs {
   private readonly ends = new Map<string, { promise: Promise<void>; end: (error?: Error) => void }>();
 
   constructor(readonly subject: Subject) {
-    subject.worker.listen(({ jobId, error }: { jobId?: string; error?: string }) => {
-      if (jobId) this.endOf(jobId).end(error ? new Error(`${subject.name}: ${error}`) : undefined);
+    subject.worker.addListener(({ jobId, error }: { jobId?: string; error?: string }) => {
+      if (jobId) this.waitForEndOf(jobId).end(error ? new Error(`${subject.name}: ${error}`) : undefined);
     });
   }
 
   /** Keeps `inFlight` runs in flight, each on another agent, until the time is over. */
-  async together(inFlight: number, seconds: number): Promise<RunsRound> {
+  async runTogether(inFlight: number, seconds: number): Promise<RunsRound> {
     const latenciesMs: number[] = [];
     const began = performance.now();
-    const one = async (slot: number) => {
-      while (performance.now() - began < seconds * 1000) latenciesMs.push(await this.run(slot));
+    const runSlot = async (slot: number) => {
+      while (performance.now() - began < seconds * 1000) latenciesMs.push(await this.runOnce(slot));
     };
-    await Promise.all(Array.from({ length: inFlight }, (_, slot) => one(slot)));
-    const late = await this.allRead();
+    await Promise.all(Array.from({ length: inFlight }, (_, slot) => runSlot(slot)));
+    const late = await this.waitUntilAllRead();
     // The time includes the work that a program still does after it has acknowledged the last report.
     const perSecond = latenciesMs.length / ((performance.now() - began) / 1000);
     return { perSecond, executions: latenciesMs.length, latenciesMs, late };
   }
 
-  async oneByOne(count: number): Promise<number[]> {
+  async runOneByOne(count: number): Promise<number[]> {
     const latenciesMs: number[] = [];
-    for (let at = 0; at < count; at += 1) latenciesMs.push(await this.run(0));
-    await this.allRead();
+    for (let at = 0; at < count; at += 1) latenciesMs.push(await this.runOnce(0));
+    await this.waitUntilAllRead();
     return latenciesMs;
   }
 
-  private async run(slot: number): Promise<number> {
+  private async runOnce(slot: number): Promise<number> {
     const { launchUrl, headers, bodyOf } = this.subject;
     const began = performance.now();
     const { jobId } = await this.client.post<{ jobId: string }>(launchUrl, bodyOf(slot), headers);
     const late = setTimeout(
-      () => this.endOf(jobId).end(new Error(`${this.subject.name}: a run did not end within 30 s`)),
+      () => this.waitForEndOf(jobId).end(new Error(`${this.subject.name}: a run did not end within 30 s`)),
       30_000,
     );
-    await this.endOf(jobId).promise.finally(() => clearTimeout(late));
+    await this.waitForEndOf(jobId).promise.finally(() => clearTimeout(late));
     this.ends.delete(jobId);
-    this.reads.push(this.read(jobId));
+    this.reads.push(this.readUntilCompleted(jobId));
     return performance.now() - began;
   }
 
-  private async read(jobId: string): Promise<void> {
+  private async readUntilCompleted(jobId: string): Promise<void> {
     const { readUrl, headers } = this.subject;
     const isCompleted = async () => {
       await delay(readAfterMs);
@@ -73,23 +73,23 @@ export class Runs {
     while (!(await isCompleted()));
   }
 
-  private async allRead(): Promise<number> {
+  private async waitUntilAllRead(): Promise<number> {
     await Promise.all(this.reads);
     const { late } = this;
     [this.reads, this.late] = [[], 0];
     return late;
   }
 
-  private endOf(jobId: string) {
+  private waitForEndOf(jobId: string) {
     const known = this.ends.get(jobId);
     if (known) return known;
-    let end: (error?: Error) => void = () => undefined;
+    let resolveEnd: (error?: Error) => void = () => undefined;
     const promise = new Promise<void>((resolve, reject) => {
-      end = (error) => (error ? reject(error) : resolve());
+      resolveEnd = (error) => (error ? reject(error) : resolve());
     });
-    // The worker may report an error before the launch's response arrives and `run` awaits the promise.
+    // The worker may report an error before the launch's response arrives and `runOnce` awaits the promise.
     promise.catch(() => undefined);
-    this.ends.set(jobId, { promise, end });
-    return { promise, end };
+    this.ends.set(jobId, { promise, end: resolveEnd });
+    return { promise, end: resolveEnd };
   }
 }

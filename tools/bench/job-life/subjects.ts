@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type BenchStack, createDatabase } from '../bench-stack';
-import { freeAgents, makeBenchTenant, startApp } from '../bench-tenant';
+import { cancelAllRuns, makeBenchTenant, startApp } from '../bench-tenant';
 import { Child } from '../child';
 
 /** Size of each process's database connection pool. */
@@ -42,10 +42,10 @@ export async function startProgram(
     WORKER_URL: worker.url,
     ...env,
   });
-  await worker.ask({ url: `${child.url}/api/job-webhook`, headers: {} });
+  await worker.askQuestion({ url: `${child.url}/api/job-webhook`, headers: {} });
   return {
     name: program,
-    database: nameOf(database),
+    database: getDatabaseName(database),
     processes: [child],
     worker,
     launchUrl: `${child.url}/api/jobs/launch`,
@@ -67,7 +67,7 @@ export async function startMuster(
 ): Promise<Subject> {
   const worker = await Child.start(join(__dirname, 'worker.js'), {});
   const tenant = await makeBenchTenant(stack, inFlight);
-  await freeAgents(stack.databaseUrl, worker.url);
+  await cancelAllRuns(stack.databaseUrl, worker.url);
   const env = {
     DATABASE_POOL_SIZE: String(poolSize),
     MASTER_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
@@ -79,10 +79,10 @@ export async function startMuster(
   const apps = apart ? sixApps : ['standalone'];
   const processes = await Promise.all(apps.map((app) => startApp(app, stack, env)));
   const [front, callbacks] = [processes[0]!, processes[apart ? 1 : 0]!];
-  await worker.ask({ url: `${callbacks.url}/api/job-webhook`, headers: { 'x-api-key': tenant.workerKey } });
+  await worker.askQuestion({ url: `${callbacks.url}/api/job-webhook`, headers: { 'x-api-key': tenant.workerKey } });
   return {
     name,
-    database: nameOf(stack.databaseUrl),
+    database: getDatabaseName(stack.databaseUrl),
     processes,
     worker,
     launchUrl: `${front.url}/api/jobs/launch`,
@@ -97,6 +97,6 @@ export async function startMuster(
   };
 }
 
-function nameOf(databaseUrl: string): string {
+function getDatabaseName(databaseUrl: string): string {
   return new URL(databaseUrl).pathname.slice(1);
 }

@@ -26,22 +26,26 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     response.writeHead(202, { 'content-type': 'application/json' }).end('{}');
     const { jobId } = JSON.parse(Buffer.concat(chunks).toString()) as { jobId: string };
-    void run(jobId, request.url!.split('/')[1]!, report);
+    void performRun(jobId, request.url!.split('/')[1]!, report);
   });
 });
 
-async function run(jobId: string, agentId: string, { url, headers, steps = 0, lines = 0 }: Report): Promise<void> {
-  const send = async (to: string, body: object, name: string) => {
+async function performRun(
+  jobId: string,
+  agentId: string,
+  { url, headers, steps = 0, lines = 0 }: Report,
+): Promise<void> {
+  const postReport = async (to: string, body: object, name: string) => {
     const { accepted } = await client.post<{ accepted: boolean | number }>(to, body, headers);
     if (accepted === false) throw new Error(`${name} was not accepted`);
   };
   try {
-    await send(url, { jobId, status: 'running' }, 'running');
+    await postReport(url, { jobId, status: 'running' }, 'running');
     for (let order = 1; order <= steps; order += 1) {
       const step = { jobId, stepOrder: order, stepId: `step-${order}`, name: 'Open the claim in the portal' };
       const to = new URL(`/api/agents/${agentId}/step-status`, url).href;
       for (const [at, status] of ['running', 'passed'].entries())
-        await send(to, { ...step, status, seq: order * 2 + at }, `the step ${status}`);
+        await postReport(to, { ...step, status, seq: order * 2 + at }, `the step ${status}`);
     }
     for (let from = 0; from < lines; from += linesPerBatch) {
       const logs = Array.from({ length: Math.min(linesPerBatch, lines - from) }, (_, n) => ({
@@ -51,9 +55,9 @@ async function run(jobId: string, agentId: string, { url, headers, steps = 0, li
         timestamp: Math.floor(Date.now() / 1000),
         seq: from + n + 1,
       }));
-      await send(new URL('/api/job-logs', url).href, { logs }, 'a batch of log lines');
+      await postReport(new URL('/api/job-logs', url).href, { logs }, 'a batch of log lines');
     }
-    await send(url, { jobId, status: 'completed' }, 'completed');
+    await postReport(url, { jobId, status: 'completed' }, 'completed');
     process.send!({ jobId });
   } catch (error) {
     process.send!({ jobId, error: (error as Error).message });

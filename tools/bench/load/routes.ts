@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpClient } from '../job-life/http-client';
-import { percentile } from '../rounds';
+import { computePercentile } from '../rounds';
 
 interface Route {
   latenciesMs: number[];
@@ -14,39 +14,39 @@ export class Routes {
   private readonly open = new Set<Promise<unknown>>();
 
   /** Sends `perSecond` requests a second, evenly spread, until the time is over. */
-  async pace(perSecond: number, seconds: number, send: (at: number) => Promise<unknown>): Promise<void> {
+  async sendAtRate(perSecond: number, seconds: number, send: (at: number) => Promise<unknown>): Promise<void> {
     const began = performance.now();
     let sent = 0;
     for (const end = Math.round(perSecond * seconds); sent < end;) {
       const due = Math.min(end, Math.floor(((performance.now() - began) / 1000) * perSecond) + 1);
-      for (; sent < due; sent += 1) this.follow(send(sent));
+      for (; sent < due; sent += 1) this.trackWork(send(sent));
       await delay(5);
     }
   }
 
   post<A>(name: string, url: string, body: object, headers: Record<string, string>): Promise<A | null> {
-    return this.timed(name, () => this.client.post<A>(url, body, headers));
+    return this.measureCall(name, () => this.client.post<A>(url, body, headers));
   }
 
   get<A>(name: string, url: string, headers: Record<string, string>): Promise<A | null> {
-    return this.timed(name, () => this.client.get<A>(url, headers));
+    return this.measureCall(name, () => this.client.get<A>(url, headers));
   }
 
   /** Records a duration, also of something that is not one request, such as a run's time to its end. */
-  note(name: string, ms: number): void {
-    this.routeOf(name).latenciesMs.push(ms);
+  recordLatency(name: string, ms: number): void {
+    this.getRoute(name).latenciesMs.push(ms);
   }
 
-  async answered(): Promise<void> {
+  async waitUntilAnswered(): Promise<void> {
     while (this.open.size > 0) await Promise.all(this.open);
   }
 
-  follow(work: Promise<unknown>): void {
+  trackWork(work: Promise<unknown>): void {
     const followed = work.finally(() => this.open.delete(followed));
     this.open.add(followed);
   }
 
-  summary(): {
+  summarizeRoutes(): {
     name: string;
     count: number;
     failed: number;
@@ -59,26 +59,26 @@ export class Routes {
       name,
       count: latenciesMs.length,
       failed: faults.length,
-      p50: percentile(latenciesMs, 50),
-      p99: percentile(latenciesMs, 99),
+      p50: computePercentile(latenciesMs, 50),
+      p99: computePercentile(latenciesMs, 99),
       worst: latenciesMs.reduce((most, ms) => Math.max(most, ms), 0),
       fault: faults[0],
     }));
   }
 
-  private async timed<A>(name: string, work: () => Promise<A>): Promise<A | null> {
+  private async measureCall<A>(name: string, work: () => Promise<A>): Promise<A | null> {
     const began = performance.now();
     try {
       return await work();
     } catch (error) {
-      this.routeOf(name).faults.push((error as Error).message);
+      this.getRoute(name).faults.push((error as Error).message);
       return null;
     } finally {
-      this.note(name, performance.now() - began);
+      this.recordLatency(name, performance.now() - began);
     }
   }
 
-  private routeOf(name: string): Route {
+  private getRoute(name: string): Route {
     const route = this.known.get(name) ?? { latenciesMs: [], faults: [] };
     this.known.set(name, route);
     return route;

@@ -9,10 +9,10 @@ export class Streams {
   endsSeen = 0;
   lost = 0;
 
-  async open(urls: string[], headers: Record<string, string>): Promise<void> {
+  async openAll(urls: string[], headers: Record<string, string>): Promise<void> {
     // In small groups, because the server's backlog of connections is limited.
     for (let at = 0; at < urls.length; at += 50) {
-      await Promise.all(urls.slice(at, at + 50).map((url) => this.openOne(url, headers)));
+      await Promise.all(urls.slice(at, at + 50).map((url) => this.openOneStream(url, headers)));
     }
   }
 
@@ -21,14 +21,14 @@ export class Streams {
     for (const response of this.responses) response.destroy();
   }
 
-  private openOne(url: string, headers: Record<string, string>): Promise<void> {
+  private openOneStream(url: string, headers: Record<string, string>): Promise<void> {
     return new Promise((resolve, reject) => {
       get(url, { headers, agent: false }, (response) => {
         if (response.statusCode !== 200) return reject(new Error(`${url} answered ${response.statusCode}`));
         this.responses.push(response);
         let rest = '';
         response.setEncoding('latin1');
-        response.on('data', (text: string) => (rest = this.parse(rest + text)));
+        response.on('data', (text: string) => (rest = this.parseEvents(rest + text)));
         response.on('error', () => undefined);
         response.on('close', () => (this.lost += this.closing ? 0 : 1));
         resolve();
@@ -36,7 +36,7 @@ export class Streams {
     });
   }
 
-  private parse(text: string): string {
+  private parseEvents(text: string): string {
     let from = 0;
     for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n', from)) {
       const found = text.indexOf(ended, from);

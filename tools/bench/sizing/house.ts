@@ -5,10 +5,10 @@ import { Client } from 'pg';
 import { Redis } from 'ioredis';
 import { type Part, parts } from '../../admin/size/figures';
 import type { BenchStack } from '../bench-stack';
-import { type BenchTenant, freeAgents, makeBenchTenant, startApp } from '../bench-tenant';
+import { type BenchTenant, cancelAllRuns, makeBenchTenant, startApp } from '../bench-tenant';
 import { Child } from '../child';
-import { processTree } from '../process-tree';
-import { median } from '../rounds';
+import { readProcessTree } from '../read-process-tree';
+import { computeMedian } from '../rounds';
 
 /** The resources that the parts have used so far, or use now. */
 export interface Usage {
@@ -35,7 +35,7 @@ export class SizingHouse {
   static async open(stack: BenchStack, agents: number): Promise<SizingHouse> {
     const tenant = await makeBenchTenant(stack, agents);
     const worker = await Child.start(join(__dirname, '../job-life/worker.js'), {});
-    await freeAgents(stack.databaseUrl, worker.url);
+    await cancelAllRuns(stack.databaseUrl, worker.url);
     const client = new Client({ connectionString: stack.databaseUrl });
     await client.connect();
     // The worker needs the id of the agent to report a step.
@@ -53,7 +53,7 @@ export class SizingHouse {
     return new SizingHouse(tenant, worker, processes, client, new Redis(stack.redisUrl), stack);
   }
 
-  urlOf(app: 'gateway' | 'ingest'): string {
+  getUrl(app: 'gateway' | 'ingest'): string {
     return this.processes.get(app)!.url;
   }
 
@@ -63,30 +63,30 @@ export class SizingHouse {
     return rows[0]!.quiet;
   }
 
-  async usage(): Promise<Usage> {
-    const roots = parts.map((part) => this.processes.get(part)?.pid ?? this.serverOf(part));
-    const trees = await Promise.all(roots.map(processTree));
-    const each = (field: 'cpuMs' | 'pssBytes') =>
+  async readUsage(): Promise<Usage> {
+    const roots = parts.map((part) => this.processes.get(part)?.pid ?? this.getServerPid(part));
+    const trees = await Promise.all(roots.map(readProcessTree));
+    const sumFieldByPart = (field: 'cpuMs' | 'pssBytes') =>
       Object.fromEntries(
         parts.map((part, at) => [part, trees[at]!.reduce((sum, use) => sum + use[field], 0)]),
       ) as Record<Part, number>;
     const backends = trees[parts.indexOf('postgres')]!.filter(({ command }) => /^postgres: .*\(\d+\)/.test(command));
-    const privateBytes = await Promise.all(backends.map(({ pid }) => privateBytesOf(pid)));
-    const connectionBytes = privateBytes.length > 0 ? median(privateBytes) : 0;
-    const memoryBytes = each('pssBytes');
+    const privateBytes = await Promise.all(backends.map(({ pid }) => readPrivateBytes(pid)));
+    const connectionBytes = privateBytes.length > 0 ? computeMedian(privateBytes) : 0;
+    const memoryBytes = sumFieldByPart('pssBytes');
     memoryBytes.postgres -= privateBytes.reduce((sum, bytes) => sum + bytes, 0);
     memoryBytes.redis = Number(/used_memory:(\d+)/.exec(await this.redis.info('memory'))![1]);
     return {
       atMs: performance.now(),
-      cpuMs: each('cpuMs'),
+      cpuMs: sumFieldByPart('cpuMs'),
       memoryBytes,
       connectionBytes,
       connections: backends.length,
-      diskBytes: await this.disk(),
+      diskBytes: await this.readDisk(),
     };
   }
 
-  async serverSettings(): Promise<{ version: string; writeAheadLog: number }> {
+  async readServerSettings(): Promise<{ version: string; writeAheadLog: number }> {
     const { rows } = await this.client.query<{ version: string; bytes: string }>(
       `SELECT current_setting('server_version') AS version, pg_size_bytes(current_setting('max_wal_size')) AS bytes`,
     );
@@ -99,11 +99,11 @@ export class SizingHouse {
     await this.client.end();
   }
 
-  private serverOf(part: Part): number {
+  private getServerPid(part: Part): number {
     return part === 'postgres' ? this.stack.postgresPid : this.stack.redisPid;
   }
 
-  private async disk(): Promise<Usage['diskBytes']> {
+  private async readDisk(): Promise<Usage['diskBytes']> {
     const { rows } = await this.client.query<{ total: string; timeline: string }>(
       `SELECT pg_database_size(current_database()) AS total,
               (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
@@ -113,7 +113,7 @@ export class SizingHouse {
   }
 }
 
-async function privateBytesOf(pid: number): Promise<number> {
+async function readPrivateBytes(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
   return [...text.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].reduce((sum, [, kib]) => sum + Number(kib) * 1024, 0);
 }

@@ -29,34 +29,34 @@ export async function runPhase(house: SizingHouse, load: PhaseLoad): Promise<Pha
   let completed = 0;
   let runs = 0;
   const faults: string[] = [];
-  worker.listen(({ jobId, error }: { jobId?: string; error?: string }) => {
+  worker.addListener(({ jobId, error }: { jobId?: string; error?: string }) => {
     if (error) faults.push(error);
     if (!jobId) return;
     completed += 1;
-    routes.follow(routes.get('GET a run', `${house.urlOf('gateway')}/api/jobs/${jobId}`, api));
+    routes.trackWork(routes.get('GET a run', `${house.getUrl('gateway')}/api/jobs/${jobId}`, api));
   });
-  await worker.ask({ url: `${house.urlOf('ingest')}/api/job-webhook`, headers: key, steps, lines });
-  const agentAt = (at: number) => tenant.agentIds[at % load.agents];
-  const heartbeat = (at: number) => {
-    const body = { agentId: agentAt(at), bootId: 'boot', vmState: 'running', healthy: true };
-    return routes.post('heartbeat', `${house.urlOf('ingest')}/api/agent/heartbeat`, body, key);
+  await worker.askQuestion({ url: `${house.getUrl('ingest')}/api/job-webhook`, headers: key, steps, lines });
+  const getAgentAt = (at: number) => tenant.agentIds[at % load.agents];
+  const sendHeartbeat = (at: number) => {
+    const body = { agentId: getAgentAt(at), bootId: 'boot', vmState: 'running', healthy: true };
+    return routes.post('heartbeat', `${house.getUrl('ingest')}/api/agent/heartbeat`, body, key);
   };
-  const launch = async (at: number) => {
-    const body = { workflowId: tenant.workflowId, agentId: agentAt(at), variables: { CLAIM_ID: `C-${at}` } };
-    if (await routes.post('launch', `${house.urlOf('gateway')}/api/jobs/launch`, body, api)) runs += 1;
+  const launchRun = async (at: number) => {
+    const body = { workflowId: tenant.workflowId, agentId: getAgentAt(at), variables: { CLAIM_ID: `C-${at}` } };
+    if (await routes.post('launch', `${house.getUrl('gateway')}/api/jobs/launch`, body, api)) runs += 1;
   };
-  const before = await house.usage();
+  const before = await house.readUsage();
   await Promise.all([
-    routes.pace(load.heartbeatsPerSecond, seconds, heartbeat),
-    routes.pace(load.runsPerSecond, seconds, launch),
+    routes.sendAtRate(load.heartbeatsPerSecond, seconds, sendHeartbeat),
+    routes.sendAtRate(load.runsPerSecond, seconds, launchRun),
     delay(seconds * 1000),
   ]);
-  await routes.answered();
+  await routes.waitUntilAnswered();
   for (let waits = 0; waits < 600 && !(completed >= runs && (await house.isQuiet())); waits += 1) await delay(100);
-  await routes.answered();
-  const after = await house.usage();
-  worker.unlisten();
-  const failed = [...faults, ...routes.summary().flatMap(({ fault }) => fault ?? [])];
+  await routes.waitUntilAnswered();
+  const after = await house.readUsage();
+  worker.removeListener();
+  const failed = [...faults, ...routes.summarizeRoutes().flatMap(({ fault }) => fault ?? [])];
   if (failed.length > 0 || completed < runs)
     throw new Error(`${runs - completed} of ${runs} runs did not end; ${failed.length} requests failed: ${failed[0]}`);
   return { before, after, runs, heartbeats: Math.round(load.heartbeatsPerSecond * seconds) };

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
-import { ownerOf, type ServiceApp } from '@muster/contracts';
+import { findOwnerApp, type ServiceApp } from '@muster/contracts';
 
 export interface DevProxyOptions {
   port: number;
@@ -27,8 +27,8 @@ export interface DevProxy {
 export async function startDevProxy({ port, apps }: DevProxyOptions): Promise<DevProxy> {
   // The app decides how long a request may take.
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
-    const app = ownerOf(pathOf(request));
-    forward(request, response, { app, target: new URL(apps[app]) });
+    const app = findOwnerApp(getPath(request));
+    forwardRequest(request, response, { app, target: new URL(apps[app]) });
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -44,7 +44,11 @@ export async function startDevProxy({ port, apps }: DevProxyOptions): Promise<De
   };
 }
 
-function forward(request: IncomingMessage, response: ServerResponse, { app, target }: { app: string; target: URL }) {
+function forwardRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { app, target }: { app: string; target: URL },
+) {
   const upstream = ask({
     // A new connection for each request: a kept connection may lead to a process that has been restarted since.
     agent: false,
@@ -52,10 +56,10 @@ function forward(request: IncomingMessage, response: ServerResponse, { app, targ
     port: target.port,
     method: request.method,
     path: request.url,
-    headers: requestHeaders(request),
+    headers: buildRequestHeaders(request),
   });
   upstream.on('response', (answer) => {
-    response.writeHead(answer.statusCode!, answer.statusMessage, endToEnd(answer.headers));
+    response.writeHead(answer.statusCode!, answer.statusMessage, removeHopHeaders(answer.headers));
     // Sends the response headers of an event stream before its first event.
     response.flushHeaders();
     pipeline(answer, response, () => undefined);
@@ -63,7 +67,7 @@ function forward(request: IncomingMessage, response: ServerResponse, { app, targ
   upstream.on('error', (error) => {
     if (response.headersSent || response.destroyed) response.destroy();
     else
-      refuse(
+      sendBadGateway(
         request,
         response,
         `${app} does not answer on ${target.host} (${error.message}). Is it running under nx serve?`,
@@ -73,9 +77,9 @@ function forward(request: IncomingMessage, response: ServerResponse, { app, targ
   pipeline(request, upstream, () => undefined);
 }
 
-function requestHeaders(request: IncomingMessage): IncomingHttpHeaders {
+function buildRequestHeaders(request: IncomingMessage): IncomingHttpHeaders {
   const client = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
-  const { expect: _answeredHere, ...headers } = endToEnd(request.headers);
+  const { expect: _answeredHere, ...headers } = removeHopHeaders(request.headers);
   return {
     ...headers,
     'x-forwarded-for': [headers['x-forwarded-for'], client].filter(Boolean).join(', '),
@@ -86,21 +90,21 @@ function requestHeaders(request: IncomingMessage): IncomingHttpHeaders {
 
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
-function endToEnd(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+function removeHopHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? '').toLowerCase().split(/\s*,\s*/);
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !hopByHop.includes(name) && !named.includes(name)),
   );
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, detail: string): void {
+function sendBadGateway(request: IncomingMessage, response: ServerResponse, detail: string): void {
   const problem = {
     type: 'https://muster.dev/errors/bad_gateway',
     title: 'Bad gateway',
     status: 502,
     detail,
     code: 'bad_gateway',
-    instance: pathOf(request),
+    instance: getPath(request),
     requestId: request.headers['x-request-id'],
   };
   // The request body was not read completely, so the connection cannot be reused.
@@ -109,6 +113,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, detail: stri
 }
 
 /** `OPTIONS *` has no path; the gateway answers it. */
-function pathOf({ url = '/' }: IncomingMessage): string {
+function getPath({ url = '/' }: IncomingMessage): string {
   return url.startsWith('/') ? url.split('?')[0]! : '/';
 }

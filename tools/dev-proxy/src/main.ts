@@ -1,16 +1,16 @@
 import { startDevProxy } from './dev-proxy';
 
 /** Started by tools/serve, which sets the ports. */
-async function main(): Promise<void> {
+async function runDevProxy(): Promise<void> {
   const { PORT, DEV_PROXY_APPS } = process.env;
   if (!PORT || !DEV_PROXY_APPS) throw new Error('start it with `nx serve dev-proxy`');
   const proxy = await startDevProxy({ port: Number(PORT), apps: JSON.parse(DEV_PROXY_APPS) });
   console.log(`listening on ${proxy.url}`);
-  const end = () => void proxy.close().then(() => process.exit(0));
-  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(event, end);
+  const shutDown = () => void proxy.close().then(() => process.exit(0));
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.once(event, shutDown);
 }
 
-main().catch((error: Error) => {
+runDevProxy().catch((error: Error) => {
   console.error(`dev-proxy: ${error.message}`);
   process.exit(1);
 });

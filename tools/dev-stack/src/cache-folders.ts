@@ -8,12 +8,12 @@ export interface CacheSetting {
 }
 
 /** Folders that may contain downloaded programs: the user's cache, and a folder in this stack's data. */
-export function cacheFolders(dataDir: string, { cacheDir, env }: CacheSetting): string[] {
+export function listCacheFolders(dataDir: string, { cacheDir, env }: CacheSetting): string[] {
   const home = env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache');
   return [cacheDir ?? join(home, 'muster'), join(dataDir, 'cache')];
 }
 
-export async function firstWritable(folders: string[]): Promise<string> {
+export async function findFirstWritable(folders: string[]): Promise<string> {
   for (const folder of folders.slice(0, -1)) {
     try {
       await mkdir(folder, { recursive: true });
@@ -32,10 +32,10 @@ export async function firstWritable(folders: string[]): Promise<string> {
  * Name of a program's folder in the cache. It contains the system's version, because machines that share a home
  * directory may not be able to use each other's programs.
  */
-export async function cacheName(program: string): Promise<string> {
+export async function buildCacheName(program: string): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
-  const value = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
-  return `${program}-${value('ID')}${value('VERSION_ID')}-${process.arch}`;
+  const getRelease = (name: string) => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1] ?? '';
+  return `${program}-${getRelease('ID')}${getRelease('VERSION_ID')}-${process.arch}`;
 }
 
 /**

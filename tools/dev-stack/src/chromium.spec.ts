@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { cachedChromium, installedChromium } from './chromium';
+import { findOrFetchChromium, findInstalledChromium } from './chromium';
 
 const folder = mkdtempSync(join(tmpdir(), 'muster-chromium-'));
 const shop = join(folder, 'shop');
@@ -36,20 +36,20 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('the installed Chromium is the program in CHROMIUM, or the first one on PATH that runs', async () => {
-  await expect(installedChromium({ CHROMIUM: '/opt/own', PATH: bin })).resolves.toBe('/opt/own');
-  await expect(installedChromium({ PATH: bin })).resolves.toBeNull();
+  await expect(findInstalledChromium({ CHROMIUM: '/opt/own', PATH: bin })).resolves.toBe('/opt/own');
+  await expect(findInstalledChromium({ PATH: bin })).resolves.toBeNull();
   const installed = join(folder, 'installed');
   program(join(installed, 'chromium'), 'exit 1');
   program(join(installed, 'google-chrome'), 'exit 0');
-  await expect(installedChromium({ PATH: `relative:${bin}:${installed}` })).resolves.toBe(
+  await expect(findInstalledChromium({ PATH: `relative:${bin}:${installed}` })).resolves.toBe(
     join(installed, 'google-chrome'),
   );
 });
 
 it('the reasons are returned if Chromium cannot be downloaded', async () => {
-  await expect(cachedChromium(setting('none'))).resolves.toEqual(['apt-get is not installed']);
+  await expect(findOrFetchChromium(setting('none'))).resolves.toEqual(['apt-get is not installed']);
   apt(`[ "$1" = --version ] && exit 0; echo "E: Unable to locate package chromium"; exit 100`);
-  await expect(cachedChromium(setting('none'))).resolves.toEqual(['Unable to locate package chromium']);
+  await expect(findOrFetchChromium(setting('none'))).resolves.toEqual(['Unable to locate package chromium']);
   expect(readdirSync(join(folder, 'none'))).toEqual([]);
 });
 
@@ -63,7 +63,7 @@ it('the reasons are returned if Chromium cannot be downloaded', async () => {
       *) exit 100 ;;
     esac`);
   const lines: string[] = [];
-  const found = await cachedChromium({ ...setting('cache'), onProgress: (line) => lines.push(line) });
+  const found = await findOrFetchChromium({ ...setting('cache'), onProgress: (line) => lines.push(line) });
   const cached = dirname(found as string);
   expect(lines).toEqual([
     'chromium: downloading libpulse0 libnss3 chromium (apt-get download)',
@@ -77,7 +77,7 @@ it('the reasons are returned if Chromium cannot be downloaded', async () => {
     .split(' ');
   expect(output[2]!.split(':').sort()).toEqual(libraries);
   expect(output[3]).toBe(join(cached, 'fonts.conf'));
-  await expect(cachedChromium(setting('cache'))).resolves.toBe(found);
+  await expect(findOrFetchChromium(setting('cache'))).resolves.toBe(found);
   expect(
     execFileSync('cat', [join(shop, 'downloads')], { encoding: 'utf8' })
       .trim()

@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { cacheFolders, cacheName, firstWritable, moveIntoCache } from './cache-folders';
+import { listCacheFolders, buildCacheName, findFirstWritable, moveIntoCache } from './cache-folders';
 import { DebianPackages } from './debian-packages';
-import { run } from './process';
+import { runProgram } from './process';
 
 export interface ChromiumSetting {
   /** Programs are stored in the user's cache, or below this folder if the cache is not writable. */
@@ -15,11 +15,11 @@ export interface ChromiumSetting {
 const names = ['chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser', 'chrome'];
 
 /** Returns the program in CHROMIUM, or the first one on PATH that runs. */
-export async function installedChromium(env: NodeJS.ProcessEnv): Promise<string | null> {
+export async function findInstalledChromium(env: NodeJS.ProcessEnv): Promise<string | null> {
   if (env.CHROMIUM) return env.CHROMIUM;
   const folders = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
   for (const program of folders.flatMap((folder) => names.map((name) => join(folder, name)))) {
-    if (await works(program, env)) return program;
+    if (await runsProgram(program, env)) return program;
   }
   return null;
 }
@@ -28,27 +28,27 @@ export async function installedChromium(env: NodeJS.ProcessEnv): Promise<string 
  * Finds Chromium in the cache, or downloads Debian's package with the dependencies that this machine lacks, and
  * extracts them into the cache without root. Returns the reasons if that is not possible.
  */
-export async function cachedChromium(setting: ChromiumSetting): Promise<string | string[]> {
+export async function findOrFetchChromium(setting: ChromiumSetting): Promise<string | string[]> {
   const { dataDir, cacheDir, env } = setting;
-  const name = await cacheName('chromium');
-  const caches = cacheFolders(dataDir, { cacheDir, env });
+  const name = await buildCacheName('chromium');
+  const caches = listCacheFolders(dataDir, { cacheDir, env });
   for (const cache of caches) {
     const program = join(cache, name, 'chromium');
-    if (await works(program, env)) return program;
+    if (await runsProgram(program, env)) return program;
   }
-  return fetchChromium(join(await firstWritable(caches), name), setting);
+  return fetchChromium(join(await findFirstWritable(caches), name), setting);
 }
 
 async function fetchChromium(target: string, { env, onProgress }: ChromiumSetting): Promise<string | string[]> {
   const work = await mkdtemp(join(target, '..', 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'chromium');
-    if (!(await tools.exist())) return ['apt-get is not installed'];
+    if (!(await tools.hasTools())) return ['apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
+    for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
       const root = join(work, 'root');
-      const fault = await extractInto(root, tools);
+      const fault = await extractPackages(root, tools);
       if (fault) {
         faults.push(fault);
         continue;
@@ -56,7 +56,7 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
       await writeProgram(root, target);
       await moveIntoCache(target, root);
       const program = join(target, 'chromium');
-      if (!(await works(program, env))) return ['the Chromium of Debian’s package does not run here'];
+      if (!(await runsProgram(program, env))) return ['the Chromium of Debian’s package does not run here'];
       onProgress(`chromium: saved in ${target}`);
       return program;
     }
@@ -66,8 +66,8 @@ async function fetchChromium(target: string, { env, onProgress }: ChromiumSettin
   }
 }
 
-async function extractInto(root: string, tools: DebianPackages): Promise<string | undefined> {
-  const lacking = await tools.missingPackagesFor('chromium');
+async function extractPackages(root: string, tools: DebianPackages): Promise<string | undefined> {
+  const lacking = await tools.findMissingPackages('chromium');
   if (lacking.fault) return lacking.fault;
   const { archives, fault } = await tools.download(lacking.packages);
   if (!fault) await tools.extract(archives, root);
@@ -79,7 +79,7 @@ async function extractInto(root: string, tools: DebianPackages): Promise<string 
  * Debian's.
  */
 async function writeProgram(root: string, target: string): Promise<void> {
-  const libraries = (await libraryFolders(root)).map((folder) => join(target, folder));
+  const libraries = (await listLibraryFolders(root)).map((folder) => join(target, folder));
   const fonts = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig>
@@ -98,7 +98,7 @@ exec '${target}/usr/lib/chromium/chromium' "$@"
 }
 
 /** Some packages install private libraries one folder further down. */
-async function libraryFolders(root: string): Promise<string[]> {
+async function listLibraryFolders(root: string): Promise<string[]> {
   const found: string[] = [];
   for (const above of ['usr/lib', 'lib']) {
     const folders = (await readdir(join(root, above)).catch(() => [])).filter((name) => name.includes('-linux-'));
@@ -111,7 +111,9 @@ async function libraryFolders(root: string): Promise<string[]> {
   return found;
 }
 
-async function works(program: string, { PATH, HOME }: NodeJS.ProcessEnv): Promise<boolean> {
-  const { ok } = await run({ command: [program, '--version'], env: { PATH, HOME } }).catch(() => ({ ok: false }));
+async function runsProgram(program: string, { PATH, HOME }: NodeJS.ProcessEnv): Promise<boolean> {
+  const { ok } = await runProgram({ command: [program, '--version'], env: { PATH, HOME } }).catch(() => ({
+    ok: false,
+  }));
   return ok;
 }

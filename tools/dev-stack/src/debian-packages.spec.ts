@@ -65,7 +65,7 @@ function repositoryOf(packages: { name: string; depends?: string }[]): NodeJS.Pr
     );
     const work = mkdtempSync(join(folder, 'work-'));
     const debian = new DebianPackages(work, env, () => undefined, 'probe');
-    const { packages, fault } = await debian.missingPackagesFor('muster-probe');
+    const { packages, fault } = await debian.findMissingPackages('muster-probe');
     expect({ packages, fault }).toEqual({ packages: ['muster-probe-library', 'muster-probe'], fault: undefined });
     const { archives } = await debian.download(packages);
     expect(archives).toHaveLength(2);

@@ -23,7 +23,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { DevStackError, startDevStack, type DevStack, type DevStackOptions } from './dev-stack';
-import { lockFolder, markEnding, waitForEndOf } from './folder-lock';
+import { lockFolder, markLockAsEnding, waitForEndOf } from './folder-lock';
 import { preparePostgres } from './postgres';
 import { startServer, type ChildHandle, type PartSetting } from './server';
 
@@ -236,7 +236,7 @@ describe('concurrent starts on one folder', () => {
     expect(await waitForEndOf(dataDir)).toBe('free');
     const unlock = await lockFolder(dataDir);
     expect(await waitForEndOf(dataDir)).toBe('held');
-    await markEnding(dataDir);
+    await markLockAsEnding(dataDir);
     await expect(lockFolder(dataDir, 60)).rejects.toThrow(`Another Muster (pid ${process.pid})`);
     const waits: number[] = [];
     const next = Promise.all([lockFolder(dataDir), waitForEndOf(dataDir, { onWait: (pid) => waits.push(pid) })]);

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { cacheFolders, firstWritable } from './cache-folders';
+import { listCacheFolders, findFirstWritable } from './cache-folders';
 import { lockFolder } from './folder-lock';
-import { preparePostgres, versionOfPostgres } from './postgres';
-import { DevStackError, diskFull } from './process';
+import { preparePostgres, readPostgresVersion } from './postgres';
+import { DevStackError, diskFullError } from './process';
 import { startServer, type ChildHandle } from './server';
-import { prepareRedis, versionOfRedis } from './redis';
+import { prepareRedis, readRedisVersion } from './redis';
 
 export { DevStackError };
 
@@ -56,11 +56,11 @@ export async function startDevStack(options: DevStackOptions): Promise<DevStack>
   const { parts = ['postgres', 'redis'], env = process.env } = options;
   let dataDir = resolve(options.dataDir);
   const started: StartedPart[] = [];
-  let unlock = async () => {};
+  let releaseLock = async () => {};
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     dataDir = await realpath(dataDir);
-    unlock = await lockFolder(dataDir);
+    releaseLock = await lockFolder(dataDir);
     if (options.reset)
       await Promise.all(parts.map((part) => rm(join(dataDir, part), { recursive: true, force: true })));
     const outcomes = await Promise.allSettled(
@@ -70,19 +70,19 @@ export async function startDevStack(options: DevStackOptions): Promise<DevStack>
     if (failed) throw failed.reason;
   } catch (error) {
     await Promise.all(started.map(({ handle }) => handle?.stop()));
-    await unlock();
-    throw inOneSentence(error, dataDir);
+    await releaseLock();
+    throw formatAsOneSentence(error, dataDir);
   }
 
-  const find = (part: Part) => started.find(({ report }) => report.part === part);
+  const findStarted = (part: Part) => started.find(({ report }) => report.part === part);
   let stopped: Promise<void> | undefined;
   return {
-    databaseUrl: find('postgres')?.url ?? '',
-    redisUrl: find('redis')?.url ?? '',
-    report: parts.flatMap((part) => find(part)?.report ?? []),
-    postgres: find('postgres')?.handle,
-    redis: find('redis')?.handle,
-    stop: () => (stopped ??= Promise.all(started.map(({ handle }) => handle?.stop())).then(unlock)),
+    databaseUrl: findStarted('postgres')?.url ?? '',
+    redisUrl: findStarted('redis')?.url ?? '',
+    report: parts.flatMap((part) => findStarted(part)?.report ?? []),
+    postgres: findStarted('postgres')?.handle,
+    redis: findStarted('redis')?.handle,
+    stop: () => (stopped ??= Promise.all(started.map(({ handle }) => handle?.stop())).then(releaseLock)),
   };
 }
 
@@ -93,8 +93,8 @@ interface StartedPart {
 }
 
 const partKinds = {
-  postgres: { urlSetting: 'DATABASE_URL', externalVersion: versionOfPostgres, prepare: preparePostgres },
-  redis: { urlSetting: 'REDIS_URL', externalVersion: versionOfRedis, prepare: prepareRedis },
+  postgres: { urlSetting: 'DATABASE_URL', externalVersion: readPostgresVersion, prepare: preparePostgres },
+  redis: { urlSetting: 'REDIS_URL', externalVersion: readRedisVersion, prepare: prepareRedis },
 };
 
 async function startPart(
@@ -105,31 +105,32 @@ async function startPart(
   const { env, onProgress = () => {} } = options;
   const { urlSetting, externalVersion, prepare } = partKinds[part];
   const began = Date.now();
-  const reportOf = (source: DevStackReport['source'], version: string) => ({
+  const buildPartReport = (source: DevStackReport['source'], version: string) => ({
     part,
     source,
     version,
     ms: Date.now() - began,
   });
   const url = env[urlSetting];
-  if (url) return { url, report: reportOf('environment', await waitForVersion(urlSetting, url, externalVersion)) };
+  if (url)
+    return { url, report: buildPartReport('environment', await waitForVersion(urlSetting, url, externalVersion)) };
 
   const folder = join(dataDir, part);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const caches = cacheFolders(dataDir, options);
+  const caches = listCacheFolders(dataDir, options);
   const prepared = await prepare({
     dataDir,
     folder,
-    password: await storedSecret(join(folder, 'password')),
+    password: await readOrCreateSecret(join(folder, 'password')),
     durable: options.durability === 'durable',
     fixedPort: options.ports?.[part],
     cacheDirs: caches,
-    writableCache: () => firstWritable(caches),
+    writableCache: () => findFirstWritable(caches),
     env,
     onProgress,
   });
   const handle = await startServer(prepared.spec, onProgress, options.keepAlive);
-  return { url: prepared.url(handle.port), handle, report: reportOf(prepared.source, handle.version) };
+  return { url: prepared.url(handle.port), handle, report: buildPartReport(prepared.source, handle.version) };
 }
 
 // Waits for an external server, which may still be starting, for example in the same compose file. Returns its version.
@@ -154,7 +155,7 @@ async function waitForVersion(
   }
 }
 
-async function storedSecret(file: string): Promise<string> {
+async function readOrCreateSecret(file: string): Promise<string> {
   const stored = (await readFile(file, 'utf8').catch(() => '')).trim();
   if (stored) return stored;
   const secret = randomBytes(24).toString('hex');
@@ -163,9 +164,9 @@ async function storedSecret(file: string): Promise<string> {
   return secret;
 }
 
-function inOneSentence(error: unknown, dataDir: string): unknown {
+function formatAsOneSentence(error: unknown, dataDir: string): unknown {
   const { code, path } = error as NodeJS.ErrnoException;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(path ?? dataDir);
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFullError(path ?? dataDir);
   if (['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'].includes(code ?? ''))
     return new DevStackError(
       `The data folder ${dataDir} is not writable (${code} at ${path ?? dataDir}); choose another one with --data-dir or MUSTER_DATA_DIR.`,

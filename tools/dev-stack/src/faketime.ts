@@ -11,16 +11,16 @@ export interface FaketimeSetting {
 const library = 'libfaketime.so.1';
 
 /**
- * Fetches libfaketime from Debian's package without root, and copies it to a new folder that every user can read, because
- * Postgres runs as another user. Returns the path of the library, or the reasons why it could not be fetched.
+ * Fetches libfaketime from Debian's package without root, and copies it to a new folder that every user can read,
+ * because Postgres runs as another user. Returns the path of the library, or the reasons why it could not be fetched.
  */
 export async function fetchFaketime({ env, onProgress }: FaketimeSetting): Promise<string | string[]> {
   const work = await mkdtemp(join(tmpdir(), 'muster-faketime-fetch-'));
   try {
     const packages = new DebianPackages(work, env, onProgress, 'libfaketime');
-    if (!(await packages.exist())) return ['apt-get is not installed'];
+    if (!(await packages.hasTools())) return ['apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => packages.useNewLists()]) {
+    for (const prepare of [async () => undefined, () => packages.downloadPackageLists()]) {
       await prepare();
       const { archives, fault } = await packages.download(['libfaketime']);
       if (fault) {

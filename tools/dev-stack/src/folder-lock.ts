@@ -1,7 +1,7 @@
 import { readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DevStackError, processIdentity, run } from './process';
+import { DevStackError, readProcessIdentity, runProgram } from './process';
 
 const pollMs = 50;
 
@@ -13,14 +13,14 @@ export const endWithinMs = 30_000;
  * link: a link is created together with its text in one step, so no process ever reads an incomplete lock.
  */
 export async function lockFolder(dataDir: string, withinMs = endWithinMs): Promise<() => Promise<void>> {
-  const file = fileOf(dataDir);
-  const ownText = await textOf(process.pid);
+  const file = getLockFile(dataDir);
+  const ownText = await describeProcess(process.pid);
   const leftOver = new DevStackError(`The lock ${file} was left behind by a process that died; run \`rm ${file}\`.`);
   while (!(await symlinkUnlessPresent(ownText, file))) {
-    const holder = await holderOf(file);
+    const holder = await readHolder(file);
     if (holder === 'none') continue; // it was just released
     if (holder === 'unknown') throw leftOver;
-    if (await isAlive(holder)) {
+    if (await isHolderAlive(holder)) {
       if (holder.isEnding && (await waitForEndOf(dataDir, { withinMs })) === 'ended') continue;
       throw new DevStackError(
         `Another Muster (pid ${holder.pid}) is using ${dataDir}; stop it with \`kill ${holder.pid}\`, or choose another folder with --data-dir.`,
@@ -30,15 +30,15 @@ export async function lockFolder(dataDir: string, withinMs = endWithinMs): Promi
     // the folder, which cannot be left behind, and removes only this holder's link, not that of a faster process.
     const remove = '[ "$(readlink "$1")" != "$2" ] || rm "$1"';
     const command = ['flock', dataDir, 'sh', '-c', remove, 'sh', file, holder.text];
-    if (!(await run({ command, env: { PATH: '/usr/bin:/bin' } })).ok) throw leftOver;
+    if (!(await runProgram({ command, env: { PATH: '/usr/bin:/bin' } })).ok) throw leftOver;
   }
   return () => rm(file, { force: true });
 }
 
 /** Marks the lock, so that the next process that needs the folder waits for it. */
-export async function markEnding(dataDir: string): Promise<void> {
-  const file = fileOf(dataDir);
-  const ownText = await textOf(process.pid);
+export async function markLockAsEnding(dataDir: string): Promise<void> {
+  const file = getLockFile(dataDir);
+  const ownText = await describeProcess(process.pid);
   if ((await readlink(file).catch(() => '')) !== ownText) return;
   const next = `${file}.${process.pid}`;
   await rm(next, { force: true });
@@ -54,13 +54,13 @@ export async function waitForEndOf(
   dataDir: string,
   { withinMs = endWithinMs, onWait = (_pid: number) => {} } = {},
 ): Promise<'free' | 'ended' | 'held'> {
-  const file = fileOf(dataDir);
+  const file = getLockFile(dataDir);
   const deadline = Date.now() + withinMs;
   for (let polls = 0; ; polls += 1) {
-    const holder = await holderOf(file);
+    const holder = await readHolder(file);
     if (holder === 'none') return polls ? 'ended' : 'free';
     if (holder === 'unknown') return 'held';
-    if (!(await isAlive(holder))) return 'ended';
+    if (!(await isHolderAlive(holder))) return 'ended';
     if (!holder.isEnding || Date.now() > deadline) return 'held';
     if (polls === 0) onWait(holder.pid);
     await delay(pollMs);
@@ -74,7 +74,7 @@ interface Holder {
   isEnding: boolean;
 }
 
-async function holderOf(file: string): Promise<Holder | 'none' | 'unknown'> {
+async function readHolder(file: string): Promise<Holder | 'none' | 'unknown'> {
   const text = await readlink(file).catch((error: NodeJS.ErrnoException) => error);
   if (typeof text !== 'string') return text.code === 'ENOENT' || text.code === 'ENOTDIR' ? 'none' : 'unknown';
   const [pid, identity, state] = text.split(' ');
@@ -82,15 +82,15 @@ async function holderOf(file: string): Promise<Holder | 'none' | 'unknown'> {
   return { text, pid: Number(pid), identity, isEnding: state === 'ending' };
 }
 
-async function isAlive({ pid, identity }: Holder): Promise<boolean> {
-  return (await processIdentity(pid)) === identity;
+async function isHolderAlive({ pid, identity }: Holder): Promise<boolean> {
+  return (await readProcessIdentity(pid)) === identity;
 }
 
-async function textOf(pid: number): Promise<string> {
-  return `${pid} ${await processIdentity(pid)}`;
+async function describeProcess(pid: number): Promise<string> {
+  return `${pid} ${await readProcessIdentity(pid)}`;
 }
 
-function fileOf(dataDir: string): string {
+function getLockFile(dataDir: string): string {
   return join(dataDir, 'lock');
 }
 

@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheFolders, cacheName, firstWritable, moveIntoCache } from './cache-folders';
+import { listCacheFolders, buildCacheName, findFirstWritable, moveIntoCache } from './cache-folders';
 import { DebianPackages } from './debian-packages';
-import { run } from './process';
+import { runProgram } from './process';
 
 export interface PillowSetting {
   /** Programs are stored in the user's cache, or below this folder if the cache is not writable. */
@@ -34,15 +34,15 @@ export async function findPillow(setting: PillowSetting): Promise<PillowPlace | 
   const configured: PillowPlace = {};
   if (env['IMAGING_PYTHONPATH']) configured.IMAGING_PYTHONPATH = env['IMAGING_PYTHONPATH'];
   if (env['IMAGING_LIBRARY_PATH']) configured.IMAGING_LIBRARY_PATH = env['IMAGING_LIBRARY_PATH'];
-  const fault = await faultOf(configured, env);
+  const fault = await checkPillow(configured, env);
   if (!fault) return configured;
-  const name = await cacheName('pillow');
-  const caches = cacheFolders(dataDir, { cacheDir, env });
+  const name = await buildCacheName('pillow');
+  const caches = listCacheFolders(dataDir, { cacheDir, env });
   for (const cache of caches) {
-    const found = await extracted(join(cache, name));
-    if (found && !(await faultOf(found, env))) return found;
+    const found = await findExtracted(join(cache, name));
+    if (found && !(await checkPillow(found, env))) return found;
   }
-  const fetched = await fetchPillow(join(await firstWritable(caches), name), setting);
+  const fetched = await fetchPillow(join(await findFirstWritable(caches), name), setting);
   return Array.isArray(fetched) ? [fault, ...fetched] : fetched;
 }
 
@@ -50,19 +50,19 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
   const work = await mkdtemp(join(target, '..', 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'imaging');
-    if (!(await tools.exist())) return ['apt-get is not installed'];
+    if (!(await tools.hasTools())) return ['apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
+    for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
       const root = join(work, 'root');
-      const fault = await extractInto(root, tools, env);
+      const fault = await extractPackages(root, tools, env);
       if (fault) {
         faults.push(fault);
         continue;
       }
       await moveIntoCache(target, root);
       onProgress(`imaging: Pillow was saved in ${target}`);
-      return (await extracted(target)) ?? ['the packages do not contain Pillow'];
+      return (await findExtracted(target)) ?? ['the packages do not contain Pillow'];
     }
     return [...new Set(faults)];
   } finally {
@@ -71,26 +71,26 @@ async function fetchPillow(target: string, { env, onProgress }: PillowSetting): 
 }
 
 /** Downloads the packages, then the libraries that this machine lacks, up to eight levels of dependencies. */
-async function extractInto(root: string, tools: DebianPackages, env: NodeJS.ProcessEnv): Promise<string | null> {
+async function extractPackages(root: string, tools: DebianPackages, env: NodeJS.ProcessEnv): Promise<string | null> {
   const fetched = new Set<string>();
   let fault = 'its libraries could not be downloaded';
   for (let layer = 0, wanted = packages; layer < 8 && wanted.length; layer += 1) {
     const { archives, fault: notFetched } = await tools.download(wanted);
     if (notFetched) return notFetched;
     await tools.extract(archives, root);
-    const found = await extracted(root);
+    const found = await findExtracted(root);
     if (!found) return 'the packages do not contain Pillow';
-    const left = await faultOf(found, env);
+    const left = await checkPillow(found, env);
     if (!left) return null;
     fault = left;
     if (!/shared object|Pillow has no/.test(left)) return left;
     wanted.forEach((name) => fetched.add(name));
-    wanted = (await tools.missingLibraries(archives)).filter((name) => !fetched.has(name));
+    wanted = (await tools.findMissingLibraries(archives)).filter((name) => !fetched.has(name));
   }
   return fault;
 }
 
-async function extracted(root: string): Promise<PillowPlace | null> {
+async function findExtracted(root: string): Promise<PillowPlace | null> {
   const libraries = await readdir(join(root, 'usr/lib')).catch((): string[] => []);
   if (!libraries.includes('python3')) return null;
   const folders = libraries.filter((name) => name.includes('-linux-')).map((name) => join(root, 'usr/lib', name));
@@ -101,7 +101,7 @@ async function extracted(root: string): Promise<PillowPlace | null> {
 }
 
 /** Returns why Pillow does not work there; null if it works. */
-async function faultOf(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv): Promise<string | null> {
+async function checkPillow(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv): Promise<string | null> {
   const { IMAGING_PYTHONPATH: PYTHONPATH, IMAGING_LIBRARY_PATH: LD_LIBRARY_PATH } = place;
   const env = {
     PATH,
@@ -109,6 +109,6 @@ async function faultOf(place: PillowPlace, { PATH, PYTHON }: NodeJS.ProcessEnv):
     ...(PYTHONPATH && { PYTHONPATH }),
     ...(LD_LIBRARY_PATH && { LD_LIBRARY_PATH }),
   };
-  const { ok, output } = await run({ command: [PYTHON || 'python3', '-c', checkScript], env });
+  const { ok, output } = await runProgram({ command: [PYTHON || 'python3', '-c', checkScript], env });
   return ok ? null : (output.trim().split('\n').at(-1) ?? 'Python does not run');
 }

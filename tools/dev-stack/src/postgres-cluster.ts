@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { programEnv, type PostgresInstall } from './postgres-install';
-import type { PostgresUser } from './postgres-user';
-import { DevStackError, endLeftovers, programFault, run } from './process';
+import { buildProgramEnv, type PostgresInstall } from './postgres-install';
+import type { PostgresUser } from './choose-postgres-user';
+import { DevStackError, endLeftovers, createProgramError, runProgram } from './process';
 import { type PartSetting } from './server';
 
 /** Location of the database's files. */
@@ -19,12 +19,12 @@ const systemFolder = '/var/lib';
  * Uses the server's folder if the user who runs Postgres can enter it; otherwise a folder below /var/lib, whose path is
  * stored in the server's folder.
  */
-export async function placeCluster(setting: PartSetting, user: PostgresUser): Promise<ClusterPlace> {
+export async function chooseClusterPlace(setting: PartSetting, user: PostgresUser): Promise<ClusterPlace> {
   const { dataDir, folder, env } = setting;
-  const noted = (await readFile(noteFilePath(folder), 'utf8').catch(() => '')).trim();
+  const noted = (await readFile(getNoteFilePath(folder), 'utf8').catch(() => '')).trim();
   if (noted) {
     const data = join(noted, 'data');
-    if ((await majorOf(data)) === undefined)
+    if ((await readMajorVersion(data)) === undefined)
       throw new DevStackError(
         `The database of ${dataDir} was stored in ${noted}, which no longer exists; restore it, or start with --reset to begin with an empty one.`,
       );
@@ -39,7 +39,8 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
     await chown(each, process.getuid!(), user.gid);
     await chmod(each, (mode & 0o777) | 0o010); // this group may enter the folder, but not list it
   }
-  if ((await run(user.as({ command: ['test', '-x', folder], env: programEnv(env) }))).ok) return { data: inside };
+  if ((await runProgram(user.as({ command: ['test', '-x', folder], env: buildProgramEnv(env) }))).ok)
+    return { data: inside };
 
   const outside = join(systemFolder, `muster-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`);
   const data = join(outside, 'data');
@@ -47,15 +48,15 @@ export async function placeCluster(setting: PartSetting, user: PostgresUser): Pr
   // Without the note, the folder was left behind by a reset.
   await endLeftovers(data, ['postgres'], 'SIGQUIT');
   await rm(data, { recursive: true, force: true });
-  if ((await majorOf(inside)) !== undefined) {
-    await run({ command: ['mv', inside, data], env: programEnv(env) });
-    await writeFile(noteFilePath(folder), `${outside}\n`);
+  if ((await readMajorVersion(inside)) !== undefined) {
+    await runProgram({ command: ['mv', inside, data], env: buildProgramEnv(env) });
+    await writeFile(getNoteFilePath(folder), `${outside}\n`);
   }
   return { data, outside };
 }
 
 /** Major version of Postgres that created the data; undefined if there is no data yet. */
-export async function majorOf(data: string): Promise<number | undefined> {
+export async function readMajorVersion(data: string): Promise<number | undefined> {
   return Number(await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => '')) || undefined;
 }
 
@@ -65,20 +66,20 @@ export async function ensureCluster(
   { place, install, user }: { place: ClusterPlace; install: PostgresInstall; user: PostgresUser },
 ): Promise<void> {
   const { data, outside } = place;
-  if ((await majorOf(data)) === undefined) {
+  if ((await readMajorVersion(data)) === undefined) {
     if ((await readdir(data).catch(() => [])).length)
       throw new DevStackError(`The database in ${data} is damaged; start with --reset to begin with an empty one.`);
     setting.onProgress(`postgres: creating the database in ${data} (once)`);
-    await makeCluster(setting, { place, install, user });
-    if (outside) await writeFile(noteFilePath(setting.folder), `${outside}\n`);
+    await createCluster(setting, { place, install, user });
+    if (outside) await writeFile(getNoteFilePath(setting.folder), `${outside}\n`);
   } else if ((await stat(data)).uid !== user.uid) {
-    await run({ command: ['chown', '-R', `${user.uid}:${user.gid}`, data], env: programEnv(setting.env) });
+    await runProgram({ command: ['chown', '-R', `${user.uid}:${user.gid}`, data], env: buildProgramEnv(setting.env) });
   }
 }
 
 // Creates the database under another name and renames it, so that an interrupted attempt leaves nothing that looks like
 // a database.
-async function makeCluster(
+async function createCluster(
   { password, durable, env }: PartSetting,
   { place: { data }, install, user }: { place: ClusterPlace; install: PostgresInstall; user: PostgresUser },
 ): Promise<void> {
@@ -100,8 +101,8 @@ async function makeCluster(
       '--locale=C',
       ...(durable ? [] : ['--no-sync']),
     ];
-    const { ok, output } = await run(user.as({ command, env: programEnv(env) }));
-    if (!ok) throw programFault('Postgres (initdb)', output, data);
+    const { ok, output } = await runProgram(user.as({ command, env: buildProgramEnv(env) }));
+    if (!ok) throw createProgramError('Postgres (initdb)', output, data);
     await rename(newData, data);
   } finally {
     await rm(passwordFile, { force: true });
@@ -109,6 +110,6 @@ async function makeCluster(
   }
 }
 
-function noteFilePath(folder: string): string {
+function getNoteFilePath(folder: string): string {
   return join(folder, 'kept-in');
 }

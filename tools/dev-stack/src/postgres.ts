@@ -1,28 +1,28 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client, type ClientConfig } from 'pg';
-import { ensureCluster, majorOf, placeCluster } from './postgres-cluster';
-import { findPostgres, programEnv, type PostgresPlaces } from './postgres-install';
-import { postgresUser } from './postgres-user';
-import { DevStackError, diskFull, processIdentity } from './process';
+import { ensureCluster, readMajorVersion, chooseClusterPlace } from './postgres-cluster';
+import { findPostgres, buildProgramEnv, type PostgresPlaces } from './postgres-install';
+import { choosePostgresUser } from './choose-postgres-user';
+import { DevStackError, diskFullError, readProcessIdentity } from './process';
 import { type PartSetting, type PreparedPart } from './server';
 
 /** Finds a Postgres, creates the database if it does not exist, and returns how to start the server. */
 export async function preparePostgres(setting: PartSetting, places?: PostgresPlaces): Promise<PreparedPart> {
   const { folder, env, password, writableCache } = setting;
-  const user = await postgresUser(env);
-  const place = await placeCluster(setting, user);
+  const user = await choosePostgresUser(env);
+  const place = await chooseClusterPlace(setting, user);
   const { data, outside } = place;
   const copyFolder = async () => {
     if (outside || !user.isAnother) return outside ?? writableCache();
     await mkdir(join(folder, 'programs'), { recursive: true, mode: 0o755 });
     return join(folder, 'programs');
   };
-  const dataMajor = await majorOf(data);
+  const dataMajor = await readMajorVersion(data);
   const install = await findPostgres({ places, env, user, dataMajor, dataFolder: data, copyFolder });
   await ensureCluster(setting, { place, install, user });
 
-  const connection = (port: number): ClientConfig => ({
+  const buildConnection = (port: number): ClientConfig => ({
     host: '127.0.0.1',
     port,
     user: 'muster',
@@ -44,11 +44,11 @@ export async function preparePostgres(setting: PartSetting, places?: PostgresPla
       fixedPort: setting.fixedPort,
       launch: (port) =>
         user.as({
-          command: [join(install.bin, 'postgres'), '-D', data, ...flags(port, setting.durable)],
-          env: programEnv(env),
+          command: [join(install.bin, 'postgres'), '-D', data, ...buildFlags(port, setting.durable)],
+          env: buildProgramEnv(env),
         }),
-      beforeStart: () => removeRecycledPid(data),
-      answers: (port) => versionOf(connection(port), data),
+      beforeStart: () => removeStalePidFile(data),
+      answers: (port) => readVersionIfOwn(buildConnection(port), data),
       stopSignal: 'SIGINT', // fast shutdown: open connections are closed, no data is lost
       orphanSignal: 'SIGQUIT', // immediate shutdown, also of busy backends; the next start recovers
     },
@@ -56,15 +56,15 @@ export async function preparePostgres(setting: PartSetting, places?: PostgresPla
 }
 
 /** Returns the version of an external Postgres. */
-export async function versionOfPostgres(connectionString: string): Promise<string> {
-  const [row] = await query<{ server_version: string }>(
+export async function readPostgresVersion(connectionString: string): Promise<string> {
+  const [row] = await queryRows<{ server_version: string }>(
     { connectionString, connectionTimeoutMillis: 5_000, query_timeout: 5_000 },
     'SHOW server_version',
   );
   return row!.server_version;
 }
 
-function flags(port: number, durable: boolean): string[] {
+function buildFlags(port: number, durable: boolean): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
@@ -84,15 +84,15 @@ function flags(port: number, durable: boolean): string[] {
 }
 
 // Postgres refuses to start if the pid in a stale postmaster.pid is in use, even by an unrelated process.
-async function removeRecycledPid(data: string): Promise<void> {
+async function removeStalePidFile(data: string): Promise<void> {
   const file = join(data, 'postmaster.pid');
   const pid = parseInt(await readFile(file, 'utf8').catch(() => ''), 10);
-  if (pid && (await processIdentity(pid))) await rm(file, { force: true });
+  if (pid && (await readProcessIdentity(pid))) await rm(file, { force: true });
 }
 
-async function versionOf(connection: ClientConfig, data: string): Promise<string | undefined> {
+async function readVersionIfOwn(connection: ClientConfig, data: string): Promise<string | undefined> {
   try {
-    const [row] = await query<{ version: string; folder: string }>(
+    const [row] = await queryRows<{ version: string; folder: string }>(
       connection,
       `SELECT current_setting('server_version') AS version, current_setting('data_directory') AS folder`,
     );
@@ -100,7 +100,7 @@ async function versionOf(connection: ClientConfig, data: string): Promise<string
   } catch (error) {
     const { code } = error as { code?: string };
     if (code === '3D000') return createDatabase(connection, data);
-    if (code === '53100') throw diskFull(data);
+    if (code === '53100') throw diskFullError(data);
     // A server that rejects the password is this Postgres only if its pid file says that it is ready.
     if (code === '28P01' && /^ready/m.test(await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')))
       throw new DevStackError(
@@ -112,13 +112,13 @@ async function versionOf(connection: ClientConfig, data: string): Promise<string
 
 async function createDatabase(connection: ClientConfig, data: string): Promise<undefined> {
   try {
-    await query({ ...connection, database: 'postgres', query_timeout: 30_000 }, 'CREATE DATABASE muster');
+    await queryRows({ ...connection, database: 'postgres', query_timeout: 30_000 }, 'CREATE DATABASE muster');
   } catch (error) {
-    if ((error as { code?: string }).code === '53100') throw diskFull(data);
+    if ((error as { code?: string }).code === '53100') throw diskFullError(data);
   }
 }
 
-async function query<Row>(connection: ClientConfig, sql: string): Promise<Row[]> {
+async function queryRows<Row>(connection: ClientConfig, sql: string): Promise<Row[]> {
   const client = new Client(connection);
   client.on('error', () => undefined);
   try {

@@ -4,7 +4,7 @@ const fakedClock = ['LD_PRELOAD', 'FAKETIME', 'FAKETIME_DONT_FAKE_MONOTONIC', 'D
  * The variables that decide which libraries a server loads. A preloaded library is passed on only if it is libfaketime,
  * because tests move the clocks of Postgres and Redis together with their own.
  */
-export function preloadEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function buildPreloadEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = ['LD_LIBRARY_PATH', ...(env['FAKETIME'] ? fakedClock : [])];
   return Object.fromEntries(names.filter((name) => env[name]).map((name) => [name, env[name]]));
 }

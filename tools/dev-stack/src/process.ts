@@ -21,8 +21,8 @@ export interface Launch {
 }
 
 /** Converts the output of a program that failed to start into an error with a helpful sentence. */
-export function programFault(program: string, output: string, folder: string, logFile?: string): DevStackError {
-  if (isDiskFull(output)) return diskFull(folder);
+export function createProgramError(program: string, output: string, folder: string, logFile?: string): DevStackError {
+  if (isDiskFullOutput(output)) return diskFullError(folder);
   const library = /error while loading shared libraries: ([^\s:]+)/.exec(output)?.[1];
   if (library)
     return new DevStackError(
@@ -34,18 +34,18 @@ export function programFault(program: string, output: string, folder: string, lo
   return new DevStackError(`${program} did not start: ${line.trim()}${logFile ? `; see ${logFile}` : ''}.`);
 }
 
-export function isDiskFull(output: string): boolean {
+export function isDiskFullOutput(output: string): boolean {
   return /No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/i.test(output);
 }
 
-export function diskFull(folder: string): DevStackError {
+export function diskFullError(folder: string): DevStackError {
   return new DevStackError(
     `The disk is full at ${folder}; free some space there, or choose a folder elsewhere with --data-dir.`,
   );
 }
 
 /** Runs a command to its end. Like every other child, it ends with this process. */
-export async function run(launch: Launch): Promise<{ ok: boolean; output: string }> {
+export async function runProgram(launch: Launch): Promise<{ ok: boolean; output: string }> {
   const child = spawnGuarded(launch, 'pipe', 'SIGTERM');
   let output = '';
   for (const stream of [child.stdout, child.stderr])
@@ -92,7 +92,7 @@ export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal:
   return child;
 }
 
-export function exitOf(child: ChildProcess): Promise<void> {
+export function waitForExit(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => child.once('exit', () => resolve()));
 }
 
@@ -100,7 +100,7 @@ export function exitOf(child: ChildProcess): Promise<void> {
  * Returns a text that identifies a process uniquely, even if its pid is reused later; undefined if the process is not
  * alive.
  */
-export async function processIdentity(pid: number): Promise<string | undefined> {
+export async function readProcessIdentity(pid: number): Promise<string | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   if (!text || fields[0] === 'Z' || fields[0] === 'X') return undefined;
@@ -113,21 +113,21 @@ export async function processIdentity(pid: number): Promise<string | undefined> 
  * their working folder.
  */
 export async function endLeftovers(folder: string, programs: string[], signal: NodeJS.Signals): Promise<void> {
-  const inFolder = async (pid: string) => {
+  const isInFolder = async (pid: string) => {
     const [cwd, name] = await Promise.all([
       readlink(`/proc/${pid}/cwd`).catch(() => ''),
       readFile(`/proc/${pid}/comm`, 'utf8').catch(() => ''),
     ]);
-    return cwd === folder && programs.includes(name.trim()) && (await processIdentity(Number(pid))) !== undefined;
+    return cwd === folder && programs.includes(name.trim()) && (await readProcessIdentity(Number(pid))) !== undefined;
   };
-  const find = async () => {
+  const findLeftovers = async () => {
     const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-    const matches = await Promise.all(pids.map(inFolder));
+    const matches = await Promise.all(pids.map(isInFolder));
     return pids.filter((_, index) => matches[index]).map(Number);
   };
 
   const deadline = Date.now() + stopTimeoutMs;
-  for (let left = await find(), first = true; left.length; left = await find(), first = false) {
+  for (let left = await findLeftovers(), first = true; left.length; left = await findLeftovers(), first = false) {
     if (first) left.forEach((pid) => [signal, 'SIGCONT'].forEach((each) => signalProcess(pid, each)));
     if (Date.now() > deadline) left.forEach((pid) => signalProcess(pid, 'SIGKILL'));
     await delay(pollMs);

@@ -1,8 +1,8 @@
 import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cacheFolders, firstWritable } from './cache-folders';
+import { listCacheFolders, findFirstWritable } from './cache-folders';
 import { DebianPackages } from './debian-packages';
-import { run } from './process';
+import { runProgram } from './process';
 
 export interface PromtoolSetting {
   /** Programs are stored in the user's cache, or below this folder if the cache is not writable. */
@@ -17,25 +17,26 @@ export interface PromtoolSetting {
  */
 export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting): Promise<string | string[]> {
   const onPath = (env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
-  const caches = cacheFolders(dataDir, { env }).map((cache) => join(cache, `promtool-${process.arch}`));
+  const caches = listCacheFolders(dataDir, { env }).map((cache) => join(cache, `promtool-${process.arch}`));
   for (const folder of [...onPath, ...caches]) {
     const program = join(folder, 'promtool');
-    if (await works(program)) return program;
+    if (await runsProgram(program)) return program;
   }
-  const cache = await firstWritable(cacheFolders(dataDir, { env }));
+  const cache = await findFirstWritable(listCacheFolders(dataDir, { env }));
   const work = await mkdtemp(join(cache, 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'promtool');
-    if (!(await tools.exist())) return ['promtool is not on PATH, and apt-get is not installed'];
+    if (!(await tools.hasTools())) return ['promtool is not on PATH, and apt-get is not installed'];
     const faults: string[] = [];
-    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
+    for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
       const { archives, fault } = await tools.download(['prometheus']);
       if (fault) faults.push(fault);
       if (archives.length === 0) continue;
       await tools.extract(archives, join(work, 'root'));
       const fetched = join(work, 'root/usr/bin');
-      if (!(await works(join(fetched, 'promtool')))) return ['the promtool of Debian’s package does not run here'];
+      if (!(await runsProgram(join(fetched, 'promtool'))))
+        return ['the promtool of Debian’s package does not run here'];
       const cached = join(cache, `promtool-${process.arch}`);
       // If another process has downloaded it in the meantime, that copy stays.
       await rename(fetched, cached).catch(() => undefined);
@@ -47,8 +48,8 @@ export async function findPromtool({ dataDir, env, onProgress }: PromtoolSetting
   }
 }
 
-async function works(program: string): Promise<boolean> {
-  const { ok } = await run({ command: [program, '--version'], env: { PATH: '/usr/bin:/bin' } }).catch(() => ({
+async function runsProgram(program: string): Promise<boolean> {
+  const { ok } = await runProgram({ command: [program, '--version'], env: { PATH: '/usr/bin:/bin' } }).catch(() => ({
     ok: false,
   }));
   return ok;

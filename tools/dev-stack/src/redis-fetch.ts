@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DebianPackages } from './debian-packages';
-import { extractedRedis, type RedisProgram } from './redis-program';
+import { findExtractedRedis, type RedisProgram } from './redis-program';
 
 export interface RedisFetch {
   /** The folder in which the program is stored. */
@@ -13,13 +13,13 @@ export interface RedisFetch {
 /** Downloads Debian's packages as an ordinary user and extracts them. Returns the reasons if that is not possible. */
 export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promise<RedisProgram | string[]> {
   const cache = dirname(target);
-  await removeAbandoned(cache);
+  await removeAbandonedDownloads(cache);
   const work = await mkdtemp(join(cache, 'fetch-'));
   try {
     const tools = new DebianPackages(work, env, onProgress, 'redis');
     const faults: string[] = [];
-    if (!(await tools.exist())) return ['apt-get is not installed'];
-    for (const prepare of [async () => undefined, () => tools.useNewLists()]) {
+    if (!(await tools.hasTools())) return ['apt-get is not installed'];
+    for (const prepare of [async () => undefined, () => tools.downloadPackageLists()]) {
       await prepare();
       for (const packages of [
         ['redis-server', 'redis-tools'],
@@ -27,7 +27,7 @@ export async function fetchRedis({ target, env, onProgress }: RedisFetch): Promi
       ]) {
         const root = join(work, packages[0]!);
         const fault = await fetchPackages(tools, packages, root);
-        if (!fault) return await moveIntoCache(root, target, onProgress);
+        if (!fault) return await moveRedisIntoCache(root, target, onProgress);
         faults.push(fault);
       }
     }
@@ -45,33 +45,33 @@ async function fetchPackages(tools: DebianPackages, packages: string[], root: st
     const { archives, fault } = await tools.download(wanted);
     if (fault) return fault;
     await tools.extract(archives, root);
-    const found = await extractedRedis(root);
+    const found = await findExtractedRedis(root);
     if (!Array.isArray(found)) return undefined;
     if (!found.some((each) => each.includes('shared libraries')))
       return found.join('; ') || 'no program in the packages';
     wanted.forEach((name) => fetched.add(name));
-    wanted = (await tools.missingLibraries(archives)).filter((name) => !fetched.has(name));
+    wanted = (await tools.findMissingLibraries(archives)).filter((name) => !fetched.has(name));
   }
   return 'its libraries could not be downloaded';
 }
 
 // If another process has downloaded a working copy in the meantime, that copy stays.
-async function moveIntoCache(
+async function moveRedisIntoCache(
   root: string,
   target: string,
   onProgress: (line: string) => void,
 ): Promise<RedisProgram | string[]> {
-  const existing = await extractedRedis(target);
+  const existing = await findExtractedRedis(target);
   if (!Array.isArray(existing)) return existing;
   await rename(target, `${root}.broken`).catch(() => undefined);
   await rename(root, target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
   });
   onProgress(`redis: saved in ${target}`);
-  return extractedRedis(target);
+  return findExtractedRedis(target);
 }
 
-async function removeAbandoned(cache: string): Promise<void> {
+async function removeAbandonedDownloads(cache: string): Promise<void> {
   const names = (await readdir(cache).catch(() => [])).filter((name) => name.startsWith('fetch-'));
   for (const path of names.map((name) => join(cache, name))) {
     const changed = (await stat(path).catch(() => null))?.mtimeMs ?? Date.now();

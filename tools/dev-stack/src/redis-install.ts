@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { cacheName } from './cache-folders';
+import { buildCacheName } from './cache-folders';
 import { DevStackError } from './process';
 import { type PartSetting } from './server';
 import { fetchRedis } from './redis-fetch';
-import { extractedRedis, redisIn, type RedisProgram } from './redis-program';
+import { findExtractedRedis, findRedisIn, type RedisProgram } from './redis-program';
 
 export interface RedisInstall extends RedisProgram {
   source: 'path' | 'cache';
@@ -15,14 +15,14 @@ export interface RedisInstall extends RedisProgram {
 export async function findRedis({ env, cacheDirs, writableCache, onProgress }: PartSetting): Promise<RedisInstall> {
   const faults: string[] = [];
   for (const folder of new Set((env.PATH ?? '').split(':').filter((each) => each.startsWith('/')))) {
-    const found = await redisIn(folder);
+    const found = await findRedisIn(folder);
     if (!Array.isArray(found)) return { ...found, source: 'path' };
     faults.push(...found);
   }
 
-  const name = await cacheName('redis');
+  const name = await buildCacheName('redis');
   for (const cache of cacheDirs) {
-    const found = await extractedRedis(join(cache, name));
+    const found = await findExtractedRedis(join(cache, name));
     if (!Array.isArray(found)) return { ...found, source: 'cache' };
   }
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
-import { preloadEnv } from './preload';
+import { buildPreloadEnv } from './preload';
 import type { PartSetting, PreparedPart } from './server';
 import { findRedis } from './redis-install';
 import { redisPrograms } from './redis-program';
@@ -30,12 +30,12 @@ export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> 
           PATH,
           LC_ALL: 'C',
           TZ: 'UTC',
-          ...preloadEnv(setting.env),
+          ...buildPreloadEnv(setting.env),
           ...(libraries && { LD_LIBRARY_PATH: libraries }),
         },
-        stdin: configuration({ port, password, data, durable: setting.durable }),
+        stdin: renderConfiguration({ port, password, data, durable: setting.durable }),
       }),
-      answers: (port, pid) => versionOf(port, password, pid),
+      answers: (port, pid) => readVersionIfOwn(port, password, pid),
       stopSignal: 'SIGTERM',
       orphanSignal: 'SIGTERM',
     },
@@ -43,11 +43,11 @@ export async function prepareRedis(setting: PartSetting): Promise<PreparedPart> 
 }
 
 /** Returns the version of an external Redis. */
-export async function versionOfRedis(url: string): Promise<string> {
-  return versionIn(await serverInfo(new Redis(url, once)));
+export async function readRedisVersion(url: string): Promise<string> {
+  return formatVersion(await readServerInfo(new Redis(url, once)));
 }
 
-function configuration(settings: { port: number; password: string; data: string; durable: boolean }): string {
+function renderConfiguration(settings: { port: number; password: string; data: string; durable: boolean }): string {
   const quoted = `"${settings.data.replace(/["\\]/g, '\\$&').replace(/\n/g, '\\n')}"`;
   return [
     'bind 127.0.0.1',
@@ -63,10 +63,10 @@ function configuration(settings: { port: number; password: string; data: string;
   ].join('\n');
 }
 
-async function versionOf(port: number, password: string, pid: number): Promise<string | undefined> {
+async function readVersionIfOwn(port: number, password: string, pid: number): Promise<string | undefined> {
   try {
-    const info = await serverInfo(new Redis({ host: '127.0.0.1', port, password, ...once }));
-    return info('process_id') === String(pid) ? versionIn(info) : undefined;
+    const info = await readServerInfo(new Redis({ host: '127.0.0.1', port, password, ...once }));
+    return info('process_id') === String(pid) ? formatVersion(info) : undefined;
   } catch {
     return undefined;
   }
@@ -82,7 +82,7 @@ const once: RedisOptions = {
   commandTimeout: 5_000,
 };
 
-async function serverInfo(client: Redis): Promise<(name: string) => string | undefined> {
+async function readServerInfo(client: Redis): Promise<(name: string) => string | undefined> {
   let fault: Error | undefined;
   client.on('error', (error: Error) => (fault ??= error));
   try {
@@ -97,6 +97,6 @@ async function serverInfo(client: Redis): Promise<(name: string) => string | und
   }
 }
 
-function versionIn(info: (name: string) => string | undefined): string {
+function formatVersion(info: (name: string) => string | undefined): string {
   return info('valkey_version') ?? info('redis_version') ?? 'unknown';
 }

@@ -3,8 +3,16 @@ import { closeSync, openSync } from 'node:fs';
 import { open, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort, isFree } from './free-port';
-import { DevStackError, type Launch, programFault, endLeftovers, spawnGuarded, exitOf, stopTimeoutMs } from './process';
+import { findFreePort, isPortFree } from './find-free-port';
+import {
+  DevStackError,
+  type Launch,
+  createProgramError,
+  endLeftovers,
+  spawnGuarded,
+  waitForExit,
+  stopTimeoutMs,
+} from './process';
 
 export interface ServerSpec {
   part: 'postgres' | 'redis';
@@ -77,12 +85,12 @@ export async function startServer(
   const portFile = join(spec.folder, 'port');
   const logFile = join(spec.folder, `${spec.part}.log`);
   let running: Running | undefined;
-  let port = spec.fixedPort ?? (Number(await readFile(portFile, 'utf8').catch(() => '')) || (await freePort()));
+  let port = spec.fixedPort ?? (Number(await readFile(portFile, 'utf8').catch(() => '')) || (await findFreePort()));
 
-  const startOn = async (wanted: number): Promise<'started' | 'port taken'> => {
+  const tryStartOnPort = async (wanted: number): Promise<'started' | 'port taken'> => {
     await endLeftovers(spec.dataFolder, spec.programs, spec.orphanSignal);
     await spec.beforeStart?.();
-    if (!(await isFree(wanted))) return 'port taken';
+    if (!(await isPortFree(wanted))) return 'port taken';
     await writeFile(portFile, `${wanted}\n`);
     const outcome = await launchServer(
       spec,
@@ -95,19 +103,19 @@ export async function startServer(
     running = outcome;
     return 'started';
   };
-  const portInUse = () =>
+  const getUsedPort = () =>
     new DevStackError(
       `Port ${port} for ${spec.name} is used by another program; end that program, or choose another port.`,
     );
 
   // Actions run one at a time: a stop() during a restart() waits for it, and ends the restarted server.
   let turn: Promise<void> = Promise.resolve();
-  const next = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
+  const runNext = (action: () => Promise<void>) => (turn = turn.catch(() => undefined).then(action));
   let ending = false;
   function restartAfterDeath(): void {
-    void next(async () => {
+    void runNext(async () => {
       for (let attempt = 1; !ending; attempt += 1) {
-        const outcome = await startOn(port).catch((error: Error) => error.message);
+        const outcome = await tryStartOnPort(port).catch((error: Error) => error.message);
         if (outcome === 'started') return onProgress(`${spec.part} is back`);
         if (attempt === 30) return onProgress(`${spec.part} could not be restarted: ${outcome}`);
         await delay(1000);
@@ -115,12 +123,12 @@ export async function startServer(
     });
   }
 
-  for (let attempt = 1; (await startOn(port)) === 'port taken'; attempt += 1) {
-    if (spec.fixedPort || attempt === 10) throw portInUse();
-    port = await freePort();
+  for (let attempt = 1; (await tryStartOnPort(port)) === 'port taken'; attempt += 1) {
+    if (spec.fixedPort || attempt === 10) throw getUsedPort();
+    port = await findFreePort();
   }
 
-  const end = async () => running && endServer(running, spec.stopSignal);
+  const endServerForGood = async () => running && endServer(running, spec.stopSignal);
   return {
     get pid() {
       return running!.pid;
@@ -134,12 +142,12 @@ export async function startServer(
     logFile,
     stop: () => {
       ending = true;
-      return next(end);
+      return runNext(endServerForGood);
     },
     restart: () =>
-      next(async () => {
-        await end();
-        if ((await startOn(port)) === 'port taken') throw portInUse();
+      runNext(async () => {
+        await endServerForGood();
+        if ((await tryStartOnPort(port)) === 'port taken') throw getUsedPort();
       }),
   };
 }
@@ -165,7 +173,7 @@ async function launchServer(
   const log = openSync(logFile, 'a', 0o600);
   const child = spawnGuarded(spec.launch(port), log, spec.orphanSignal);
   closeSync(log);
-  const server: Running = { child, pid: child.pid!, version: '', exited: exitOf(child), stopping: false };
+  const server: Running = { child, pid: child.pid!, version: '', exited: waitForExit(child), stopping: false };
   // A server must not keep this process alive. If this process ends without a stop, the guard ends the server.
   child.unref();
 
@@ -191,7 +199,7 @@ async function launchServer(
   }
   const output = await readFrom(logFile, logStart);
   if (/address already in use/i.test(output)) return 'port taken';
-  throw programFault(spec.name, output, spec.dataFolder, logFile);
+  throw createProgramError(spec.name, output, spec.dataFolder, logFile);
 }
 
 async function endServer(server: Running, signal: NodeJS.Signals): Promise<void> {

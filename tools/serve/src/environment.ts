@@ -5,7 +5,7 @@ import { portOf, publicUrl, type Served } from './ports';
 type Environment = Record<string, string>;
 
 /** Folder with all data of the development stack. Tests use a different one. */
-export function devFolder(root: string): string {
+export function getDevFolder(root: string): string {
   return process.env['MUSTER_DEV_DIR'] ?? join(root, '.muster/dev');
 }
 
@@ -14,17 +14,17 @@ export function devFolder(root: string): string {
  * secrets.
  */
 export async function writeEnvironment(root: string, environment: Environment): Promise<void> {
-  const file = environmentFilePath(root);
+  const file = getEnvironmentFilePath(root);
   await writeFile(`${file}.new`, `${JSON.stringify(environment, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }
 
 export async function readEnvironment(root: string): Promise<Environment> {
-  return JSON.parse(await readFile(environmentFilePath(root), 'utf8')) as Environment;
+  return JSON.parse(await readFile(getEnvironmentFilePath(root), 'utf8')) as Environment;
 }
 
 /** Environment of the app: the stack's variables, the developer's own, and the app's port. */
-export function environmentOf(app: Served, stack: Environment, own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function buildEnvironment(app: Served, stack: Environment, own: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'S3_ENDPOINT']) {
     if (own[name] && own[name] !== stack[name]) {
       throw new Error(
@@ -33,10 +33,10 @@ export function environmentOf(app: Served, stack: Environment, own: NodeJS.Proce
     }
   }
   const nonEmpty = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ''));
-  return { ...stack, ...nonEmpty, ...addressesOf(app) };
+  return { ...stack, ...nonEmpty, ...buildAddresses(app) };
 }
 
-function addressesOf(app: Served): Environment {
+function buildAddresses(app: Served): Environment {
   const apps = Object.entries(portOf).map(([name, port]) => [name, `http://127.0.0.1:${port}`]);
   return {
     HOST: '127.0.0.1',
@@ -46,8 +46,8 @@ function addressesOf(app: Served): Environment {
   };
 }
 
-function environmentFilePath(root: string): string {
-  return join(devFolder(root), 'environment.json');
+function getEnvironmentFilePath(root: string): string {
+  return join(getDevFolder(root), 'environment.json');
 }
 
 export const commonEnvironment: Environment = { PUBLIC_APP_URL: publicUrl, SHUTDOWN_TIMEOUT_MS: '5000' };

@@ -5,8 +5,8 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { devFolder } from './environment';
-import { type Hello, receive, send, type StackMessage } from './messages';
+import { getDevFolder } from './environment';
+import { type Hello, receiveMessages, sendMessage, type StackMessage } from './messages';
 import { portOf, type Served } from './ports';
 
 const startTimeoutMs = 20_000;
@@ -29,8 +29,8 @@ export async function joinStack(options: {
   const ownId = randomUUID();
   let started = false;
   for (;;) {
-    const socket = await reach();
-    const welcome = socket && (await introduce(socket, { app, root }, onMessage));
+    const socket = await connectToStack();
+    const welcome = socket && (await sendHello(socket, { app, root }, onMessage));
     if (socket && welcome) {
       if (welcome.root !== root) {
         socket.destroy();
@@ -39,14 +39,14 @@ export async function joinStack(options: {
         );
       }
       socket.once('close', lost);
-      const leave = () => void socket.off('close', lost).end();
-      return { isFirst: welcome.startedBy === ownId, leave };
+      const leaveStack = () => void socket.off('close', lost).end();
+      return { isFirst: welcome.startedBy === ownId, leave: leaveStack };
     }
     if (Date.now() > deadline) {
       throw new Error(
         socket
           ? `port ${portOf.stack} is used by another program; set MUSTER_DEV_PORT`
-          : `the development stack does not start, see ${stackLogPath(root)}`,
+          : `the development stack does not start, see ${getStackLogPath(root)}`,
       );
     }
     // Several processes may start a stack at once. Only one can listen on the port; the others exit.
@@ -56,7 +56,7 @@ export async function joinStack(options: {
   }
 }
 
-async function reach(): Promise<Socket | undefined> {
+async function connectToStack(): Promise<Socket | undefined> {
   const socket = connect(portOf.stack, '127.0.0.1');
   try {
     await once(socket, 'connect');
@@ -68,18 +68,18 @@ async function reach(): Promise<Socket | undefined> {
 }
 
 /** Returns the stack's welcome message, or undefined if the stack is about to end or another program listens. */
-function introduce(socket: Socket, hello: Hello, onMessage: (message: StackMessage) => void) {
+function sendHello(socket: Socket, hello: Hello, onMessage: (message: StackMessage) => void) {
   return new Promise<(StackMessage & { kind: 'welcome' }) | undefined>((resolve) => {
     const timer = setTimeout(() => socket.destroy(), startTimeoutMs);
-    const closed = () => resolve(undefined);
-    socket.once('close', closed);
-    receive<StackMessage>(socket, (message) => {
+    const handleClose = () => resolve(undefined);
+    socket.once('close', handleClose);
+    receiveMessages<StackMessage>(socket, (message) => {
       if (message.kind !== 'welcome') return onMessage(message);
       clearTimeout(timer);
-      socket.off('close', closed);
+      socket.off('close', handleClose);
       resolve(message);
     });
-    send(socket, hello);
+    sendMessage(socket, hello);
   });
 }
 
@@ -88,8 +88,8 @@ function introduce(socket: Socket, hello: Hello, onMessage: (message: StackMessa
  * in between exits at once: nx ends all descendants of its tasks.
  */
 function startStack(root: string, startedBy: string): void {
-  mkdirSync(devFolder(root), { recursive: true, mode: 0o700 });
-  const log = openSync(stackLogPath(root), 'a', 0o600);
+  mkdirSync(getDevFolder(root), { recursive: true, mode: 0o700 });
+  const log = openSync(getStackLogPath(root), 'a', 0o600);
   const command = [process.execPath, join(root, 'tools/serve/serve.mjs'), 'stack', startedBy];
   spawn('/bin/sh', ['-c', '"$0" "$@" &', ...command], {
     cwd: root,
@@ -99,6 +99,6 @@ function startStack(root: string, startedBy: string): void {
   closeSync(log);
 }
 
-export function stackLogPath(root: string): string {
-  return join(devFolder(root), 'stack.log');
+export function getStackLogPath(root: string): string {
+  return join(getDevFolder(root), 'stack.log');
 }

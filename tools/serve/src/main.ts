@@ -1,12 +1,12 @@
-import { isServed, portOf } from './ports';
-import { serve } from './serve';
+import { isServedName, portOf } from './ports';
+import { serveApp } from './serve-app';
 import { runStack } from './stack';
 
 export async function main([name, startedBy]: string[], root: string): Promise<void> {
   if (name === 'stack') await runStack(root, startedBy);
-  else if (isServed(name)) await serve(name, root);
+  else if (isServedName(name)) await serveApp(name, root);
   else {
-    const names = Object.keys(portOf).filter(isServed).join(', ');
+    const names = Object.keys(portOf).filter(isServedName).join(', ');
     console.error(`serve: ${name ? `unknown app ${name}` : 'no app was specified'}; choose from ${names}`);
     process.exitCode = 1;
   }

@@ -23,11 +23,11 @@ export type StackMessage =
   | { kind: 'alone'; alone: boolean }
   | { kind: 'failed'; error: string };
 
-export function send(socket: Socket, message: Hello | StackMessage): void {
+export function sendMessage(socket: Socket, message: Hello | StackMessage): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
 }
 
-export function receive<T>(socket: Socket, onMessage: (message: T) => void): void {
+export function receiveMessages<T>(socket: Socket, onMessage: (message: T) => void): void {
   const lines = createInterface({ input: socket });
   // readline repeats the socket's errors. The socket's own listener handles them.
   lines.on('error', () => undefined);

@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startDevStack } from '../../dev-stack/src/dev-stack';
 import { startObjectStore } from '../../dev-stack/src/object-store/object-store';
-import { firstCredentials, masterKeysFrom, storedSecrets } from '../../start/stored-secrets';
-import { sayIfUnconfined } from '../../start/say-if-unconfined';
-import { commonEnvironment, devFolder } from './environment';
+import { readOrCreateFirstCredentials, chooseMasterKeys, readOrCreateSecrets } from '../../start/stored-secrets';
+import { describeIfUnconfined } from '../../start/describe-if-unconfined';
+import { commonEnvironment, getDevFolder } from './environment';
 
 export interface Parts {
   environment: Record<string, string>;
@@ -19,14 +19,14 @@ export interface Parts {
  * apps need.
  */
 export async function startParts(root: string, say: (line: string) => void): Promise<Parts> {
-  const dataDir = devFolder(root);
+  const dataDir = getDevFolder(root);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const firstStart = !existsSync(join(dataDir, 'first-start.json'));
   const { env } = process;
-  const warning = await sayIfUnconfined(dataDir, env);
+  const warning = await describeIfUnconfined(dataDir, env);
   if (warning) say(warning);
-  const secrets = await storedSecrets(dataDir);
-  const credentials = await firstCredentials(dataDir, env);
+  const secrets = await readOrCreateSecrets(dataDir);
+  const credentials = await readOrCreateFirstCredentials(dataDir, env);
   const stack = await startDevStack({ dataDir, durability: 'durable', keepAlive: true, env, onProgress: say });
   const s3 = { accessKeyId: secrets.s3AccessKeyId, secretAccessKey: secrets.s3SecretAccessKey };
   try {
@@ -39,7 +39,7 @@ export async function startParts(root: string, say: (line: string) => void): Pro
         ...commonEnvironment,
         LOCAL_AGENTS: 'true',
         LOCAL_AGENTS_DIR: join(dataDir, 'agents'),
-        MASTER_KEYS: masterKeysFrom(secrets, env),
+        MASTER_KEYS: chooseMasterKeys(secrets, env),
         CRON_SECRET: secrets.cronSecret,
         ...credentials,
         DATABASE_URL: stack.databaseUrl,

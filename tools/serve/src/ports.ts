@@ -20,21 +20,21 @@ export const portOf: Record<Served | 'stack', number> = {
 
 export const publicUrl = `http://localhost:${portOf['dev-proxy']}`;
 
-export function isServed(name: string | undefined): name is Served {
+export function isServedName(name: string | undefined): name is Served {
   return name !== undefined && name !== 'stack' && Object.hasOwn(portOf, name);
 }
 
 /** Whether the app is one of the six that standalone also runs. */
-export function isService(name: Served): name is ServiceApp {
+export function isServiceApp(name: Served): name is ServiceApp {
   return name !== 'standalone' && name !== 'dev-proxy';
 }
 
 /** Whether a watched source file is part of the process. */
-export function isMadeFrom(name: Served, file: string): boolean {
+export function isBuiltFrom(name: Served, file: string): boolean {
   const folders: Record<'standalone' | 'dev-proxy', string[]> = {
     standalone: ['libs/', 'apps/'],
     'dev-proxy': ['libs/contracts/', 'tools/dev-proxy/'],
   };
-  const own = isService(name) ? ['libs/', `apps/${name}/`] : folders[name];
+  const own = isServiceApp(name) ? ['libs/', `apps/${name}/`] : folders[name];
   return own.some((folder) => file.startsWith(folder));
 }

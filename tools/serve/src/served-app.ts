@@ -24,39 +24,42 @@ export class ServedApp {
   /** Starts the app, after a running one has ended gracefully. */
   start(): Promise<void> {
     this.wanted = true;
-    this.backoff.forget();
-    return this.next(async () => {
-      await this.end();
+    this.backoff.resetBackoff();
+    return this.runNext(async () => {
+      await this.endProcess();
       // `stop` was called in the meantime.
-      if (this.wanted) this.launch();
+      if (this.wanted) this.launchProcess();
     });
   }
 
   stop(): Promise<void> {
     this.wanted = false;
-    return this.next(() => this.end());
+    return this.runNext(() => this.endProcess());
   }
 
-  private launch(): void {
+  private launchProcess(): void {
     // The app exits when its channel to this process closes, even if this process was killed.
     const child = spawn(process.execPath, ['--enable-source-maps', this.main], {
       env: this.env,
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.child = child;
-    const died = (how: string) => {
+    const handleDeath = (how: string) => {
       if (this.child !== child) return;
       this.child = undefined;
-      const waitMs = this.backoff.next();
+      const waitMs = this.backoff.nextDelayMs();
       const when = waitMs < 1000 ? 'at once' : `in ${Math.round(waitMs / 1000)} s, or with the next change`;
       this.say(`ended unexpectedly (${how}); restarting ${when}`);
-      this.revival = setTimeout(() => void this.next(async () => this.wanted && !this.child && this.launch()), waitMs);
+      this.revival = setTimeout(
+        () => void this.runNext(async () => this.wanted && !this.child && this.launchProcess()),
+        waitMs,
+      );
     };
-    child.once('error', (error) => died(error.message));
-    child.once('exit', (code, signal) => died(signal ?? `code ${code}`));
+    child.once('error', (error) => handleDeath(error.message));
+    child.once('exit', (code, signal) => handleDeath(signal ?? `code ${code}`));
   }
 
-  private async end(): Promise<void> {
+  private async endProcess(): Promise<void> {
     const { child } = this;
     this.child = undefined;
     clearTimeout(this.revival);
@@ -68,7 +71,7 @@ export class ServedApp {
     clearTimeout(late);
   }
 
-  private next(action: () => Promise<unknown>): Promise<void> {
+  private runNext(action: () => Promise<unknown>): Promise<void> {
     this.turn = this.turn.then(action).then(() => undefined);
     return this.turn;
   }

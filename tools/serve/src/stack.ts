@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { writeEnvironment } from './environment';
-import { type Hello, receive, send, type StackMessage } from './messages';
+import { type Hello, receiveMessages, sendMessage, type StackMessage } from './messages';
 import type { Parts } from './parts';
-import { isService, portOf, type Served } from './ports';
+import { isServiceApp, portOf, type Served } from './ports';
 import { watchSources } from './watch-sources';
 
 const emptyForMs = 3000;
@@ -24,7 +24,7 @@ export async function runStack(root: string, startedBy = ''): Promise<void> {
   const stack = new Stack(root, server, startedBy);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stack.endAfterMembers());
   process.on('SIGHUP', () => undefined);
-  await stack.run();
+  await stack.runUntilEnd();
 }
 
 class Stack {
@@ -34,7 +34,7 @@ class Stack {
   private parts?: Parts;
   private unwatch?: () => void;
   private turn: Promise<void> = Promise.resolve();
-  private emptyTimer = setTimeout(() => void this.end(0), firstJoinWithinMs);
+  private emptyTimer = setTimeout(() => void this.endWithCode(0), firstJoinWithinMs);
   private standaloneTimer?: NodeJS.Timeout;
   private ready?: StackMessage;
   private ending = false;
@@ -44,24 +44,24 @@ class Stack {
     server: Server,
     private readonly startedBy: string,
   ) {
-    server.on('connection', (socket) => this.welcome(socket));
+    server.on('connection', (socket) => this.addMember(socket));
   }
 
-  async run(): Promise<void> {
+  async runUntilEnd(): Promise<void> {
     try {
-      this.unwatch = watchSources(this.root, ['libs', 'apps', 'tools/dev-proxy'], (files) => this.changed(files));
-      await this.build();
+      this.unwatch = watchSources(this.root, ['libs', 'apps', 'tools/dev-proxy'], (files) => this.handleChanges(files));
+      await this.runBuild();
       // Imported after the build, which compiles what it imports.
       const { startParts } = await import('./parts.js');
-      this.parts = await startParts(this.root, (line) => this.progress(line));
+      this.parts = await startParts(this.root, (line) => this.broadcastProgress(line));
       await writeEnvironment(this.root, this.parts.environment);
-      await this.migrate();
-      this.progress(`ready in ${((Date.now() - this.began) / 1000).toFixed(1)} s`);
+      await this.runMigrations();
+      this.broadcastProgress(`ready in ${((Date.now() - this.began) / 1000).toFixed(1)} s`);
       this.ready = { kind: 'ready', firstStart: this.parts.firstStart };
-      this.broadcast(this.ready);
+      this.broadcastMessage(this.ready);
       this.updateStandalone();
     } catch (error) {
-      await this.fail(error);
+      await this.failWithError(error);
     }
   }
 
@@ -69,25 +69,25 @@ class Stack {
   async endAfterMembers(): Promise<void> {
     const deadline = Date.now() + leaveWithinMs;
     while (this.members.size && Date.now() < deadline) await new Promise((resume) => setTimeout(resume, 50));
-    await this.end(0);
+    await this.endWithCode(0);
   }
 
-  private welcome(socket: Socket): void {
+  private addMember(socket: Socket): void {
     socket.on('error', () => undefined);
     // The client retries, and starts another stack when the port and the folder are free.
     if (this.ending) return void socket.destroy();
-    receive<Hello>(socket, ({ app, root }) => {
-      send(socket, { kind: 'welcome', root: this.root, startedBy: this.startedBy });
+    receiveMessages<Hello>(socket, ({ app, root }) => {
+      sendMessage(socket, { kind: 'welcome', root: this.root, startedBy: this.startedBy });
       if (root !== this.root) return;
       clearTimeout(this.emptyTimer);
       this.members.set(socket, app);
-      if (this.ready) send(socket, { ...this.ready, firstStart: false } as StackMessage);
+      if (this.ready) sendMessage(socket, { ...this.ready, firstStart: false } as StackMessage);
       this.updateStandalone();
     });
     socket.on('close', () => {
       if (!this.members.delete(socket)) return;
       this.updateStandalone();
-      if (this.members.size === 0) this.emptyTimer = setTimeout(() => void this.end(0), emptyForMs);
+      if (this.members.size === 0) this.emptyTimer = setTimeout(() => void this.endWithCode(0), emptyForMs);
     });
   }
 
@@ -99,36 +99,36 @@ class Stack {
     clearTimeout(this.standaloneTimer);
     if (!this.ready) return;
     this.standaloneTimer = setTimeout(() => {
-      const alone = ![...this.members.values()].some(isService);
-      for (const [socket, app] of this.members) if (app === 'standalone') send(socket, { kind: 'alone', alone });
+      const alone = ![...this.members.values()].some(isServiceApp);
+      for (const [socket, app] of this.members) if (app === 'standalone') sendMessage(socket, { kind: 'alone', alone });
     }, standaloneDelayMs);
   }
 
-  private changed(files: string[]): void {
+  private handleChanges(files: string[]): void {
     for (const file of files) this.dirty.add(file);
-    this.turn = this.turn.then(() => this.rebuild());
+    this.turn = this.turn.then(() => this.rebuildAndRestart());
   }
 
-  private async rebuild(): Promise<void> {
+  private async rebuildAndRestart(): Promise<void> {
     // Before the stack is ready, everything is built anyway. Files that change during a build stay in `dirty`.
     const files = [...this.dirty];
     if (!files.length || !this.ready || this.ending) return;
     const began = Date.now();
     try {
-      const compiled = await this.build();
-      if (files.some((file) => file.startsWith('libs/database/src/migrations/'))) await this.migrate();
+      const compiled = await this.runBuild();
+      if (files.some((file) => file.startsWith('libs/database/src/migrations/'))) await this.runMigrations();
       for (const file of files) this.dirty.delete(file);
-      this.progress(`built ${compiled} files in ${Date.now() - began} ms`);
-      this.broadcast({ kind: 'changed', files });
+      this.broadcastProgress(`built ${compiled} files in ${Date.now() - began} ms`);
+      this.broadcastMessage({ kind: 'changed', files });
     } catch (error) {
       // The compiler's message shows the error's position first, and then its own internals.
       const [fault] = (error as Error).message.split('\n\nCaused by');
       console.error(fault);
-      this.broadcast({ kind: 'broken', files, error: fault!.trim() });
+      this.broadcastMessage({ kind: 'broken', files, error: fault!.trim() });
     }
   }
 
-  private async build(): Promise<number> {
+  private async runBuild(): Promise<number> {
     const { build } = (await import(pathToFileURL(join(this.root, 'tools/build/build.mjs')).href)) as {
       build(): Promise<{ compiled: number }>;
     };
@@ -136,29 +136,29 @@ class Stack {
   }
 
   /** Migrates the database in a new process, because this process has already loaded the old code. */
-  private async migrate(): Promise<void> {
+  private async runMigrations(): Promise<void> {
     const env = { ...process.env, DATABASE_URL: this.parts!.environment['DATABASE_URL'] };
     const script = join(this.root, 'dist/tools/deploy/migrate.js');
     const { stdout } = await promisify(execFile)(process.execPath, [script], { env });
-    this.progress(stdout.trim());
+    this.broadcastProgress(stdout.trim());
   }
 
-  private progress(line: string): void {
+  private broadcastProgress(line: string): void {
     console.log(`${new Date().toISOString()} ${line}`);
-    this.broadcast({ kind: 'progress', line });
+    this.broadcastMessage({ kind: 'progress', line });
   }
 
-  private broadcast(message: StackMessage): void {
-    for (const socket of this.members.keys()) send(socket, message);
+  private broadcastMessage(message: StackMessage): void {
+    for (const socket of this.members.keys()) sendMessage(socket, message);
   }
 
-  private async fail(error: unknown): Promise<void> {
+  private async failWithError(error: unknown): Promise<void> {
     console.error(error);
-    this.broadcast({ kind: 'failed', error: (error as Error).message });
-    await this.end(1);
+    this.broadcastMessage({ kind: 'failed', error: (error as Error).message });
+    await this.endWithCode(1);
   }
 
-  private async end(exitCode: number): Promise<void> {
+  private async endWithCode(exitCode: number): Promise<void> {
     if (this.ending) return;
     this.ending = true;
     this.unwatch?.();

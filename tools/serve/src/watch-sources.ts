@@ -12,8 +12,8 @@ export function watchSources(root: string, folders: string[], onChange: (files: 
   let changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  const note = (path: string) => {
-    if (!isSource(path)) return;
+  const recordChange = (path: string) => {
+    if (!isSourcePath(path)) return;
     changed.add(relative(root, path));
     clearTimeout(timer);
     timer = setTimeout(() => {
@@ -22,36 +22,36 @@ export function watchSources(root: string, folders: string[], onChange: (files: 
       onChange(files);
     }, quietMs);
   };
-  const enter = (folder: string, isNew: boolean) => {
+  const watchFolder = (folder: string, isNew: boolean) => {
     if (watchers.has(folder) || /(^|\/)(node_modules|dist|fixtures|\.[^/]*)$/.test(folder)) return;
     const watcher = watch(folder, (_event, name) => {
       if (name === null) return;
       const path = join(folder, name);
-      if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) enter(path, true);
-      else note(path);
+      if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) watchFolder(path, true);
+      else recordChange(path);
     });
     // The folder was deleted.
-    watcher.on('error', () => leave(folder));
+    watcher.on('error', () => unwatchFolder(folder));
     watchers.set(folder, watcher);
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name);
-      if (entry.isDirectory()) enter(path, isNew);
-      else if (isNew) note(path);
+      if (entry.isDirectory()) watchFolder(path, isNew);
+      else if (isNew) recordChange(path);
     }
   };
-  const leave = (folder: string) => {
+  const unwatchFolder = (folder: string) => {
     watchers.get(folder)?.close();
     watchers.delete(folder);
   };
 
-  for (const folder of folders) enter(join(root, folder), false);
+  for (const folder of folders) watchFolder(join(root, folder), false);
   return () => {
     clearTimeout(timer);
-    for (const folder of [...watchers.keys()]) leave(folder);
+    for (const folder of [...watchers.keys()]) unwatchFolder(folder);
   };
 }
 
 /** Whether the build compiles or copies the file; see tools/build. */
-function isSource(path: string): boolean {
+function isSourcePath(path: string): boolean {
   return /\.(ts|sql|json|html|py)$/.test(path) && !/(\.spec\.ts|\.d\.ts|\/project\.json)$/.test(path);
 }

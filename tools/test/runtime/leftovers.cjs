@@ -29,12 +29,16 @@ class Leftovers {
    * or a browser that test files share (`shares`) lasts until the run ends.
    */
   async find({ ports = {}, shares = false } = {}) {
-    const lasting = () => [...(shares ? [] : this.lastingResources()), ...this.openConnections(ports)];
-    for (const deadline = Date.now() + graceMs; lasting().length > 0 && Date.now() < deadline;) await sleep(20);
-    return [...lasting(), ...this.changedVariables(), ...changedPrototypes(this.root)];
+    const listLastingResources = () => [
+      ...(shares ? [] : this.findLastingResources()),
+      ...this.listOpenConnections(ports),
+    ];
+    for (const deadline = Date.now() + graceMs; listLastingResources().length > 0 && Date.now() < deadline;)
+      await sleep(20);
+    return [...listLastingResources(), ...this.listChangedVariables(), ...listChangedPrototypes(this.root)];
   }
 
-  lastingResources() {
+  findLastingResources() {
     const now = countResources();
     return Object.entries(resources)
       .map(([type, name]) => ({ name, more: (now[type] ?? 0) - (this.resources[type] ?? 0) }))
@@ -42,7 +46,7 @@ class Leftovers {
       .map(({ name, more }) => `${name}: ${more}`);
   }
 
-  openConnections(ports) {
+  listOpenConnections(ports) {
     return Object.entries(ports)
       .map(([name, port]) => ({
         name,
@@ -52,7 +56,7 @@ class Leftovers {
       .map(({ name, open }) => `connections to ${name}: ${open}`);
   }
 
-  changedVariables() {
+  listChangedVariables() {
     const names = new Set([...Object.keys(this.env), ...Object.keys(process.env)]);
     const changed = [...names].filter((name) => this.env[name] !== process.env[name] && !setByLibraries.includes(name));
     return changed.length > 0 ? [`environment variables: ${changed.join(', ')}`] : [];
@@ -71,18 +75,18 @@ const rememberedModules = new Set();
 const globals = { console, Date, Math, JSON, 'process.stdout': process.stdout };
 
 function rememberPrototypes(root) {
-  for (const [name, object] of Object.entries(globals)) remember(name, object);
+  for (const [name, object] of Object.entries(globals)) rememberFunctions(name, object);
   for (const [path, module] of Object.entries(require.cache)) {
     if (!module.loaded || rememberedModules.has(path)) continue;
     rememberedModules.add(path);
     if (!path.startsWith(root) || path.endsWith('.spec.ts')) continue;
     if (path.includes('/node_modules/') && !/\/node_modules\/(pg|pg-pool|ioredis|bullmq)\//.test(path)) continue;
-    for (const [name, value] of exportedFunctions(module.exports))
-      if (value.prototype) remember(`${name}.prototype (${relative(root, path)})`, value.prototype);
+    for (const [name, value] of listExportedFunctions(module.exports))
+      if (value.prototype) rememberFunctions(`${name}.prototype (${relative(root, path)})`, value.prototype);
   }
 }
 
-function exportedFunctions(exports) {
+function listExportedFunctions(exports) {
   if (typeof exports === 'function') return [[exports.name, exports]];
   if (typeof exports !== 'object' || exports === null) return [];
   return Object.entries(Object.getOwnPropertyDescriptors(exports))
@@ -98,11 +102,11 @@ function tryGet(object, name) {
   }
 }
 
-function remember(name, object) {
-  if (!remembered.has(object)) remembered.set(object, { name, functions: functionsOf(object) });
+function rememberFunctions(name, object) {
+  if (!remembered.has(object)) remembered.set(object, { name, functions: listFunctions(object) });
 }
 
-function functionsOf(object) {
+function listFunctions(object) {
   return new Map(
     Object.entries(Object.getOwnPropertyDescriptors(object))
       .filter(([, { value }]) => typeof value === 'function')
@@ -111,10 +115,10 @@ function functionsOf(object) {
 }
 
 /** Reports each change once, because the next file starts with the changes that this call has found. */
-function changedPrototypes(root) {
+function listChangedPrototypes(root) {
   const found = [];
   for (const [object, entry] of remembered) {
-    const now = functionsOf(object);
+    const now = listFunctions(object);
     const changed = [...entry.functions].filter(([key, value]) => now.get(key) !== value).map(([key]) => key);
     if (changed.length > 0) found.push(`changed functions of ${entry.name}: ${changed.join(', ')}`);
     entry.functions = now;

@@ -9,21 +9,21 @@ const sourceMaps = new Map();
 let compiler;
 
 function installTypeScript(swcOptions) {
-  require.extensions['.ts'] ??= (module, file) => module._compile(codeOf(file, swcOptions), file);
+  require.extensions['.ts'] ??= (module, file) => module._compile(readCompiledCode(file, swcOptions), file);
   require.extensions['.tsx'] ??= require.extensions['.ts'];
   return sourceMaps;
 }
 
-function codeOf(file, swcOptions) {
+function readCompiledCode(file, swcOptions) {
   const path = relative(root, file).replace(/\.tsx?$/, '.js');
   const built = [join(root, 'dist', path), join(root, 'dist/.cache/specs', path)];
-  const found = built.find((place) => isNewer(place, file)) ?? compile(file, built[1], swcOptions);
+  const found = built.find((place) => isNewer(place, file)) ?? compileFile(file, built[1], swcOptions);
   sourceMaps.set(file, `${found}.map`);
   return readFileSync(found, 'utf8');
 }
 
 /** Several processes may compile a file at once, so each writes a separate copy and renames it. */
-function compile(file, target, swcOptions) {
+function compileFile(file, target, swcOptions) {
   compiler ??= require('@swc/core');
   const { code, map } = compiler.transformFileSync(file, swcOptions);
   mkdirSync(dirname(target), { recursive: true });

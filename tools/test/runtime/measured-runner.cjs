@@ -1,5 +1,6 @@
-// Runs a test file as Jest does, and adds to its result which kind of file it is, judged by what it used, how long its tests
-// took, and what it left behind. The loading of code does not count, because only the first file of a process pays for it.
+// Runs a test file as Jest does, and adds to its result which kind of file it is, judged by what it used, how long its
+// tests took, and what it left behind. The loading of code does not count, because only the first file of a process
+// pays for it.
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 const { join } = require('node:path');
 const runTestFile = require('jest-circus/runner').default;
@@ -32,28 +33,28 @@ module.exports = async function runMeasured(globalConfig, config, environment, r
       elapsedSeconds: (Date.now() - startedAt) / 1000,
       processorSeconds: processorSeconds() - processorSecondsAtStart,
       slowness: slowness(),
-      kind: kindOf({ ...seen, sockets, hadChildren: childrenSeconds() > childrenBefore }),
+      kind: getResourceKind({ ...seen, sockets, hadChildren: childrenSeconds() > childrenBefore }),
     };
     const shares = seen.services + seen.browsers > 0;
-    return Object.assign(result, { measured, leftBehind: await leftovers.find({ ports: portsOfStack(), shares }) });
+    return Object.assign(result, { measured, leftBehind: await leftovers.find({ ports: listStackPorts(), shares }) });
   } finally {
     for (const name of Object.keys(channels)) unsubscribe(channels[name], listeners[name]);
   }
 };
 
 /** Processes that a test waits for with `execFileSync` are noticed only by their processor time. */
-function kindOf({ sockets, processes, services, browsers, hadChildren }) {
+function getResourceKind({ sockets, processes, services, browsers, hadChildren }) {
   if (browsers > 0) return 'page';
   if (processes + services > 0 || hadChildren) return 'process';
-  const ports = Object.values(portsOfStack());
+  const ports = Object.values(listStackPorts());
   return sockets.some(({ port }) => ports.includes(port)) ? 'database' : 'pure';
 }
 
-function portsOfStack() {
+function listStackPorts() {
   const { databaseUrl, redisUrl } = JSON.parse(process.env.MUSTER_TEST_STACK);
-  return { Postgres: portOf(databaseUrl), Redis: portOf(redisUrl) };
+  return { Postgres: getPort(databaseUrl), Redis: getPort(redisUrl) };
 }
 
-function portOf(url) {
+function getPort(url) {
   return Number(new URL(url).port);
 }

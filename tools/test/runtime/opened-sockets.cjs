@@ -1,5 +1,5 @@
-// The connections that this process opens. Node's diagnostics channel leaves out sockets that are made first and connected
-// later, as those of pg are.
+// The connections that this process opens. Node's diagnostics channel leaves out sockets that are made first and
+// connected later, as those of pg are.
 const { Socket } = require('node:net');
 
 let opened = [];

@@ -15,22 +15,28 @@ new PerformanceObserver((list) => {
  * seconds of whichever file was running.
  */
 function processorSeconds() {
-  const { own } = secondsIn(`/proc/self/task/${process.pid}/stat`);
+  const { own } = readSecondsFrom(`/proc/self/task/${process.pid}/stat`);
   return own - collectingMs / 1000 + childrenSeconds();
 }
 
 /** Processor seconds of finished child processes. */
 function childrenSeconds() {
-  return secondsIn('/proc/self/stat').children;
+  return readSecondsFrom('/proc/self/stat').children;
 }
 
-/** From /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may contain spaces. */
-function secondsIn(file) {
+/**
+ * From /proc, because Node reports only the sum of all threads. The fields follow the program's name, which may contain
+ * spaces.
+ */
+function readSecondsFrom(file) {
   const fields = readFileSync(file, 'latin1').split(') ').at(-1).split(' ').map(Number);
   return { own: (fields[11] + fields[12]) / ticksPerSecond, children: (fields[13] + fields[14]) / ticksPerSecond };
 }
 
-/** How many times more processor time a fixed piece of work takes on this machine than on the one the limits were set on. */
+/**
+ * How many times more processor time a fixed piece of work takes on this machine than on the one the limits were set
+ * on.
+ */
 function slowness() {
   const startedAt = process.cpuUsage();
   let sum = 0;

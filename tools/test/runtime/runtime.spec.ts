@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext, runInThisContext } from 'node:vm';
 import { Client } from 'pg';
-import { testStack } from '@muster/testing';
+import { readTestStack } from '@muster/testing';
 
 interface Found {
   find(options?: { ports?: Record<string, number>; shares?: boolean }): Promise<string[]>;
@@ -20,14 +20,14 @@ const { processorSeconds, slowness } = load('./processor-time.cjs') as {
 };
 
 describe('leftovers of a test file', () => {
-  const databasePort = Number(new URL(testStack().databaseUrl).port);
+  const databasePort = Number(new URL(readTestStack().databaseUrl).port);
   const leftovers = () => new Leftovers(join(__dirname, '../../..'), rememberSockets());
 
   it('a test file has no leftovers if everything that it started has ended', async () => {
     const watched = leftovers();
     const server = await listening();
     const timer = setInterval(() => undefined, 1000);
-    const client = new Client({ connectionString: testStack().databaseUrl });
+    const client = new Client({ connectionString: readTestStack().databaseUrl });
     await client.connect();
     clearInterval(timer);
     // Sockets need a moment to close, for which `find` waits.
@@ -56,7 +56,7 @@ describe('leftovers of a test file', () => {
 
   it('the leftovers of a test file include open connections to the database', async () => {
     const watched = leftovers();
-    const client = new Client({ connectionString: testStack().databaseUrl });
+    const client = new Client({ connectionString: readTestStack().databaseUrl });
     await client.connect();
     const found = await watched.find({ ports: { Postgres: databasePort }, shares: true });
     await client.end();

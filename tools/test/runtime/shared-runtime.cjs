@@ -1,5 +1,6 @@
-// Loads test files with Node's own `require`, so that a process loads each module once instead of once for each file. Only the
-// test file itself, and the part of jest-circus that holds its describe blocks, tests and hooks, are loaded again for each file.
+// Loads test files with Node's own `require`, so that a process loads each module once instead of once for each file.
+// Only the test file itself, and the part of jest-circus that holds its describe blocks, tests and hooks, are loaded
+// again for each file.
 const asyncHooks = require('node:async_hooks');
 const { installTypeScript } = require('./load-typescript.cjs');
 const { processorSeconds } = require('./processor-time.cjs');

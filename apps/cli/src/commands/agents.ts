@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { Agent, Muster } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
-import { exitCodes, Failure, usageFault } from '../frame/failure';
-import { withoutControlCharacters } from '../output/plain';
-import { relativeTime, statusColor } from '../output/words';
-import { capabilityLines } from '../parts/capabilities';
+import { exitCodes, Failure, createUsageError } from '../frame/failure';
+import { removeControlCharacters } from '../output/plain';
+import { formatRelativeTime, getStatusColor } from '../output/words';
+import { formatCapabilities } from '../parts/capabilities';
 import { findAgentId } from '../parts/find';
 import { readStdin } from '../parts/input';
 import { onInterrupt } from '../parts/interrupts';
-import { printLine } from '../parts/log-lines';
+import { printLogLine } from '../parts/log-lines';
 import { parseWholeNumber } from '../parts/numbers';
 
 const force: Option = { type: 'boolean', about: 'Proceed even if a run is in progress; the run then fails' };
@@ -27,13 +27,13 @@ const list: Command = {
       .muster()
       .agents.list({ limit: 200, ...(status ? { status } : {}), ...(label ? { label } : {}) })
       .toArray();
-    call.terminal.table(
+    call.terminal.printTable(
       agents,
       [
         { title: 'NAME', cell: ({ name }) => name },
-        { title: 'STATUS', cell: ({ status: now }) => now, color: (row) => statusColor(row.status) },
+        { title: 'STATUS', cell: ({ status: now }) => now, color: (row) => getStatusColor(row.status) },
         { title: 'PROVIDER', cell: ({ provider }) => provider },
-        { title: 'LAST SEEN', cell: ({ lastSeen }) => relativeTime(lastSeen) },
+        { title: 'LAST SEEN', cell: ({ lastSeen }) => formatRelativeTime(lastSeen) },
         { title: 'RUN', cell: ({ currentJobId }) => currentJobId },
         { title: 'ID', cell: ({ id }) => id },
         { title: 'REASON', cell: ({ why }) => why },
@@ -50,7 +50,7 @@ const get: Command = {
   async run({ args, muster: openClient, terminal }) {
     const muster = openClient();
     const agent = await muster.agents.get(await findAgentId(muster, args[0]!));
-    terminal.fields(agent, [
+    terminal.printFields(agent, [
       ['name', agent.name],
       ['id', agent.id],
       ['status', agent.status],
@@ -58,17 +58,17 @@ const get: Command = {
       ['provider', agent.provider],
       ['labels', agent.labels.join(', ')],
       ['run', agent.currentJobId],
-      ['last seen', relativeTime(agent.lastSeen)],
-      ['stops', agent.stopAt && relativeTime(agent.stopAt)],
+      ['last seen', formatRelativeTime(agent.lastSeen)],
+      ['stops', agent.stopAt && formatRelativeTime(agent.stopAt)],
       ['worker', agent.workerVersion],
-      ...capabilityLines(agent.capabilities),
+      ...formatCapabilities(agent.capabilities),
     ]);
   },
 };
 
 type Act = (muster: Muster, id: string, call: Call) => Promise<{ status: string } | { agent: Agent }>;
 
-function agentCommand(verb: string, summary: string, act: Act, options?: Record<string, Option>): Command {
+function createAgentCommand(verb: string, summary: string, act: Act, options?: Record<string, Option>): Command {
   return {
     words: `agents ${verb}`,
     args: '<agent>',
@@ -77,18 +77,26 @@ function agentCommand(verb: string, summary: string, act: Act, options?: Record<
     async run(call) {
       const muster = call.muster();
       const answer = await act(muster, await findAgentId(muster, call.args[0]!), call);
-      call.terminal.show(answer, `${call.args[0]} is ${'agent' in answer ? answer.agent.status : answer.status}.`);
+      call.terminal.printResult(
+        answer,
+        `${call.args[0]} is ${'agent' in answer ? answer.agent.status : answer.status}.`,
+      );
     },
   };
 }
 
 const actions = [
-  agentCommand('start', 'Start an agent', (muster, id) => muster.agents.start(id)),
-  agentCommand('stop', 'Stop an agent', (muster, id, call) => muster.agents.stop(id, { force: call.flag('force') }), {
-    force,
-  }),
-  agentCommand('reboot', 'Reboot an agent. A run in progress fails', (muster, id) => muster.agents.reboot(id)),
-  agentCommand(
+  createAgentCommand('start', 'Start an agent', (muster, id) => muster.agents.start(id)),
+  createAgentCommand(
+    'stop',
+    'Stop an agent',
+    (muster, id, call) => muster.agents.stop(id, { force: call.flag('force') }),
+    {
+      force,
+    },
+  ),
+  createAgentCommand('reboot', 'Reboot an agent. A run in progress fails', (muster, id) => muster.agents.reboot(id)),
+  createAgentCommand(
     'drain',
     'Drain an agent: start no new runs on it',
     (muster, id, call) => muster.agents.drain(id, call.flag('now') ? 'now' : 'finish', { force: call.flag('force') }),
@@ -97,7 +105,9 @@ const actions = [
       force,
     },
   ),
-  agentCommand('undrain', 'Resume a drained agent: start runs on it again', (muster, id) => muster.agents.undrain(id)),
+  createAgentCommand('undrain', 'Resume a drained agent: start runs on it again', (muster, id) =>
+    muster.agents.undrain(id),
+  ),
 ];
 
 const logs: Command = {
@@ -117,7 +127,7 @@ const logs: Command = {
     const options = { follow: call.flag('follow'), lines, signal: leave.signal };
     try {
       const id = await findAgentId(muster, call.args[0]!);
-      for await (const line of muster.agents.logs(id, options)) printLine(call.terminal, line);
+      for await (const line of muster.agents.logs(id, options)) printLogLine(call.terminal, line);
     } catch (error) {
       if (!leave.signal.aborted) throw error;
     } finally {
@@ -142,15 +152,15 @@ const runSnippet: Command = {
   async run(call) {
     const { args, terminal } = call;
     const muster = call.muster();
-    const code = call.text('code') ?? (await readCode(args[1]));
+    const code = call.text('code') ?? (await readCodeFromFileOrStdin(args[1]));
     const seconds = call.text('timeout');
     const result = await muster.agents.runSnippet(await findAgentId(muster, args[0]!), {
       code,
       ...(seconds ? { timeoutMs: parseWholeNumber(seconds, 'timeout', 0) * 1000 } : {}),
     });
-    const output = process.stdout.isTTY ? withoutControlCharacters(result.output ?? '') : (result.output ?? '');
-    if (terminal.json) terminal.show(result, '');
-    else if (output) terminal.print(output.replace(/\n$/, ''));
+    const output = process.stdout.isTTY ? removeControlCharacters(result.output ?? '') : (result.output ?? '');
+    if (terminal.json) terminal.printResult(result, '');
+    else if (output) terminal.printLine(output.replace(/\n$/, ''));
     if (result.status === 'success') return exitCodes.ok;
     if (terminal.json) return exitCodes.failed;
     throw new Failure(result.code ?? 'snippet_failed', result.error ?? 'The snippet failed.');
@@ -159,9 +169,9 @@ const runSnippet: Command = {
 
 export const agentCommands = [list, get, ...actions, logs, runSnippet];
 
-async function readCode(file: string | undefined): Promise<string> {
+async function readCodeFromFileOrStdin(file: string | undefined): Promise<string> {
   if (file && file !== '-') return readFileSync(file, 'utf8');
   if (process.stdin.isTTY)
-    throw usageFault('There is no code to run.', 'Specify --code or a file, or pipe the code to stdin.');
+    throw createUsageError('There is no code to run.', 'Specify --code or a file, or pipe the code to stdin.');
   return (await readStdin()).toString('utf8');
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Muster } from '@muster/sdk';
 import type { Call, Command } from '../frame/command';
-import { exitCodes, explain, usageFault } from '../frame/failure';
+import { exitCodes, explainError, createUsageError } from '../frame/failure';
 import { toSafeLine } from '../output/plain';
 import type { Terminal } from '../output/terminal';
 import { findAgentId, findWorkflowId } from '../parts/find';
@@ -39,8 +39,8 @@ const batch: Command = {
     const muster = call.muster();
     const workflow = call.text('workflow');
     const agents = call.list('agent');
-    if (!workflow) throw usageFault('--workflow is missing.');
-    if (!agents.length) throw usageFault('--agent is missing.');
+    if (!workflow) throw createUsageError('--workflow is missing.');
+    if (!agents.length) throw createUsageError('--agent is missing.');
     const agentIds: string[] = [];
     for (const agent of agents) agentIds.push(await findAgentId(muster, agent));
     const mapping = parseVariables(call.list('map'));
@@ -52,9 +52,12 @@ const batch: Command = {
       ...(call.flag('strict') ? { strict: true } : {}),
     });
     for (const { row, errors } of made.rejected)
-      terminal.say(`Row ${row} was rejected: ${toSafeLine(errors.join('; '))}`);
-    if (call.flag('wait')) return attendBatch(call, muster, made.batchId);
-    terminal.show(made, `Batch ${made.batchId}: ${made.queued} runs queued, ${made.rejected.length} rows rejected`);
+      terminal.printMessage(`Row ${row} was rejected: ${toSafeLine(errors.join('; '))}`);
+    if (call.flag('wait')) return waitForBatch(call, muster, made.batchId);
+    terminal.printResult(
+      made,
+      `Batch ${made.batchId}: ${made.queued} runs queued, ${made.rejected.length} rows rejected`,
+    );
     return made.rejected.length ? exitCodes.failed : exitCodes.ok;
   },
 };
@@ -66,9 +69,9 @@ const get: Command = {
   options: { wait: { type: 'boolean', short: 'w', about: 'Wait until all runs have ended' } },
   async run(call) {
     const muster = call.muster();
-    if (call.flag('wait')) return attendBatch(call, muster, call.args[0]!);
+    if (call.flag('wait')) return waitForBatch(call, muster, call.args[0]!);
     const found = await muster.batches.get(call.args[0]!);
-    call.terminal.show(found, formatCounts(found));
+    call.terminal.printResult(found, formatCounts(found));
   },
 };
 
@@ -78,54 +81,56 @@ export const batchCommands = [batch, get];
  * Waits until all runs of the batch have ended. The first Ctrl-C cancels the remaining runs, the second one stops
  * waiting.
  */
-async function attendBatch({ terminal }: Call, muster: Muster, id: string): Promise<number> {
+async function waitForBatch({ terminal }: Call, muster: Muster, id: string): Promise<number> {
   const leave = new AbortController();
   const stop = onInterrupt((count) => {
     if (count > 1) return leave.abort();
-    terminal.say('\nCancelling the batch. Press Ctrl-C again to exit without waiting for it.');
-    muster.batches.cancel(id, 'interrupted at the command line').catch((error: Error) => terminal.say(error.message));
+    terminal.printMessage('\nCancelling the batch. Press Ctrl-C again to exit without waiting for it.');
+    muster.batches
+      .cancel(id, 'interrupted at the command line')
+      .catch((error: Error) => terminal.printMessage(error.message));
   });
   let reachedAt = Date.now();
   try {
     for (;;) {
       const found = await muster.batches.get(id, { signal: leave.signal }).catch((error: unknown) => {
         if (leave.signal.aborted) return undefined;
-        const { status } = explain(error);
+        const { status } = explainError(error);
         const isAway = status === 0 || (status ?? 400) >= 500;
         if (isAway && Date.now() - reachedAt < awayMs) return null;
-        terminal.say(`The batch continues. To wait again, run muster batches get ${id} --wait`);
+        terminal.printMessage(`The batch continues. To wait again, run muster batches get ${id} --wait`);
         throw error;
       });
-      if (found === undefined) return stopWaiting(terminal, id);
+      if (found === undefined) return printWaitStopped(terminal, id);
       if (found === null) {
-        terminal.progress('the service is unreachable, trying again');
-        await sleep(looksMs, leave.signal);
+        terminal.showProgress('the service is unreachable, trying again');
+        await sleepMs(looksMs, leave.signal);
         continue;
       }
       reachedAt = Date.now();
       const open = found.queued + found.running;
       if (open === 0) {
-        terminal.close();
-        terminal.show(found, formatCounts(found));
+        terminal.clearProgress();
+        terminal.printResult(found, formatCounts(found));
         return found.failed + found.cancelled + found.rejected ? exitCodes.failed : exitCodes.ok;
       }
-      terminal.progress(`${found.total - open} of ${found.total} runs have ended`, `, ${found.running} running`);
-      await sleep(looksMs, leave.signal);
-      if (leave.signal.aborted) return stopWaiting(terminal, id);
+      terminal.showProgress(`${found.total - open} of ${found.total} runs have ended`, `, ${found.running} running`);
+      await sleepMs(looksMs, leave.signal);
+      if (leave.signal.aborted) return printWaitStopped(terminal, id);
     }
   } finally {
     stop();
   }
 }
 
-function stopWaiting(terminal: Terminal, id: string): number {
-  terminal.close();
-  terminal.say(`Stopped waiting. To wait again, run muster batches get ${id} --wait`);
+function printWaitStopped(terminal: Terminal, id: string): number {
+  terminal.clearProgress();
+  terminal.printMessage(`Stopped waiting. To wait again, run muster batches get ${id} --wait`);
   return exitCodes.failed;
 }
 
 /** Waits for `ms` milliseconds, or until the signal aborts. */
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+async function sleepMs(ms: number, signal: AbortSignal): Promise<void> {
   await wait(ms, undefined, { signal }).catch(() => undefined);
 }
 

@@ -1,9 +1,9 @@
 import type { Command } from '../frame/command';
-import { usageFault } from '../frame/failure';
-import { globalOptions } from '../frame/parse';
+import { createUsageError } from '../frame/failure';
+import { globalOptions } from '../frame/parse-arguments';
 
 /** The command that prints completion scripts for shells, which are generated from the table of commands. */
-export function completionCommand(all: () => readonly Command[]): Command {
+export function createCompletionCommand(all: () => readonly Command[]): Command {
   return {
     words: 'completion',
     args: '<shell>',
@@ -13,8 +13,8 @@ export function completionCommand(all: () => readonly Command[]): Command {
       'fish: muster completion fish | source',
     async run({ args, terminal }) {
       const write = writers[args[0]!];
-      if (!write) throw usageFault('The shell must be bash, zsh or fish.');
-      terminal.print(write(all()));
+      if (!write) throw createUsageError('The shell must be bash, zsh or fish.');
+      terminal.printLine(write(all()));
     },
   };
 }
@@ -26,9 +26,10 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
       '_muster() {',
       '  local typed="${COMP_WORDS[*]:1:COMP_CWORD-1}" now="${COMP_WORDS[COMP_CWORD]}" next=""',
       '  case "$typed" in',
-      ...wordsAfterPrefixes(commands).map(([words, next]) => `    "${words}") next="${next.join(' ')}" ;;`),
+      ...listWordsAfterPrefixes(commands).map(([words, next]) => `    "${words}") next="${next.join(' ')}" ;;`),
       ...commands.map(
-        ({ words }) => `    ${shellCasePattern(words)}) [[ "$now" == -* ]] && next="${optionsOf(commands, words)}" ;;`,
+        ({ words }) =>
+          `    ${formatShellCasePattern(words)}) [[ "$now" == -* ]] && next="${listOptions(commands, words)}" ;;`,
       ),
       '  esac',
       '  if [[ -n "$next" ]]; then COMPREPLY=($(compgen -W "$next" -- "$now")); else COMPREPLY=($(compgen -f -- "$now")); fi',
@@ -41,10 +42,10 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
       '_muster() {',
       '  local typed="${(j: :)words[2,CURRENT-1]}"',
       '  case "$typed" in',
-      ...wordsAfterPrefixes(commands).map(([words, next]) => `    "${words}") compadd -- ${next.join(' ')} ;;`),
+      ...listWordsAfterPrefixes(commands).map(([words, next]) => `    "${words}") compadd -- ${next.join(' ')} ;;`),
       ...commands.map(
         ({ words }) =>
-          `    ${shellCasePattern(words)}) if [[ "$PREFIX" == -* ]]; then compadd -- ${optionsOf(commands, words)}; else _files; fi ;;`,
+          `    ${formatShellCasePattern(words)}) if [[ "$PREFIX" == -* ]]; then compadd -- ${listOptions(commands, words)}; else _files; fi ;;`,
       ),
       '  esac',
       '}',
@@ -61,7 +62,7 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
       '  set -l typed (commandline -opc)',
       "  string match -q -- \"$argv *\" (string join ' ' -- $typed[2..])' '",
       'end',
-      ...wordsAfterPrefixes(commands).map(
+      ...listWordsAfterPrefixes(commands).map(
         ([words, next]) => `complete -c muster -f -n "__muster_is ${words}" -a "${next.join(' ')}"`,
       ),
       ...commands.flatMap(({ words, options }) =>
@@ -77,7 +78,7 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
  * Returns each incomplete command name (the empty one, and first words such as `agents`) with the words that can follow
  * it.
  */
-function wordsAfterPrefixes(commands: readonly Command[]): [words: string, next: string[]][] {
+function listWordsAfterPrefixes(commands: readonly Command[]): [words: string, next: string[]][] {
   const first = [...new Set(commands.map(({ words }) => words.split(' ')[0]!))];
   const below = first.flatMap((word): [string, string[]][] => {
     const next = commands.filter(({ words }) => words.startsWith(`${word} `)).map(({ words }) => words.split(' ')[1]!);
@@ -86,13 +87,13 @@ function wordsAfterPrefixes(commands: readonly Command[]): [words: string, next:
   return [['', first], ...below];
 }
 
-function optionsOf(commands: readonly Command[], words: string): string {
+function listOptions(commands: readonly Command[], words: string): string {
   const { options } = commands.find((each) => each.words === words)!;
   return Object.keys({ ...options, ...globalOptions })
     .map((name) => `--${name}`)
     .join(' ');
 }
 
-function shellCasePattern(words: string): string {
+function formatShellCasePattern(words: string): string {
   return `"${words}"|"${words} "*`;
 }

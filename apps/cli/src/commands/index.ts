@@ -1,7 +1,7 @@
 import type { Command } from '../frame/command';
 import { agentCommands } from './agents';
 import { batchCommands } from './batch';
-import { completionCommand } from './completion';
+import { createCompletionCommand } from './completion';
 import { jobCommands } from './jobs';
 import { loginCommands } from './login';
 import { moneyCommands } from './money';
@@ -29,5 +29,5 @@ export const commands: readonly Command[] = [
   ...secretCommands,
   ...workerCommands,
   ...webhookCommands,
-  completionCommand(() => commands),
+  createCompletionCommand(() => commands),
 ];

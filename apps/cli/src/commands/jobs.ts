@@ -1,11 +1,11 @@
 import type { Job } from '@muster/sdk';
 import type { Command } from '../frame/command';
-import { usageFault } from '../frame/failure';
+import { createUsageError } from '../frame/failure';
 import type { Column } from '../output/terminal';
-import { relativeTime, formatDuration, statusColor, formatUsd } from '../output/words';
-import { attendJob } from '../parts/attend-job';
+import { formatRelativeTime, formatDuration, getStatusColor, formatUsd } from '../output/words';
+import { waitForJobAndPrint } from '../parts/wait-for-job-and-print';
 import { findAgentId, findWorkflowId } from '../parts/find';
-import { printLine } from '../parts/log-lines';
+import { printLogLine } from '../parts/log-lines';
 import { parseWholeNumber } from '../parts/numbers';
 
 const statuses = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
@@ -14,9 +14,9 @@ const columns: Column<Job>[] = [
   {
     title: 'STATUS',
     cell: ({ status, cancelling }) => (cancelling ? 'cancelling' : status),
-    color: (row) => statusColor(row.status),
+    color: (row) => getStatusColor(row.status),
   },
-  { title: 'QUEUED', cell: ({ queuedAt }) => relativeTime(queuedAt) },
+  { title: 'QUEUED', cell: ({ queuedAt }) => formatRelativeTime(queuedAt) },
   { title: 'DURATION', cell: ({ durationMs }) => formatDuration(durationMs) },
   { title: 'COST', cell: ({ totalCostUsd }) => formatUsd(totalCostUsd) },
   { title: 'REASON', cell: ({ error, waiting }) => error ?? waiting?.reason },
@@ -34,7 +34,7 @@ const list: Command = {
   async run(call) {
     const muster = call.muster();
     const status = statuses.find((each) => each === call.text('status'));
-    if (call.text('status') && !status) throw usageFault(`--status must be one of ${statuses.join(', ')}.`);
+    if (call.text('status') && !status) throw createUsageError(`--status must be one of ${statuses.join(', ')}.`);
     const [agent, workflow] = [call.text('agent'), call.text('workflow')];
     const limit = parseWholeNumber(call.text('limit'), 'limit', 30);
     const jobs = muster.jobs.list({
@@ -43,7 +43,7 @@ const list: Command = {
       ...(agent ? { agentId: await findAgentId(muster, agent) } : {}),
       ...(workflow ? { workflowId: await findWorkflowId(muster, workflow) } : {}),
     });
-    call.terminal.table(await jobs.toArray(limit), columns, 'There are no matching runs.');
+    call.terminal.printTable(await jobs.toArray(limit), columns, 'There are no matching runs.');
   },
 };
 
@@ -54,7 +54,7 @@ const get: Command = {
   async run({ args, muster, terminal }) {
     const job = await muster().jobs.get(args[0]!);
     const { progress, claims } = job;
-    terminal.fields(job, [
+    terminal.printFields(job, [
       ['run', job.id],
       ['status', job.cancelling ? 'cancelling' : job.status],
       ['workflow', `${job.workflowId}, revision ${job.workflowRevision}`],
@@ -81,7 +81,7 @@ const logs: Command = {
   more: 'With --json, each line of the log is one line of JSON.',
   options: { follow: { type: 'boolean', short: 'f', about: 'Print new lines until the run ends' } },
   async run({ args, flag, muster, terminal }) {
-    for await (const line of muster().jobs.logs(args[0]!, { follow: flag('follow') })) printLine(terminal, line);
+    for await (const line of muster().jobs.logs(args[0]!, { follow: flag('follow') })) printLogLine(terminal, line);
   },
 };
 
@@ -98,8 +98,8 @@ const cancel: Command = {
     const { terminal, args } = call;
     const muster = call.muster();
     const job = await muster.jobs.cancel(args[0]!, call.text('reason'));
-    if (!call.flag('wait')) return terminal.show(job, `Run ${args[0]} is being cancelled.`);
-    await attendJob(args[0]!, { muster, terminal });
+    if (!call.flag('wait')) return terminal.printResult(job, `Run ${args[0]} is being cancelled.`);
+    await waitForJobAndPrint(args[0]!, { muster, terminal });
   },
 };
 
@@ -111,9 +111,9 @@ const replay: Command = {
   async run({ args, flag, muster: openClient, terminal }) {
     const muster = openClient();
     const { jobId, status } = await muster.jobs.replay(args[0]!);
-    if (!flag('wait')) return terminal.show({ jobId, status }, `${status}: run ${jobId}`);
-    terminal.say(`run ${jobId}`);
-    return attendJob(jobId, { muster, terminal, withLog: true, mayCancel: true });
+    if (!flag('wait')) return terminal.printResult({ jobId, status }, `${status}: run ${jobId}`);
+    terminal.printMessage(`run ${jobId}`);
+    return waitForJobAndPrint(jobId, { muster, terminal, withLog: true, mayCancel: true });
   },
 };
 
@@ -123,7 +123,7 @@ const wait: Command = {
   summary: 'Wait until a run ends',
   more: 'The exit code is 0 if the run completes, otherwise 1.',
   async run({ args, muster, terminal }) {
-    return attendJob(args[0]!, { muster: muster(), terminal });
+    return waitForJobAndPrint(args[0]!, { muster: muster(), terminal });
   },
 };
 

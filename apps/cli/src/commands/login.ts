@@ -1,12 +1,12 @@
 import { MusterError, Muster } from '@muster/sdk';
 import { deviceEnd } from '@muster/sdk/operations';
 import type { Call, Command } from '../frame/command';
-import { addressHint, exitCodes, Failure, notMusterMessage, usageFault } from '../frame/failure';
+import { getAddressHint, exitCodes, Failure, describeForeignService, createUsageError } from '../frame/failure';
 import type { Login } from '../frame/logins';
 import { toSafeLine } from '../output/plain';
 import { requestDeviceLogin, waitForDeviceKey } from '../parts/device-login';
-import { ask, readSecret } from '../parts/input';
-import { clientOf } from '../frame/client';
+import { promptUser, readSecret } from '../parts/input';
+import { createClient } from '../frame/client';
 
 const login: Command = {
   words: 'login',
@@ -22,17 +22,17 @@ const login: Command = {
   },
   async run(call) {
     const { terminal, logins } = call;
-    const url = normalizedAddress(call.text('url') ?? (await promptForAddress(call, 'Address of the service: ')));
-    await requireMuster(url);
+    const url = normalizeAddress(call.text('url') ?? (await promptForAddress(call, 'Address of the service: ')));
+    await requireMusterService(url);
     const email = call.text('email');
     const ways = [email, call.text('key'), call.flag('browser') || undefined].filter((way) => way !== undefined);
-    if (ways.length > 1) throw usageFault('Only one of --key, --email and --browser can be used.');
+    if (ways.length > 1) throw createUsageError('Only one of --key, --email and --browser can be used.');
     const found = email ? await signInAsPerson(call, url, email) : await signInWithKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
-    const saved = await checkedLogin({ name, url, ...found });
-    logins.keep(saved);
-    terminal.show(
-      withoutSecrets(saved),
+    const saved = await verifyLogin({ name, url, ...found });
+    logins.saveLogin(saved);
+    terminal.printResult(
+      omitSecrets(saved),
       `Signed in to ${toSafeLine(saved.organization)} at ${url}${email ? ` as ${email}` : ''}.`,
     );
   },
@@ -49,8 +49,8 @@ const logout: Command = {
         .signedIn.signOut()
         .catch(() => undefined);
     if (byBrowser) await deviceEnd({ client: muster().client }).catch(() => undefined);
-    logins.forget(name);
-    terminal.show({ name }, `Signed out of ${name}.`);
+    logins.removeLogin(name);
+    terminal.printResult({ name }, `Signed out of ${name}.`);
   },
 };
 
@@ -60,7 +60,7 @@ const whoami: Command = {
   async run({ login: current, muster, terminal }) {
     const { name, url } = current();
     const { user, organization } = await muster().signedIn.me();
-    terminal.fields({ context: name, url, user, organization }, [
+    terminal.printFields({ context: name, url, user, organization }, [
       ['context', name],
       ['service', url],
       ['user', user.email ?? `the API key ${user.id}`],
@@ -75,9 +75,9 @@ const contexts: Command = {
   args: '[name]',
   summary: 'List the saved logins, or switch to one by name',
   async run({ args, logins, terminal }) {
-    if (args[0]) logins.use(args[0]);
-    terminal.table(
-      logins.list().map((each) => ({ ...withoutSecrets(each), current: each.current })),
+    if (args[0]) logins.selectLogin(args[0]);
+    terminal.printTable(
+      logins.listLogins().map((each) => ({ ...omitSecrets(each), current: each.current })),
       [
         { title: '', cell: ({ current }) => (current ? '*' : ' ') },
         { title: 'NAME', cell: ({ name }) => name },
@@ -103,17 +103,17 @@ async function signInWithKey(call: Call, url: string): Promise<Found> {
   if (key && key !== '-') return { apiKey: key.trim() };
   if (call.flag('browser'))
     return { apiKey: (await waitForDeviceKey(url, await requestDeviceLogin(call, url)))!, byBrowser: true };
-  if (!key && call.terminal.canAsk) return keyFromBrowserOrPrompt(call, url);
+  if (!key && call.terminal.canAsk) return obtainKeyFromBrowserOrPrompt(call, url);
   return { apiKey: (await readSecret(call.terminal, `API key for ${url}: `)).trim() };
 }
 
 /** Returns the API key that is approved in the browser or pasted in the terminal, whichever is first. */
-async function keyFromBrowserOrPrompt(call: Call, url: string): Promise<Found> {
+async function obtainKeyFromBrowserOrPrompt(call: Call, url: string): Promise<Found> {
   const over = new AbortController();
   const { signal } = over;
   try {
     const codes = await requestDeviceLogin(call, url);
-    const typed = ask(`Or paste an API key for ${url}: `, { hidden: true, signal });
+    const typed = promptUser(`Or paste an API key for ${url}: `, { hidden: true, signal });
     const fetched = waitForDeviceKey(url, codes, signal);
     const isFetched = await Promise.race([typed.then(() => false), fetched.then(() => true)]);
     over.abort();
@@ -126,8 +126,8 @@ async function keyFromBrowserOrPrompt(call: Call, url: string): Promise<Found> {
 async function signInAsPerson(call: Call, url: string, email: string): Promise<{ session: string }> {
   const password = await readSecret(call.terminal, `Password of ${email}: `);
   try {
-    const secondFactor = () => secondFactorOf(call, email);
-    const { session } = await Muster.signIn({ baseUrl: url, email, password, secondFactor });
+    const promptOwnSecondFactor = () => promptForSecondFactor(call, email);
+    const { session } = await Muster.signIn({ baseUrl: url, email, password, secondFactor: promptOwnSecondFactor });
     if (session) return { session };
   } catch (error) {
     if (!(error instanceof MusterError) || error.status !== 401) throw error;
@@ -139,34 +139,38 @@ async function signInAsPerson(call: Call, url: string, email: string): Promise<{
 }
 
 /** Prompts for a code of six digits, or a recovery code, which is longer. */
-async function secondFactorOf({ terminal }: Call, email: string): Promise<{ code: string } | { recoveryCode: string }> {
+async function promptForSecondFactor(
+  { terminal }: Call,
+  email: string,
+): Promise<{ code: string } | { recoveryCode: string }> {
   if (!terminal.canAsk) {
-    throw usageFault(
+    throw createUsageError(
       `${email} also requires a code, which can only be entered in a terminal.`,
       'To sign in with an API key instead, run muster login --key -',
     );
   }
-  const code = (await ask('Code of your authenticator app, or a recovery code: ')).trim();
+  const code = (await promptUser('Code of your authenticator app, or a recovery code: ')).trim();
   return /^[\d\s]{6,8}$/.test(code) ? { code } : { recoveryCode: code };
 }
 
-function normalizedAddress(text: string): string {
+function normalizeAddress(text: string): string {
   try {
     const { protocol, origin, pathname } = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
     if (/^https?:$/.test(protocol)) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
     // The text is not a URL, so the usage error below is thrown.
   }
-  throw usageFault(`${text} is not a valid address.`, 'Specify an address such as https://muster.example');
+  throw createUsageError(`${text} is not a valid address.`, 'Specify an address such as https://muster.example');
 }
 
 async function promptForAddress({ terminal }: Call, question: string): Promise<string> {
-  if (!terminal.canAsk) throw usageFault('--url is missing.', 'Specify the address: muster login --url https://…');
-  return (await ask(question)).trim();
+  if (!terminal.canAsk)
+    throw createUsageError('--url is missing.', 'Specify the address: muster login --url https://…');
+  return (await promptUser(question)).trim();
 }
 
 /** Checks that the address belongs to a Muster service, before any secret is sent to it. */
-async function requireMuster(url: string): Promise<void> {
+async function requireMusterService(url: string): Promise<void> {
   let text: string;
   let location: string | null;
   try {
@@ -188,24 +192,24 @@ async function requireMuster(url: string): Promise<void> {
     });
   }
   if (/^\s*\{.*"uptimeSeconds"/s.test(text)) return;
-  throw notMuster(url);
+  throw notMusterError(url);
 }
 
 /** Signs in, and returns the login with the names of the user and the organization. */
-async function checkedLogin(login: Login): Promise<Required<Pick<Login, 'organization'>> & Login> {
-  const client = clientOf(login);
+async function verifyLogin(login: Login): Promise<Required<Pick<Login, 'organization'>> & Login> {
+  const client = createClient(login);
   const answer: Partial<Awaited<ReturnType<typeof client.signedIn.me>>> | null = await client.signedIn.me();
-  if (!answer?.user || !answer.organization) throw notMuster(login.url);
+  if (!answer?.user || !answer.organization) throw notMusterError(login.url);
   return { ...login, email: answer.user.email ?? undefined, organization: answer.organization.name };
 }
 
-function notMuster(url: string): Failure {
-  return new Failure('not_muster', notMusterMessage(url), {
-    hint: addressHint(url),
+function notMusterError(url: string): Failure {
+  return new Failure('not_muster', describeForeignService(url), {
+    hint: getAddressHint(url),
     exitCode: exitCodes.refused,
   });
 }
 
-function withoutSecrets({ name, url, email, organization }: Login) {
+function omitSecrets({ name, url, email, organization }: Login) {
   return { name, url, email, organization };
 }

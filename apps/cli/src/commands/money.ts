@@ -1,5 +1,5 @@
 import type { Command } from '../frame/command';
-import { usageFault } from '../frame/failure';
+import { createUsageError } from '../frame/failure';
 import { formatDuration, formatUsd } from '../output/words';
 
 const groupings = ['day', 'workflow', 'agent', 'model', 'schedule'] as const;
@@ -16,13 +16,13 @@ const costs: Command = {
   async run(call) {
     const muster = call.muster();
     const groupBy = groupings.find((each) => each === (call.text('by') ?? 'day'));
-    if (!groupBy) throw usageFault(`--by must be one of ${groupings.join(', ')}.`);
+    if (!groupBy) throw createUsageError(`--by must be one of ${groupings.join(', ')}.`);
     const [from, to] = [call.text('from'), call.text('to')];
     const query = { groupBy, ...(from ? { from } : {}), ...(to ? { to } : {}) };
-    if (call.flag('csv')) return call.terminal.print((await muster.costs.export(query)).trimEnd());
+    if (call.flag('csv')) return call.terminal.printLine((await muster.costs.export(query)).trimEnd());
     const found = await muster.costs.get(query);
-    if (call.terminal.json) return call.terminal.show(found, '');
-    call.terminal.table(
+    if (call.terminal.json) return call.terminal.printResult(found, '');
+    call.terminal.printTable(
       found.groups,
       [
         { title: groupBy.toUpperCase(), cell: ({ label }) => label },
@@ -33,7 +33,7 @@ const costs: Command = {
       ],
       'There are no runs in this period.',
     );
-    call.terminal.say(`${formatUsd(found.totalUsd)} from ${found.from} to ${found.to}`);
+    call.terminal.printMessage(`${formatUsd(found.totalUsd)} from ${found.from} to ${found.to}`);
   },
 };
 
@@ -45,7 +45,7 @@ const usage: Command = {
     const found = await call.muster().usage.get(call.text('month'));
     const { limits } = found;
     const ofLimit = (limit: number | null, unit = '') => (limit === null ? '' : ` of ${unit}${limit}`);
-    call.terminal.fields(found, [
+    call.terminal.printFields(found, [
       ['month', found.month],
       ['runs', `${found.runs}${ofLimit(limits.monthlyRunLimit)}`],
       ['completed', found.completed],

@@ -2,11 +2,11 @@ import { basename, resolve } from 'node:path';
 import { writeZip } from '@muster/contracts/zip';
 import { isMusterError, type Muster, type PackInstallation } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
-import { Failure, usageFault } from '../frame/failure';
+import { Failure, createUsageError } from '../frame/failure';
 import { toSafeLine } from '../output/plain';
-import { inventoryOf, readPack } from '../folder/pack-files';
-import { relativeTime, statusColor } from '../output/words';
-import { findInstallation, isId, findPackId, findVersion } from '../parts/find';
+import { listInventory, readPackFiles } from '../folder/pack-files';
+import { formatRelativeTime, getStatusColor } from '../output/words';
+import { findInstallation, isResourceId, findPackId, findVersion } from '../parts/find';
 
 const stages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
 const pack: Option = { type: 'string', short: 'p', value: 'PACK', about: 'Id, worker key or name of the pack' };
@@ -15,7 +15,7 @@ const list: Command = {
   words: 'packs list',
   summary: 'List packs, the bundles of files that workflows import',
   async run({ muster, terminal }) {
-    terminal.table(
+    terminal.printTable(
       await muster().packs.list().toArray(),
       [
         { title: 'KEY', cell: ({ workerKey }) => workerKey },
@@ -35,13 +35,13 @@ const versions: Command = {
   summary: 'List the versions of a pack, newest first',
   async run({ args, muster: openClient, terminal }) {
     const muster = openClient();
-    terminal.table(
+    terminal.printTable(
       await muster.packs.versions(await findPackId(muster, args[0]!)).toArray(),
       [
         { title: 'NUMBER', cell: ({ number }) => number },
         { title: 'LABEL', cell: ({ label }) => label },
-        { title: 'STAGE', cell: ({ stage }) => stage, color: ({ stage }) => statusColor(stage) },
-        { title: 'CREATED', cell: ({ createdAt }) => relativeTime(createdAt) },
+        { title: 'STAGE', cell: ({ stage }) => stage, color: ({ stage }) => getStatusColor(stage) },
+        { title: 'CREATED', cell: ({ createdAt }) => formatRelativeTime(createdAt) },
         { title: 'ID', cell: ({ versionId }) => versionId },
       ],
       'The pack has no versions yet.',
@@ -56,7 +56,7 @@ const installations: Command = {
   async run({ args, muster: openClient, terminal }) {
     const muster = openClient();
     const query = args[0] ? { packId: await findPackId(muster, args[0]) } : {};
-    terminal.table(
+    terminal.printTable(
       await muster.installations.list({ limit: 200, ...query }).toArray(),
       [
         { title: 'NAME', cell: ({ name }) => name },
@@ -82,18 +82,18 @@ const publish: Command = {
   async run(call) {
     const { args, terminal } = call;
     const muster = call.muster();
-    const files = readPack(args[0]!);
-    const id = await packOfProcess(call, muster, call.text('pack') ?? basename(resolve(args[0]!)));
+    const files = readPackFiles(args[0]!);
+    const id = await ensurePackOfProcess(call, muster, call.text('pack') ?? basename(resolve(args[0]!)));
     const before = await muster.packs.get(id);
-    terminal.progress(`uploading ${files.length} files`);
+    terminal.showProgress(`uploading ${files.length} files`);
     await muster.packs.uploadDraft(id, new Blob([new Uint8Array(writeZip(files))]), {
-      files: inventoryOf(files),
+      files: listInventory(files),
       baseRuntimeBundleId: before.draftHead?.runtimeBundleId ?? null,
     });
-    terminal.close();
+    terminal.clearProgress();
     const [label, notes] = [call.text('label'), call.text('notes')];
     const version = await muster.packs.publish(id, { ...(label ? { label } : {}), ...(notes ? { notes } : {}) });
-    terminal.show(
+    terminal.printResult(
       version,
       `Version ${version.number} of ${toSafeLine(before.workerKey)}, in stage ${version.stage}: ${version.versionId}`,
     );
@@ -117,12 +117,12 @@ const promote: Command = {
     const id = await findPackId(muster, requireOption(call, 'pack'));
     let version = await findVersion(muster, id, call.args[0]!);
     const reason = call.text('reason');
-    for (const stage of stagesToPass(version.stage, requireOption(call, 'stage'))) {
+    for (const stage of listStagesToPass(version.stage, requireOption(call, 'stage'))) {
       version = await muster.packs.promote(id, version.versionId, { stage, ...(reason ? { reason } : {}) });
-      call.terminal.progress(`${stage}`);
+      call.terminal.showProgress(`${stage}`);
     }
-    call.terminal.close();
-    call.terminal.show(version, `Version ${version.number} is in stage ${version.stage}.`);
+    call.terminal.clearProgress();
+    call.terminal.printResult(version, `Version ${version.number} is in stage ${version.stage}.`);
   },
 };
 
@@ -142,7 +142,7 @@ const pin: Command = {
     const { versionId, number } = await findVersion(muster, found.packId, wanted);
     const reason = call.text('reason');
     const pinned = await muster.installations.pin(found.id, { versionId, ...(reason ? { reason } : {}) });
-    call.terminal.show(pinned, `${toSafeLine(pinned.name)} now runs version ${number}.`);
+    call.terminal.printResult(pinned, `${toSafeLine(pinned.name)} now runs version ${number}.`);
   },
 };
 
@@ -159,7 +159,7 @@ const rollback: Command = {
     const queued = answer.queuedJobs.length
       ? ` ${answer.queuedJobs.length} queued runs still use the version that was replaced.`
       : '';
-    call.terminal.show(answer, `${toSafeLine(name)} runs version ${pinnedVersionId} again.${queued}`);
+    call.terminal.printResult(answer, `${toSafeLine(name)} runs version ${pinnedVersionId} again.${queued}`);
   },
 };
 
@@ -174,18 +174,18 @@ const diff: Command = {
     const [from, to] = [await findVersion(muster, id, call.args[0]!), await findVersion(muster, id, call.args[1]!)];
     const found = await muster.packs.diff(id, to.versionId, from.versionId);
     const lines = [
-      ...found.removed.map((path) => call.terminal.paint('red', `- ${path}`)),
-      ...found.added.map((path) => call.terminal.paint('green', `+ ${path}`)),
+      ...found.removed.map((path) => call.terminal.colorText('red', `- ${path}`)),
+      ...found.added.map((path) => call.terminal.colorText('green', `+ ${path}`)),
       ...found.changed.map(({ path }) => `~ ${path}`),
     ];
-    call.terminal.show(found, lines.join('\n') || 'The versions have the same files.');
+    call.terminal.printResult(found, lines.join('\n') || 'The versions have the same files.');
   },
 };
 
 export const packCommands = [list, versions, installations, publish, promote, pin, rollback, diff];
 
-async function packOfProcess(call: Call, muster: Muster, key: string): Promise<string> {
-  if (isId(key)) return key;
+async function ensurePackOfProcess(call: Call, muster: Muster, key: string): Promise<string> {
+  if (isResourceId(key)) return key;
   try {
     return (await muster.packs.ensure({ workerKey: key })).id;
   } catch (error) {
@@ -210,9 +210,9 @@ async function findOrCreateInstallation(call: Call, muster: Muster, name: string
  * Returns the stages to which the version must be promoted one after the other: to reach a higher stage, each stage up
  * to it, otherwise only the target.
  */
-function stagesToPass(from: string, wanted: string): (typeof stages)[number][] {
+function listStagesToPass(from: string, wanted: string): (typeof stages)[number][] {
   const to = stages.find((each) => each === wanted);
-  if (!to) throw usageFault(`--stage must be one of ${stages.join(', ')}.`);
+  if (!to) throw createUsageError(`--stage must be one of ${stages.join(', ')}.`);
   const ladder = stages.slice(0, 4);
   const [low, high] = [ladder.indexOf(from as 'draft'), ladder.indexOf(to)];
   return low >= 0 && high > low ? ladder.slice(low + 1, high + 1) : [to];
@@ -223,5 +223,5 @@ function requireOption(call: Call, name: string): string {
 }
 
 function throwMissingOption(name: string): never {
-  throw usageFault(`--${name} is missing.`);
+  throw createUsageError(`--${name} is missing.`);
 }

@@ -1,8 +1,8 @@
 import type { Question } from '@muster/sdk';
 import type { Command } from '../frame/command';
-import { usageFault } from '../frame/failure';
+import { createUsageError } from '../frame/failure';
 import { toSafeLine } from '../output/plain';
-import { relativeTime } from '../output/words';
+import { formatRelativeTime } from '../output/words';
 import { readSecret } from '../parts/input';
 
 const list: Command = {
@@ -14,7 +14,7 @@ const list: Command = {
   },
   async run(call) {
     const open = call.flag('all') ? {} : { status: 'open' as const };
-    call.terminal.table(
+    call.terminal.printTable(
       await call
         .muster()
         .questions.list({ ...open, mine: call.flag('mine'), limit: 200 })
@@ -23,7 +23,7 @@ const list: Command = {
         { title: 'QUESTION', cell: ({ question }) => toSafeLine(question) },
         { title: 'KIND', cell: ({ kind, choices }) => (choices ? choices.join(' | ') : kind) },
         { title: 'STATUS', cell: ({ status }) => status },
-        { title: 'UNTIL', cell: ({ expiresAt }) => relativeTime(expiresAt) },
+        { title: 'UNTIL', cell: ({ expiresAt }) => formatRelativeTime(expiresAt) },
         { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no matching questions.',
@@ -47,12 +47,12 @@ const answer: Command = {
     const { questions } = call.muster();
     const id = args[0]!;
     if (call.flag('decline')) {
-      terminal.show(await questions.decline(id, call.text('reason')), 'The question is declined.');
+      terminal.printResult(await questions.decline(id, call.text('reason')), 'The question is declined.');
       return;
     }
     const question = await questions.get(id);
     const input = args[1] ?? (await readSecret(terminal, `${toSafeLine(question.question)} `));
-    terminal.show(
+    terminal.printResult(
       await questions.answer(id, parseAnswer(question, input)),
       'The question is answered. The run continues.',
     );
@@ -63,14 +63,14 @@ function parseAnswer({ kind }: Question, input: string): string | boolean | Reco
   if (kind === 'confirm') {
     const yes = ['yes', 'y', 'true'].includes(input.toLowerCase());
     if (!yes && !['no', 'n', 'false'].includes(input.toLowerCase()))
-      throw usageFault('The answer to a confirmation must be yes or no.');
+      throw createUsageError('The answer to a confirmation must be yes or no.');
     return yes;
   }
   if (kind !== 'form') return input;
   try {
     return JSON.parse(input) as Record<string, unknown>;
   } catch {
-    throw usageFault('The answer to a form must be a JSON object.');
+    throw createUsageError('The answer to a form must be a JSON object.');
   }
 }
 

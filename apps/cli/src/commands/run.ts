@@ -1,7 +1,7 @@
 import type { Command } from '../frame/command';
-import { usageFault } from '../frame/failure';
-import { attendJob } from '../parts/attend-job';
-import { findAgentId, isId, findWorkflowId } from '../parts/find';
+import { createUsageError } from '../frame/failure';
+import { waitForJobAndPrint } from '../parts/wait-for-job-and-print';
+import { findAgentId, isResourceId, findWorkflowId } from '../parts/find';
 import { parseWholeNumber } from '../parts/numbers';
 import { parseVariables } from '../parts/variables';
 
@@ -31,9 +31,9 @@ export const runCommand: Command = {
     const { args, terminal } = call;
     const muster = call.muster();
     const agent = call.text('agent');
-    if (!agent) throw usageFault('--agent is missing.', 'To list the agents, run muster agents list.');
+    if (!agent) throw createUsageError('--agent is missing.', 'To list the agents, run muster agents list.');
     const installation = call.text('installation');
-    if (installation && !isId(installation)) throw usageFault('--installation must be an id.');
+    if (installation && !isResourceId(installation)) throw createUsageError('--installation must be an id.');
     const variables = parseVariables(call.list('var'));
     const secrets = call.list('secret');
     const keys = call.list('key');
@@ -48,11 +48,11 @@ export const runCommand: Command = {
       ...(installation ? { workflowPackInstallationId: installation } : {}),
     });
     if (!call.flag('wait'))
-      return terminal.show(
+      return terminal.printResult(
         { jobId, status },
         `${status}: run ${jobId}\nTo wait for its end: muster jobs wait ${jobId}`,
       );
-    terminal.say(`run ${jobId}`);
-    return attendJob(jobId, { muster, terminal, withLog: true, mayCancel: true });
+    terminal.printMessage(`run ${jobId}`);
+    return waitForJobAndPrint(jobId, { muster, terminal, withLog: true, mayCancel: true });
   },
 };

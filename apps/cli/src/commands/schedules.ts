@@ -1,7 +1,7 @@
 import type { Command } from '../frame/command';
 import { exitCodes } from '../frame/failure';
 import { toSafeLine } from '../output/plain';
-import { relativeTime, statusColor } from '../output/words';
+import { formatRelativeTime, getStatusColor } from '../output/words';
 import { findScheduleId } from '../parts/find';
 import { parseWholeNumber } from '../parts/numbers';
 
@@ -9,17 +9,17 @@ const list: Command = {
   words: 'schedules list',
   summary: 'List schedules and when each runs next',
   async run({ muster, terminal }) {
-    terminal.table(
+    terminal.printTable(
       await muster().schedules.list({ limit: 200 }).toArray(),
       [
         { title: 'NAME', cell: ({ name }) => name },
         { title: 'CRON', cell: ({ cronExpression }) => cronExpression },
         { title: 'ZONE', cell: ({ timezone }) => timezone },
-        { title: 'NEXT', cell: ({ enabled, nextRunAt }) => (enabled ? relativeTime(nextRunAt) : 'paused') },
+        { title: 'NEXT', cell: ({ enabled, nextRunAt }) => (enabled ? formatRelativeTime(nextRunAt) : 'paused') },
         {
           title: 'LAST',
           cell: ({ lastResult }) => lastResult,
-          color: ({ lastResult }) => statusColor(lastResult ?? ''),
+          color: ({ lastResult }) => getStatusColor(lastResult ?? ''),
         },
         { title: 'ID', cell: ({ id }) => id },
       ],
@@ -40,7 +40,7 @@ const preview: Command = {
     const muster = call.muster();
     const count = parseWholeNumber(call.text('count'), 'count', 10);
     const { runs } = await muster.schedules.preview(await findScheduleId(muster, call.args[0]!), count);
-    call.terminal.table(
+    call.terminal.printTable(
       runs,
       [
         { title: 'AT', cell: ({ at }) => at },
@@ -61,12 +61,15 @@ const run: Command = {
     const ticks = await muster.schedules.execute({ scheduleId: await findScheduleId(muster, args[0]!), force: true });
     const [launched] = ticks.launched;
     const why = ticks.skipped[0]?.reason ?? ticks.failed[0]?.reason ?? 'not_due';
-    terminal.show(ticks, launched ? `run ${launched.jobId}` : `The schedule was not run: ${why.replaceAll('_', ' ')}.`);
+    terminal.printResult(
+      ticks,
+      launched ? `run ${launched.jobId}` : `The schedule was not run: ${why.replaceAll('_', ' ')}.`,
+    );
     return launched ? exitCodes.ok : exitCodes.failed;
   },
 };
 
-function pauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, pastTense: string): Command {
+function createPauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, pastTense: string): Command {
   return {
     words: `schedules ${verb}`,
     args: '<schedule>',
@@ -74,7 +77,7 @@ function pauseOrResumeCommand(verb: 'pause' | 'resume', summary: string, pastTen
     async run({ args, muster: openClient, terminal }) {
       const muster = openClient();
       const schedule = await muster.schedules[verb](await findScheduleId(muster, args[0]!));
-      terminal.show(schedule, `${toSafeLine(schedule.name)} ${pastTense}.`);
+      terminal.printResult(schedule, `${toSafeLine(schedule.name)} ${pastTense}.`);
     },
   };
 }
@@ -83,6 +86,6 @@ export const scheduleCommands = [
   list,
   preview,
   run,
-  pauseOrResumeCommand('pause', 'Pause a schedule', 'is paused'),
-  pauseOrResumeCommand('resume', 'Resume a paused schedule', 'is resumed'),
+  createPauseOrResumeCommand('pause', 'Pause a schedule', 'is paused'),
+  createPauseOrResumeCommand('resume', 'Resume a paused schedule', 'is resumed'),
 ];

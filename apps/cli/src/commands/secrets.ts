@@ -1,5 +1,5 @@
 import type { Command } from '../frame/command';
-import { relativeTime } from '../output/words';
+import { formatRelativeTime } from '../output/words';
 import { readSecret } from '../parts/input';
 
 const set: Command = {
@@ -10,7 +10,7 @@ const set: Command = {
   async run({ args, muster, terminal }) {
     const key = args[0]!;
     const secret = await muster().secrets.set(key, await readSecret(terminal, `Value of ${key}: `));
-    terminal.show(secret, `${key} is saved. To pass it to a run, use muster run … --secret ${key}.`);
+    terminal.printResult(secret, `${key} is saved. To pass it to a run, use muster run … --secret ${key}.`);
   },
 };
 
@@ -18,11 +18,11 @@ const list: Command = {
   words: 'secrets list',
   summary: 'List the keys of secrets. Their values are never displayed',
   async run({ muster, terminal }) {
-    terminal.table(
+    terminal.printTable(
       await muster().secrets.list().toArray(),
       [
         { title: 'KEY', cell: ({ key }) => key },
-        { title: 'CHANGED', cell: ({ updatedAt }) => relativeTime(updatedAt) },
+        { title: 'CHANGED', cell: ({ updatedAt }) => formatRelativeTime(updatedAt) },
       ],
       'There are no secrets.',
     );
@@ -35,7 +35,7 @@ const remove: Command = {
   summary: 'Delete a secret',
   async run({ args, muster, terminal }) {
     await muster().secrets.delete(args[0]!);
-    terminal.show({ key: args[0] }, `${args[0]} is deleted.`);
+    terminal.printResult({ key: args[0] }, `${args[0]} is deleted.`);
   },
 };
 

@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Muster, WebhookEndpoint } from '@muster/sdk';
 import type { Command } from '../frame/command';
-import { explain, usageFault } from '../frame/failure';
-import { onEnd } from '../parts/interrupts';
+import { explainError, createUsageError } from '../frame/failure';
+import { onProcessEnd } from '../parts/interrupts';
 import { toSafeLine } from '../output/plain';
 
 const looksMs = 1000;
@@ -38,24 +38,24 @@ const listen: Command = {
   },
   async run(call) {
     const { terminal } = call;
-    const target = parseTarget(call.args[0]!);
+    const target = parseTargetUrl(call.args[0]!);
     const muster = call.muster();
     const events = call.list('event') as WebhookEndpoint['events'];
     const leave = new AbortController();
-    const stop = onEnd(() => leave.abort());
+    const stop = onProcessEnd(() => leave.abort());
     const { id, secret } = await muster.webhookEndpoints.create({
       url: `https://${randomBytes(8).toString('hex')}.muster-listen.invalid/`,
       events: events.length ? events : ['*'],
       description: `muster webhooks listen on ${hostname()}`,
     });
     try {
-      terminal.showLine({ endpointId: id, secret, target }, `Forwarding to ${target}, signed with ${secret}`);
+      terminal.printResultLine({ endpointId: id, secret, target }, `Forwarding to ${target}, signed with ${secret}`);
       const seen = new Set<string>();
       while (!leave.signal.aborted) {
         for (const delivery of await readNewDeliveries(muster, id, seen)) {
           const forwarded = await forwardDelivery(target, secret, delivery);
           const { type, status, error, durationMs } = forwarded;
-          terminal.showLine(
+          terminal.printResultLine(
             forwarded,
             `${new Date().toISOString().slice(11, 19)} ${toSafeLine(type)} → ${status ?? error} (${durationMs} ms)`,
           );
@@ -87,7 +87,7 @@ async function readNewDeliveries(muster: Muster, endpointId: string, seen: Set<s
       newDeliveries.push({ id, type, body });
     }
   } catch (error) {
-    const { status } = explain(error);
+    const { status } = explainError(error);
     if (status !== 0 && (status ?? 400) < 500) throw error;
     return [];
   }
@@ -100,7 +100,7 @@ async function forwardDelivery(target: string, secret: string, { id, type, body 
   const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
   const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   const began = performance.now();
-  const ended = (status: number | null, error: string | null): Forwarded => {
+  const createForwardResult = (status: number | null, error: string | null): Forwarded => {
     return { deliveryId: id, type, status, error, durationMs: Math.round(performance.now() - began) };
   };
   try {
@@ -117,15 +117,15 @@ async function forwardDelivery(target: string, secret: string, { id, type, body 
       body,
     });
     await answer.body?.cancel();
-    return ended(answer.status, null);
+    return createForwardResult(answer.status, null);
   } catch (error) {
     const { cause, message } = error as { cause?: { code?: string }; message: string };
-    return ended(null, cause?.code ?? message);
+    return createForwardResult(null, cause?.code ?? message);
   }
 }
 
-function parseTarget(text: string): string {
+function parseTargetUrl(text: string): string {
   const url = /^\d+$/.test(text) ? `http://127.0.0.1:${text}/` : text;
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw usageFault(`${text} is not a valid address.`, 'Specify an address such as http://localhost:4000/hooks');
+  throw createUsageError(`${text} is not a valid address.`, 'Specify an address such as http://localhost:4000/hooks');
 }

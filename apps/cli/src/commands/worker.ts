@@ -3,9 +3,9 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Muster } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
-import { exitCodes, Failure, usageFault } from '../frame/failure';
+import { exitCodes, Failure, createUsageError } from '../frame/failure';
 import { readSecret } from '../parts/input';
-import { capabilityLines } from '../parts/capabilities';
+import { formatCapabilities } from '../parts/capabilities';
 import { findSystemd, SystemdUnit } from '../parts/systemd-unit';
 import { WorkerFolder } from '../parts/worker-folder';
 
@@ -35,30 +35,30 @@ const install: Command = {
   },
   async run(call) {
     const { terminal } = call;
-    const folder = folderOf(call);
+    const folder = openWorkerFolder(call);
     if (folder.isInstalled) {
-      throw usageFault(
+      throw createUsageError(
         `A worker is already installed in ${folder.folder}.`,
         'To start it, run muster worker start. To install another worker, specify another folder with --dir.',
       );
     }
     requirePython();
     const muster = call.muster();
-    folder.prepare();
-    const { id, key } = await agentToInstall(call, muster);
+    folder.writeWorkerProgram();
+    const { id, key } = await chooseAgentToInstall(call, muster);
     const { ofWorkers } = call.environment;
     folder.install({ SERVICE_BASE_URL: call.login().url, SERVICE_API_KEY: key, AGENT_ID: id }, ofWorkers);
-    const unit = unitOf(call, folder);
-    const later = unit?.install(serviceSettingsOf(call, folder)) ?? null;
+    const unit = findSystemdUnit(call, folder);
+    const later = unit?.install(buildServiceSettings(call, folder)) ?? null;
     startWorker(call, folder, unit);
     await waitUntilOnline(call, muster, { id, folder });
-    const pid = folder.runningPid() ?? null;
+    const pid = folder.findRunningPid() ?? null;
     const asService = `The worker is the systemd service ${unit?.name}.${later ? `\n${later}` : ' It starts at boot.'}`;
-    const capabilities = folder.capabilities(ofWorkers);
-    const machine = capabilityLines(capabilities).flatMap(([word, names]) =>
+    const capabilities = folder.readCapabilities(ofWorkers);
+    const machine = formatCapabilities(capabilities).flatMap(([word, names]) =>
       names ? [`This machine ${word} ${names}.\n`] : [],
     );
-    terminal.show(
+    terminal.printResult(
       { agentId: id, folder: folder.folder, pid, service: unit?.name ?? null, capabilities },
       `Agent ${id} is online. Its worker runs as process ${pid} in ${folder.folder}.\n${machine.join('')}` +
         (unit ? asService : 'To stop it, run muster worker stop. After a reboot, run muster worker start.'),
@@ -71,16 +71,16 @@ const start: Command = {
   summary: 'Start the installed worker',
   options: { dir },
   async run(call) {
-    const folder = folderOf(call);
-    const { AGENT_ID: id } = folder.read();
-    const running = folder.runningPid();
+    const folder = openWorkerFolder(call);
+    const { AGENT_ID: id } = folder.readSettings();
+    const running = folder.findRunningPid();
     if (running === undefined) {
-      const unit = installedUnit(call, folder);
-      unit?.install(serviceSettingsOf(call, folder));
+      const unit = findInstalledUnit(call, folder);
+      unit?.install(buildServiceSettings(call, folder));
       startWorker(call, folder, unit);
     }
     const pid = running ?? (await waitUntilRunning(folder));
-    call.terminal.show(
+    call.terminal.printResult(
       { agentId: id, pid },
       running ? `The worker is already running as process ${pid}.` : `The worker is running as process ${pid}.`,
     );
@@ -92,13 +92,13 @@ const stop: Command = {
   summary: 'Stop the installed worker',
   options: { dir },
   async run(call) {
-    const folder = folderOf(call);
-    const { AGENT_ID: id } = folder.read();
-    const pid = folder.runningPid();
-    const unit = installedUnit(call, folder);
+    const folder = openWorkerFolder(call);
+    const { AGENT_ID: id } = folder.readSettings();
+    const pid = folder.findRunningPid();
+    const unit = findInstalledUnit(call, folder);
     if (unit) unit.stop();
     else if (pid !== undefined) process.kill(pid, 'SIGTERM');
-    call.terminal.show(
+    call.terminal.printResult(
       { agentId: id, pid: pid ?? null },
       pid ? `The worker is stopping (process ${pid}).` : 'The worker is not running.',
     );
@@ -110,12 +110,12 @@ const status: Command = {
   summary: 'Show whether the installed worker runs and what starts it',
   options: { dir },
   async run(call) {
-    const folder = folderOf(call);
-    const { AGENT_ID: agentId, SERVICE_BASE_URL: url } = folder.read();
-    const pid = folder.runningPid() ?? null;
-    const service = installedUnit(call, folder)?.name ?? null;
-    const capabilities = folder.capabilities(call.environment.ofWorkers);
-    call.terminal.fields({ agentId, url, folder: folder.folder, pid, service, log: folder.log, capabilities }, [
+    const folder = openWorkerFolder(call);
+    const { AGENT_ID: agentId, SERVICE_BASE_URL: url } = folder.readSettings();
+    const pid = folder.findRunningPid() ?? null;
+    const service = findInstalledUnit(call, folder)?.name ?? null;
+    const capabilities = folder.readCapabilities(call.environment.ofWorkers);
+    call.terminal.printFields({ agentId, url, folder: folder.folder, pid, service, log: folder.log, capabilities }, [
       ['agent', agentId],
       ['service', url],
       ['worker', pid === null ? 'not running; to start it, run muster worker start' : `running as process ${pid}`],
@@ -127,7 +127,7 @@ const status: Command = {
       ],
       ['folder', folder.folder],
       ['log', folder.log],
-      ...capabilityLines(capabilities),
+      ...formatCapabilities(capabilities),
     ]);
   },
 };
@@ -137,12 +137,12 @@ const logs: Command = {
   summary: 'Print the last lines of the worker’s log',
   options: { dir, lines: { type: 'string', short: 'n', value: 'N', about: 'Number of lines (default 100)' } },
   async run(call) {
-    const folder = folderOf(call);
-    folder.read();
+    const folder = openWorkerFolder(call);
+    folder.readSettings();
     const count = Number(call.text('lines') ?? 100);
-    if (!Number.isInteger(count) || count < 1) throw usageFault('--lines must be a whole number of at least 1.');
-    const text = folder.lastLogLines(count);
-    call.terminal.show({ lines: text.split('\n') }, text);
+    if (!Number.isInteger(count) || count < 1) throw createUsageError('--lines must be a whole number of at least 1.');
+    const text = folder.readLastLogLines(count);
+    call.terminal.printResult({ lines: text.split('\n') }, text);
   },
 };
 
@@ -152,17 +152,17 @@ const upgrade: Command = {
   more: 'A run in progress continues. The new worker takes it over.',
   options: { dir },
   async run(call) {
-    const folder = folderOf(call);
-    const { AGENT_ID: agentId } = folder.read();
-    const before = folder.runningPid();
-    folder.prepare();
-    const unit = installedUnit(call, folder);
+    const folder = openWorkerFolder(call);
+    const { AGENT_ID: agentId } = folder.readSettings();
+    const before = folder.findRunningPid();
+    folder.writeWorkerProgram();
+    const unit = findInstalledUnit(call, folder);
     // SIGTERM would end the run in progress. After SIGKILL the run continues, and the new worker takes it over.
     if (before !== undefined) process.kill(before, 'SIGKILL');
-    unit?.install(serviceSettingsOf(call, folder));
+    unit?.install(buildServiceSettings(call, folder));
     startWorker(call, folder, unit);
     const pid = await waitUntilRunning(folder, before);
-    call.terminal.show({ agentId, pid }, `The new worker is running as process ${pid}.`);
+    call.terminal.printResult({ agentId, pid }, `The new worker is running as process ${pid}.`);
   },
 };
 
@@ -172,21 +172,21 @@ const uninstall: Command = {
   more: 'Data that the worker has not sent yet is lost. The agent remains in the service until an admin terminates it.',
   options: { dir },
   async run(call) {
-    const folder = folderOf(call);
-    const { AGENT_ID: agentId } = folder.read();
-    const pid = folder.runningPid();
-    const unit = installedUnit(call, folder);
+    const folder = openWorkerFolder(call);
+    const { AGENT_ID: agentId } = folder.readSettings();
+    const pid = folder.findRunningPid();
+    const unit = findInstalledUnit(call, folder);
     unit?.remove();
     if (!unit && pid !== undefined) process.kill(pid, 'SIGTERM');
     const until = Date.now() + endsWithinMs;
-    while (folder.runningPid() !== undefined && Date.now() < until) await waitBeforeNextCheck();
-    if (folder.runningPid() !== undefined) {
+    while (folder.findRunningPid() !== undefined && Date.now() < until) await waitBeforeNextCheck();
+    if (folder.findRunningPid() !== undefined) {
       throw new Failure('worker_runs', `Process ${pid} has not ended within ${endsWithinMs / 1000} s.`, {
         hint: 'Run muster worker uninstall again, or stop the process yourself.',
       });
     }
     folder.remove();
-    call.terminal.show(
+    call.terminal.printResult(
       { agentId, folder: folder.folder },
       `The worker is removed from this machine. The agent ${agentId} remains in the service.`,
     );
@@ -195,37 +195,37 @@ const uninstall: Command = {
 
 export const workerCommands = [install, start, stop, status, logs, upgrade, uninstall];
 
-function unitOf({ environment }: Call, { folder }: WorkerFolder): SystemdUnit | null {
+function findSystemdUnit({ environment }: Call, { folder }: WorkerFolder): SystemdUnit | null {
   const systemd = findSystemd(environment.configHome);
   return systemd && new SystemdUnit(systemd, { folder, isUsual: folder === resolve(environment.workerFolder) });
 }
 
 /** Returns the systemd unit of this folder's worker, or null if it is not installed as a service. */
-function installedUnit(call: Call, folder: WorkerFolder): SystemdUnit | null {
-  const unit = unitOf(call, folder);
+function findInstalledUnit(call: Call, folder: WorkerFolder): SystemdUnit | null {
+  const unit = findSystemdUnit(call, folder);
   return unit?.isInstalled ? unit : null;
 }
 
-function serviceSettingsOf(call: Call, folder: WorkerFolder) {
+function buildServiceSettings(call: Call, folder: WorkerFolder) {
   const { program, log } = folder;
-  const environment = folder.read();
+  const environment = folder.readSettings();
   const isUsual = folder.folder === resolve(call.environment.workerFolder);
   return { folder: folder.folder, isUsual, program, log, agentId: environment.AGENT_ID, environment };
 }
 
 function startWorker(call: Call, folder: WorkerFolder, unit: SystemdUnit | null): void {
   if (unit) unit.start();
-  else folder.start(call.environment.ofWorkers);
+  else folder.startWorker(call.environment.ofWorkers);
 }
 
 /** Waits until the worker runs, and returns its process id. A process with the id `before` does not count. */
 async function waitUntilRunning(folder: WorkerFolder, before?: number): Promise<number> {
   const until = Date.now() + startsWithinMs;
   for (;;) {
-    const pid = folder.runningPid();
+    const pid = folder.findRunningPid();
     if (pid !== undefined && pid !== before) return pid;
     if (Date.now() > until) {
-      throw new Failure('worker_silent', `The worker did not start.\n${folder.lastLogLines()}`, {
+      throw new Failure('worker_silent', `The worker did not start.\n${folder.readLastLogLines()}`, {
         hint: `For details, see ${folder.log}`,
       });
     }
@@ -237,7 +237,7 @@ function waitBeforeNextCheck(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 100));
 }
 
-function folderOf(call: Call): WorkerFolder {
+function openWorkerFolder(call: Call): WorkerFolder {
   return new WorkerFolder(resolve(call.text('dir') ?? call.environment.workerFolder));
 }
 
@@ -251,7 +251,7 @@ function requirePython(): void {
   }
 }
 
-async function agentToInstall(call: Call, muster: Muster): Promise<{ id: string; key: string }> {
+async function chooseAgentToInstall(call: Call, muster: Muster): Promise<{ id: string; key: string }> {
   const known = call.text('agent');
   if (known) return { id: known, key: await readSecret(call.terminal, 'Worker key of the agent: ') };
   const labels = call.list('label');
@@ -270,11 +270,11 @@ async function waitUntilOnline(
 ): Promise<void> {
   const until = Date.now() + onlineWithinMs;
   while ((await muster.agents.status(id)).status !== 'online') {
-    call.terminal.progress('waiting for the worker to come online');
+    call.terminal.showProgress('waiting for the worker to come online');
     if (Date.now() > until) {
       throw new Failure(
         'worker_silent',
-        `The worker did not come online within ${onlineWithinMs / 1000} s.\n${folder.lastLogLines()}`,
+        `The worker did not come online within ${onlineWithinMs / 1000} s.\n${folder.readLastLogLines()}`,
         {
           hint: `For details, see ${folder.log}`,
           exitCode: exitCodes.refused,
@@ -283,5 +283,5 @@ async function waitUntilOnline(
     }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
-  call.terminal.close();
+  call.terminal.clearProgress();
 }

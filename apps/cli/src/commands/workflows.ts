@@ -1,21 +1,21 @@
 import { mkdirSync } from 'node:fs';
-import { hunksBetween } from '@muster/contracts/text-diff';
+import { diffToHunks } from '@muster/contracts/text-diff';
 import type { Muster, Workflow } from '@muster/sdk';
 import { isMusterError } from '@muster/sdk';
 import type { Call, Command, Option } from '../frame/command';
 import { exitCodes } from '../frame/failure';
 import { LastSeen } from '../folder/last-seen';
 import {
-  contentDigest,
-  folderNameOf,
+  digestContent,
+  chooseFolderName,
   type LocalWorkflow,
   readWorkflows,
-  withSortedKeys,
+  sortKeys,
   type WorkflowContent,
   writeWorkflow,
 } from '../folder/workflow-files';
-import { toSafeLine, withoutControlCharacters } from '../output/plain';
-import { relativeTime } from '../output/words';
+import { toSafeLine, removeControlCharacters } from '../output/plain';
+import { formatRelativeTime } from '../output/words';
 
 const force: Option = { type: 'boolean', about: 'Overwrite workflows that are in conflict' };
 const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'Only the workflow with this name' };
@@ -35,13 +35,13 @@ const list: Command = {
   words: 'workflows list',
   summary: 'List workflows',
   async run({ muster, terminal }) {
-    terminal.table(
+    terminal.printTable(
       await muster().workflows.list({ limit: 200 }).toArray(),
       [
         { title: 'NAME', cell: ({ name }) => name },
         { title: 'REVISION', cell: ({ revision }) => revision },
         { title: 'VARIABLES', cell: ({ variables }) => variables.join(', ') },
-        { title: 'CHANGED', cell: ({ updatedAt }) => relativeTime(updatedAt) },
+        { title: 'CHANGED', cell: ({ updatedAt }) => formatRelativeTime(updatedAt) },
         { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no workflows. To create them from files, run muster workflows push <folder>',
@@ -65,17 +65,17 @@ const pull: Command = {
     const results: Result[] = [];
     for (const remote of await fetchSelectedWorkflows(call, call.muster())) {
       const known = local.find(({ id }) => id === remote.id);
-      const outcome = pullOutcome({ known, remote, seen, force: call.flag('force') });
-      const name = known?.folder ?? folderNameOf(remote.name, new Set(local.map((each) => each.folder)));
-      const written: LocalWorkflow = { folder: name, id: remote.id, content: contentOf(remote) };
+      const outcome = decidePullOutcome({ known, remote, seen, force: call.flag('force') });
+      const name = known?.folder ?? chooseFolderName(remote.name, new Set(local.map((each) => each.folder)));
+      const written: LocalWorkflow = { folder: name, id: remote.id, content: getWorkflowContent(remote) };
       if (outcome === 'pulled') {
         writeWorkflow(folder, written);
         if (!known) local.push(written);
       }
-      if (outcome !== 'conflict') seen.set(remote.id, contentDigest(written.content));
+      if (outcome !== 'conflict') seen.setDigest(remote.id, digestContent(written.content));
       results.push({ folder: name, name: remote.name, outcome });
     }
-    seen.save();
+    seen.saveDigests();
     return printResults(
       call,
       results,
@@ -101,7 +101,7 @@ const push: Command = {
       }
     } finally {
       // Also saved if a push fails, because the workflows before it were pushed.
-      seen.save();
+      seen.saveDigests();
     }
     return printResults(
       call,
@@ -123,19 +123,19 @@ const diff: Command = {
     const changes: (Change & { name: string })[] = [];
     for (const { folder, id, content } of local) {
       const remote = await findRemoteWorkflow(muster, id, content.name);
-      const before = remote ? contentOf(remote) : undefined;
+      const before = remote ? getWorkflowContent(remote) : undefined;
       const files = [
         {
           file: 'workflow.json',
-          lines: hunksBetween(before ? metadataText(before) : '', metadataText(content), maxEdits),
+          lines: diffToHunks(before ? formatMetadata(before) : '', formatMetadata(content), maxEdits),
         },
-        { file: 'script.py', lines: hunksBetween(before?.script ?? '', content.script, maxEdits) },
-        { file: 'steps.json', lines: hunksBetween(stepsText(before), stepsText(content), maxEdits) },
+        { file: 'script.py', lines: diffToHunks(before?.script ?? '', content.script, maxEdits) },
+        { file: 'steps.json', lines: diffToHunks(formatSteps(before), formatSteps(content), maxEdits) },
       ].filter(({ lines }) => lines.length);
       if (files.length) changes.push({ folder, name: content.name, new: !remote, files });
     }
     const { terminal } = call;
-    terminal.show(
+    terminal.printResult(
       changes,
       () => changes.flatMap((change) => formatChange(call, change)).join('\n') || 'There are no changes.',
     );
@@ -156,7 +156,7 @@ interface Pushing {
 async function pushWorkflow({ muster, folder, local, seen, force: forced }: Pushing): Promise<Result> {
   const { content } = local;
   const { name, description, maxCostUsd, workflowPackInstallationId, script, steps, variables } = content;
-  const digest = contentDigest(content);
+  const digest = digestContent(content);
   const remote = await findRemoteWorkflow(muster, local.id, name);
   const result = { folder: local.folder, name };
   if (!remote) {
@@ -166,13 +166,13 @@ async function pushWorkflow({ muster, folder, local, seen, force: forced }: Push
       ...(workflowPackInstallationId === null ? {} : { workflowPackInstallationId }),
     });
     if (local.id === null) writeWorkflow(folder, { ...local, id: made.id });
-    seen.set(made.id, digest);
-    return { ...result, outcome: 'created', ...warningsOf(made) };
+    seen.setDigest(made.id, digest);
+    return { ...result, outcome: 'created', ...formatWarnings(made) };
   }
-  const before = contentOf(remote);
-  const theirs = contentDigest(before);
+  const before = getWorkflowContent(remote);
+  const theirs = digestContent(before);
   if (theirs === digest) {
-    seen.set(remote.id, digest);
+    seen.setDigest(remote.id, digest);
     return { ...result, outcome: 'unchanged' };
   }
   const base = seen.digestOf(remote.id);
@@ -182,8 +182,8 @@ async function pushWorkflow({ muster, folder, local, seen, force: forced }: Push
   if (hasDifferences(metadata, pickFields(before, metadata))) await muster.workflows.update(id, metadata);
   const code = { script, steps, variables };
   const saved = hasDifferences(code, pickFields(before, code)) ? await muster.workflows.save(id, code) : undefined;
-  seen.set(id, digest);
-  return { ...result, outcome: 'updated', ...(saved ? warningsOf(saved) : {}) };
+  seen.setDigest(id, digest);
+  return { ...result, outcome: 'updated', ...(saved ? formatWarnings(saved) : {}) };
 }
 
 interface Pulling {
@@ -193,9 +193,9 @@ interface Pulling {
   force: boolean;
 }
 
-function pullOutcome({ known, remote, seen, force: forced }: Pulling): Outcome {
+function decidePullOutcome({ known, remote, seen, force: forced }: Pulling): Outcome {
   if (!known) return 'pulled';
-  const [ours, theirs] = [contentDigest(known.content), contentDigest(contentOf(remote))];
+  const [ours, theirs] = [digestContent(known.content), digestContent(getWorkflowContent(remote))];
   if (ours === theirs) return 'unchanged';
   // If the folder still has the content of the last pull or push, only the service has changed the workflow.
   return forced || seen.digestOf(remote.id) === ours ? 'pulled' : 'conflict';
@@ -225,7 +225,7 @@ function filterByName<T extends { name: string } | { content: WorkflowContent }>
   return names.length ? all.filter((each) => names.includes('content' in each ? each.content.name : each.name)) : all;
 }
 
-function contentOf(workflow: Workflow): WorkflowContent {
+function getWorkflowContent(workflow: Workflow): WorkflowContent {
   const { name, description, variables, maxCostUsd, workflowPackInstallationId, script, steps } = workflow;
   return { name, description, variables, maxCostUsd, workflowPackInstallationId, script, steps };
 }
@@ -235,25 +235,25 @@ function pickFields<T extends object>(from: WorkflowContent, like: T): T {
 }
 
 function hasDifferences(one: unknown, other: unknown): boolean {
-  return JSON.stringify(withSortedKeys(one)) !== JSON.stringify(withSortedKeys(other));
+  return JSON.stringify(sortKeys(one)) !== JSON.stringify(sortKeys(other));
 }
 
-function warningsOf({ warnings }: { warnings?: { stepId: string | null; message: string }[] }): {
+function formatWarnings({ warnings }: { warnings?: { stepId: string | null; message: string }[] }): {
   warnings?: string[];
 } {
   return warnings?.length ? { warnings: warnings.map(({ message }) => message) } : {};
 }
 
-function metadataText({ script: _script, steps: _steps, ...metadata }: WorkflowContent): string {
+function formatMetadata({ script: _script, steps: _steps, ...metadata }: WorkflowContent): string {
   return `${JSON.stringify(metadata, null, 2)}\n`;
 }
 
-function stepsText(content: WorkflowContent | undefined): string {
-  return content?.steps.length ? `${JSON.stringify(withSortedKeys(content.steps), null, 2)}\n` : '';
+function formatSteps(content: WorkflowContent | undefined): string {
+  return content?.steps.length ? `${JSON.stringify(sortKeys(content.steps), null, 2)}\n` : '';
 }
 
 function printResults({ terminal }: Call, results: Result[], onConflict: string): number {
-  terminal.table(
+  terminal.printTable(
     results,
     [
       { title: 'WORKFLOW', cell: ({ name }) => name },
@@ -267,9 +267,9 @@ function printResults({ terminal }: Call, results: Result[], onConflict: string)
     'There are no workflows.',
   );
   for (const { name, warnings = [] } of results)
-    for (const warning of warnings) terminal.say(toSafeLine(`${name}: ${warning}`));
+    for (const warning of warnings) terminal.printMessage(toSafeLine(`${name}: ${warning}`));
   const conflicts = results.filter(({ outcome }) => outcome === 'conflict');
-  for (const { name } of conflicts) terminal.say(toSafeLine(`${name}: ${onConflict}`));
+  for (const { name } of conflicts) terminal.printMessage(toSafeLine(`${name}: ${onConflict}`));
   return conflicts.length ? exitCodes.failed : exitCodes.ok;
 }
 
@@ -281,11 +281,14 @@ interface Change {
 
 function formatChange({ terminal }: Call, change: Change): string[] {
   return change.files.flatMap(({ file, lines }) => [
-    terminal.paint('bold', change.new ? '--- does not exist in the service' : `--- service/${change.folder}/${file}`),
-    terminal.paint('bold', `+++ ${change.folder}/${file}`),
+    terminal.colorText(
+      'bold',
+      change.new ? '--- does not exist in the service' : `--- service/${change.folder}/${file}`,
+    ),
+    terminal.colorText('bold', `+++ ${change.folder}/${file}`),
     ...lines.map((line) => {
       const color = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : undefined;
-      return color ? terminal.paint(color, withoutControlCharacters(line)) : withoutControlCharacters(line);
+      return color ? terminal.colorText(color, removeControlCharacters(line)) : removeControlCharacters(line);
     }),
   ]);
 }

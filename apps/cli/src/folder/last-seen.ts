@@ -20,7 +20,7 @@ export class LastSeen {
     private readonly folder: string,
     url: string,
   ) {
-    this.stored = read(join(folder, file));
+    this.stored = readLastSeenFile(join(folder, file));
     this.own = this.stored.services[url] ??= {};
   }
 
@@ -28,16 +28,16 @@ export class LastSeen {
     return this.own[id];
   }
 
-  set(id: string, digest: string): void {
+  setDigest(id: string, digest: string): void {
     this.own[id] = digest;
   }
 
-  save(): void {
+  saveDigests(): void {
     writePlainFile(join(this.folder, file), `${JSON.stringify(this.stored, null, 2)}\n`);
   }
 }
 
-function read(path: string): StoredDigests {
+function readLastSeenFile(path: string): StoredDigests {
   const text = readPlainFile(path)?.toString() ?? '{}';
   try {
     const { services } = JSON.parse(text) as Partial<StoredDigests>;

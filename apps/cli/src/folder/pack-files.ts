@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { FileToZip } from '@muster/contracts/zip';
-import { usageFault } from '../frame/failure';
-import { refuseLink } from './plain-file';
+import { createUsageError } from '../frame/failure';
+import { throwIfLink } from './plain-file';
 
 /** Files and folders that are not part of a pack: generated files, and metadata of the folder. */
 const leftOut = new Set(['__pycache__', '.git', '.DS_Store', '.muster-pack.json']);
 
 /** Reads every file below a folder, with its path relative to the folder. */
-export function readPack(folder: string): FileToZip[] {
+export function readPackFiles(folder: string): FileToZip[] {
   // The system follows a link whose path ends in a slash, as a shell completes it. `resolve` removes the slash.
-  refuseLink(resolve(folder));
+  throwIfLink(resolve(folder));
   if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw usageFault(`${folder} is not an existing folder.`);
-  const files = pathsIn(folder, '').map((path) => ({
+    throw createUsageError(`${folder} is not an existing folder.`);
+  const files = listPaths(folder, '').map((path) => ({
     path,
     content: readFileSync(join(folder, path)),
     isProgram: (lstatSync(join(folder, path)).mode & 0o100) !== 0,
   }));
-  if (!files.length) throw usageFault(`The folder ${folder} contains no files.`);
+  if (!files.length) throw createUsageError(`The folder ${folder} contains no files.`);
   return files;
 }
 
-export function inventoryOf(files: FileToZip[]): { path: string; size: number; sha256: string }[] {
+export function listInventory(files: FileToZip[]): { path: string; size: number; sha256: string }[] {
   return files.map(({ path, content }) => ({
     path,
     size: content.length,
@@ -31,13 +31,13 @@ export function inventoryOf(files: FileToZip[]): { path: string; size: number; s
   }));
 }
 
-function pathsIn(folder: string, below: string): string[] {
+function listPaths(folder: string, below: string): string[] {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     if (leftOut.has(entry.name)) return [];
     const path = below ? `${below}/${entry.name}` : entry.name;
-    if (entry.isDirectory()) return pathsIn(folder, path);
+    if (entry.isDirectory()) return listPaths(folder, path);
     if (entry.isFile()) return [path];
-    throw usageFault(
+    throw createUsageError(
       `${path} is neither a file nor a folder.`,
       'A pack cannot contain links. Replace the link with the file itself.',
     );

@@ -1,5 +1,5 @@
 import { constants, lstatSync, readFileSync, writeFileSync } from 'node:fs';
-import { usageFault } from '../frame/failure';
+import { createUsageError } from '../frame/failure';
 
 // A folder of workflows can come from another person. A symbolic link in it could make a push upload any file of this
 // machine, or make a pull overwrite it. Therefore links are rejected and never followed.
@@ -15,8 +15,8 @@ export function readPlainFile(file: string): Buffer | undefined {
   try {
     return readFileSync(file, { flag: constants.O_RDONLY | noFollow } as unknown as { flag: string });
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw codeOf(error) === 'ELOOP' ? linkRefused(file) : error;
+    if (getErrorCode(error) === 'ENOENT') return undefined;
+    throw getErrorCode(error) === 'ELOOP' ? linkRefusedError(file) : error;
   }
 }
 
@@ -25,22 +25,22 @@ export function writePlainFile(file: string, text: string): void {
   try {
     writeFileSync(file, text, { flag: flag as unknown as string });
   } catch (error) {
-    throw codeOf(error) === 'ELOOP' ? linkRefused(file) : error;
+    throw getErrorCode(error) === 'ELOOP' ? linkRefusedError(file) : error;
   }
 }
 
 /** Throws if the path is a symbolic link. Does not throw if the path does not exist. */
-export function refuseLink(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw linkRefused(path);
+export function throwIfLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw linkRefusedError(path);
 }
 
-function linkRefused(path: string): Error {
-  return usageFault(
+function linkRefusedError(path: string): Error {
+  return createUsageError(
     `${path} is a symbolic link, which is not followed.`,
     'Replace the link with the file or folder itself.',
   );
 }
 
-function codeOf(error: unknown): string | undefined {
+function getErrorCode(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }

@@ -65,7 +65,7 @@ describe('a folder of workflows', () => {
       symlinkSync(secret, join(folder, name));
       const write = () => {
         writeWorkflow(folder, claims);
-        new LastSeen(folder, 'https://muster.example').save();
+        new LastSeen(folder, 'https://muster.example').saveDigests();
       };
       expect(write).toThrow(refused);
       expect(readFileSync(secret, 'utf8')).toBe('hunter2');

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { usageFault } from '../frame/failure';
-import { readPlainFile, refuseLink, writePlainFile } from './plain-file';
+import { createUsageError } from '../frame/failure';
+import { readPlainFile, throwIfLink, writePlainFile } from './plain-file';
 
 /** The fields of a workflow that are stored in its folder. The other fields exist only in the service. */
 export interface WorkflowContent {
@@ -31,7 +31,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Reads all workflows of a folder. Each workflow is a subfolder with its metadata, its script and its steps. */
 export function readWorkflows(folder: string): LocalWorkflow[] {
   if (!existsSync(folder))
-    throw usageFault(`The folder ${folder} does not exist.`, `To create it, run muster workflows pull ${folder}.`);
+    throw createUsageError(
+      `The folder ${folder} does not exist.`,
+      `To create it, run muster workflows pull ${folder}.`,
+    );
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => existsSync(join(folder, entry.name, metadataFile)))
     .map((entry) => readWorkflow(folder, entry.name))
@@ -40,11 +43,11 @@ export function readWorkflows(folder: string): LocalWorkflow[] {
 
 function readWorkflow(folder: string, name: string): LocalWorkflow {
   const at = join(folder, name);
-  refuseLink(at);
+  throwIfLink(at);
   const metadata = readJson(join(at, metadataFile)) as Partial<WorkflowContent> & { id?: string };
-  if (typeof metadata?.name !== 'string') throw usageFault(`${join(at, metadataFile)} has no name.`);
+  if (typeof metadata?.name !== 'string') throw createUsageError(`${join(at, metadataFile)} has no name.`);
   const steps = readJson(join(at, stepsFile)) ?? [];
-  if (!Array.isArray(steps)) throw usageFault(`${join(at, stepsFile)} is not a JSON array.`);
+  if (!Array.isArray(steps)) throw createUsageError(`${join(at, stepsFile)} is not a JSON array.`);
   return {
     folder: name,
     id: metadata.id ?? null,
@@ -63,7 +66,7 @@ function readWorkflow(folder: string, name: string): LocalWorkflow {
 export function writeWorkflow(folder: string, { folder: name, id, content }: LocalWorkflow): void {
   const at = join(folder, name);
   const { script, steps, ...metadata } = content;
-  refuseLink(at);
+  throwIfLink(at);
   mkdirSync(at, { recursive: true });
   // Prevents git from converting the line endings of scripts.
   writePlainFile(join(folder, '.gitattributes'), '* -text\n');
@@ -73,7 +76,7 @@ export function writeWorkflow(folder: string, { folder: name, id, content }: Loc
 }
 
 /** Derives a folder name from a workflow's name that is not in `taken`. */
-export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
+export function chooseFolderName(name: string, taken: ReadonlySet<string>): string {
   const words = name
     .normalize('NFKD')
     .replace(/\p{Mn}/gu, '')
@@ -90,24 +93,24 @@ export function folderNameOf(name: string, taken: ReadonlySet<string>): string {
 }
 
 /** Returns a digest of the content. The order of its fields does not affect the digest. */
-export function contentDigest(content: WorkflowContent): string {
+export function digestContent(content: WorkflowContent): string {
   return createHash('sha256')
-    .update(JSON.stringify(withSortedKeys(content)))
+    .update(JSON.stringify(sortKeys(content)))
     .digest('hex');
 }
 
-export function withSortedKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withSortedKeys);
+export function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([key, each]) => [key, withSortedKeys(each)]),
+      .map(([key, each]) => [key, sortKeys(each)]),
   );
 }
 
 function writeOrRemove(file: string, text: string): void {
-  refuseLink(file);
+  throwIfLink(file);
   if (text) writePlainFile(file, text);
   else rmSync(file, { force: true });
 }
@@ -118,7 +121,7 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw usageFault(`${file} is not valid JSON: ${(error as Error).message}`);
+    throw createUsageError(`${file} is not valid JSON: ${(error as Error).message}`);
   }
 }
 
@@ -128,7 +131,7 @@ function readText(file: string): string | undefined {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw usageFault(`${file} is not UTF-8.`, 'A workflow contains only text. Put other files in a pack.');
+    throw createUsageError(`${file} is not UTF-8.`, 'A workflow contains only text. Put other files in a pack.');
   }
 }
 

@@ -15,7 +15,7 @@ export class Failure extends Error {
   }
 }
 
-export function usageFault(message: string, hint?: string): Failure {
+export function createUsageError(message: string, hint?: string): Failure {
   return new Failure('usage', message, { hint, exitCode: exitCodes.usage });
 }
 
@@ -38,13 +38,13 @@ interface UsedLogin {
 }
 
 /** Converts any thrown value to an error message, a hint and an exit code. */
-export function explain(thrown: unknown, login?: UsedLogin): Explained {
+export function explainError(thrown: unknown, login?: UsedLogin): Explained {
   if (isMusterError(thrown)) return explainServiceError(thrown, login);
   if (thrown instanceof Failure) {
     const { hint, exitCode = exitCodes.failed } = thrown.options;
     return { code: thrown.code, message: thrown.message, hint, exitCode, fields: [] };
   }
-  if (thrown instanceof TypeError && login) return notMusterFailure(login);
+  if (thrown instanceof TypeError && login) return explainForeignAnswer(login);
   const { code, message, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   const known = typeof code === 'string' && /^E[A-Z]+$/.test(code);
   const explained = (known && path !== undefined && ofFiles[code]?.(path)) || undefined;
@@ -61,21 +61,21 @@ export function explain(thrown: unknown, login?: UsedLogin): Explained {
  * Returns the error for a response without the expected fields. A command that reads missing fields fails with a
  * TypeError.
  */
-function notMusterFailure({ url }: UsedLogin): Explained {
+function explainForeignAnswer({ url }: UsedLogin): Explained {
   return {
     code: 'not_muster',
-    message: notMusterMessage(url),
-    hint: addressHint(url),
+    message: describeForeignService(url),
+    hint: getAddressHint(url),
     fields: [],
     exitCode: exitCodes.refused,
   };
 }
 
-export function notMusterMessage(url: string): string {
+export function describeForeignService(url: string): string {
   return `The server at ${url} is not a Muster service.`;
 }
 
-export function addressHint(url: string): string {
+export function getAddressHint(url: string): string {
   return `Check the address: ${url} must be the address of the console without /app.`;
 }
 
@@ -85,7 +85,7 @@ interface Said {
   hint?: string;
 }
 
-const permissionMessage = (path: string): Said => ({
+const describePermissionError = (path: string): Said => ({
   message: `You are not permitted to read or write ${path}.`,
   exitCode: exitCodes.refused,
   hint: 'To store logins in another folder, set MUSTER_CONFIG_DIR. MUSTER_URL and MUSTER_API_KEY need no file.',
@@ -96,9 +96,9 @@ const ofFiles: Record<string, (path: string) => Said> = {
   ENOENT: (path) => ({ message: `File not found: ${path}`, exitCode: exitCodes.usage }),
   EISDIR: (path) => ({ message: `${path} is a folder, not a file.`, exitCode: exitCodes.usage }),
   ENOTDIR: (path) => ({ message: `A parent of ${path} is not a folder.`, exitCode: exitCodes.usage }),
-  EACCES: permissionMessage,
-  EPERM: permissionMessage,
-  EROFS: permissionMessage,
+  EACCES: describePermissionError,
+  EPERM: describePermissionError,
+  EROFS: describePermissionError,
   ENOSPC: (path) => ({ message: `${path} cannot be written because its disk is full.`, exitCode: exitCodes.failed }),
 };
 
@@ -113,21 +113,21 @@ function explainServiceError(error: MusterError, login?: UsedLogin): Explained {
     status,
     requestId,
     fields,
-    hint: hintOf(error, login),
-    exitCode: exitCodeOf(error),
+    hint: getHint(error, login),
+    exitCode: getExitCode(error),
   };
 }
 
-function exitCodeOf({ code, status }: MusterError): number {
+function getExitCode({ code, status }: MusterError): number {
   if (code === 'not_muster' || code === 'redirected') return exitCodes.refused;
   if ([400, 404, 413, 415, 422].includes(status)) return exitCodes.usage;
   if (status === 0 || status === 429 || status >= 500 || (status >= 401 && status <= 403)) return exitCodes.refused;
   return exitCodes.failed;
 }
 
-function hintOf({ code, status, problem }: MusterError, login?: UsedLogin): string | undefined {
+function getHint({ code, status, problem }: MusterError, login?: UsedLogin): string | undefined {
   const url = login?.url ?? 'https://…';
-  if (code === 'not_muster') return addressHint(url);
+  if (code === 'not_muster') return getAddressHint(url);
   if (code === 'redirected') return 'Sign in at the address of your Muster service: muster login --url …';
   if (code === 'unreachable') {
     return 'Check that the service is running. If its address is different, sign in there: muster login --url …';

@@ -1,8 +1,8 @@
 import { alignColumns } from '../output/table';
 import type { Command, Option } from './command';
-import { globalOptions } from './parse';
+import { globalOptions } from './parse-arguments';
 
-export function overview(commands: readonly Command[]): string {
+export function formatOverview(commands: readonly Command[]): string {
   const rows = commands.map(({ words, args = '', summary }) => [`  muster ${words} ${args}`.trimEnd(), summary]);
   return [
     'Start worker machines, run workflows on them and follow the runs.',
@@ -16,7 +16,7 @@ export function overview(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-export function helpOf({ words, args = '', summary, more, options = {} }: Command): string {
+export function formatCommandHelp({ words, args = '', summary, more, options = {} }: Command): string {
   const rows = Object.entries({ ...options, ...globalOptions }).map(([name, option]) => [
     `  ${formatOption(name, option)}`,
     option.about + (option.multiple ? ' (repeatable)' : ''),

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from './environment';
-import { usageFault } from './failure';
+import { createUsageError } from './failure';
 
 /** The credentials of the user at one service. */
 export interface Login {
@@ -29,42 +29,43 @@ export class Logins {
   }
 
   /** Returns the login with this name, else the login of the environment, else the current login. */
-  find(name: string | undefined): Login {
+  findLogin(name: string | undefined): Login {
     const { url, apiKey, context } = this.environment;
     if (!name && url && apiKey) return { name: 'environment', url, apiKey };
-    const stored = this.read();
+    const stored = this.readFile();
     const wanted = name ?? context ?? stored.current ?? undefined;
     if (wanted === undefined)
-      throw usageFault('You are not signed in.', 'To sign in, run muster login --url https://…');
+      throw createUsageError('You are not signed in.', 'To sign in, run muster login --url https://…');
     const found = Object.hasOwn(stored.contexts, wanted) ? stored.contexts[wanted] : undefined;
-    if (!found) throw usageFault(`There is no login named ${wanted}.`, 'To list the logins, run muster contexts.');
+    if (!found)
+      throw createUsageError(`There is no login named ${wanted}.`, 'To list the logins, run muster contexts.');
     return { name: wanted, ...found };
   }
 
-  list(): (Login & { current: boolean })[] {
-    const { current, contexts } = this.read();
+  listLogins(): (Login & { current: boolean })[] {
+    const { current, contexts } = this.readFile();
     return Object.entries(contexts).map(([name, login]) => ({ name, ...login, current: name === current }));
   }
 
-  keep({ name, ...login }: Login): void {
-    const stored = this.read();
-    this.write({ current: name, contexts: { ...stored.contexts, [name]: login } });
+  saveLogin({ name, ...login }: Login): void {
+    const stored = this.readFile();
+    this.writeFile({ current: name, contexts: { ...stored.contexts, [name]: login } });
   }
 
-  use(name: string): void {
-    const stored = this.read();
+  selectLogin(name: string): void {
+    const stored = this.readFile();
     if (!Object.hasOwn(stored.contexts, name))
-      throw usageFault(`There is no login named ${name}.`, 'To list the logins, run muster contexts.');
-    this.write({ ...stored, current: name });
+      throw createUsageError(`There is no login named ${name}.`, 'To list the logins, run muster contexts.');
+    this.writeFile({ ...stored, current: name });
   }
 
-  forget(name: string): void {
-    const { current, contexts } = this.read();
+  removeLogin(name: string): void {
+    const { current, contexts } = this.readFile();
     const { [name]: _gone, ...rest } = contexts;
-    this.write({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });
+    this.writeFile({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });
   }
 
-  private read(): StoredLogins {
+  private readFile(): StoredLogins {
     let text: string;
     try {
       text = readFileSync(this.file, 'utf8');
@@ -73,12 +74,12 @@ export class Logins {
       throw error;
     }
     const stored = parseLogins(text);
-    if (!stored) throw usageFault(`${this.file} is not a valid logins file.`, 'Delete it and sign in again.');
+    if (!stored) throw createUsageError(`${this.file} is not a valid logins file.`, 'Delete it and sign in again.');
     return stored;
   }
 
   /** Replaces the file of logins atomically. Other users cannot read the file, not even while it is being written. */
-  private write(stored: StoredLogins): void {
+  private writeFile(stored: StoredLogins): void {
     mkdirSync(this.environment.configFolder, { recursive: true, mode: 0o700 });
     const draft = `${this.file}.${process.pid}`;
     try {

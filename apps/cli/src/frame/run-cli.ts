@@ -2,12 +2,12 @@ import { commands } from '../commands';
 import { Terminal } from '../output/terminal';
 import type { Call, Command } from './command';
 import type { Environment } from './environment';
-import { exitCodes, explain, usageFault } from './failure';
-import { helpOf, overview } from './help';
+import { exitCodes, explainError, createUsageError } from './failure';
+import { formatCommandHelp, formatOverview } from './help';
 import { type Login, Logins } from './logins';
-import { parse } from './parse';
+import { parseArguments } from './parse-arguments';
 import { version } from './version';
-import { clientOf } from './client';
+import { createClient } from './client';
 
 const allCommandsHint = 'To list all commands, run muster --help.';
 
@@ -19,15 +19,15 @@ export async function runCli(typed: string[], environment: Environment): Promise
   try {
     if (argv.length === 0 || ['--help', '-h', 'help'].includes(argv[0]!)) return printHelp(terminal, argv.slice(1));
     if (argv[0] === '--version' || argv[0] === 'version') {
-      terminal.print(version);
+      terminal.printLine(version);
       return exitCodes.ok;
     }
     const { command, rest } = findCommand(argv);
     if (!command) return printGroup(terminal, argv);
-    const { args, values } = parse(command, rest);
+    const { args, values } = parseArguments(command, rest);
     if (values['help']) return printHelp(terminal, command.words.split(' '));
     const logins = new Logins(environment);
-    const login = () => (known ??= logins.find(values['context'] as string | undefined));
+    const getLogin = () => (known ??= logins.findLogin(values['context'] as string | undefined));
     const call: Call = {
       args,
       text: (name) => values[name] as string | undefined,
@@ -36,16 +36,16 @@ export async function runCli(typed: string[], environment: Environment): Promise
       terminal,
       environment,
       logins,
-      login,
-      muster: () => clientOf(login()),
+      login: getLogin,
+      muster: () => createClient(getLogin()),
     };
     return (await command.run(call)) ?? exitCodes.ok;
   } catch (error) {
-    const explained = explain(error, known);
-    terminal.sayFailure(explained);
+    const explained = explainError(error, known);
+    terminal.printFailure(explained);
     return explained.exitCode;
   } finally {
-    terminal.close();
+    terminal.clearProgress();
   }
 }
 
@@ -78,7 +78,7 @@ function printGroup(terminal: Terminal, argv: string[]): number {
   if (below.length && (words.length === 1 || argv.some((each) => each === '--help' || each === '-h'))) {
     return printHelp(terminal, words.slice(0, 1));
   }
-  throw usageFault(
+  throw createUsageError(
     `There is no command ${words.slice(0, 2).join(' ') || argv[0]}.`,
     suggestCommand(words) ?? allCommandsHint,
   );
@@ -88,8 +88,8 @@ function printHelp(terminal: Terminal, words: string[]): number {
   const typed = words.filter((each) => !each.startsWith('-')).join(' ');
   const command = commands.find((each) => each.words === typed);
   const below = typed ? commands.filter((each) => each.words.startsWith(`${typed} `)) : commands;
-  if (!command && !below.length) throw usageFault(`There is no command ${typed}.`, allCommandsHint);
-  terminal.print(command ? helpOf(command) : overview(below));
+  if (!command && !below.length) throw createUsageError(`There is no command ${typed}.`, allCommandsHint);
+  terminal.printLine(command ? formatCommandHelp(command) : formatOverview(below));
   return exitCodes.ok;
 }
 

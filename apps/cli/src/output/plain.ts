@@ -2,14 +2,14 @@
  * Removes control characters, which a terminal would execute, from untrusted text. Also removes bidirectional controls,
  * which would display a name and the text after it in a different order.
  */
-export function withoutControlCharacters(text: string): string {
+export function removeControlCharacters(text: string): string {
   // eslint-disable-next-line no-control-regex -- These characters are removed.
   return text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '');
 }
 
 /** Makes untrusted text safe for use inside one line: removes control characters and joins its lines. */
 export function toSafeLine(text: string): string {
-  return withoutControlCharacters(text).replace(/\s*[\t\n\u2028\u2029]+\s*/g, ' ');
+  return removeControlCharacters(text).replace(/\s*[\t\n\u2028\u2029]+\s*/g, ' ');
 }
 
 /**
@@ -17,7 +17,7 @@ export function toSafeLine(text: string): string {
  * CLI.
  */
 export function toSafeBlock(text: string): string {
-  return withoutControlCharacters(text.trimEnd()).replaceAll('\n', '\n    ');
+  return removeControlCharacters(text.trimEnd()).replaceAll('\n', '\n    ');
 }
 
 const controlSequences =
@@ -25,6 +25,6 @@ const controlSequences =
   /\x1b(?!\[(?:[012]|3[123])m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Removes control characters and bidirectional controls, but not the colours of terminal.ts. */
-export function withoutControlSequences(text: string): string {
+export function removeControlSequences(text: string): string {
   return text.replace(controlSequences, '');
 }

@@ -5,7 +5,7 @@ const units: [string, number][] = [
 ];
 
 /** Formats a time relative to now: `3 min ago` or `in 3 min`. */
-export function relativeTime(time: string | null | undefined, now = Date.now()): string {
+export function formatRelativeTime(time: string | null | undefined, now = Date.now()): string {
   if (!time) return '-';
   const seconds = Math.round((now - Date.parse(time)) / 1000);
   return seconds >= 0 ? `${formatSeconds(seconds)} ago` : `in ${formatSeconds(-seconds)}`;
@@ -27,7 +27,7 @@ function formatSeconds(seconds: number): string {
   return unit ? `${Math.floor(seconds / unit[1])} ${unit[0]}` : `${seconds} s`;
 }
 
-export function statusColor(status: string): 'green' | 'red' | 'yellow' | undefined {
+export function getStatusColor(status: string): 'green' | 'red' | 'yellow' | undefined {
   if (['completed', 'online', 'launched', 'production'].includes(status)) return 'green';
   if (['failed', 'offline', 'terminated'].includes(status)) return 'red';
   return ['running', 'queued', 'starting', 'stopping', 'rebooting', 'draining', 'pilot'].includes(status)

@@ -10,7 +10,9 @@ import { exitCodes, Failure } from '../frame/failure';
 export async function requestDeviceLogin({ terminal, environment }: Call, url: string): Promise<DeviceCodes> {
   const { client } = new Muster({ baseUrl: url });
   const codes = await deviceBegin({ client, body: { client_id: 'muster', device_name: `muster on ${hostname()}` } });
-  terminal.say(`Open ${codes.verification_uri_complete}\nand approve the login with the code ${codes.user_code}.`);
+  terminal.printMessage(
+    `Open ${codes.verification_uri_complete}\nand approve the login with the code ${codes.user_code}.`,
+  );
   if (terminal.canAsk && environment.hasDisplay) openBrowser(codes.verification_uri_complete);
   return codes;
 }

@@ -3,31 +3,31 @@ import { Failure, exitCodes } from '../frame/failure';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-export function isId(text: string): boolean {
+export function isResourceId(text: string): boolean {
   return uuid.test(text);
 }
 
 export async function findAgentId(muster: Muster, name: string): Promise<string> {
-  if (isId(name)) return name;
+  if (isResourceId(name)) return name;
   return (await findOnlyNamed<Agent>('agent', name, muster.agents.list({ q: name, limit: 200 }), 'muster agents list'))
     .id;
 }
 
 export async function findWorkflowId(muster: Muster, name: string): Promise<string> {
-  if (isId(name)) return name;
+  if (isResourceId(name)) return name;
   const list = muster.workflows.list({ q: name, limit: 200 });
   return (await findOnlyNamed<WorkflowSummary>('workflow', name, list, 'muster workflows list')).id;
 }
 
 export async function findScheduleId(muster: Muster, name: string): Promise<string> {
-  if (isId(name)) return name;
+  if (isResourceId(name)) return name;
   const list = muster.schedules.list({ limit: 200 });
   return (await findOnlyNamed<Schedule>('schedule', name, list, 'muster schedules list')).id;
 }
 
 /** Returns the id of a pack that is specified by its id, the worker key of its process, or its name. */
 export async function findPackId(muster: Muster, name: string): Promise<string> {
-  if (isId(name)) return name;
+  if (isResourceId(name)) return name;
   const packs = await muster.packs.list().toArray();
   const byKey = packs.find(({ workerKey }) => workerKey === name);
   return (
@@ -42,7 +42,7 @@ export async function findPackId(muster: Muster, name: string): Promise<string> 
 }
 
 export async function findInstallation(muster: Muster, name: string, pack?: string): Promise<PackInstallation> {
-  if (isId(name)) return muster.installations.get(name);
+  if (isResourceId(name)) return muster.installations.get(name);
   const list = muster.installations.list({ limit: 200, ...(pack ? { packId: await findPackId(muster, pack) } : {}) });
   return findOnlyNamed('installation', name, list, 'muster packs installations');
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { usageFault } from '../frame/failure';
+import { createUsageError } from '../frame/failure';
 import type { Terminal } from '../output/terminal';
 
 /** Reads all of stdin. */
@@ -11,9 +11,9 @@ export async function readStdin(): Promise<Buffer> {
 
 /** Reads a secret from stdin, or from a prompt without echo. Removes one newline at its end. */
 export async function readSecret(terminal: Terminal, question: string): Promise<string> {
-  const text = terminal.canAsk ? await ask(question, { hidden: true }) : (await readStdin()).toString('utf8');
+  const text = terminal.canAsk ? await promptUser(question, { hidden: true }) : (await readStdin()).toString('utf8');
   const secret = text.replace(/\r?\n$/, '');
-  if (!secret) throw usageFault('The value is empty.', 'Pipe it to stdin, or type it in a terminal.');
+  if (!secret) throw createUsageError('The value is empty.', 'Pipe it to stdin, or type it in a terminal.');
   return secret;
 }
 
@@ -23,7 +23,7 @@ interface AskOptions {
   signal?: AbortSignal;
 }
 
-export function ask(question: string, { hidden = false, signal }: AskOptions = {}): Promise<string> {
+export function promptUser(question: string, { hidden = false, signal }: AskOptions = {}): Promise<string> {
   // readline echoes what is typed through its output.
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => (hidden ? done() : void process.stderr.write(chunk, () => done())),
@@ -41,7 +41,7 @@ export function ask(question: string, { hidden = false, signal }: AskOptions = {
     signal?.addEventListener('abort', () => lines.close(), { once: true });
     lines.once('close', () => {
       if (hidden) process.stderr.write('\n');
-      if (!signal?.aborted) reject(usageFault('No input was entered.'));
+      if (!signal?.aborted) reject(createUsageError('No input was entered.'));
     });
   });
 }

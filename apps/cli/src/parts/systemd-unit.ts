@@ -17,16 +17,16 @@ export interface Systemd {
 export function findSystemd(configHome: string): Systemd | null {
   if (!existsSync('/run/systemd/system')) return null;
   const isRoot = process.getuid?.() === 0;
-  const call: Systemd['call'] = (program, args) =>
+  const callProgram: Systemd['call'] = (program, args) =>
     execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  if (isRoot) return { scope: 'system', folder: '/etc/systemd/system', call };
+  if (isRoot) return { scope: 'system', folder: '/etc/systemd/system', call: callProgram };
   try {
-    call('systemctl', ['--user', 'show-environment']);
+    callProgram('systemctl', ['--user', 'show-environment']);
   } catch {
     // This user has no systemd session, for example after su.
     return null;
   }
-  return { scope: 'user', folder: join(configHome, 'systemd/user'), call };
+  return { scope: 'user', folder: join(configHome, 'systemd/user'), call: callProgram };
 }
 
 export interface ServicePlace {
@@ -65,25 +65,25 @@ export class SystemdUnit {
     rmSync(this.variables, { force: true });
     writeFileSync(this.variables, formatEnvironmentFile(environment), { mode: 0o600, flag: 'wx' });
     const { scope } = this.systemd;
-    writeFileSync(this.path, unitText({ ...this.place, program, log, agentId, variables: this.variables, scope }));
-    this.systemctl('daemon-reload');
-    this.systemctl('enable', this.name);
+    writeFileSync(this.path, formatUnit({ ...this.place, program, log, agentId, variables: this.variables, scope }));
+    this.runSystemctl('daemon-reload');
+    this.runSystemctl('enable', this.name);
     return scope === 'user' ? this.enableLinger() : null;
   }
 
   start(): void {
-    this.systemctl('restart', this.name);
+    this.runSystemctl('restart', this.name);
   }
 
   stop(): void {
-    this.systemctl('stop', this.name);
+    this.runSystemctl('stop', this.name);
   }
 
   remove(): void {
-    this.systemctl('disable', '--now', this.name);
+    this.runSystemctl('disable', '--now', this.name);
     rmSync(this.path, { force: true });
     rmSync(this.variables, { force: true });
-    this.systemctl('daemon-reload');
+    this.runSystemctl('daemon-reload');
   }
 
   private enableLinger(): string | null {
@@ -95,7 +95,7 @@ export class SystemdUnit {
     }
   }
 
-  private systemctl(...args: string[]): void {
+  private runSystemctl(...args: string[]): void {
     this.systemd.call('systemctl', [...(this.systemd.scope === 'user' ? ['--user'] : []), ...args]);
   }
 }
@@ -105,24 +105,24 @@ interface UnitFacts extends Pick<ServicePlace, 'folder' | 'program' | 'log' | 'a
   scope: Systemd['scope'];
 }
 
-function unitText({ folder, program, log, agentId, variables, scope }: UnitFacts): string {
-  const plain = (text: string) => text.replaceAll('%', '%%');
-  const quoted = (text: string) => `"${plain(text).replaceAll(/["\\]/g, '\\$&')}"`;
+function formatUnit({ folder, program, log, agentId, variables, scope }: UnitFacts): string {
+  const escapePercent = (text: string) => text.replaceAll('%', '%%');
+  const quoteText = (text: string) => `"${escapePercent(text).replaceAll(/["\\]/g, '\\$&')}"`;
   // systemd replaces variables in arguments, but not in the path of the program.
-  const argument = (text: string) => quoted(text).replaceAll('$', '$$$$');
+  const quoteArgument = (text: string) => quoteText(text).replaceAll('$', '$$$$');
   // systemd expands EnvironmentFile as a file pattern.
-  const pattern = (text: string) => plain(text).replaceAll(/[[\]*?\\]/g, '\\$&');
+  const escapePattern = (text: string) => escapePercent(text).replaceAll(/[[\]*?\\]/g, '\\$&');
   return `[Unit]
 Description=Muster worker of the agent ${agentId}
 Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=${quoted(process.execPath)} ${argument(program)}
-WorkingDirectory=${plain(folder)}
-EnvironmentFile=${pattern(variables)}
-StandardOutput=append:${plain(log)}
-StandardError=append:${plain(log)}
+ExecStart=${quoteText(process.execPath)} ${quoteArgument(program)}
+WorkingDirectory=${escapePercent(folder)}
+EnvironmentFile=${escapePattern(variables)}
+StandardOutput=append:${escapePercent(log)}
+StandardError=append:${escapePercent(log)}
 # Stops only the worker. A run in progress continues, and the next worker takes it over.
 KillMode=process
 TimeoutStopSec=60

@@ -36,7 +36,7 @@ export class WorkerFolder {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  prepare(): void {
+  writeWorkerProgram(): void {
     if (typeof EMBEDDED_WORKER !== 'string') {
       throw new Failure('no_worker', 'This build of muster contains no worker.', {
         hint: 'To build one that does, run npx nx one-file cli.',
@@ -57,7 +57,7 @@ export class WorkerFolder {
     writeFileSync(this.settings, lines.join(''), { mode: 0o600, flag: 'wx' });
   }
 
-  read(): WorkerSettings & Record<string, string> {
+  readSettings(): WorkerSettings & Record<string, string> {
     if (!this.isInstalled) {
       throw new Failure('no_worker', `No worker is installed in ${this.folder}.`, {
         hint: 'To install one, run muster worker install.',
@@ -74,24 +74,24 @@ export class WorkerFolder {
    * Returns the process id of the running worker from its lock file, or undefined if the worker does not run. The start
    * time must match too, because another process can have the same id by now.
    */
-  runningPid(): number | undefined {
+  findRunningPid(): number | undefined {
     try {
       const { pid, startTime } = JSON.parse(readFileSync(join(this.own, 'worker.lock'), 'utf8')) as Lock;
       process.kill(pid, 0);
-      return startTime === startTimeOf(pid) ? pid : undefined;
+      return startTime === readStartTime(pid) ? pid : undefined;
     } catch {
       return undefined;
     }
   }
 
   /** Starts the worker as a detached process, which keeps running after this command and its terminal have ended. */
-  start(environment: Record<string, string>): number {
+  startWorker(environment: Record<string, string>): number {
     const log = openSync(this.log, 'a', 0o600);
     const child = spawn(process.execPath, [this.program], {
       cwd: this.folder,
       detached: true,
       stdio: ['ignore', log, log],
-      env: { ...environment, ...this.read() },
+      env: { ...environment, ...this.readSettings() },
     });
     closeSync(log);
     child.unref();
@@ -99,10 +99,10 @@ export class WorkerFolder {
   }
 
   /** Capabilities of this machine, as the worker program reports them. Null if the program cannot report them. */
-  capabilities(environment: Record<string, string>): Agent['capabilities'] {
+  readCapabilities(environment: Record<string, string>): Agent['capabilities'] {
     try {
       const answer = execFileSync(process.execPath, [this.program, 'capabilities', '--json'], {
-        env: { ...environment, ...this.read() },
+        env: { ...environment, ...this.readSettings() },
         stdio: ['ignore', 'pipe', 'ignore'],
         encoding: 'utf8',
       });
@@ -112,7 +112,7 @@ export class WorkerFolder {
     }
   }
 
-  lastLogLines(lines = 5): string {
+  readLastLogLines(lines = 5): string {
     return existsSync(this.log) ? readFileSync(this.log, 'utf8').trim().split('\n').slice(-lines).join('\n') : '';
   }
 }
@@ -123,7 +123,7 @@ interface Lock {
   startTime: string;
 }
 
-function startTimeOf(pid: number): string {
+function readStartTime(pid: number): string {
   if (!existsSync('/proc/self/stat')) return '';
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The second field is the program name in brackets, which can contain any character. The start time is field 22, the

@@ -31,6 +31,6 @@ const advice: Record<string, string> = {
   limit_reached: 'The session has reached one of its limits. Start a new session with a higher limit.',
 };
 
-export function adviceOn(code: string | null | undefined): string | undefined {
+export function getAdvice(code: string | null | undefined): string | undefined {
   return code ? advice[code] : undefined;
 }

@@ -8,12 +8,12 @@ export function useIdempotencyKey(): (wish: unknown) => { 'Idempotency-Key': str
   const last = useRef({ text: '', key: '' });
   return (wish) => {
     const text = JSON.stringify(wish);
-    if (text !== last.current.text) last.current = { text, key: newKey() };
+    if (text !== last.current.text) last.current = { text, key: generateKey() };
     return { 'Idempotency-Key': last.current.key };
   };
 }
 
-function newKey(): string {
+function generateKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

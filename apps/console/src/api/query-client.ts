@@ -4,7 +4,7 @@ import { isApiError } from './api-error';
 /** Polling interval in milliseconds; the event streams report changes sooner. */
 export const pollMs = 15_000;
 
-export function makeQueryClient(signedOut: () => void): QueryClient {
+export function createQueryClient(signedOut: () => void): QueryClient {
   const onError = (error: unknown) => {
     if (isApiError(error, 'unauthenticated')) signedOut();
   };
@@ -15,7 +15,7 @@ export function makeQueryClient(signedOut: () => void): QueryClient {
       queries: {
         staleTime: 5000,
         refetchOnWindowFocus: true,
-        // Other error responses would be the same again, and `onReturn` refetches after a lost connection.
+        // Other error responses would be the same again, and `onReconnect` refetches after a lost connection.
         retry: (failures, error) => failures < 2 && isApiError(error) && (error.status === 503 || error.status === 429),
         networkMode: 'always',
       },

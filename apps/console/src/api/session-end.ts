@@ -6,23 +6,23 @@ let hasEnded = false;
 const watchers = new Set<() => void>();
 
 export function reportSessionEnd(): void {
-  change(true);
+  setHasEnded(true);
 }
 
 export function reportSignedIn(): void {
-  change(false);
+  setHasEnded(false);
 }
 
 export function useSessionEnded(): boolean {
-  return useSyncExternalStore(watch, () => hasEnded);
+  return useSyncExternalStore(subscribe, () => hasEnded);
 }
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }
 
-function change(next: boolean): void {
+function setHasEnded(next: boolean): void {
   if (hasEnded === next) return;
   hasEnded = next;
   // Pauses polling while the user is signed out: queries do not poll in an unfocused window.

@@ -1,7 +1,7 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { hasRole, type Role } from '@muster/contracts/words';
 import { authMe, type Identity, organizationSettings, secondFactorRead } from './generated';
-import { withEtag } from './versioned';
+import { readWithEtag } from './versioned';
 
 export const meQuery = queryOptions({
   queryKey: ['me'],
@@ -11,7 +11,7 @@ export const meQuery = queryOptions({
 
 export const settingsQuery = queryOptions({
   queryKey: ['settings'],
-  queryFn: ({ signal }) => withEtag((options) => organizationSettings({ signal, ...options })),
+  queryFn: ({ signal }) => readWithEtag((options) => organizationSettings({ signal, ...options })),
   staleTime: 60_000,
 });
 
@@ -21,11 +21,11 @@ export const ownFactorQuery = queryOptions({
 });
 
 /** The signed-in user and organization. The route of the frame loads them before it renders a page. */
-export function useMe(): Identity {
+export function useCurrentUser(): Identity {
   return useSuspenseQuery(meQuery).data;
 }
 
 /** Whether the user has this role, to decide which controls to show. The API checks the role again. */
-export function useMay(role: Role): boolean {
-  return hasRole(useMe().user.role, role);
+export function useHasRole(role: Role): boolean {
+  return hasRole(useCurrentUser().user.role, role);
 }

@@ -42,7 +42,7 @@ export function formatMonth(month: string): string {
   return formatTime(utcMonth, `${month.slice(0, 7)}-01`);
 }
 
-export function formatClock(at: string): string {
+export function formatTimeOfDay(at: string): string {
   return formatTime(clock, at);
 }
 
@@ -55,13 +55,13 @@ function formatTime(format: Intl.DateTimeFormat, at: string): string {
 /** Formats a time in another time zone, with the zone's name. */
 export function formatInZone(at: string, timeZone: string): string {
   return formatTime(
-    new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', timeZone: zoneOf(timeZone) }),
+    new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', timeZone: chooseKnownZone(timeZone) }),
     at,
   );
 }
 
 /** The time zone if this browser knows it, otherwise UTC; formatted times contain the name of the zone used. */
-export function zoneOf(timeZone: string): string {
+export function chooseKnownZone(timeZone: string): string {
   try {
     return new Intl.DateTimeFormat(undefined, { timeZone }).resolvedOptions().timeZone;
   } catch {
@@ -88,15 +88,15 @@ export function formatDuration(ms: number): string {
   if (seconds < 10) return `${plain.format(Math.round(seconds * 10) / 10)} s`;
   const whole = Math.round(seconds);
   if (whole < minute) return `${whole} s`;
-  if (whole < hour) return `${Math.trunc(whole / minute)} min ${two(whole % minute)} s`;
-  if (whole < day) return `${Math.trunc(whole / hour)} h ${two(Math.trunc((whole % hour) / minute))} min`;
+  if (whole < hour) return `${Math.trunc(whole / minute)} min ${padTwoDigits(whole % minute)} s`;
+  if (whole < day) return `${Math.trunc(whole / hour)} h ${padTwoDigits(Math.trunc((whole % hour) / minute))} min`;
   return `${plain.format(Math.trunc(whole / day))} d ${Math.trunc((whole % day) / hour)} h`;
 }
 
 /** Formats an offset from the start of a video or of a run: 1:05. */
 export function formatOffset(ms: number): string {
   const seconds = Math.round(ms / 1000);
-  return `${Math.trunc(seconds / minute)}:${two(seconds % minute)}`;
+  return `${Math.trunc(seconds / minute)}:${padTwoDigits(seconds % minute)}`;
 }
 
 /** Formats US dollars with two digits, or with four if the amount is below a dollar and has fractions of a cent. */
@@ -112,12 +112,12 @@ export function formatCount(count: number): string {
 }
 
 /** Formats a number with at most one digit after the point, and with none from 1,000. */
-export function formatTenths(value: number): string {
+export function formatOneDecimal(value: number): string {
   return plain.format(Math.abs(value) < 1000 ? Math.round(value * 10) / 10 : Math.round(value));
 }
 
 /** Formats a number with its noun in the singular or plural: 1 run, 2 runs. */
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function formatCountWithNoun(count: number, one: string, many = `${one}s`): string {
   return `${plain.format(count)} ${count === 1 ? one : many}`;
 }
 
@@ -136,6 +136,6 @@ export function formatSize(bytes: number): string {
   return `${plain.format(at > 0 && size < 10 ? Math.round(size * 10) / 10 : Math.round(size))} ${units[at]!}`;
 }
 
-function two(value: number): string {
+function padTwoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

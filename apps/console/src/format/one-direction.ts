@@ -1,7 +1,7 @@
 const directionMarks = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** Removes bidirectional control characters from a name, which would reverse the text after it. */
-export function withoutDirectionMarks(name: string): string {
+export function removeDirectionMarks(name: string): string {
   return name.replaceAll(directionMarks, '');
 }
 

@@ -56,10 +56,10 @@ const watchers = new Set<() => void>();
 
 /** One timer for the whole page, stopped while no component uses it. */
 function useNow(): number {
-  return useSyncExternalStore(watch, () => now);
+  return useSyncExternalStore(subscribe, () => now);
 }
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   if (!timer) now = Date.now();
   watchers.add(watcher);
   timer ??= setInterval(() => {

@@ -1,4 +1,4 @@
-import { timesOfDay } from './zone-day';
+import { getTimesOfDay } from './zone-day';
 
 describe('days in a time zone', () => {
   it.each([
@@ -10,6 +10,6 @@ describe('days in a time zone', () => {
     ['2026-03-08', 'America/Chicago', '2026-03-08T06:00:00.000Z', '2026-03-09T05:00:00.000Z'],
     ['2026-11-01', 'America/Chicago', '2026-11-01T05:00:00.000Z', '2026-11-02T06:00:00.000Z'],
   ])('the times of a day follow the clock of its zone: %s in %s', (day, zone, from, to) => {
-    expect(timesOfDay(day, zone)).toEqual({ from, to });
+    expect(getTimesOfDay(day, zone)).toEqual({ from, to });
   });
 });

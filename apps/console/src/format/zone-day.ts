@@ -1,8 +1,8 @@
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Start of the zone's day that contains `at`, found by bisection because midnight itself can be skipped. */
-export function startOfDay(at: number, timeZone: string): number {
-  const dayAt = dayFormat(timeZone);
+export function getStartOfDay(at: number, timeZone: string): number {
+  const dayAt = createDayFormatter(timeZone);
   const day = dayAt(at);
   let before = Math.floor(at / 60_000) - 27 * 60;
   let within = Math.floor(at / 60_000);
@@ -15,20 +15,20 @@ export function startOfDay(at: number, timeZone: string): number {
 }
 
 /** Start of a calendar day (YYYY-MM-DD) in the zone, and the start of the next day, as times of the API. */
-export function timesOfDay(day: string, timeZone: string): { from: string; to: string } {
+export function getTimesOfDay(day: string, timeZone: string): { from: string; to: string } {
   const midnight = Date.parse(`${day}T00:00Z`);
   // Noon in UTC is already the next day in zones that are 12 hours ahead or more.
   const noon = midnight + dayMs / 2;
-  const within = dayFormat(timeZone)(noon) === day ? noon : midnight;
-  const from = startOfDay(within, timeZone);
-  const to = startOfDay(from + 1.5 * dayMs, timeZone);
+  const within = createDayFormatter(timeZone)(noon) === day ? noon : midnight;
+  const from = getStartOfDay(within, timeZone);
+  const to = getStartOfDay(from + 1.5 * dayMs, timeZone);
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns a function that formats the day of a time in the zone as YYYY-MM-DD. */
-function dayFormat(timeZone: string): (at: number) => string {
+function createDayFormatter(timeZone: string): (at: number) => string {
   const format =
     formats.get(timeZone) ??
     new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });

@@ -1,10 +1,10 @@
 import { Link, type ErrorComponentProps } from '@tanstack/react-router';
-import { buttonClass } from '../ui/button';
+import { getButtonClass } from '../ui/button';
 import { ErrorNote } from '../ui/error-note';
-import { Empty, Page } from '../ui/page';
+import { EmptyNote, Page } from '../ui/page';
 
 /** Shown instead of a page that failed to render; the frame around it stays. */
-export function Broken({ error, reset }: ErrorComponentProps) {
+export function BrokenPage({ error, reset }: ErrorComponentProps) {
   return (
     <Page title="This page could not be shown">
       <ErrorNote error={error} retry={reset} />
@@ -12,14 +12,14 @@ export function Broken({ error, reset }: ErrorComponentProps) {
   );
 }
 
-export function Missing() {
+export function MissingPage() {
   return (
     <Page title="Page not found">
-      <Empty title="There is no page at this address.">
-        <Link to="/" className={buttonClass()}>
+      <EmptyNote title="There is no page at this address.">
+        <Link to="/" className={getButtonClass()}>
           Go to Home
         </Link>
-      </Empty>
+      </EmptyNote>
     </Page>
   );
 }

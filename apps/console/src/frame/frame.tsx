@@ -3,20 +3,20 @@ import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { CircleUser, CloudOff, Command, MessageSquareWarning } from 'lucide-react';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { authLogout } from '../api/generated';
-import { useMay, useMe } from '../api/session';
+import { useHasRole, useCurrentUser } from '../api/session';
 import { formatCount } from '../format/format';
-import { useAskedForProof } from '../live/step-up';
-import { onReturn, useConnection } from '../live/connection';
+import { useIsProofRequested } from '../live/step-up';
+import { onReconnect, useConnection } from '../live/connection';
 import { useOrganizationEvents } from '../live/use-organization-events';
 import { useOpenQuestions } from '../parts/question/use-open-questions';
 import { Button, IconButton } from '../ui/button';
 import { Menu } from '../ui/menu';
 import { Skeleton } from '../ui/page';
-import { toastRefused } from '../ui/toast';
+import { showErrorToast } from '../ui/toast';
 import { KeyHelp } from './key-help';
 import { OverrideNote } from './override';
 import { Palette } from './palette';
-import { placesOf } from './places';
+import { listPlacesForRole } from './places';
 import { RecoveryNote } from './recovery-note';
 import { SessionEnd } from './session-end';
 import { setTheme, themes, useTheme } from './theme';
@@ -34,11 +34,11 @@ export function Frame() {
   const client = useQueryClient();
   const [open, setOpen] = useState<'palette' | 'keys' | 'report' | null>(null);
   useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
-  useEffect(() => onReturn(() => void client.invalidateQueries()), [client]);
+  useEffect(() => onReconnect(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
   // A service that is opened on localhost is not reachable by others.
-  const isExposed = useMay('admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
-  const isAsked = useAskedForProof();
+  const isExposed = useHasRole('admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+  const isAsked = useIsProofRequested();
   return (
     <div className="flex h-dvh flex-col lg:grid lg:grid-cols-[13.5rem_1fr] lg:grid-rows-[1fr]">
       <a
@@ -93,8 +93,8 @@ export function Frame() {
 }
 
 function MainNavigation() {
-  const { user } = useMe();
-  const isMember = useMay('member');
+  const { user } = useCurrentUser();
+  const isMember = useHasRole('member');
   const { pathname } = useLocation();
   const links = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -107,7 +107,7 @@ function MainNavigation() {
   }, [pathname]);
   return (
     <nav ref={links} aria-label="Main" className="flex gap-0.5 px-2 max-lg:overflow-x-auto max-lg:pb-2 lg:flex-col">
-      {placesOf(user.role).map(({ name, to, icon: Icon }) => (
+      {listPlacesForRole(user.role).map(({ name, to, icon: Icon }) => (
         <Link
           key={to}
           to={to}
@@ -141,7 +141,7 @@ function OpenQuestions() {
 }
 
 function AccountMenu({ showKeys }: { showKeys: () => void }) {
-  const { user, organization } = useMe();
+  const { user, organization } = useCurrentUser();
   const theme = useTheme();
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -149,7 +149,7 @@ function AccountMenu({ showKeys }: { showKeys: () => void }) {
     try {
       await authLogout();
     } catch (error) {
-      return toastRefused(error);
+      return showErrorToast(error);
     }
     client.clear();
     await navigate({ to: '/login' });

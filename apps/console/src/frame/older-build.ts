@@ -4,12 +4,12 @@
  * discard what the user typed.
  */
 export async function reloadIfOlder(): Promise<void> {
-  if (sessionStorage.getItem(lastReload) === location.href || !(await isOlder())) return;
+  if (sessionStorage.getItem(lastReload) === location.href || !(await isBuildOlder())) return;
   sessionStorage.setItem(lastReload, location.href);
   location.reload();
 }
 
-async function isOlder(): Promise<boolean> {
+async function isBuildOlder(): Promise<boolean> {
   const own = document.querySelector('script[type="module"][src]')?.getAttribute('src');
   try {
     const answer = await fetch(import.meta.env.BASE_URL, { cache: 'no-store' });

@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Building2 } from 'lucide-react';
 import { authOrganization } from '../api/generated';
-import { meQuery, useMe } from '../api/session';
+import { meQuery, useCurrentUser } from '../api/session';
 import { Button } from '../ui/button';
-import { toast, toastRefused } from '../ui/toast';
+import { showToast, showErrorToast } from '../ui/toast';
 
 /** Returns a function that switches to an organization, or with null back to the user's own, and clears the cache. */
 export function useSwitchOrganization(): (
@@ -21,19 +21,20 @@ export function useSwitchOrganization(): (
       // Navigates first: pages that are still mounted would request resources of the other organization again.
       client.setQueryData(meQuery.queryKey, me);
       await navigate({ to, search: part ? { part } : {} });
-      const isOfOrganization = ({ queryKey }: { queryKey: readonly unknown[] }) => queryKey[0] !== meQuery.queryKey[0];
-      client.removeQueries({ type: 'inactive', predicate: isOfOrganization });
-      await client.resetQueries({ predicate: isOfOrganization });
-      toast(`You are now working in ${me.organization.name}.`);
+      const isOrganizationQuery = ({ queryKey }: { queryKey: readonly unknown[] }) =>
+        queryKey[0] !== meQuery.queryKey[0];
+      client.removeQueries({ type: 'inactive', predicate: isOrganizationQuery });
+      await client.resetQueries({ predicate: isOrganizationQuery });
+      showToast(`You are now working in ${me.organization.name}.`);
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
   };
 }
 
 /** Notes on every page that the user works in another organization, with a button that switches back. */
 export function OverrideNote() {
-  const { organization, ownOrganizationId } = useMe();
+  const { organization, ownOrganizationId } = useCurrentUser();
   const switchTo = useSwitchOrganization();
   if (!ownOrganizationId) return null;
   return (

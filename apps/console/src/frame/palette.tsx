@@ -1,7 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId, useState } from 'react';
-import { firstOf } from '../api/all-of';
+import { readFirstItems } from '../api/read-all-items';
 import {
   type Agent,
   agentsList,
@@ -13,12 +13,12 @@ import {
   workflowsList,
   workflowsRead,
 } from '../api/generated';
-import { useMe } from '../api/session';
-import { shortId } from '../parts/names';
-import { titleOfRun } from '../parts/run/run-title';
+import { useCurrentUser } from '../api/session';
+import { shortenId } from '../parts/names';
+import { formatRunTitle } from '../parts/run/run-title';
 import { Dialog } from '../ui/dialog';
 import { inputClass } from '../ui/form';
-import { placesOf } from './places';
+import { listPlacesForRole } from './places';
 
 /** Maximum number of hits of each kind. */
 const most = 6;
@@ -43,19 +43,19 @@ interface PaletteProps {
 export function Palette({ open, onOpenChange }: PaletteProps) {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title="Go to">
-      {open && <Finder leave={() => onOpenChange(false)} />}
+      {open && <PaletteSearch leave={() => onOpenChange(false)} />}
     </Dialog>
   );
 }
 
-function Finder({ leave }: { leave: () => void }) {
+function PaletteSearch({ leave }: { leave: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const id = useId();
   const navigate = useNavigate();
-  const hits = useHits(text.trim());
+  const hits = useSearchHits(text.trim());
   const picked = Math.min(at, hits.length - 1);
-  const go = (hit: Hit | undefined) => {
+  const goToHit = (hit: Hit | undefined) => {
     if (!hit) return;
     leave();
     void navigate({ to: hit.path, search: hit.search ?? {} });
@@ -79,7 +79,7 @@ function Finder({ leave }: { leave: () => void }) {
         onKeyDown={(event) => {
           if (event.key === 'ArrowDown') setAt(Math.min(picked + 1, hits.length - 1));
           else if (event.key === 'ArrowUp') setAt(Math.max(picked - 1, 0));
-          else if (event.key === 'Enter') go(hits[picked]);
+          else if (event.key === 'Enter') goToHit(hits[picked]);
           else return;
           event.preventDefault();
         }}
@@ -92,7 +92,7 @@ function Finder({ leave }: { leave: () => void }) {
             role="option"
             aria-selected={index === picked}
             onMouseDown={(event) => event.preventDefault()}
-            onClick={() => go(hit)}
+            onClick={() => goToHit(hit)}
             className="flex cursor-pointer items-baseline justify-between gap-3 rounded px-2.5 py-1.5 hover:bg-sunken aria-selected:bg-picked"
           >
             <bdi className="truncate">{hit.name}</bdi>
@@ -105,71 +105,71 @@ function Finder({ leave }: { leave: () => void }) {
   );
 }
 
-function useHits(text: string): Hit[] {
-  const { user } = useMe();
+function useSearchHits(text: string): Hit[] {
+  const { user } = useCurrentUser();
   const { data: found = [] } = useQuery({
     queryKey: ['palette', text],
     enabled: text.length > 1,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => (uuid.test(text) ? findById(text) : findByName(text, signal)),
+    queryFn: async ({ signal }) => (uuid.test(text) ? findResourcesById(text) : findResourcesByName(text, signal)),
   });
-  const pages = placesOf(user.role)
+  const pages = listPlacesForRole(user.role)
     .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
     .map(({ name, to }): Hit => ({ key: to, kind: 'page', name, path: to }));
   return [...pages, ...(text.length > 1 ? found : [])];
 }
 
 /** Finds the run, agent or workflow with this id: reads all three and ignores those that do not exist. */
-async function findById(id: string): Promise<Hit[]> {
-  const nothing = () => null;
+async function findResourcesById(id: string): Promise<Hit[]> {
+  const returnNull = () => null;
   const [job, agent, workflow] = await Promise.all([
-    jobsRead({ path: { id } }).catch(nothing),
-    agentsRead({ path: { id } }).catch(nothing),
-    workflowsRead({ path: { id } }).catch(nothing),
+    jobsRead({ path: { id } }).catch(returnNull),
+    agentsRead({ path: { id } }).catch(returnNull),
+    workflowsRead({ path: { id } }).catch(returnNull),
   ]);
-  return [job && hitOfRun(job), agent && hitOfAgent(agent), workflow && hitOfWorkflow(workflow)].filter(
+  return [job && toRunHit(job), agent && toAgentHit(agent), workflow && toWorkflowHit(workflow)].filter(
     (hit) => hit !== null,
   );
 }
 
-async function findByName(q: string, signal: AbortSignal): Promise<Hit[]> {
+async function findResourcesByName(q: string, signal: AbortSignal): Promise<Hit[]> {
   const [agents, workflows, runs] = await Promise.all([
-    firstOf(most, async (page) => {
+    readFirstItems(most, async (page) => {
       const { agents: items, nextCursor } = await agentsList({ query: { ...page, q }, signal });
       return { items, nextCursor };
     }),
-    firstOf(most, async (page) => {
+    readFirstItems(most, async (page) => {
       const { workflows: items, nextCursor } = await workflowsList({ query: { ...page, q }, signal });
       return { items, nextCursor };
     }),
     // Lists show the end of a run's id. A text with a digit is most likely the subject of a run.
     partOfId.test(q) || /\d/.test(q) ? searchRuns(q, signal) : [],
   ]);
-  return [...agents.items.map(hitOfAgent), ...workflows.items.map(hitOfWorkflow), ...runs];
+  return [...agents.items.map(toAgentHit), ...workflows.items.map(toWorkflowHit), ...runs];
 }
 
 /** Searches the newest runs only, in at most 10 requests; the last hit opens the list, which searches all of them. */
 async function searchRuns(q: string, signal: AbortSignal): Promise<Hit[]> {
-  const read = async (page: { limit: number; cursor?: string }) => {
+  const readRunsPage = async (page: { limit: number; cursor?: string }) => {
     const { jobs: items, nextCursor } = await jobsList({ query: { ...page, q }, signal });
     return { items, nextCursor };
   };
-  const { items, isMore } = await firstOf(most, read, { pages: 10 });
+  const { items, isMore } = await readFirstItems(most, readRunsPage, { pages: 10 });
   const further: Hit[] = isMore
     ? [{ key: 'further', kind: 'runs', name: `All runs with “${q}”`, path: '/runs', search: { q } }]
     : [];
-  return [...items.map(hitOfRun), ...further];
+  return [...items.map(toRunHit), ...further];
 }
 
-function hitOfRun(run: Job): Hit {
-  const kind = `run ${shortId(run.id)}, ${run.status}`;
-  return { key: run.id, kind, name: titleOfRun(run), path: `/runs/${run.id}` };
+function toRunHit(run: Job): Hit {
+  const kind = `run ${shortenId(run.id)}, ${run.status}`;
+  return { key: run.id, kind, name: formatRunTitle(run), path: `/runs/${run.id}` };
 }
 
-function hitOfAgent({ id, name, status }: Pick<Agent, 'id' | 'name' | 'status'>): Hit {
+function toAgentHit({ id, name, status }: Pick<Agent, 'id' | 'name' | 'status'>): Hit {
   return { key: id, kind: `agent, ${status}`, name, path: `/agents/${id}` };
 }
 
-function hitOfWorkflow({ id, name }: Pick<Workflow, 'id' | 'name'>): Hit {
+function toWorkflowHit({ id, name }: Pick<Workflow, 'id' | 'name'>): Hit {
   return { key: id, kind: 'workflow', name, path: `/workflows/${id}` };
 }

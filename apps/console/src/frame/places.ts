@@ -57,6 +57,6 @@ const places: readonly Place[] = [
 ];
 
 /** Returns the pages that a user of this role sees. */
-export function placesOf(role: Role): readonly Place[] {
+export function listPlacesForRole(role: Role): readonly Place[] {
   return places.filter(({ from }) => !from || hasRole(role, from));
 }

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Dialog as Radix } from 'radix-ui';
 import { useEffect, useState } from 'react';
 import { authLogout, authMe, authSessions, type Session } from '../api/generated';
-import { meQuery, useMe } from '../api/session';
+import { meQuery, useCurrentUser } from '../api/session';
 import { reportSessionEnd, reportSignedIn, useSessionEnded } from '../api/session-end';
 import { SignInForm } from '../parts/sign-in/sign-in-form';
 import { Button } from '../ui/button';
@@ -16,7 +16,7 @@ export function SessionEnd() {
 /** Sign-in that covers the whole page. The page keeps what was typed, so that the same user can continue. */
 function SignInAgain() {
   const client = useQueryClient();
-  const before = useMe();
+  const before = useCurrentUser();
   return (
     <Radix.Root open>
       <Radix.Portal>
@@ -48,10 +48,11 @@ const warningMs = 60_000;
 const keepEveryMs = 60_000;
 
 function EndWarning() {
-  const { user } = useMe();
+  const { user } = useCurrentUser();
   const { data: session } = useQuery({
     queryKey: ['own-session', user.id],
-    queryFn: async ({ signal }) => (await authSessions({ query: { limit: 200 }, signal })).sessions.find(isCurrent),
+    queryFn: async ({ signal }) =>
+      (await authSessions({ query: { limit: 200 }, signal })).sessions.find(isCurrentSession),
     staleTime: Infinity,
   });
   const [endsAt, setEndsAt] = useState<number | null>(null);
@@ -60,13 +61,13 @@ function EndWarning() {
     // All tabs of a browser share one session, and each tab notifies the others of activity.
     const tabs = new BroadcastChannel(`muster use ${session.id}`);
     let [usedAt, keptAt] = [Date.now(), Date.now()];
-    const noteUse = () => {
+    const recordUse = () => {
       if (Date.now() - usedAt < 500) return;
       usedAt = Date.now();
       tabs.postMessage(usedAt);
     };
     tabs.onmessage = ({ data }: MessageEvent<number>) => void (usedAt = Math.max(usedAt, data));
-    const look = () => {
+    const checkSessionEnd = () => {
       const now = Date.now();
       const end = Math.min(usedAt + session.idleMinutes * 60_000, Date.parse(session.expiresAt));
       if (end <= now) {
@@ -81,12 +82,12 @@ function EndWarning() {
         void authMe().catch(() => undefined);
       }
     };
-    const timer = setInterval(look, 1000);
-    for (const event of signsOfUse) addEventListener(event, noteUse, { passive: true, capture: true });
+    const timer = setInterval(checkSessionEnd, 1000);
+    for (const event of signsOfUse) addEventListener(event, recordUse, { passive: true, capture: true });
     return () => {
       clearInterval(timer);
       tabs.close();
-      for (const event of signsOfUse) removeEventListener(event, noteUse, { capture: true });
+      for (const event of signsOfUse) removeEventListener(event, recordUse, { capture: true });
     };
   }, [session]);
   if (endsAt === null) return null;
@@ -105,6 +106,6 @@ function EndWarning() {
 
 const signsOfUse = ['pointerdown', 'keydown', 'wheel', 'touchstart'] as const;
 
-function isCurrent({ current }: Session): boolean {
+function isCurrentSession({ current }: Session): boolean {
   return current;
 }

@@ -1,7 +1,7 @@
 import { secondFactorStepUp } from '../api/generated';
-import { answerProof } from '../live/step-up';
+import { finishProofRequest } from '../live/step-up';
 import { PasskeyButton } from '../parts/second-factor/passkey-button';
-import { ProofField, proofOf } from '../parts/second-factor/proof-field';
+import { ProofField, readProof } from '../parts/second-factor/proof-field';
 import { Dialog } from '../ui/dialog';
 import { Form } from '../ui/form';
 
@@ -10,15 +10,15 @@ export function StepUp() {
   return (
     <Dialog
       open
-      onOpenChange={() => answerProof(false)}
+      onOpenChange={() => finishProofRequest(false)}
       title="Confirm your identity"
       description="This action needs a code or a passkey. The confirmation is valid for 15 minutes."
       keeps
     >
       <Form
         submit="Continue"
-        onSubmit={(values) => secondFactorStepUp({ body: proofOf(values) })}
-        onDone={() => answerProof(true)}
+        onSubmit={(values) => secondFactorStepUp({ body: readProof(values) })}
+        onDone={() => finishProofRequest(true)}
       >
         <ProofField />
       </Form>
@@ -26,7 +26,7 @@ export function StepUp() {
         label="Use a passkey"
         act={async (passkey) => {
           await secondFactorStepUp({ body: { passkey } });
-          answerProof(true);
+          finishProofRequest(true);
         }}
       />
     </Dialog>

@@ -14,25 +14,25 @@ export function setTheme(theme: Theme): void {
   } catch {
     // Without local storage the choice is in effect until the tab is closed.
   }
-  show(theme);
+  applyTheme(theme);
   for (const watcher of watchers) watcher();
 }
 
 export function showSavedTheme(): void {
-  show(savedTheme());
+  applyTheme(readSavedTheme());
 }
 
 export function useTheme(): Theme {
   return useSyncExternalStore((watcher) => {
     watchers.add(watcher);
     return () => void watchers.delete(watcher);
-  }, displayedTheme);
+  }, readDisplayedTheme);
 }
 
 const dark = typeof window === 'undefined' ? undefined : window.matchMedia('(prefers-color-scheme: dark)');
 
 /** The theme that is displayed, the user's or the system's, for components that draw with their own colors. */
-export function useShownTheme(): 'light' | 'dark' {
+export function useDisplayedTheme(): 'light' | 'dark' {
   const theme = useTheme();
   const isDark = useSyncExternalStore(
     (watcher) => {
@@ -45,16 +45,16 @@ export function useShownTheme(): 'light' | 'dark' {
   return isDark ? 'dark' : 'light';
 }
 
-function show(theme: Theme): void {
+function applyTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme;
 }
 
-function displayedTheme(): Theme {
+function readDisplayedTheme(): Theme {
   return themes.find((theme) => theme === document.documentElement.dataset['theme']) ?? 'system';
 }
 
-function savedTheme(): Theme {
+function readSavedTheme(): Theme {
   try {
     return themes.find((theme) => theme === localStorage.getItem(key)) ?? 'system';
   } catch {

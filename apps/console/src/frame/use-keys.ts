@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { useMe } from '../api/session';
-import { placesOf } from './places';
+import { useCurrentUser } from '../api/session';
+import { listPlacesForRole } from './places';
 
 const sequenceMs = 1200;
 
@@ -13,14 +13,14 @@ interface Keys {
 /** Shortcuts: `/` searches, `?` lists the shortcuts, `g` and a letter opens a page, Ctrl or Cmd with K the palette. */
 export function useKeys(keys: Keys): void {
   const navigate = useNavigate();
-  const { user } = useMe();
+  const { user } = useCurrentUser();
   const latest = useRef(keys);
   useEffect(() => {
     latest.current = keys;
   });
   useEffect(() => {
     let goneAt = 0;
-    const pressed = (event: KeyboardEvent) => {
+    const handleKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey) {
         event.preventDefault();
         return latest.current.openPalette();
@@ -29,7 +29,7 @@ export function useKeys(keys: Keys): void {
       const going = event.timeStamp - goneAt < sequenceMs && goneAt > 0;
       goneAt = 0;
       if (going) {
-        const place = placesOf(user.role).find(({ letter }) => letter === event.key);
+        const place = listPlacesForRole(user.role).find(({ letter }) => letter === event.key);
         if (place) void navigate({ to: place.to });
         return;
       }
@@ -40,8 +40,8 @@ export function useKeys(keys: Keys): void {
         document.querySelector<HTMLInputElement>('main input[type=search]')?.focus();
       }
     };
-    document.addEventListener('keydown', pressed);
-    return () => document.removeEventListener('keydown', pressed);
+    document.addEventListener('keydown', handleKey);
+    return () => document.removeEventListener('keydown', handleKey);
   }, [navigate, user.role]);
 }
 

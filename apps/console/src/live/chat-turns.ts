@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { ApiError, isApiError, toApiError } from '../api/api-error';
-import { watchedFetch } from '../api/client';
+import { fetchAndReportReachability } from '../api/client';
 import type { ChatBody, ChatToolCall } from '../api/generated';
 
 /** A user's message and the model's answer so far. */
@@ -25,7 +25,7 @@ const watchers = new Set<() => void>();
  * contains its text up to then.
  */
 export function useChatTurn(owner: string): ChatTurn | undefined {
-  return useSyncExternalStore(watch, () => turns.get(owner));
+  return useSyncExternalStore(subscribe, () => turns.get(owner));
 }
 
 /** Sends a message and reads the answer. Resolves when the answer has ended, also after an error. */
@@ -37,19 +37,19 @@ export async function startChatTurn(
   const stop = new AbortController();
   stops.set(owner, stop);
   const { sessionId, message } = body;
-  setTurn(owner, { sessionId, message, lastAt, text: '', calls: [], state: 'running' });
-  const is = () => stops.get(owner) === stop;
+  storeTurn(owner, { sessionId, message, lastAt, text: '', calls: [], state: 'running' });
+  const isCurrentTurn = () => stops.get(owner) === stop;
   try {
     for await (const { event, data } of readTurn(agentId, body, stop.signal)) {
       const turn = turns.get(owner);
-      if (!is() || !turn) return;
-      setTurn(owner, applyEvent(turn, event, data));
+      if (!isCurrentTurn() || !turn) return;
+      storeTurn(owner, applyEvent(turn, event, data));
     }
-    finishTurn(owner, is(), { state: 'over' });
+    finishTurn(owner, isCurrentTurn(), { state: 'over' });
   } catch (thrown) {
-    if (stop.signal.aborted) return finishTurn(owner, is(), { state: 'over' });
+    if (stop.signal.aborted) return finishTurn(owner, isCurrentTurn(), { state: 'over' });
     const error = toApiError(thrown);
-    finishTurn(owner, is(), { state: 'failed', error: isApiError(error) ? error : undefined });
+    finishTurn(owner, isCurrentTurn(), { state: 'failed', error: isApiError(error) ? error : undefined });
   }
 }
 
@@ -66,7 +66,7 @@ export function forgetChatTurn(owner: string): void {
 
 function finishTurn(owner: string, isLatest: boolean, change: Partial<ChatTurn>): void {
   const turn = turns.get(owner);
-  if (isLatest && turn) setTurn(owner, { ...turn, ...(turn.state === 'failed' ? {} : change) });
+  if (isLatest && turn) storeTurn(owner, { ...turn, ...(turn.state === 'failed' ? {} : change) });
 }
 
 function applyEvent(turn: ChatTurn, event: string, data: Record<string, unknown>): ChatTurn {
@@ -95,7 +95,7 @@ interface TurnEvent {
 
 /** Reads the server-sent events of a POST response, which EventSource cannot request. Does not reconnect. */
 async function* readTurn(agentId: string, body: ChatBody, signal: AbortSignal): AsyncGenerator<TurnEvent> {
-  const response = await watchedFetch(`/api/agents/${agentId}/chat/stream`, {
+  const response = await fetchAndReportReachability(`/api/agents/${agentId}/chat/stream`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -116,7 +116,7 @@ async function* readTurn(agentId: string, body: ChatBody, signal: AbortSignal): 
   }
 }
 
-function setTurn(owner: string, turn: ChatTurn): void {
+function storeTurn(owner: string, turn: ChatTurn): void {
   turns.set(owner, turn);
   notifyWatchers();
 }
@@ -125,7 +125,7 @@ function notifyWatchers(): void {
   for (const watcher of watchers) watcher();
 }
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

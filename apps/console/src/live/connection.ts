@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 /**
  * Whether the service can be reached, as reported by all requests and streams of this tab. While it is offline, the
- * health endpoint is polled; when that succeeds, the callbacks of `onReturn` are called.
+ * health endpoint is polled; when that succeeds, the callbacks of `onReconnect` are called.
  */
 type State = 'online' | 'offline';
 
@@ -14,39 +14,39 @@ const returned = new Set<() => void>();
 
 export function reportUnreachable(): void {
   if (state === 'offline') return;
-  change('offline');
+  setConnectionState('offline');
   waitMs = 1000;
-  timer = setTimeout(() => void probe(), waitMs);
+  timer = setTimeout(() => void probeService(), waitMs);
 }
 
 export function reportReached(): void {
   if (state === 'online') return;
   clearTimeout(timer);
-  change('online');
+  setConnectionState('online');
   for (const catchUp of returned) catchUp();
 }
 
 /** Registers a callback for each time that the service can be reached again; returns a function that removes it. */
-export function onReturn(catchUp: () => void): () => void {
+export function onReconnect(catchUp: () => void): () => void {
   returned.add(catchUp);
   return () => void returned.delete(catchUp);
 }
 
 export function useConnection(): State {
-  return useSyncExternalStore(watch, () => state);
+  return useSyncExternalStore(subscribe, () => state);
 }
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }
 
-function change(next: State): void {
+function setConnectionState(next: State): void {
   state = next;
   for (const watcher of watchers) watcher();
 }
 
-async function probe(): Promise<void> {
+async function probeService(): Promise<void> {
   try {
     const answer = await fetch('/api/health', { cache: 'no-store', signal: AbortSignal.timeout(5000) });
     if (answer.ok) return reportReached();
@@ -54,10 +54,10 @@ async function probe(): Promise<void> {
     // Still offline; try again below.
   }
   waitMs = Math.min(waitMs * 2, 15_000);
-  timer = setTimeout(() => void probe(), waitMs);
+  timer = setTimeout(() => void probeService(), waitMs);
 }
 
 if (typeof window !== 'undefined') {
   window.addEventListener('offline', reportUnreachable);
-  window.addEventListener('online', () => state === 'offline' && void probe());
+  window.addEventListener('online', () => state === 'offline' && void probeService());
 }

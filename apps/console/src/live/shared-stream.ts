@@ -49,16 +49,16 @@ class SharedStream {
     private readonly events: readonly string[],
   ) {
     this.channel = new BroadcastChannel(name);
-    this.channel.onmessage = ({ data }: MessageEvent<LeaderMessage>) => this.receive(data);
+    this.channel.onmessage = ({ data }: MessageEvent<LeaderMessage>) => this.receiveMessage(data);
     // Web Locks exist only over https and on localhost. Elsewhere each tab has its own stream.
     const locks = (navigator as Partial<Navigator>).locks;
     const { signal } = this.leaving;
-    const held = () => {
-      this.lead();
+    const leadUntilAborted = () => {
+      this.becomeLeader();
       return new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     };
-    if (locks) locks.request(name, { signal }, held).catch(() => undefined);
-    else this.lead();
+    if (locks) locks.request(name, { signal }, leadUntilAborted).catch(() => undefined);
+    else this.becomeLeader();
   }
 
   close(): void {
@@ -67,11 +67,11 @@ class SharedStream {
     this.channel.close();
   }
 
-  private lead(): void {
+  private becomeLeader(): void {
     if (this.leaving.signal.aborted) return;
     const broadcast = (word: LeaderMessage) => {
       this.channel.postMessage(word);
-      this.receive(word);
+      this.receiveMessage(word);
     };
     const listeners = {
       event: (event: StreamEvent) => broadcast({ kind: 'event', event }),
@@ -81,7 +81,7 @@ class SharedStream {
     this.source = new EventStream(this.url, this.events, listeners, this.lastId);
   }
 
-  private receive(word: LeaderMessage): void {
+  private receiveMessage(word: LeaderMessage): void {
     if (word.kind === 'open') return this.readers.forEach((reader) => reader.open());
     const { id } = word.event;
     // A new leader can receive events again that the old one already sent.

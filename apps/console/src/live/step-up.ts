@@ -5,25 +5,25 @@ let waiting: ((proved: boolean) => void)[] = [];
 const watchers = new Set<() => void>();
 
 /** Asks the user for the second factor; resolves to whether it was proved. Concurrent requests share one dialog. */
-export function askForProof(): Promise<boolean> {
-  return new Promise((resolve) => change([...waiting, resolve]));
+export function requestProof(): Promise<boolean> {
+  return new Promise((resolve) => setWaiting([...waiting, resolve]));
 }
 
-export function answerProof(proved: boolean): void {
+export function finishProofRequest(proved: boolean): void {
   for (const resolve of waiting) resolve(proved);
-  change([]);
+  setWaiting([]);
 }
 
-export function useAskedForProof(): boolean {
-  return useSyncExternalStore(watch, () => waiting.length > 0);
+export function useIsProofRequested(): boolean {
+  return useSyncExternalStore(subscribe, () => waiting.length > 0);
 }
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }
 
-function change(next: typeof waiting): void {
+function setWaiting(next: typeof waiting): void {
   waiting = next;
   for (const watcher of watchers) watcher();
 }

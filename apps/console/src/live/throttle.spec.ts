@@ -10,7 +10,7 @@ describe('Throttle', () => {
       acted += 1;
       if (acted === 2) second();
     }, 5);
-    for (let call = 0; call < 3; call += 1) throttle.call();
+    for (let call = 0; call < 3; call += 1) throttle.requestCall();
     expect(acted).toBe(1);
     await hasActedTwice;
     await sleep(30);
@@ -20,9 +20,9 @@ describe('Throttle', () => {
   it('a throttle does not act again after its end', async () => {
     let acted = 0;
     const throttle = new Throttle(() => void (acted += 1), 5);
-    throttle.call();
-    throttle.call();
-    throttle.end();
+    throttle.requestCall();
+    throttle.requestCall();
+    throttle.stopCalls();
     await sleep(30);
     expect(acted).toBe(1);
   });

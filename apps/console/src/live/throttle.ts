@@ -16,27 +16,27 @@ export class Throttle {
     private readonly pauseMs: number,
   ) {}
 
-  call(): void {
+  requestCall(): void {
     this.callCount += 1;
-    if (!this.isBusy) void this.run();
+    if (!this.isBusy) void this.runCalls();
   }
 
-  end(): void {
+  stopCalls(): void {
     this.isOver = true;
   }
 
-  private async run(): Promise<void> {
+  private async runCalls(): Promise<void> {
     this.isBusy = true;
     for (let done = 0; done !== this.callCount && !this.isOver;) {
       done = this.callCount;
       const answered = Promise.resolve(this.act()).catch(() => undefined);
-      await Promise.all([wait(this.pauseMs), waitAtMost(longestMs, answered)]);
+      await Promise.all([waitMs(this.pauseMs), waitAtMost(longestMs, answered)]);
     }
     this.isBusy = false;
   }
 }
 
-function wait(ms: number): Promise<void> {
+function waitMs(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 

@@ -6,7 +6,7 @@ import type {
   AgentResyncEvent,
   AgentStatusEvent,
 } from '../api/generated';
-import { useMe } from '../api/session';
+import { useCurrentUser } from '../api/session';
 import { readStream } from './shared-stream';
 
 export type AgentEvent =
@@ -22,7 +22,7 @@ const events = ['lifecycle', 'status', 'log', 'job', 'resync'] as const;
 
 /** Calls `onEvent` for each event of an agent. Events only trigger reads; pages show the API's responses. */
 export function useAgentEvents(agentId: string | undefined, onEvent: (event: AgentEvent) => void): void {
-  const { user, organization } = useMe();
+  const { user, organization } = useCurrentUser();
   const latest = useRef(onEvent);
   useEffect(() => {
     latest.current = onEvent;

@@ -1,9 +1,9 @@
 import { type QueryClient, type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { isTerminal } from '@muster/contracts/words';
+import { isTerminalStatus } from '@muster/contracts/words';
 import type { Job, OrganizationQuestionEvent, OrganizationResyncEvent } from '../api/generated';
 import { pollMs } from '../api/query-client';
-import { useMe } from '../api/session';
+import { useCurrentUser } from '../api/session';
 import { removeOpenQuestion } from '../parts/question/use-open-questions';
 import type { StreamEvent } from './event-source';
 import { readStream } from './shared-stream';
@@ -46,30 +46,30 @@ const pagesReadAgain = 2;
  * All displayed queries are refetched after each connect, and if the stream cannot resend events that were missed.
  */
 export function useOrganizationEvents(): void {
-  const { user, organization } = useMe();
+  const { user, organization } = useCurrentUser();
   const client = useQueryClient();
   const scope = `${organization.id} ${user.id}`;
   useEffect(() => {
     const soon = new RefetchQueue(client, pauseMs);
     const later = new RefetchQueue(client, pollMs);
-    const everything = () => {
-      soon.mark(Object.values(keysOf).flatMap((keys) => keys({})));
-      later.mark(sumsOfRuns);
+    const refetchEverything = () => {
+      soon.markDue(Object.values(keysOf).flatMap((keys) => keys({})));
+      later.markDue(sumsOfRuns);
     };
     const onEvent = ({ event, data }: StreamEvent) => {
-      if (event === 'resync') return everything();
+      if (event === 'resync') return refetchEverything();
       const thing = data as { jobId?: string; status?: Job['status'] };
-      soon.mark(keysOf[event as EventType](thing));
+      soon.markDue(keysOf[event as EventType](thing));
       if (event === 'question') return closeQuestion(client, data as OrganizationQuestionEvent);
-      if (event !== 'job' || !thing.status || !isTerminal(thing.status)) return;
-      later.mark(sumsOfRuns);
+      if (event !== 'job' || !thing.status || !isTerminalStatus(thing.status)) return;
+      later.markDue(sumsOfRuns);
       // The costs of a run are booked after its end, so the totals that are read now may not include it.
-      setTimeout(() => later.mark(sumsOfRuns), pauseMs);
+      setTimeout(() => later.markDue(sumsOfRuns), pauseMs);
     };
-    const leave = readStream({ scope, url: '/api/events', events }, { event: onEvent, open: everything });
+    const leave = readStream({ scope, url: '/api/events', events }, { event: onEvent, open: refetchEverything });
     return () => {
-      soon.end();
-      later.end();
+      soon.stopRefetching();
+      later.stopRefetching();
       leave();
     };
   }, [client, scope]);
@@ -88,19 +88,19 @@ class RefetchQueue {
     private readonly client: QueryClient,
     everyMs: number,
   ) {
-    this.throttle = new Throttle(() => this.look(), everyMs);
+    this.throttle = new Throttle(() => this.refetchDue(), everyMs);
   }
 
-  mark(keys: QueryKey[]): void {
+  markDue(keys: QueryKey[]): void {
     for (const key of keys) this.due.set(JSON.stringify(key), key);
-    this.throttle.call();
+    this.throttle.requestCall();
   }
 
-  end(): void {
-    this.throttle.end();
+  stopRefetching(): void {
+    this.throttle.stopCalls();
   }
 
-  private look(): Promise<unknown> {
+  private refetchDue(): Promise<unknown> {
     const keys = [...this.due.values()];
     this.due.clear();
     return Promise.all(keys.map((queryKey) => refetchShortLists(this.client, queryKey)));

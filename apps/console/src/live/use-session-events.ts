@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import { useMe } from '../api/session';
+import { useCurrentUser } from '../api/session';
 import { readStream } from './shared-stream';
 
 const events = ['session', 'step', 'attempt'] as const;
@@ -9,7 +9,7 @@ export function useSessionEvents(
   session: { agentId: string; sessionId: string } | undefined,
   onEvent: () => void,
 ): void {
-  const { user, organization } = useMe();
+  const { user, organization } = useCurrentUser();
   const latest = useRef(onEvent);
   useEffect(() => {
     latest.current = onEvent;
@@ -18,7 +18,7 @@ export function useSessionEvents(
   const url = session && `/api/agents/${session.agentId}/autopilot/events?sessionId=${session.sessionId}`;
   useEffect(() => {
     if (!url) return;
-    const look = () => latest.current();
-    return readStream({ scope, url, events }, { event: look, open: look });
+    const callLatest = () => latest.current();
+    return readStream({ scope, url, events }, { event: callLatest, open: callLatest });
   }, [url, scope]);
 }

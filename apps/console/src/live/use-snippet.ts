@@ -18,7 +18,7 @@ export function useSnippet(agentId: string, commandId: string | undefined): Omit
     if (!commandId) return;
     const leaving = new AbortController();
     const { signal } = leaving;
-    const follow = async () => {
+    const followOutput = async () => {
       let seen = 0;
       while (!signal.aborted) {
         try {
@@ -35,7 +35,7 @@ export function useSnippet(agentId: string, commandId: string | undefined): Omit
         }
       }
     };
-    void follow();
+    void followOutput();
     return () => leaving.abort();
   }, [agentId, commandId]);
   return snippet?.commandId === commandId ? (snippet ?? {}) : {};

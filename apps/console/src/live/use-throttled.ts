@@ -1,7 +1,10 @@
 import { useCallback, useEffect, useRef } from 'react';
 import { Throttle } from './throttle';
 
-/** Returns a throttled `call`. Any number of calls within `everyMs`, or until the run has ended, cause one more run. */
+/**
+ * Returns a throttled `requestCall`. Any number of calls within `everyMs`, or until the run has ended, cause one more
+ * run.
+ */
 export function useThrottled(call: () => unknown, everyMs: number): () => void {
   const latest = useRef(call);
   const throttle = useRef<Throttle>(undefined);
@@ -11,7 +14,7 @@ export function useThrottled(call: () => unknown, everyMs: number): () => void {
   useEffect(() => {
     const own = new Throttle(() => latest.current(), everyMs);
     throttle.current = own;
-    return () => own.end();
+    return () => own.stopCalls();
   }, [everyMs]);
-  return useCallback(() => throttle.current?.call(), []);
+  return useCallback(() => throttle.current?.requestCall(), []);
 }

@@ -8,10 +8,10 @@ import {
   agentDrainUndrain,
   type AgentActionBody,
 } from '../api/generated';
-import { useMay } from '../api/session';
+import { useHasRole } from '../api/session';
 import { ConfirmDialog } from '../ui/dialog';
 import { ActionMenu } from '../ui/menu';
-import { toast, toastRefused } from '../ui/toast';
+import { showToast, showErrorToast } from '../ui/toast';
 
 type Deed = 'Stop' | 'Reboot' | 'Terminate';
 const actionOf: Record<Deed, AgentActionBody['action']> = { Stop: 'stop', Reboot: 'reboot', Terminate: 'terminate' };
@@ -19,9 +19,9 @@ const actionOf: Record<Deed, AgentActionBody['action']> = { Stop: 'stop', Reboot
 /** The actions on an agent that the user's role and the agent's status allow. */
 export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void }) {
   const [chosen, setChosen] = useState<Deed | null>(null);
-  const isMember = useMay('member');
-  const isAdmin = useMay('admin');
-  const change = useChange(agent);
+  const isMember = useHasRole('member');
+  const isAdmin = useHasRole('admin');
+  const applyChange = useApplyChange(agent);
   const { status } = agent;
   const isOff = ['stopped', 'offline'].includes(status);
   const isOver = status === 'terminated';
@@ -34,13 +34,13 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
           isMember &&
             !isOver && {
               label: agent.idleAutoStopExempt ? 'Unpin' : 'Pin',
-              run: () => change(pinChange(agent, !agent.idleAutoStopExempt)),
+              run: () => applyChange(createPinChange(agent, !agent.idleAutoStopExempt)),
             },
           isMember &&
             !isOver && {
               label: 'Start',
               off: !isOff && `The agent is ${status}.`,
-              run: () => change({ what: 'is being started', act: () => sendAction(agent, 'start') }),
+              run: () => applyChange({ what: 'is being started', act: () => sendAgentAction(agent, 'start') }),
             },
           isMember &&
             !isOver && {
@@ -52,17 +52,17 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
           isMember &&
             !isOver &&
             (status === 'draining'
-              ? { label: 'Undrain', run: () => change(drainChange(agent, false)) }
-              : { label: 'Drain', run: () => change(drainChange(agent, true)) }),
+              ? { label: 'Undrain', run: () => applyChange(createDrainChange(agent, false)) }
+              : { label: 'Drain', run: () => applyChange(createDrainChange(agent, true)) }),
           isAdmin && !isOver && { label: 'Terminate', danger: true, run: () => setChosen('Terminate') },
         ]}
       />
-      {chosen && <AgentDeed deed={chosen} agent={agent} close={() => setChosen(null)} />}
+      {chosen && <AgentActionDialog deed={chosen} agent={agent} close={() => setChosen(null)} />}
     </>
   );
 }
 
-function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; close: () => void }) {
+function AgentActionDialog({ deed, agent: now, close }: { deed: Deed; agent: Agent; close: () => void }) {
   const client = useQueryClient();
   // The state when the dialog opened: a run that starts later is not ended without the warning.
   const [agent] = useState(now);
@@ -74,9 +74,9 @@ function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; clos
       title={`${deed} ${agent.name}?`}
       verb={deed}
       act={async () => {
-        await sendAction(agent, actionOf[deed], hasRun);
-        await refresh(client, agent.id);
-        toast(`${deed} requested for ${agent.name}.`);
+        await sendAgentAction(agent, actionOf[deed], hasRun);
+        await refreshAgent(client, agent.id);
+        showToast(`${deed} requested for ${agent.name}.`);
       }}
     >
       {hasRun ? (
@@ -93,7 +93,7 @@ function AgentDeed({ deed, agent: now, close }: { deed: Deed; agent: Agent; clos
 }
 
 /** Sends the action. With `force`, the action also ends the current run; a reboot always ends the run. */
-function sendAction({ id }: Agent, action: AgentActionBody['action'], force = false) {
+function sendAgentAction({ id }: Agent, action: AgentActionBody['action'], force = false) {
   const forced = force && action !== 'reboot' ? { force } : {};
   return agentActionsAct({ path: { id }, body: { action, ...forced } });
 }
@@ -105,38 +105,38 @@ interface Change {
   undo?: () => Change;
 }
 
-function pinChange(agent: Agent, exempt: boolean): Change {
+function createPinChange(agent: Agent, exempt: boolean): Change {
   return {
     what: exempt ? 'is pinned: it is not stopped when idle' : 'is no longer pinned',
     act: () => agentActionsExempt({ path: { id: agent.id }, body: { exempt } }),
-    undo: () => pinChange(agent, !exempt),
+    undo: () => createPinChange(agent, !exempt),
   };
 }
 
-function drainChange(agent: Agent, isDrained: boolean): Change {
+function createDrainChange(agent: Agent, isDrained: boolean): Change {
   const path = { id: agent.id };
   return {
     what: isDrained ? 'is draining: it accepts no new runs' : 'accepts runs again',
     act: () => (isDrained ? agentDrainDrain({ path, body: { mode: 'finish' } }) : agentDrainUndrain({ path })),
-    undo: () => drainChange(agent, !isDrained),
+    undo: () => createDrainChange(agent, !isDrained),
   };
 }
 
-function useChange(agent: Agent): (change: Change) => void {
+function useApplyChange(agent: Agent): (change: Change) => void {
   const client = useQueryClient();
-  const change = async ({ what, act: deed, undo }: Change) => {
+  const applyChange = async ({ what, act: deed, undo }: Change) => {
     try {
       await deed();
-      toast(`${agent.name} ${what}.`, undo && (() => void change(undo())));
+      showToast(`${agent.name} ${what}.`, undo && (() => void applyChange(undo())));
     } catch (error) {
-      toastRefused(error, agent.name);
+      showErrorToast(error, agent.name);
     }
-    await refresh(client, agent.id);
+    await refreshAgent(client, agent.id);
   };
-  return (wanted) => void change(wanted);
+  return (wanted) => void applyChange(wanted);
 }
 
-function refresh(client: ReturnType<typeof useQueryClient>, id: string) {
+function refreshAgent(client: ReturnType<typeof useQueryClient>, id: string) {
   return Promise.all([
     client.invalidateQueries({ queryKey: ['agents'] }),
     client.invalidateQueries({ queryKey: ['agent', id] }),

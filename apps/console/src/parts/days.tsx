@@ -1,15 +1,15 @@
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { CostGroup } from '../api/generated';
 import { formatCount, formatDay, formatMoney } from '../format/format';
-import { useRunsOfDay } from './runs-of-day';
-import { dayAxis, dayBars, dayOptions, dayScale, daySeconds } from '../ui/plots/day-bars';
-import { axisOf, Plot } from '../ui/plots/plot';
+import { useRunsOfDayFilter } from './runs-of-day';
+import { createDayAxis, dayBars, dayOptions, dayScale, daySeconds } from '../ui/plots/day-bars';
+import { createAxis, Plot } from '../ui/plots/plot';
 import { PlotFigure } from '../ui/plots/plot-figure';
 
 /** Runs and spend by day as a plot and as a table. A click on a day opens the runs that ended on it. */
-export function Days({ from, count, groups }: { from: string; count: number; groups: CostGroup[] }) {
+export function DayRange({ from, count, groups }: { from: string; count: number; groups: CostGroup[] }) {
   const navigate = useNavigate();
-  const runsOf = useRunsOfDay();
+  const runsOf = useRunsOfDayFilter();
   const first = Date.parse(from) / 1000;
   const days = Array.from({ length: count }, (_, at) => first + at * daySeconds);
   const byDay = new Map(groups.map((group) => [group.key, group]));
@@ -46,10 +46,15 @@ export function Days({ from, count, groups }: { from: string; count: number; gro
             usd: { range: (_, __, most) => [0, most || 1] },
           },
           axes: [
-            dayAxis(color),
-            { ...axisOf(color), scale: 'runs', size: 44, values: (_, all) => all.map((value) => formatCount(value)) },
+            createDayAxis(color),
             {
-              ...{ ...axisOf(color), scale: 'usd', side: 1, size: 60, grid: { show: false } },
+              ...createAxis(color),
+              scale: 'runs',
+              size: 44,
+              values: (_, all) => all.map((value) => formatCount(value)),
+            },
+            {
+              ...{ ...createAxis(color), scale: 'usd', side: 1, size: 60, grid: { show: false } },
               values: (_, all) => all.map(formatMoney),
             },
           ],

@@ -1,25 +1,25 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { agentQuery, workflowQuery } from '../api/queries';
+import { buildAgentQuery, buildWorkflowQuery } from '../api/queries';
 
 const linkClass = 'text-accent hover:underline';
 
 /** A link to an agent with its name. Without `name` the agent is read, once for all rows that show it. */
 export function AgentLink({ id, name }: { id: string; name?: string }) {
   const enabled = name === undefined;
-  const { data = { name } } = useQuery({ ...agentQuery(id), staleTime: 60_000, refetchInterval: false, enabled });
+  const { data = { name } } = useQuery({ ...buildAgentQuery(id), staleTime: 60_000, refetchInterval: false, enabled });
   return (
     <Link to="/agents/$id" params={{ id }} className={linkClass} title={data.name}>
-      <bdi>{data.name ?? shortId(id)}</bdi>
+      <bdi>{data.name ?? shortenId(id)}</bdi>
     </Link>
   );
 }
 
 export function WorkflowLink({ id, name }: { id: string; name?: string }) {
-  const { data = { name } } = useQuery({ ...workflowQuery(id), enabled: name === undefined });
+  const { data = { name } } = useQuery({ ...buildWorkflowQuery(id), enabled: name === undefined });
   return (
     <Link to="/workflows/$id" params={{ id }} className={linkClass} title={data.name}>
-      <bdi>{data.name ?? shortId(id)}</bdi>
+      <bdi>{data.name ?? shortenId(id)}</bdi>
     </Link>
   );
 }
@@ -27,12 +27,12 @@ export function WorkflowLink({ id, name }: { id: string; name?: string }) {
 export function RunLink({ id, children }: { id: string; children?: React.ReactNode }) {
   return (
     <Link to="/runs/$id" params={{ id }} className={`${linkClass} font-mono text-xs`} title={id}>
-      {children ?? shortId(id)}
+      {children ?? shortenId(id)}
     </Link>
   );
 }
 
 /** The end of an id. Ids start with their time of creation, so only their ends differ clearly. */
-export function shortId(id: string): string {
+export function shortenId(id: string): string {
   return id.slice(-8);
 }

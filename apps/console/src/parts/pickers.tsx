@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { allOf } from '../api/all-of';
+import { readAllItems } from '../api/read-all-items';
 import { type Agent, agentsList, workflowsList } from '../api/generated';
 import { ChoiceField } from '../ui/form';
 
@@ -19,7 +19,7 @@ interface AgentFieldProps {
 export function AgentField({ label = 'Agent', name, initial, likely, none, choose }: AgentFieldProps) {
   const { data: agents = [] } = useAgentChoices();
   const choices = [...agents]
-    .sort((a, b) => rankOf(a, likely) - rankOf(b, likely))
+    .sort((a, b) => rankAgent(a, likely) - rankAgent(b, likely))
     .map(({ id, name: text, status }) => ({ value: id, label: `${text} (${status})` }));
   return (
     <ChoiceField
@@ -37,7 +37,7 @@ export function AgentField({ label = 'Agent', name, initial, likely, none, choos
 const ranks: readonly Agent['status'][] = ['online', 'starting', 'rebooting', 'stopped', 'stopping', 'draining'];
 
 /** Ranks online agents before those that must be woken, and those before agents without a connection. */
-function rankOf({ id, status }: Agent, likely: string | undefined): number {
+function rankAgent({ id, status }: Agent, likely: string | undefined): number {
   const rank = ranks.indexOf(status);
   return (rank === -1 ? ranks.length : rank) - (id === likely ? 0.5 : 0);
 }
@@ -72,7 +72,7 @@ export function useAgentChoices() {
   return useQuery({
     queryKey: ['agents', 'choices'],
     queryFn: ({ signal }) =>
-      allOf(async (page) => {
+      readAllItems(async (page) => {
         const { agents, nextCursor } = await agentsList({ query: page, signal });
         return { items: agents.filter(({ status }) => status !== 'terminated'), nextCursor };
       }),
@@ -84,7 +84,7 @@ export function useWorkflowChoices() {
   return useQuery({
     queryKey: ['workflows', 'choices'],
     queryFn: ({ signal }) =>
-      allOf(async (page) => {
+      readAllItems(async (page) => {
         const { workflows, nextCursor } = await workflowsList({ query: page, signal });
         return { items: workflows, nextCursor };
       }),

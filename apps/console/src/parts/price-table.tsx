@@ -9,8 +9,8 @@ import { ConfirmDialog, Dialog } from '../ui/dialog';
 import { ErrorNote } from '../ui/error-note';
 import { Form, TextField } from '../ui/form';
 import { ActionMenu } from '../ui/menu';
-import { Empty, Panel, Skeleton } from '../ui/page';
-import { toast } from '../ui/toast';
+import { EmptyNote, Panel, Skeleton } from '../ui/page';
+import { showToast } from '../ui/toast';
 import { PlainTable } from '../ui/table/plain-table';
 
 /** The editable prices of the list, which are replaced together. */
@@ -35,32 +35,32 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
   const client = useQueryClient();
   const query = { queryKey, queryFn: ({ signal }: { signal: AbortSignal }) => read(signal) };
   const { data, error, refetch } = useQuery(query);
-  const ownOf = ({ prices, etag }: Versioned<ModelPriceList>): Versioned<OwnPrices> => ({
+  const selectOwnPrices = ({ prices, etag }: Versioned<ModelPriceList>): Versioned<OwnPrices> => ({
     prices: prices.filter(({ source }) => source === editable).map(toPriceInput),
     etag,
   });
   const { save, conflict } = useVersionedSave<OwnPrices, OwnPrices>({
-    read: async () => ownOf(await client.fetchQuery({ ...query, staleTime: 0 })),
+    read: async () => selectOwnPrices(await client.fetchQuery({ ...query, staleTime: 0 })),
     write: async ({ prices }, ifMatch) => {
       const list = await replace(prices, ifMatch);
       client.setQueryData(queryKey, list);
-      return ownOf(list);
+      return selectOwnPrices(list);
     },
     labels: { prices: 'Prices' },
     show: (prices) => (prices as ModelPriceInput[]).map(describePrice).join('\n') || 'none',
   });
   const own = (data?.prices ?? []).filter(({ source }) => source === editable);
-  const put = async (prices: (ModelPrice | ModelPriceInput)[]) => {
-    const { isMine } = await save({ prices: prices.map(toPriceInput) }, ownOf(data!));
+  const savePrices = async (prices: (ModelPrice | ModelPriceInput)[]) => {
+    const { isMine } = await save({ prices: prices.map(toPriceInput) }, selectOwnPrices(data!));
     return isMine ? undefined : 'Your change was discarded.';
   };
-  const without = (price: ModelPrice | 'new' | null) => own.filter((each) => each !== price);
+  const removePrice = (price: ModelPrice | 'new' | null) => own.filter((each) => each !== price);
   return (
     <Panel title={title} actions={editable && <Button onClick={() => setWriting('new')}>New price</Button>}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
       {data?.prices.length === 0 && (
-        <Empty title="No prices yet. Without a price, the reported cost of usage is used." />
+        <EmptyNote title="No prices yet. Without a price, the reported cost of usage is used." />
       )}
       {data && data.prices.length > 0 && (
         <PlainTable
@@ -104,10 +104,10 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
       >
         <PriceForm
           initial={writing === 'new' ? null : writing}
-          save={(price) => put([...without(writing), price])}
+          save={(price) => savePrices([...removePrice(writing), price])}
           done={(otherwise = 'Saved.') => {
             setWriting(null);
-            toast(otherwise);
+            showToast(otherwise);
           }}
         />
       </Dialog>
@@ -118,7 +118,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
           title={`Remove the price of ${leaving.model}?`}
           verb="Remove"
           act={async () => {
-            toast((await put(without(leaving))) ?? 'The price is removed.');
+            showToast((await savePrices(removePrice(leaving))) ?? 'The price is removed.');
           }}
         >
           From now on this model has its next applicable price, or none if there is no other.
@@ -142,11 +142,11 @@ function PriceForm({ initial, save, done }: PriceFormProps) {
       submit="Save"
       onSubmit={(values) =>
         save({
-          provider: values.text('provider'),
-          model: values.text('model'),
-          inputUsdPerMillion: values.number('inputUsdPerMillion') ?? 0,
-          outputUsdPerMillion: values.number('outputUsdPerMillion') ?? 0,
-          from: values.text('from'),
+          provider: values.readText('provider'),
+          model: values.readText('model'),
+          inputUsdPerMillion: values.readNumber('inputUsdPerMillion') ?? 0,
+          outputUsdPerMillion: values.readNumber('outputUsdPerMillion') ?? 0,
+          from: values.readText('from'),
         })
       }
       onDone={done}

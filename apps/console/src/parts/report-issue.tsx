@@ -5,8 +5,8 @@ import { feedbackSubmissionsCreate, type Job } from '../api/generated';
 import { Button } from '../ui/button';
 import { Dialog } from '../ui/dialog';
 import { Form, SelectField, TextAreaField, TextField } from '../ui/form';
-import { toast } from '../ui/toast';
-import { shortId } from './names';
+import { showToast } from '../ui/toast';
+import { shortenId } from './names';
 
 /** Button and form that report a problem with a workflow. The report refers to the run in which it occurred. */
 export function ReportIssue({ run }: { run: Job }) {
@@ -19,16 +19,16 @@ export function ReportIssue({ run }: { run: Job }) {
         open={isOpen}
         onOpenChange={setOpen}
         title="Report a workflow issue"
-        description={`The report includes run ${shortId(run.id)}, its workflow and its agent.`}
+        description={`The report includes run ${shortenId(run.id)}, its workflow and its agent.`}
       >
         <Form
           submit="Send report"
           onSubmit={(values) => {
             const payload = {
               type: 'workflow_issue_report',
-              title: values.text('title'),
-              description: values.text('description'),
-              severity: values.text('severity') || undefined,
+              title: values.readText('title'),
+              description: values.readText('description'),
+              severity: values.readText('severity') || undefined,
               workflowId: run.workflowId,
               jobId: run.id,
               agentId: run.agentId,
@@ -38,7 +38,7 @@ export function ReportIssue({ run }: { run: Job }) {
           onDone={() => {
             setOpen(false);
             void client.invalidateQueries({ queryKey: ['feedback'] });
-            toast('Thank you. Follow its progress under Feedback.');
+            showToast('Thank you. Follow its progress under Feedback.');
           }}
         >
           <TextField label="Title" name="title" required maxLength={200} autoComplete="off" />

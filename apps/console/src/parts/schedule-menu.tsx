@@ -8,11 +8,11 @@ import {
   type ScheduleTicks,
   schedulesUpdate,
 } from '../api/generated';
-import { useMay } from '../api/session';
+import { useHasRole } from '../api/session';
 import { ConfirmDialog, Dialog } from '../ui/dialog';
 import { ActionMenu } from '../ui/menu';
-import { toast, toastRefused } from '../ui/toast';
-import { reasonInWords } from './schedule/reasons';
+import { showToast, showErrorToast } from '../ui/toast';
+import { describeSkipReason } from './schedule/reasons';
 
 export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
   const { id, name, enabled } = schedule;
@@ -20,23 +20,23 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
   const [isDeleting, setDeleting] = useState(false);
   const navigate = useNavigate();
   const [tried, setTried] = useState<ScheduleTicks | null>(null);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['schedules'] });
-  const turn = async (on: boolean) => {
+  const refreshSchedules = () => client.invalidateQueries({ queryKey: ['schedules'] });
+  const setEnabled = async (on: boolean) => {
     try {
       await schedulesUpdate({ path: { id }, body: { enabled: on } });
-      toast(on ? `${name} is resumed.` : `${name} is paused.`, () => void turn(!on));
+      showToast(on ? `${name} is resumed.` : `${name} is paused.`, () => void setEnabled(!on));
     } catch (error) {
-      toastRefused(error, name);
+      showErrorToast(error, name);
     }
-    await refresh();
+    await refreshSchedules();
   };
-  const dryRun = async () => {
+  const startDryRun = async () => {
     try {
       setTried(await schedulesExecute({ body: { scheduleId: id, dryRun: true, force: true } }));
     } catch (error) {
-      toastRefused(error, name);
+      showErrorToast(error, name);
     }
   };
   return (
@@ -46,10 +46,10 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
         actions={[
           isMember &&
             (enabled
-              ? { label: 'Pause', run: () => void turn(false) }
-              : { label: 'Resume', run: () => void turn(true) }),
+              ? { label: 'Pause', run: () => void setEnabled(false) }
+              : { label: 'Resume', run: () => void setEnabled(true) }),
           isMember && { label: 'Run now', run: () => setAsks(true) },
-          isMember && { label: 'Dry run', run: () => void dryRun() },
+          isMember && { label: 'Dry run', run: () => void startDryRun() },
           isMember && { label: 'Delete', danger: true, run: () => setDeleting(true) },
         ]}
       />
@@ -60,8 +60,8 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
         verb="Run now"
         act={async () => {
           const ticks = await schedulesExecute({ body: { scheduleId: id, force: true } });
-          await refresh();
-          toast(`${name}: ${outcomeOf(ticks)}`);
+          await refreshSchedules();
+          showToast(`${name}: ${describeOutcome(ticks)}`);
         }}
       >
         This run is in addition to the scheduled times. If the machine is stopped, it is started for the run.
@@ -74,26 +74,26 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
         act={async () => {
           await schedulesDelete({ path: { id }, query: { hard: 'true' } });
           await navigate({ to: '/schedules' });
-          await refresh();
-          toast(`${name} is deleted.`);
+          await refreshSchedules();
+          showToast(`${name} is deleted.`);
         }}
       >
         The schedule and the history of its times are deleted permanently. “Pause” keeps both. Runs that the schedule
         launched stay.
       </ConfirmDialog>
       <Dialog open={tried !== null} onOpenChange={() => setTried(null)} title={`Dry run of ${name}`}>
-        {tried && <p>{outcomeOf(tried)}</p>}
+        {tried && <p>{describeOutcome(tried)}</p>}
       </Dialog>
     </>
   );
 }
 
 /** Outcome of a run now or of a dry run, with the reason if the schedule was skipped. */
-function outcomeOf({ dryRun, launched, skipped, failed }: ScheduleTicks): string {
+function describeOutcome({ dryRun, launched, skipped, failed }: ScheduleTicks): string {
   if (launched.length > 0) return dryRun ? 'A run would be launched now.' : 'A run was launched.';
   const [skip] = skipped;
   if (skip)
-    return `${dryRun ? 'The run would be' : 'The run was'} skipped: ${reasonInWords(skip.reason)} (${skip.reason})`;
+    return `${dryRun ? 'The run would be' : 'The run was'} skipped: ${describeSkipReason(skip.reason)} (${skip.reason})`;
   const [fault] = failed;
   return fault ? `The launch failed: ${fault.detail}` : 'There was nothing to do.';
 }

@@ -21,8 +21,8 @@ export function UsageBars({ month }: { month?: string }) {
   return (
     <Panel title={`Used in ${formatMonth(data.month)}`}>
       <div className="flex flex-col gap-2">
-        <Used label="Runs" used={data.runs} limit={limits.monthlyRunLimit} format={formatCount} />
-        <Used label="Spend" used={data.spendUsd} limit={limits.monthlySpendLimitUsd} format={formatMoney} />
+        <UsageBar label="Runs" used={data.runs} limit={limits.monthlyRunLimit} format={formatCount} />
+        <UsageBar label="Spend" used={data.spendUsd} limit={limits.monthlySpendLimitUsd} format={formatMoney} />
         <p className="text-dim">
           {formatCount(data.completed)} completed, {formatCount(data.failed)} failed, {formatCount(data.cancelled)}{' '}
           cancelled; {formatCount(Math.round(data.runMinutes))} minutes of runs.
@@ -42,7 +42,7 @@ interface UsedProps {
   format: (value: number) => string;
 }
 
-function Used({ label, used, limit, format }: UsedProps) {
+function UsageBar({ label, used, limit, format }: UsedProps) {
   return (
     <div>
       <p className="mb-1">

@@ -10,7 +10,7 @@ const looks: Record<Look, string> = {
 };
 
 /** Classes of a button, for links that look like one. */
-export function buttonClass(look: Look = 'plain'): string {
+export function getButtonClass(look: Look = 'plain'): string {
   return `inline-flex min-h-8 items-center justify-center gap-1.5 rounded-control border px-3 py-1 font-medium
     whitespace-nowrap select-none disabled:cursor-not-allowed disabled:opacity-60 ${looks[look]}`;
 }
@@ -28,7 +28,7 @@ export function Button({ look, busy = false, type = 'button', className = '', di
       type={type}
       aria-busy={busy || undefined}
       disabled={busy || disabled}
-      className={`${buttonClass(look)} ${className}`}
+      className={`${getButtonClass(look)} ${className}`}
       {...rest}
     />
   );

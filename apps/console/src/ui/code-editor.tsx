@@ -11,8 +11,8 @@ interface CodeEditorProps {
   readOnly?: boolean;
 }
 
-const load = () => import('./code/code-mirror');
-type Mirror = Awaited<ReturnType<typeof load>>['CodeMirror'];
+const loadEditor = () => import('./code/code-mirror');
+type Mirror = Awaited<ReturnType<typeof loadEditor>>['CodeMirror'];
 
 /**
  * Shows and edits code. It starts as a plain text area, because the editor is larger than the rest of a page. The
@@ -27,13 +27,13 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
   const [code, setCode] = useState(initial);
   const [editor, setEditor] = useState<{ Mirror: Mirror; marked: [from: number, to: number]; focus: boolean }>();
   const field = useRef<HTMLTextAreaElement>(null);
-  const change = (next: string) => {
+  const changeText = (next: string) => {
     setCode(next);
     onChange?.(next);
   };
-  const takeOver = async () => {
+  const takeOverText = async () => {
     try {
-      const { CodeMirror } = await load();
+      const { CodeMirror } = await loadEditor();
       const { current: shown } = field;
       if (!shown) return;
       const focus = document.activeElement === shown;
@@ -44,7 +44,7 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       // Without the editor, the text area stays usable.
     }
   };
-  const whenIdle = useEffectEvent(() => void takeOver());
+  const whenIdle = useEffectEvent(() => void takeOverText());
   useEffect(() => callWhenIdle(whenIdle), []);
   return (
     <>
@@ -55,7 +55,7 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
           initial={code}
           marked={editor.marked}
           focus={editor.focus}
-          onChange={change}
+          onChange={changeText}
           readOnly={readOnly}
         />
       ) : (
@@ -68,8 +68,8 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
           autoCapitalize="off"
           rows={Math.min(30, Math.max(8, code.split('\n').length))}
           className="block w-full resize-y rounded-control border border-edge bg-surface px-2.5 py-1 font-mono text-[0.8125rem] leading-[1.4]"
-          onChange={({ target }) => change(target.value)}
-          onFocus={() => void takeOver()}
+          onChange={({ target }) => changeText(target.value)}
+          onFocus={() => void takeOverText()}
         />
       )}
     </>

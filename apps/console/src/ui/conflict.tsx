@@ -44,34 +44,34 @@ export function useVersionedSave<T extends object, C extends Partial<T>>({
   read,
   write,
   labels,
-  show = textOf,
+  show = valueToText,
 }: SavingInput<T, C>): Saving<T, C> {
   const [pending, setPending] = useState<PendingConflict<T, C> | null>(null);
-  const choiceOf = (found: Omit<PendingConflict<T, C>, 'choose'>) =>
+  const askForChoice = (found: Omit<PendingConflict<T, C>, 'choose'>) =>
     new Promise<Choice>((resolve) => {
-      const choose = (choice: Choice) => {
+      const resolveChoice = (choice: Choice) => {
         setPending(null);
         resolve(choice);
       };
-      setPending({ ...found, choose });
+      setPending({ ...found, choose: resolveChoice });
     });
-  const save = async (change: C, base: Versioned<T>): Promise<Saved<T>> => {
-    const mine = changedFields<T, C>(change, base);
-    if (keysOf(mine).length === 0) return { current: base, isMine: true };
+  const saveVersioned = async (change: C, base: Versioned<T>): Promise<Saved<T>> => {
+    const mine = pickChangedFields<T, C>(change, base);
+    if (listKeys(mine).length === 0) return { current: base, isMine: true };
     for (let { etag } = base; ;) {
       try {
         return { current: await write(mine, etag), isMine: true };
       } catch (error) {
         if (!isApiError(error, 'precondition_failed', 'draft_head_conflict')) throw error;
         const theirs = await read();
-        const choice = await choiceOf({ mine, base, theirs });
+        const choice = await askForChoice({ mine, base, theirs });
         if (choice === 'theirs') return { current: theirs, isMine: false };
         if (choice === 'neither') throw error;
         etag = theirs.etag;
       }
     }
   };
-  return { save, conflict: pending && <ConflictDialog {...pending} labels={labels} show={show} /> };
+  return { save: saveVersioned, conflict: pending && <ConflictDialog {...pending} labels={labels} show={show} /> };
 }
 
 interface ConflictProps<T extends object, C extends Partial<T>> extends PendingConflict<T, C> {
@@ -81,10 +81,10 @@ interface ConflictProps<T extends object, C extends Partial<T>> extends PendingC
 
 function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictProps<T, C>) {
   const { mine, base, theirs, labels, show, choose } = props;
-  const nameOf = (key: keyof C) => labels[key] ?? String(key);
-  const contested = keysOf(mine).filter((key) => !isSame(mine[key], theirs[key as keyof T]));
-  const alsoTheirs = keysOf(labels).filter(
-    (key) => !(key in mine) && !isSame(base[key as keyof T], theirs[key as keyof T]),
+  const getLabel = (key: keyof C) => labels[key] ?? String(key);
+  const contested = listKeys(mine).filter((key) => !isSameJson(mine[key], theirs[key as keyof T]));
+  const alsoTheirs = listKeys(labels).filter(
+    (key) => !(key in mine) && !isSameJson(base[key as keyof T], theirs[key as keyof T]),
   );
   return (
     <Dialog
@@ -95,17 +95,18 @@ function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictP
       wide
     >
       {contested.map((key) => (
-        <section key={String(key)} aria-label={nameOf(key)} className="flex flex-col gap-1.5">
-          <h3 className="font-medium">{nameOf(key)}</h3>
+        <section key={String(key)} aria-label={getLabel(key)} className="flex flex-col gap-1.5">
+          <h3 className="font-medium">{getLabel(key)}</h3>
           <div className="grid gap-2 sm:grid-cols-2">
-            <Version label="Mine" field={nameOf(key)} text={show(mine[key])} />
-            <Version label="Theirs" field={nameOf(key)} text={show(theirs[key as keyof T])} />
+            <ConflictVersion label="Mine" field={getLabel(key)} text={show(mine[key])} />
+            <ConflictVersion label="Theirs" field={getLabel(key)} text={show(theirs[key as keyof T])} />
           </div>
         </section>
       ))}
       {alsoTheirs.length > 0 && (
         <p className="text-dim">
-          They have also changed {alsoTheirs.map(nameOf).join(', ')}. These changes stay, whichever version you choose.
+          They have also changed {alsoTheirs.map(getLabel).join(', ')}. These changes stay, whichever version you
+          choose.
         </p>
       )}
       <DialogActions>
@@ -119,7 +120,7 @@ function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictP
   );
 }
 
-function Version({ label, field, text }: { label: string; field: string; text: string }) {
+function ConflictVersion({ label, field, text }: { label: string; field: string; text: string }) {
   return (
     <div className="min-w-0">
       <p className="text-xs text-dim">{label}</p>
@@ -136,20 +137,20 @@ function Version({ label, field, text }: { label: string; field: string; text: s
 }
 
 /** Returns the fields that differ from `base`. A form also sends the fields that the user did not change. */
-function changedFields<T extends object, C extends Partial<T>>(change: C, base: T): C {
-  const touched = keysOf(change).filter((key) => !isSame(change[key], base[key as keyof T]));
+function pickChangedFields<T extends object, C extends Partial<T>>(change: C, base: T): C {
+  const touched = listKeys(change).filter((key) => !isSameJson(change[key], base[key as keyof T]));
   return Object.fromEntries(touched.map((key) => [key, change[key]])) as unknown as C;
 }
 
-function keysOf<C extends object>(change: C): (keyof C)[] {
+function listKeys<C extends object>(change: C): (keyof C)[] {
   return Object.keys(change) as (keyof C)[];
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+function isSameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function textOf(value: unknown): string {
+function valueToText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–';
   if (typeof value === 'string') return value;
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value.join('\n') || '–';

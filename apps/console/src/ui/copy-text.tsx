@@ -1,15 +1,15 @@
 import { Copy } from 'lucide-react';
 import { useId } from 'react';
 import { IconButton } from './button';
-import { toast } from './toast';
+import { showToast } from './toast';
 
 /** A text with a button that copies it. */
 export function CopyText({ label, text }: { label: string; text: string }) {
   const id = useId();
-  const copy = async () => {
+  const copyText = async () => {
     // The clipboard API exists only over https and on localhost. Elsewhere the user selects and copies the text.
     const copied = (navigator as Partial<Navigator>).clipboard?.writeText(text);
-    toast(
+    showToast(
       await Promise.resolve(copied).then(
         () => 'Copied.',
         () => 'The browser does not allow copying. Select the text and copy it manually.',
@@ -26,7 +26,7 @@ export function CopyText({ label, text }: { label: string; text: string }) {
           {text}
         </pre>
         {'clipboard' in navigator && (
-          <IconButton label="Copy" onClick={() => void copy()}>
+          <IconButton label="Copy" onClick={() => void copyText()}>
             <Copy aria-hidden className="size-4" />
           </IconButton>
         )}

@@ -1,10 +1,10 @@
 import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import { type ReactNode, useRef, useState } from 'react';
-import { withoutDirectionMarks } from '../format/one-direction';
+import { removeDirectionMarks } from '../format/one-direction';
 import { ErrorNote } from './error-note';
 import { Button, IconButton } from './button';
-import { useHoldRows } from './table/held-rows';
+import { useHoldTableRows } from './table/held-rows';
 
 interface DialogProps {
   open: boolean;
@@ -23,7 +23,7 @@ interface DialogProps {
 export function Dialog({ open, onOpenChange, title, description, wide, keeps, hidden, children }: DialogProps) {
   /** Whether the user has typed into the dialog; a click outside does not close it then. */
   const isWritten = useRef(false);
-  useHoldRows(open);
+  useHoldTableRows(open);
   return (
     <Radix.Root open={open} onOpenChange={onOpenChange}>
       <Radix.Portal>
@@ -46,7 +46,7 @@ export function Dialog({ open, onOpenChange, title, description, wide, keeps, hi
             sm:rounded-panel ${wide ? 'sm:max-w-3xl' : 'sm:max-w-md'} ${hidden ? 'invisible' : ''}`}
         >
           <div className="flex items-start justify-between gap-3">
-            <Radix.Title className="text-base font-semibold">{withoutDirectionMarks(title)}</Radix.Title>
+            <Radix.Title className="text-base font-semibold">{removeDirectionMarks(title)}</Radix.Title>
             <Radix.Close asChild>
               <IconButton label="Close" className="-mt-1 -mr-1">
                 <X aria-hidden className="size-4" />
@@ -87,26 +87,26 @@ interface ConfirmProps {
 /** Asks for confirmation of an action and describes its effect. Stays open with the error if the action fails. */
 export function ConfirmDialog({ open, onOpenChange, title, verb, children, act }: ConfirmProps) {
   const [state, setState] = useState<{ busy: boolean; error?: unknown }>({ busy: false });
-  const change = (next: boolean) => {
+  const changeOpen = (next: boolean) => {
     setState({ busy: false });
     onOpenChange(next);
   };
-  const go = async () => {
+  const confirmAndClose = async () => {
     setState({ busy: true });
     try {
       await act();
-      change(false);
+      changeOpen(false);
     } catch (error) {
       setState({ busy: false, error });
     }
   };
   return (
-    <Dialog open={open} onOpenChange={change} title={title}>
+    <Dialog open={open} onOpenChange={changeOpen} title={title}>
       <div className="text-dim">{children}</div>
       {state.error !== undefined && <ErrorNote error={state.error} />}
       <DialogActions>
-        <Button onClick={() => change(false)}>Go back</Button>
-        <Button look="danger" busy={state.busy} onClick={() => void go()}>
+        <Button onClick={() => changeOpen(false)}>Go back</Button>
+        <Button look="danger" busy={state.busy} onClick={() => void confirmAndClose()}>
           {verb}
         </Button>
       </DialogActions>

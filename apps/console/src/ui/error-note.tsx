@@ -1,5 +1,5 @@
 import { CircleAlert } from 'lucide-react';
-import { adviceOn } from '../api/advice';
+import { getAdvice } from '../api/advice';
 import { isApiError } from '../api/api-error';
 import { Button } from './button';
 
@@ -16,7 +16,7 @@ export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void
             <code className="font-mono text-xs">{field}</code> {message}
           </p>
         ))}
-        {known && known.status !== 404 && <p className="text-dim">{adviceOn(known.code)}</p>}
+        {known && known.status !== 404 && <p className="text-dim">{getAdvice(known.code)}</p>}
         {known && (
           <p className="text-xs text-dim">
             {known.code}
@@ -43,7 +43,7 @@ export function FaultNote({ error, code }: { error?: string | null; code?: strin
       >
         {error || 'The action failed.'}
       </p>
-      <p className="text-dim">{adviceOn(code)}</p>
+      <p className="text-dim">{getAdvice(code)}</p>
       {code && <p className="text-xs text-dim">{code}</p>}
     </div>
   );

@@ -23,51 +23,51 @@ interface FormProps<A> {
 export class Values {
   constructor(private readonly data: FormData) {}
 
-  text(name: string): string {
+  readText(name: string): string {
     const value = this.data.get(name);
     return typeof value === 'string' ? value.trim() : '';
   }
 
   /** Returns a text untrimmed, because leading and trailing spaces may belong to a password or a script. */
-  exact(name: string): string {
+  readExactText(name: string): string {
     const value = this.data.get(name);
     return typeof value === 'string' ? value : '';
   }
 
   /** Returns the texts of all fields whose names start with `prefix`, by the rest of their names. */
-  texts(prefix: string): Record<string, string> {
+  readTexts(prefix: string): Record<string, string> {
     const names = [...this.data.keys()].filter((name) => name.startsWith(prefix));
-    return Object.fromEntries(names.map((name) => [name.slice(prefix.length), this.exact(name)]));
+    return Object.fromEntries(names.map((name) => [name.slice(prefix.length), this.readExactText(name)]));
   }
 
-  all(name: string): string[] {
+  readAll(name: string): string[] {
     return this.data.getAll(name).filter((value) => typeof value === 'string');
   }
 
   /** Null if the field is empty. */
-  number(name: string): number | null {
-    const text = this.text(name);
+  readNumber(name: string): number | null {
+    const text = this.readText(name);
     return text === '' ? null : Number(text);
   }
 
-  flag(name: string): boolean {
+  readFlag(name: string): boolean {
     return this.data.get(name) !== null;
   }
 
-  file(name: string): File | null {
+  readFile(name: string): File | null {
     const value = this.data.get(name);
     return value instanceof File && value.size > 0 ? value : null;
   }
 
   /** Parses a JSON object. Throws an error of the field if the text is not one. */
-  json(name: string): Record<string, unknown> {
-    const value = parseJson(this.text(name) || '{}');
+  readJson(name: string): Record<string, unknown> {
+    const value = parseJson(this.readText(name) || '{}');
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
     const fault = { field: name, message: 'The value must be a JSON object.' };
     throw new ApiError(400, { code: 'invalid_payload', detail: 'One of the fields is not valid.', errors: [fault] });
   }
 
-  files(name: string): File[] {
+  readFiles(name: string): File[] {
     return this.data.getAll(name).filter((value) => value instanceof File);
   }
 }

@@ -2,7 +2,7 @@ import { Ellipsis } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
 import { IconButton } from './button';
-import { useHoldRows } from './table/held-rows';
+import { useHoldTableRows } from './table/held-rows';
 
 export interface Action {
   label: string;
@@ -34,7 +34,7 @@ export function ActionMenu({ name, actions }: { name: string; actions: (Action |
 
 export function Menu({ trigger, actions, head }: { trigger: ReactNode; actions: Action[]; head?: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
-  useHoldRows(isOpen);
+  useHoldTableRows(isOpen);
   return (
     <DropdownMenu.Root modal={false} open={isOpen} onOpenChange={setOpen}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
-import { withoutDirectionMarks } from '../format/one-direction';
+import { removeDirectionMarks } from '../format/one-direction';
 
 interface PageProps {
   /** Title of the page: its h1 and the title of the browser tab. */
@@ -14,7 +14,7 @@ interface PageProps {
 
 export function Page({ title, aside, actions, full, children }: PageProps) {
   useEffect(() => {
-    document.title = `${withoutDirectionMarks(title.slice(0, 80))} · Muster`;
+    document.title = `${removeDirectionMarks(title.slice(0, 80))} · Muster`;
   }, [title]);
   return (
     <div className={`flex flex-col gap-4 p-4 sm:p-5 ${full ? 'h-full min-h-0' : ''}`}>
@@ -51,7 +51,7 @@ export function Panel({ title, actions, unnamed, children }: PanelProps) {
 }
 
 /** A list of names and values. */
-export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) {
+export function FactList({ facts }: { facts: [name: string, value: ReactNode][] }) {
   return (
     <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-1.5 [&_time]:whitespace-normal">
       {facts.map(([name, value], at) => (
@@ -65,7 +65,7 @@ export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }) 
 }
 
 /** Empty state: what will be shown here, and how to get it. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+export function EmptyNote({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
       <p className="font-medium">{title}</p>

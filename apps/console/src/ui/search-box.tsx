@@ -1,6 +1,6 @@
 import { Search } from 'lucide-react';
 import { inputClass } from './form';
-import { useTyped } from './table/use-typed';
+import { useDelayedText } from './table/use-typed';
 
 const pauseMs = 250;
 
@@ -12,7 +12,7 @@ interface SearchBoxProps {
 
 /** Search field that searches once typing pauses. `/` focuses the first one on a page. */
 export function SearchBox({ label, value, change }: SearchBoxProps) {
-  const [text, type] = useTyped(value, change, pauseMs);
+  const [text, type] = useDelayedText(value, change, pauseMs);
   return (
     <div className="relative w-full sm:w-72">
       <Search aria-hidden className="pointer-events-none absolute top-2 left-2.5 size-4 text-dim" />

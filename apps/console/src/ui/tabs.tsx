@@ -40,18 +40,18 @@ export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsPro
   const [state] = useUrlState();
   const navigate = useNavigate();
   const [first] = tabs;
-  const shown = tabs.find((tab) => inAddress(tab) === state[parameter]) ?? first!;
-  const show = (id: string) => {
-    const tab = tabs.find(({ name }) => idOf(name) === id)!;
+  const shown = tabs.find((tab) => toAddressName(tab) === state[parameter]) ?? first!;
+  const showTab = (id: string) => {
+    const tab = tabs.find(({ name }) => buildTabId(name) === id)!;
     // Drops the other parameters, which belong to the previous tab.
-    const search = tab === first ? {} : { [parameter]: inAddress(tab) };
+    const search = tab === first ? {} : { [parameter]: toAddressName(tab) };
     void navigate({ to: '.', search, resetScroll: false });
   };
   const look = looks[beside ? 'beside' : 'above'];
   return (
     <Radix.Root
-      value={idOf(shown.name)}
-      onValueChange={show}
+      value={buildTabId(shown.name)}
+      onValueChange={showTab}
       orientation={beside ? 'vertical' : 'horizontal'}
       activationMode="manual"
       className={look.root}
@@ -60,25 +60,25 @@ export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsPro
         {tabs.map(({ name }) => (
           <Radix.Trigger
             key={name}
-            value={idOf(name)}
+            value={buildTabId(name)}
             className={`shrink-0 text-dim aria-selected:font-medium aria-selected:text-ink ${look.trigger}`}
           >
             {name}
           </Radix.Trigger>
         ))}
       </Radix.List>
-      <Radix.Content value={idOf(shown.name)} className="flex min-w-0 flex-col gap-4 outline-none">
+      <Radix.Content value={buildTabId(shown.name)} className="flex min-w-0 flex-col gap-4 outline-none">
         <Suspense fallback={<Skeleton rows={6} />}>{shown.content}</Suspense>
       </Radix.Content>
     </Radix.Root>
   );
 }
 
-function inAddress({ id, name }: Tab): string {
+function toAddressName({ id, name }: Tab): string {
   return id ?? name;
 }
 
 /** Converts a name to an id that is valid in HTML. */
-function idOf(name: string): string {
+function buildTabId(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-');
 }

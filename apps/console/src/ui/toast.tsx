@@ -1,7 +1,7 @@
 import { X } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { isApiError } from '../api/api-error';
-import { withoutDirectionMarks } from '../format/one-direction';
+import { removeDirectionMarks } from '../format/one-direction';
 import { Button, IconButton } from './button';
 
 interface Toast {
@@ -16,20 +16,22 @@ let count = 0;
 const watchers = new Set<() => void>();
 
 /** Shows a message for 8 seconds, with an Undo button if `undo` is passed. */
-export function toast(text: string, undo?: () => void): void {
+export function showToast(text: string, undo?: () => void): void {
   const id = (count += 1);
-  change([...toasts.slice(-3), { id, text, undo }]);
-  setTimeout(() => dismiss(id), staysMs);
+  setToasts([...toasts.slice(-3), { id, text, undo }]);
+  setTimeout(() => dismissToast(id), staysMs);
 }
 
 /** Shows the error of an action that has no form. */
-export function toastRefused(error: unknown, name?: string): void {
+export function showErrorToast(error: unknown, name?: string): void {
   const which = name ? `${name}: ` : '';
-  toast(isApiError(error) ? `${which}${error.message} (${error.code})` : `${which}Something went wrong. Try again.`);
+  showToast(
+    isApiError(error) ? `${which}${error.message} (${error.code})` : `${which}Something went wrong. Try again.`,
+  );
 }
 
 export function Toasts() {
-  const shown = useSyncExternalStore(watch, () => toasts);
+  const shown = useSyncExternalStore(subscribe, () => toasts);
   return (
     <div
       role="status"
@@ -40,19 +42,19 @@ export function Toasts() {
           key={id}
           className="pointer-events-auto flex max-w-md items-center gap-2 rounded-control border border-line bg-raised py-1.5 pr-1.5 pl-3 shadow-panel"
         >
-          <span>{withoutDirectionMarks(text)}</span>
+          <span>{removeDirectionMarks(text)}</span>
           {undo && (
             <Button
               look="quiet"
               onClick={() => {
-                dismiss(id);
+                dismissToast(id);
                 undo();
               }}
             >
               Undo
             </Button>
           )}
-          <IconButton label="Dismiss" onClick={() => dismiss(id)}>
+          <IconButton label="Dismiss" onClick={() => dismissToast(id)}>
             <X aria-hidden className="size-4" />
           </IconButton>
         </div>
@@ -61,16 +63,16 @@ export function Toasts() {
   );
 }
 
-function dismiss(id: number): void {
-  change(toasts.filter((each) => each.id !== id));
+function dismissToast(id: number): void {
+  setToasts(toasts.filter((each) => each.id !== id));
 }
 
-function change(next: readonly Toast[]): void {
+function setToasts(next: readonly Toast[]): void {
   toasts = next;
   for (const watcher of watchers) watcher();
 }
 
-function watch(watcher: () => void): () => void {
+function subscribe(watcher: () => void): () => void {
   watchers.add(watcher);
   return () => void watchers.delete(watcher);
 }

@@ -10,10 +10,10 @@ describe('a chat whose process is killed in the middle of a turn', () => {
   let desk: Sessions;
 
   beforeAll(async () => {
-    stage = await SessionKills.open();
+    stage = await SessionKills.openFixture();
     desk = await stage.makeAgent('Front desk');
   });
-  afterAll(() => stage.end());
+  afterAll(() => stage.closeFixture());
   beforeEach(() => stage.model.reset());
   afterEach(() => expect(stage.model.faults).toEqual([]));
 
@@ -22,8 +22,8 @@ describe('a chat whose process is killed in the middle of a turn', () => {
   const history = async (sessionId: string) =>
     (await stage.api.get(`${path()}?sessionId=${sessionId}`)).body.messages as Record<string, any>[];
   const killAndStart = async () => {
-    await stage.kill('gateway');
-    await stage.start('gateway');
+    await stage.killApps('gateway');
+    await stage.startApp('gateway');
   };
   /** Backdates the heartbeat of running turns, so that their process counts as dead. */
   const backdateHeartbeats = () =>
@@ -31,7 +31,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
 
   it('a chat keeps the partial answer of a killed turn, and answers again once that turn is dead', async () => {
     const answerText = Array.from({ length: 200 }, (_, at) => `word${at}`).join(' ');
-    stage.model.says({ content: answerText, slowMs: 100 });
+    stage.model.addResponses({ content: answerText, slowMs: 100 });
     const response = await fetch(`${stage.api.url}${path()}/stream`, {
       ...{ method: 'POST', headers: { 'content-type': 'application/json', ...stage.api.headers } },
       body: JSON.stringify({ message: 'Tell me all of it' }),
@@ -57,7 +57,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     const [, sessionId] = /"sessionId":"([^"]+)"/.exec(streamed)!;
     expect((await sendMessage('And?', { sessionId })).status).toBe(409);
     await backdateHeartbeats();
-    stage.model.says('As I said.');
+    stage.model.addResponses('As I said.');
     expect((await sendMessage('And?', { sessionId })).body.reply).toBe('As I said.');
     const [, broken] = await history(sessionId!);
     expect(broken).toMatchObject({ role: 'assistant', status: 'interrupted', code: 'interrupted' });
@@ -73,12 +73,12 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
     let snippetCount = 0;
-    stage.browsers.before = ({ kind }) => {
+    stage.browsers.pauseBeforeCommand = ({ kind }) => {
       if (kind !== 'snippet') return;
       snippetCount += 1;
       return held;
     };
-    stage.model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] });
+    stage.model.addResponses({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] });
     const cut = sendMessage('Print one', { autoConfirm: true }).catch(() => null);
     await waitFor('the snippet to reach the machine', () => snippetCount === 1, 30_000);
     await killAndStart();
@@ -87,7 +87,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     const { body } = await stage.api.get(path());
     const { sessionId } = body.sessions[0] as { sessionId: string };
     await backdateHeartbeats();
-    stage.model.says('The snippet was started; look at its result.');
+    stage.model.addResponses('The snippet was started; look at its result.');
     expect((await sendMessage('Did it work?', { sessionId })).body.reply).toContain('look');
     const [, broken] = await history(sessionId);
     expect(broken).toMatchObject({

@@ -47,7 +47,7 @@ export type PausePoint = keyof typeof pausePointTriggers;
  */
 export const pausePointKeySql = `COALESCE(item->>'session_id', item->>'agent_id', item->>'name')`;
 
-export function keyKindOf(pausePoint: PausePoint): 'session' | 'agent' | 'name' {
+export function getKeyKind(pausePoint: PausePoint): 'session' | 'agent' | 'name' {
   const [, table] = / ON (\w+)/.exec(pausePointTriggers[pausePoint])!;
   if (table === 'workflow') return 'name';
   return table === 'autopilot_attempt' || table === 'autopilot_lesson' ? 'session' : 'agent';

@@ -6,12 +6,12 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FakePortal, freePort, killAll, processesOf, waitFor } from '@muster/testing';
+import { FakePortal, findFreePort, killAll, findProcesses, waitFor } from '@muster/testing';
 import { type DevProxy, startDevProxy } from '../../../../tools/dev-proxy/src/dev-proxy';
-import { seeded } from '../seed';
+import { createSeededRandom } from '../seed';
 import { root } from '../service-process';
 import { apps } from './kill-pause-points';
-import { answerPortal, portalTask } from './portal-task';
+import { scriptPortalAnswers, buildPortalTask } from './portal-task';
 import { SessionKills, type Sessions } from './session-kills';
 
 jest.setTimeout(600_000);
@@ -33,21 +33,21 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
 
   beforeAll(async () => {
     if (!hasChromium) return;
-    const port = await freePort();
+    const port = await findFreePort();
     folder = mkdtempSync(join(tmpdir(), 'muster-portal-kills-'));
     [stage, portal] = await Promise.all([
-      SessionKills.open({ PUBLIC_APP_URL: `http://localhost:${port}` }),
+      SessionKills.openFixture({ PUBLIC_APP_URL: `http://localhost:${port}` }),
       FakePortal.start(),
     ]);
     const nowhere = 'http://127.0.0.1:9';
-    const served = Object.fromEntries(apps.map((app) => [app, stage.urlOf(app)])) as Record<
+    const served = Object.fromEntries(apps.map((app) => [app, stage.getUrl(app)])) as Record<
       (typeof apps)[number],
       string
     >;
     proxy = await startDevProxy({ port, apps: { ...served, metering: nowhere, 'feedback-sync': nowhere } });
     await stage.api.put('/api/vault/PORTAL_PASSWORD', { value: portal.password });
     stage.model.secrets.push(portal.password);
-    answerPortal(stage.model);
+    scriptPortalAnswers(stage.model);
     const { body } = await stage.api.post('/api/agents', { name: 'Front desk', provider: 'external' });
     [agentId, workerKey] = [body.agent.id as string, body.workerKey as string];
     await startWorker();
@@ -55,8 +55,8 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
   afterAll(async () => {
     if (!hasChromium) return;
     worker.kill('SIGKILL');
-    killAll(processesOf(folder));
-    await stage.end();
+    killAll(findProcesses(folder));
+    await stage.closeFixture();
     await Promise.all([portal.close(), proxy.close()]);
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   });
@@ -82,8 +82,8 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
   };
   const file = async (claim: string): Promise<Sessions> => {
     const session = { agentId, title: `File ${claim}`, idempotencyKey: claim };
-    await stage.begin(session, {
-      task: portalTask(session.title, portal),
+    await stage.beginSession(session, {
+      task: buildPortalTask(session.title, portal),
       inputs: { PORTAL_USER: portal.user, CLAIM_ID: claim },
       vaultKeys: ['PORTAL_PASSWORD'],
     });
@@ -91,13 +91,13 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
   };
   const expectFiled = async (session: Sessions, claim: string) => {
     try {
-      const { status, error, pausedFor } = await stage.until(session, ['completed', 'failed', 'paused']);
+      const { status, error, pausedFor } = await stage.waitForStatus(session, ['completed', 'failed', 'paused']);
       expect([status, error, pausedFor]).toEqual(['completed', null, null]);
     } catch (error) {
       process.stdout.write(`${await stage.describeState()}\n`);
       throw error;
     }
-    expect(portal.submissionsOf(claim)).toBe(1);
+    expect(portal.countSubmissions(claim)).toBe(1);
     expect(stage.model.faults).toEqual([]);
   };
 
@@ -107,12 +107,12 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
       let killed: Promise<void> | undefined;
       portal.onSubmit = () =>
         (killed ??= (async () => {
-          await Promise.all([stage.kill(...apps), killWorker()]);
+          await Promise.all([stage.killApps(...apps), killWorker()]);
         })());
       const session = await file('C-1001');
       await waitFor('the claim to reach the portal', () => killed !== undefined, 90_000);
       await killed;
-      await Promise.all(apps.map((app) => stage.start(app)));
+      await Promise.all(apps.map((app) => stage.startApp(app)));
       await startWorker();
       await expectFiled(session, 'C-1001');
     },
@@ -120,15 +120,15 @@ describe(`a claim at a portal while processes are killed${hasChromium ? '' : ' (
 
   itPlays('a claim is filed once if processes are killed one after the other at seeded times', async () => {
     portal.onSubmit = () => undefined;
-    const random = seeded(seed);
+    const random = createSeededRandom(seed);
     const session = await file('C-1002');
     const killed: string[] = [];
     for (let times = 0; times < 4; times += 1) {
       await sleep(random.between(0, 2500));
       const app = apps[random.between(0, apps.length - 1)]!;
       killed.push(app);
-      await stage.kill(app);
-      await stage.start(app);
+      await stage.killApps(app);
+      await stage.startApp(app);
     }
     await expectFiled(session, 'C-1002');
     process.stdout.write(`seed ${seed}: killed ${killed.join(', ')}; the claim was filed once\n`);

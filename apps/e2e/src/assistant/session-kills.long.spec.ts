@@ -1,14 +1,14 @@
 // This test is long because it kills processes at every boundary of an autopilot session.
 // A short test of the same code: apps/standalone/src/autopilot/session-trouble.spec.ts
-import { longForm } from '@muster/testing';
+import { chooseSize } from '@muster/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seeded } from '../seed';
+import { createSeededRandom } from '../seed';
 import { apps, type PausePoint, pausePointTriggers } from './kill-pause-points';
 import { SessionKills, type Sessions } from './session-kills';
 
 jest.setTimeout(600_000);
 
-const rounds = longForm('SESSION_KILL_ROUNDS', { short: 1, long: 20 });
+const rounds = chooseSize('SESSION_KILL_ROUNDS', { short: 1, long: 20 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 7);
 
 describe('autopilot sessions while the service’s processes are killed', () => {
@@ -17,8 +17,8 @@ describe('autopilot sessions while the service’s processes are killed', () => 
   const heldQuestions = new Map<string, () => void>();
 
   beforeAll(async () => {
-    stage = await SessionKills.open();
-    stage.model.answers(async (call) => {
+    stage = await SessionKills.openFixture();
+    stage.model.addRule(async (call) => {
       const { task, step } = JSON.parse(call.lastUserText) as { task: { title: string }; step: { id: string } };
       if (task.title === heldTitle) await new Promise<void>((resolve) => heldQuestions.set(task.title, resolve));
       const selectors = [{ kind: 'role', selector: `aria/${step.id}[role="button"]` }];
@@ -26,11 +26,11 @@ describe('autopilot sessions while the service’s processes are killed', () => 
       return { json: { status: 'act', reason: '', question: '', confidence: 1, actions: [action] } };
     });
   });
-  afterAll(() => stage.end());
+  afterAll(() => stage.closeFixture());
   let heldTitle = '';
 
   const expectWhole = async (session: Sessions): Promise<void> => {
-    const { status, error, pausedFor, steps } = await stage.until(session, [
+    const { status, error, pausedFor, steps } = await stage.waitForStatus(session, [
       'completed',
       'failed',
       'paused',
@@ -39,7 +39,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     expect([session.title, status, error, pausedFor]).toEqual([session.title, 'completed', null, null]);
     expect(steps.map((step) => step.status)).toEqual(['passed', 'passed', 'passed']);
     expect([session.title, stage.browsers.sent.get(session.sessionId!)]).toEqual([session.title, 1]);
-    expect(await stage.workflowsOf(session)).toBe(1);
+    expect(await stage.countWorkflows(session)).toBe(1);
   };
 
   it('sessions finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
@@ -64,7 +64,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     // No browser opens before all pause points are set, so that no session passes its pause point too early.
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
-    stage.browsers.before = () => released;
+    stage.browsers.pauseBeforeCommand = () => released;
     heldTitle = questioned!.title;
     let isSending!: () => void;
     const sent = new Promise<void>((resolve) => (isSending = resolve));
@@ -75,10 +75,10 @@ describe('autopilot sessions while the service’s processes are killed', () => 
       isSending();
       return gone;
     };
-    await Promise.all(killCases.map(({ session }) => stage.begin(session)));
-    await Promise.all([questioned!, sending!].map((session) => stage.begin(session)));
+    await Promise.all(killCases.map(({ session }) => stage.beginSession(session)));
+    await Promise.all([questioned!, sending!].map((session) => stage.beginSession(session)));
     await Promise.all(
-      [resumed!, continued!, cancelled!].map((session) => stage.begin(session, { approve: 'before_submit' })),
+      [resumed!, continued!, cancelled!].map((session) => stage.beginSession(session, { approve: 'before_submit' })),
     );
     for (const { pausePoint, session } of killCases) await stage.pauseAt(session, pausePoint);
     await stage.pauseAt(starting!, 'session insert');
@@ -87,30 +87,37 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     await stage.pauseAt(resumed!, 'session resumed');
     await stage.pauseAt(continued!, 'resumed session continued');
     release();
-    for (const session of [resumed!, continued!, cancelled!]) await stage.until(session, ['paused']);
-    // These requests get no answer before the kill. `begin` repeats its request; the test repeats the others below.
+    for (const session of [resumed!, continued!, cancelled!]) await stage.waitForStatus(session, ['paused']);
+    // These requests get no answer before the kill. `beginSession` repeats its request; the test repeats the others
+    // below.
     const cut = [
-      ...[starting!, ordered!].map((session) => stage.begin(session)),
-      ...[stage.act(cancelled!, 'cancel'), stage.act(resumed!, 'resume')],
+      ...[starting!, ordered!].map((session) => stage.beginSession(session)),
+      ...[stage.resumeOrCancel(cancelled!, 'cancel'), stage.resumeOrCancel(resumed!, 'resume')],
     ];
-    await stage.act(continued!, 'resume');
+    await stage.resumeOrCancel(continued!, 'resume');
     try {
       await Promise.all([
-        ...killCases.map(({ pausePoint, session }) => stage.untilReached(session, pausePoint)),
-        ...[stage.untilReached(starting!, 'session insert'), stage.untilReached(ordered!, 'open command insert')],
-        ...[stage.untilReached(cancelled!, 'session cancelled'), stage.untilReached(resumed!, 'session resumed')],
-        ...[stage.untilReached(continued!, 'resumed session continued'), sent],
+        ...killCases.map(({ pausePoint, session }) => stage.waitUntilReached(session, pausePoint)),
+        ...[
+          stage.waitUntilReached(starting!, 'session insert'),
+          stage.waitUntilReached(ordered!, 'open command insert'),
+        ],
+        ...[
+          stage.waitUntilReached(cancelled!, 'session cancelled'),
+          stage.waitUntilReached(resumed!, 'session resumed'),
+        ],
+        ...[stage.waitUntilReached(continued!, 'resumed session continued'), sent],
       ]);
       expect(heldQuestions.has(questioned!.title)).toBe(true);
-      await stage.kill(...apps);
+      await stage.killApps(...apps);
       await stage.pausePoints.releaseAll();
       heldTitle = '';
       for (const answer of heldQuestions.values()) answer();
       go();
-      await Promise.all(apps.map((app) => stage.start(app)));
+      await Promise.all(apps.map((app) => stage.startApp(app)));
       await Promise.all(cut);
-      expect((await stage.act(resumed!, 'resume'))!.status).toBe(202);
-      expect((await stage.act(cancelled!, 'cancel'))!.status).toBe(202);
+      expect((await stage.resumeOrCancel(resumed!, 'resume'))!.status).toBe(202);
+      expect((await stage.resumeOrCancel(cancelled!, 'cancel'))!.status).toBe(202);
       const all = [
         ...killCases.map(({ session }) => session),
         starting!,
@@ -121,7 +128,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
         sending!,
       ];
       await Promise.all(all.map(expectWhole));
-      expect((await stage.until(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
+      expect((await stage.waitForStatus(cancelled!, ['cancelled', 'completed', 'failed'])).status).toBe('cancelled');
       expect(stage.browsers.sent.get(cancelled!.sessionId!)).toBeUndefined();
       process.stdout.write(
         `killed all processes at ${all.length + 1} boundaries at once: all finished, nothing submitted twice\n`,
@@ -133,17 +140,17 @@ describe('autopilot sessions while the service’s processes are killed', () => 
   });
 
   it('sessions finish and submit nothing twice if processes are killed in turn at seeded times', async () => {
-    const random = seeded(seed);
+    const random = createSeededRandom(seed);
     let kills = 0;
-    stage.browsers.before = () => sleep(random.between(0, 150));
+    stage.browsers.pauseBeforeCommand = () => sleep(random.between(0, 150));
     for (let round = 0; round < rounds; round += 1) {
       const sessions = await Promise.all(Array.from({ length: 6 }, (_, at) => stage.makeAgent(`any ${round}-${at}`)));
-      const starting = sessions.map((session) => stage.begin(session));
+      const starting = sessions.map((session) => stage.beginSession(session));
       for (let times = 0; times < 3; times += 1) {
         await sleep(random.between(100, 1500));
         const app = apps[random.between(0, apps.length - 1)]!;
-        await stage.kill(app);
-        await stage.start(app);
+        await stage.killApps(app);
+        await stage.startApp(app);
         kills += 1;
       }
       await Promise.all(starting);

@@ -4,10 +4,10 @@ import {
   type ClonedDatabase,
   cloneDatabase,
   FakeModel,
-  freePort,
+  findFreePort,
   HttpClient,
   openPool,
-  testEnvironment,
+  buildTestEnvironment,
   testPassword,
   waitFor,
 } from '@muster/testing';
@@ -18,7 +18,7 @@ import {
   apps,
   type KilledApp,
   pausePointKeySql,
-  keyKindOf,
+  getKeyKind,
   type PausePoint,
   pausePointTriggers,
 } from './kill-pause-points';
@@ -50,12 +50,12 @@ export class SessionKills {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  static async open(more: Record<string, string> = {}): Promise<SessionKills> {
+  static async openFixture(more: Record<string, string> = {}): Promise<SessionKills> {
     const database = await cloneDatabase();
     const pool = openPool(database, 40);
     const model = await FakeModel.start();
-    const env = testEnvironment(database.url, {
-      ...model.env,
+    const env = buildTestEnvironment(database.url, {
+      ...model.environment,
       OUTBOUND_ALLOW: '127.0.0.0/8',
       LOG_LEVEL: 'warn',
       COMMAND_SWEEP_MS: '200',
@@ -72,28 +72,28 @@ export class SessionKills {
       BOOTSTRAP_SUPER_ADMIN_PASSWORD: testPassword,
       ...more,
     });
-    const pausePoints = await StatementPausePoints.build(pool, pausePointTriggers, pausePointKeySql);
+    const pausePoints = await StatementPausePoints.createTriggers(pool, pausePointTriggers, pausePointKeySql);
     const stage = new SessionKills(database, pool, pausePoints, model, env);
     for (const app of apps) {
-      stage.ports.set(app, await freePort());
-      await stage.start(app);
+      stage.ports.set(app, await findFreePort());
+      await stage.startApp(app);
     }
-    stage.api = await new HttpClient(stage.urlOf('gateway')).signIn(email, testPassword);
+    stage.api = await new HttpClient(stage.getUrl('gateway')).signIn(email, testPassword);
     const organizationId = (await stage.api.get('/api/auth/me')).body.organization.id as string;
     const { body } = await stage.api.post('/api/api-keys', { name: 'workers', scope: 'worker' });
     stage.browsers = await SimulatedBrowsers.start(
       organizationId,
-      new HttpClient(stage.urlOf('ingest')).withKey(body.secret),
+      new HttpClient(stage.getUrl('ingest')).withKey(body.secret),
     );
     return stage;
   }
 
-  async start(app: KilledApp): Promise<void> {
+  async startApp(app: KilledApp): Promise<void> {
     this.services.set(app, await ServiceProcess.start(app, { ...this.env, PORT: String(this.ports.get(app)) }));
   }
 
   /** Ends the apps with SIGKILL. */
-  async kill(...killed: readonly KilledApp[]): Promise<void> {
+  async killApps(...killed: readonly KilledApp[]): Promise<void> {
     await Promise.all(killed.map((app) => this.services.get(app)!.end('SIGKILL')));
   }
 
@@ -109,14 +109,14 @@ export class SessionKills {
   }
 
   /** Starts the session. Repeats the request with the same idempotency key after a lost connection, a 409 or a 5xx. */
-  async begin(session: Sessions, more: object = {}): Promise<string> {
+  async beginSession(session: Sessions, more: object = {}): Promise<string> {
     const caller = this.api.with({ 'idempotency-key': session.idempotencyKey });
     const { agentId, title } = session;
     const answer = await waitFor(
       `${title} to start`,
       async () => {
-        const body = { action: 'start', task: taskOf(title), ...more };
-        const response = await caller.post(this.pathOf(agentId), body).catch(() => null);
+        const body = { action: 'start', task: buildTask(title), ...more };
+        const response = await caller.post(this.getSessionsPath(agentId), body).catch(() => null);
         return response !== null && response.status !== 409 && response.status < 500 && response;
       },
       generousMs,
@@ -126,34 +126,34 @@ export class SessionKills {
     return session.sessionId;
   }
 
-  act({ agentId, sessionId }: Sessions, action: 'resume' | 'cancel') {
-    return this.api.post(this.pathOf(agentId), { action, sessionId }).catch(() => null);
+  resumeOrCancel({ agentId, sessionId }: Sessions, action: 'resume' | 'cancel') {
+    return this.api.post(this.getSessionsPath(agentId), { action, sessionId }).catch(() => null);
   }
 
   async pauseAt(session: Sessions, pausePoint: PausePoint): Promise<void> {
-    await this.pausePoints.pauseAt(this.keyOf(session, pausePoint), pausePoint);
+    await this.pausePoints.pauseAt(this.getPauseKey(session, pausePoint), pausePoint);
   }
 
-  untilReached(session: Sessions, pausePoint: PausePoint): Promise<void> {
-    return this.pausePoints.untilReached(this.keyOf(session, pausePoint), pausePoint);
+  waitUntilReached(session: Sessions, pausePoint: PausePoint): Promise<void> {
+    return this.pausePoints.waitUntilReached(this.getPauseKey(session, pausePoint), pausePoint);
   }
 
-  async read({ agentId, sessionId }: Sessions): Promise<AutopilotSession> {
-    return (await this.api.get(`${this.pathOf(agentId)}?sessionId=${sessionId}`)).body as AutopilotSession;
+  async readSession({ agentId, sessionId }: Sessions): Promise<AutopilotSession> {
+    return (await this.api.get(`${this.getSessionsPath(agentId)}?sessionId=${sessionId}`)).body as AutopilotSession;
   }
 
-  async until(session: Sessions, statuses: readonly string[]): Promise<AutopilotSession> {
+  async waitForStatus(session: Sessions, statuses: readonly string[]): Promise<AutopilotSession> {
     return waitFor(
       `${session.title} to be ${statuses.join(' or ')}`,
       async () => {
-        const read = await this.read(session).catch(() => null);
+        const read = await this.readSession(session).catch(() => null);
         return read !== null && statuses.includes(read.status) && read;
       },
       generousMs,
     ) as Promise<AutopilotSession>;
   }
 
-  async workflowsOf({ title }: Sessions): Promise<number> {
+  async countWorkflows({ title }: Sessions): Promise<number> {
     return (await this.pool.query('SELECT FROM workflow WHERE name = $1', [title])).rowCount!;
   }
 
@@ -168,28 +168,28 @@ export class SessionKills {
     return [...rows.map((row) => JSON.stringify(row)), ...outputs].join('\n');
   }
 
-  async end(): Promise<void> {
+  async closeFixture(): Promise<void> {
     await this.pausePoints.releaseAll();
     await this.browsers?.stop();
-    await this.kill(...apps);
+    await this.killApps(...apps);
     await Promise.all([this.model.close(), this.pool.end()]);
     await this.database.drop();
   }
 
-  urlOf(app: KilledApp): string {
+  getUrl(app: KilledApp): string {
     return `http://127.0.0.1:${this.ports.get(app)}`;
   }
 
-  private pathOf(agentId: string): string {
+  private getSessionsPath(agentId: string): string {
     return `/api/agents/${agentId}/autopilot`;
   }
 
-  private keyOf({ agentId, sessionId, title }: Sessions, pausePoint: PausePoint): string {
-    return { agent: agentId, session: sessionId!, name: title }[keyKindOf(pausePoint)];
+  private getPauseKey({ agentId, sessionId, title }: Sessions, pausePoint: PausePoint): string {
+    return { agent: agentId, session: sessionId!, name: title }[getKeyKind(pausePoint)];
   }
 }
 
-function taskOf(title: string): AutopilotTask {
+function buildTask(title: string): AutopilotTask {
   const steps = ['find', 'fill', 'send'].map((id) => ({
     ...{ id, title: id, instruction: `Do ${id}.`, kind: 'browse' as const },
     expect: { text: 'Done' },

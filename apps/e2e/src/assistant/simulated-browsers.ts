@@ -14,7 +14,7 @@ export class SimulatedBrowsers {
   /** Number of submissions by session id. */
   readonly sent = new Map<string, number>();
   /** Called before a command is executed; the execution waits for the returned promise. */
-  before: (command: AgentCommand) => Promise<void> | void = () => undefined;
+  pauseBeforeCommand: (command: AgentCommand) => Promise<void> | void = () => undefined;
   /** Called after a submission and before its result is reported; the report waits for the returned promise. */
   afterSending: (sessionId: string) => Promise<void> | void = () => undefined;
   private readonly handled = new Set<string>();
@@ -26,12 +26,12 @@ export class SimulatedBrowsers {
   ) {}
 
   static async start(organizationId: string, ingest: HttpClient): Promise<SimulatedBrowsers> {
-    const worker = await FakeWorker.startFor(organizationId);
+    const worker = await FakeWorker.startForOrganization(organizationId);
     const created = new SimulatedBrowsers(worker, ingest);
     worker.answer = (command) => {
       if (created.handled.has(command.commandId)) return 200;
       created.handled.add(command.commandId);
-      setImmediate(() => void created.perform(command));
+      setImmediate(() => void created.performCommand(command));
       return 202;
     };
     return created;
@@ -46,9 +46,9 @@ export class SimulatedBrowsers {
     await this.worker.stop();
   }
 
-  private async perform(command: AgentCommand): Promise<void> {
-    await this.before(command);
-    const output = await this.outputOf(command);
+  private async performCommand(command: AgentCommand): Promise<void> {
+    await this.pauseBeforeCommand(command);
+    const output = await this.simulateOutput(command);
     const path = `/api/agents/${command.agentId}/commands/${command.commandId}/result`;
     while (!this.isStopped) {
       const answer = await this.ingest.post(path, { status: 'success', output }).catch(() => null);
@@ -57,7 +57,7 @@ export class SimulatedBrowsers {
     }
   }
 
-  private async outputOf({ kind, payload }: AgentCommand): Promise<object> {
+  private async simulateOutput({ kind, payload }: AgentCommand): Promise<object> {
     if (kind === 'autopilot_open') return { reused: this.sent.size > 0, startError: null, look: aLook };
     if (kind === 'autopilot_close') return { remaining: 0 };
     if (kind === 'autopilot_look') return { look: aLook, ...('expect' in payload ? { holds: true } : {}) };

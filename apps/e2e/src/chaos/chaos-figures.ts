@@ -1,7 +1,7 @@
 import type { Database } from '@muster/database';
-import { unequalCounters } from '@muster/pricing';
+import { findUnequalCounters } from '@muster/pricing';
 import type { FaultFixture } from '../fault-fixture';
-import { moneyFaults, verifyRollups } from './chaos-money';
+import { moneyFaultQueries, verifyRollups } from './chaos-money';
 
 /** Counts at the end of the test. Every count in `faults` must be 0. */
 export interface Figures {
@@ -31,7 +31,7 @@ const endedByScript = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;
 
 /** Whether all work is done: no open job and no outbox message. */
-export async function isQuiet(fixture: FaultFixture): Promise<boolean> {
+export async function isServiceQuiet(fixture: FaultFixture): Promise<boolean> {
   const [row] = await fixture
     .query<{ open: number }>(`SELECT (SELECT count(*) FROM job WHERE NOT ${ended})::int + (${messages})::int AS open`)
     .catch(() => []);
@@ -44,15 +44,15 @@ export interface Start {
   at: number;
 }
 
-export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<Figures> {
+export async function countFigures(fixture: FaultFixture, starts: Start[]): Promise<Figures> {
   const rows = starts.map(({ jobId, at }) => `('${jobId}'::uuid, to_timestamp(${at}))`).join(', ');
   const started = `(VALUES ${rows || '(NULL::uuid, now())'}) AS started (job_id, at)`;
-  const count = async (sql: string) => (await fixture.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
-  const all = async (counts: Record<string, string>) =>
+  const countRows = async (sql: string) => (await fixture.query<{ n: number }>(`SELECT (${sql})::int AS n`))[0]!.n;
+  const countEach = async (counts: Record<string, string>) =>
     Object.fromEntries(
-      await Promise.all(Object.entries(counts).map(async ([name, sql]) => [name, await count(sql)] as const)),
+      await Promise.all(Object.entries(counts).map(async ([name, sql]) => [name, await countRows(sql)] as const)),
     );
-  const totals = await all({
+  const totals = await countEach({
     jobs: 'SELECT count(*) FROM job WHERE retry_of IS NULL',
     attempts: 'SELECT count(*) FROM job',
     completed: `SELECT count(*) FROM job WHERE status = 'completed'`,
@@ -65,7 +65,7 @@ export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<
     slowestRun: `SELECT max(EXTRACT(epoch FROM finished_at - dispatched_at)) FROM job WHERE cancel_requested_at IS NULL`,
     slowestCancel: 'SELECT max(EXTRACT(epoch FROM finished_at - cancel_requested_at)) FROM job',
   });
-  const faults = await all({
+  const faults = await countEach({
     'jobs not finished': `SELECT count(*) FROM job WHERE NOT ${ended}`,
     'jobs without exactly one end': `SELECT count(*) FROM job j WHERE 1 <>
       (SELECT count(*) FROM chaos_move m WHERE m.job_id = j.id AND m.is_now IN ('completed', 'failed', 'cancelled'))`,
@@ -106,19 +106,19 @@ export async function countAll(fixture: FaultFixture, starts: Start[]): Promise<
     'agents still assigned to a job': 'SELECT count(*) FROM agent WHERE current_job_id IS NOT NULL',
     'run commands still pending': `SELECT count(*) FROM agent_command WHERE kind = 'run' AND status = 'pending'`,
     'retries beyond the policy': `SELECT count(*) FROM job WHERE attempt > max_retries + 1`,
-    ...moneyFaults(endedByScript),
+    ...moneyFaultQueries(endedByScript),
     'failed jobs without their retry': `SELECT count(*) FROM job j WHERE status = 'failed' AND attempt <= max_retries
       AND 1 <> (SELECT count(*) FROM job r WHERE r.retry_of = j.id)`,
   });
-  const query = (_scope: unknown, sql: string, values: unknown[]) => fixture.query(sql, values);
-  const database = { query } as unknown as Database;
+  const querySystem = (_scope: unknown, sql: string, values: unknown[]) => fixture.query(sql, values);
+  const database = { query: querySystem } as unknown as Database;
   return {
     ...(totals as unknown as Omit<Figures, 'starts' | 'faults'>),
     starts: starts.length,
     faults: {
       ...faults,
       'rollups that differ from their claims': verifyRollups(fixture),
-      'counters that differ from their events': (await unequalCounters(database)).length,
+      'counters that differ from their events': (await findUnequalCounters(database)).length,
     },
   };
 }

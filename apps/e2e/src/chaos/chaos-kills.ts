@@ -2,9 +2,9 @@ import type { ServiceApp } from '@muster/contracts';
 import { waitFor } from '@muster/testing';
 import type { Boundary } from './chaos-network';
 import type { ChaosStage } from './chaos-stage';
-import type { seeded } from '../seed';
+import type { createSeededRandom } from '../seed';
 
-type Random = ReturnType<typeof seeded>;
+type Random = ReturnType<typeof createSeededRandom>;
 type Victim = ServiceApp | 'worker' | 'simulated' | 'redis' | 'postgres';
 
 /** Paths of all kinds of requests between workers and service. */
@@ -44,7 +44,7 @@ export async function killServices(
   { random, rounds, done }: { random: Random; rounds: number; done: () => Promise<number> },
 ): Promise<Record<string, number>> {
   const kills: Record<string, number> = {};
-  const plan = shuffled(
+  const plan = shuffle(
     Array.from({ length: rounds }, () => Object.entries(round))
       .flat()
       .filter(([victim]) => victim !== 'simulated' || stage.simulated.length > 0)
@@ -56,7 +56,7 @@ export async function killServices(
     const share = (0.8 * index) / plan.length;
     await waitFor('the jobs to progress', async () => (await done()) >= share, 90_000);
     await starting.get(victim);
-    const startAgain = await kill(stage, victim, random);
+    const startAgain = await killVictim(stage, victim, random);
     // The next victim may be killed while this one still starts.
     starting.set(victim, startAgain());
     kills[victim] = (kills[victim] ?? 0) + 1;
@@ -66,7 +66,7 @@ export async function killServices(
 }
 
 /** Kills the victim and returns a function that starts it again. */
-async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<() => Promise<void>> {
+async function killVictim(stage: ChaosStage, victim: Victim, random: Random): Promise<() => Promise<void>> {
   const path = requestPaths[random.between(0, requestPaths.length - 1)]!;
   const side = random.between(0, 1) ? ('before' as const) : ('after' as const);
   switch (victim) {
@@ -101,17 +101,17 @@ async function kill(stage: ChaosStage, victim: Victim, random: Random): Promise<
 /** Calls `act` when a message passes the boundary, or after `trapMs` if none does. */
 async function actAtBoundary<T>(stage: ChaosStage, boundary: Boundary, act: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const now = () => {
+    const actNow = () => {
       clearTimeout(timer);
       giveUp();
       act().then(resolve, reject);
     };
-    const timer = setTimeout(now, trapMs);
-    const giveUp = stage.network.onNext(boundary, now);
+    const timer = setTimeout(actNow, trapMs);
+    const giveUp = stage.network.onNextMessage(boundary, actNow);
   });
 }
 
-function shuffled<T>(items: T[], random: Random): T[] {
+function shuffle<T>(items: T[], random: Random): T[] {
   for (let at = items.length - 1; at > 0; at -= 1) {
     const other = random.between(0, at);
     [items[at], items[other]] = [items[other]!, items[at]!];

@@ -1,4 +1,4 @@
-import { ownerOf, type ServiceApp } from '@muster/contracts';
+import { findOwnerApp, type ServiceApp } from '@muster/contracts';
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -8,9 +8,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { seeded } from '../seed';
+import type { createSeededRandom } from '../seed';
 
-type Random = ReturnType<typeof seeded>;
+type Random = ReturnType<typeof createSeededRandom>;
 
 interface Message {
   method: string;
@@ -77,12 +77,12 @@ export class ChaosNetwork {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  tunnelTo(port: number): string {
+  createTunnelUrl(port: number): string {
     return `${this.url}/tunnel/${port}`;
   }
 
   /** Calls `then` when the next such message passes. Returns a function that cancels this. */
-  onNext(at: Boundary, then: () => void): () => void {
+  onNextMessage(at: Boundary, then: () => void): () => void {
     const trap = {
       at,
       spring: () => {
@@ -95,26 +95,26 @@ export class ChaosNetwork {
   }
 
   /** Resolves when all late and duplicate messages have been delivered. */
-  async whenIdle(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while (this.inProgress.size > 0) await Promise.all(this.inProgress);
   }
 
   /** Sends a sample of the run's callbacks again, in random order. Returns the number of responses by status. */
-  async replay(): Promise<Map<number, number>> {
+  async replayCallbacks(): Promise<Map<number, number>> {
     const statuses = new Map<number, number>();
     const waiting = [...this.remembered];
     for (let at = waiting.length - 1; at > 0; at -= 1) {
       const other = this.random.between(0, at);
       [waiting[at], waiting[other]] = [waiting[other]!, waiting[at]!];
     }
-    const sender = async () => {
+    const replayNextCallbacks = async () => {
       for (let message = waiting.pop(); message; message = waiting.pop()) {
-        const { status } = await this.send(message);
+        const { status } = await this.forwardMessage(message);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         this.counts.replayed += 1;
       }
     };
-    await Promise.all(Array.from({ length: 8 }, sender));
+    await Promise.all(Array.from({ length: 8 }, replayNextCallbacks));
     return statuses;
   }
 
@@ -126,14 +126,14 @@ export class ChaosNetwork {
   }
 
   private async forwardRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const message = await read(request);
+    const message = await readMessage(request);
     const isPush = message.url.startsWith('/tunnel/');
-    const isCallback = !isPush && ownerOf(pathOf(message)) === 'ingest';
+    const isCallback = !isPush && findOwnerApp(getPath(message)) === 'ingest';
     if (isPush) this.counts.pushes += 1;
     else if (isCallback) this.counts.callbacks += 1;
-    if (isCallback && message.method === 'POST') this.sampleCallback(message);
-    this.spring(message, 'before');
-    const fate = (isPush || isCallback) && !this.isCalm ? this.drawFate(message) : 'plain';
+    if (isCallback && message.method === 'POST') this.sampleCallbackForReplay(message);
+    this.triggerBoundary(message, 'before');
+    const fate = (isPush || isCallback) && !this.isCalm ? this.drawMessageFate(message) : 'plain';
     if (fate === 'dropped') {
       this.counts.dropped += 1;
       return void response.destroy();
@@ -144,26 +144,26 @@ export class ChaosNetwork {
     }
     if (fate === 'delayed') {
       this.counts.delayed += 1;
-      await sleep(this.random.between(5, 300));
+      await sleepMs(this.random.between(5, 300));
     }
     if (fate === 'repeated later') this.deliverLate(message);
     if (fate === 'doubled') {
       this.counts.doubled += 1;
-      this.trackWork(this.send(message));
+      this.trackWork(this.forwardMessage(message));
     }
     const gone = new AbortController();
     response.on('close', () => gone.abort());
-    const reply = await this.send(message, gone.signal);
+    const reply = await this.forwardMessage(message, gone.signal);
     if (reply.status >= 500) this.counts.serverErrors += 1;
-    this.spring(message, 'after');
+    this.triggerBoundary(message, 'after');
     if (fate === 'answer lost') {
       this.counts.answersLost += 1;
       return void response.destroy();
     }
-    response.writeHead(reply.status, withoutHopHeaders(reply.headers)).end(reply.body);
+    response.writeHead(reply.status, removeHopHeaders(reply.headers)).end(reply.body);
   }
 
-  private drawFate({ method }: Message): Fate {
+  private drawMessageFate({ method }: Message): Fate {
     const chance = this.random.between(0, 99);
     // GET is the long poll for commands. Its request or its response can be lost; a duplicate would only wait too.
     if (method === 'GET') return chance < 4 ? 'dropped' : chance < 12 ? 'answer lost' : 'plain';
@@ -178,7 +178,7 @@ export class ChaosNetwork {
   /** Delivers the message late, after newer messages. */
   private deliverLate(message: Message): void {
     this.counts.late += 1;
-    this.trackWork(sleep(this.random.between(100, 3000)).then(() => this.send(message)));
+    this.trackWork(sleepMs(this.random.between(100, 3000)).then(() => this.forwardMessage(message)));
   }
 
   private trackWork(work: Promise<unknown>): void {
@@ -186,15 +186,15 @@ export class ChaosNetwork {
     this.inProgress.add(done);
   }
 
-  private spring(message: Message, side: Boundary['side']): void {
+  private triggerBoundary(message: Message, side: Boundary['side']): void {
     for (const { at, spring } of this.traps) {
-      if (at.side !== side || !at.path.test(pathOf(message))) continue;
+      if (at.side !== side || !at.path.test(getPath(message))) continue;
       if (at.key === undefined || at.key === message.headers['x-api-key']) spring();
     }
   }
 
   /** Reservoir sampling: each callback of the run is equally likely to be in the sample. */
-  private sampleCallback(message: Message): void {
+  private sampleCallbackForReplay(message: Message): void {
     if (/heartbeat|handshake/.test(message.url)) return;
     this.callbackCount += 1;
     if (this.remembered.length < replaySampleSize) this.remembered.push(message);
@@ -210,9 +210,9 @@ export class ChaosNetwork {
     return urls[this.requestCount % urls.length]!;
   }
 
-  private send(message: Message, gone?: AbortSignal): Promise<Reply> {
+  private forwardMessage(message: Message, gone?: AbortSignal): Promise<Reply> {
     const [, port, tunnelPath] = /^\/tunnel\/(\d+)(\/.*)$/.exec(message.url) ?? [];
-    const base = port ? `http://127.0.0.1:${port}` : this.nextProcess(ownerOf(pathOf(message)));
+    const base = port ? `http://127.0.0.1:${port}` : this.nextProcess(findOwnerApp(getPath(message)));
     const { method, headers, body } = message;
     return new Promise((resolve, reject) => {
       const upstream = ask(
@@ -220,11 +220,11 @@ export class ChaosNetwork {
         {
           agent: false,
           method,
-          headers: { ...withoutHopHeaders(headers), 'content-length': body.length },
+          headers: { ...removeHopHeaders(headers), 'content-length': body.length },
           signal: gone,
         },
         (answer) => {
-          read(answer).then(({ body: text }) => {
+          readMessage(answer).then(({ body: text }) => {
             resolve({ status: answer.statusCode!, headers: answer.headers, body: text });
           }, reject);
         },
@@ -235,22 +235,22 @@ export class ChaosNetwork {
   }
 }
 
-async function read(from: IncomingMessage): Promise<Message> {
+async function readMessage(from: IncomingMessage): Promise<Message> {
   const pieces: Buffer[] = [];
   for await (const piece of from as AsyncIterable<Buffer>) pieces.push(piece);
   const { method = 'GET', url = '/', headers } = from;
   return { method, url, headers, body: Buffer.concat(pieces) };
 }
 
-function pathOf({ url }: Message): string {
+function getPath({ url }: Message): string {
   return url.split('?')[0]!;
 }
 
-function withoutHopHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+function removeHopHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { connection: _, 'keep-alive': __, 'transfer-encoding': ___, expect: ____, ...others } = headers;
   return others;
 }
 
-function sleep(ms: number): Promise<void> {
+function sleepMs(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

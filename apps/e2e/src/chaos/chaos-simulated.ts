@@ -1,9 +1,9 @@
-import { sign, signatureHeader } from '@muster/access';
+import { signText, signatureHeader } from '@muster/access';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentKey } from './chaos-worker';
 import type { JobPlan } from './chaos-script';
-import type { seeded } from '../seed';
+import type { createSeededRandom } from '../seed';
 
 interface Command {
   commandId: string;
@@ -42,7 +42,7 @@ export class SimulatedWorker {
     private readonly network: { readonly url: string },
     readonly agent: AgentKey,
     private readonly options: {
-      random: ReturnType<typeof seeded>;
+      random: ReturnType<typeof createSeededRandom>;
       onStart: (jobId: string) => void;
       /** The `CHAOS_FAIL` paths whose attempt has failed already. */
       failed: Set<string>;
@@ -52,7 +52,7 @@ export class SimulatedWorker {
   start(): void {
     this.life = new AbortController();
     const { signal } = this.life;
-    this.living = this.live(signal).catch((error: unknown) => {
+    this.living = this.runUntilKilled(signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
   }
@@ -63,7 +63,7 @@ export class SimulatedWorker {
     await this.living;
   }
 
-  private async live(signal: AbortSignal): Promise<void> {
+  private async runUntilKilled(signal: AbortSignal): Promise<void> {
     this.bootId = randomUUID();
     const { agentId } = this.agent;
     const introduction = { agentId, bootId: this.bootId, workerVersion: 'simulated' };
@@ -72,14 +72,19 @@ export class SimulatedWorker {
       body: introduction,
     });
     this.signingSecret = String(signingSecret);
-    await Promise.all([this.sendHeartbeats(signal), this.pollCommands(signal), this.work(signal), this.answer(signal)]);
+    await Promise.all([
+      this.sendHeartbeats(signal),
+      this.pollCommands(signal),
+      this.runQueuedJobs(signal),
+      this.answerCommands(signal),
+    ]);
   }
 
   private async sendHeartbeats(signal: AbortSignal): Promise<void> {
     for (;;) {
       const runningJobIds = this.run ? [this.run.jobId] : [];
       const body = { agentId: this.agent.agentId, bootId: this.bootId, healthy: true, runningJobIds };
-      const answer = await this.call(signal, { path: '/api/agent/heartbeat', body }).catch(() => null);
+      const answer = await this.callIngest(signal, { path: '/api/agent/heartbeat', body }).catch(() => null);
       const abandon = (answer?.body['abandon'] ?? []) as string[];
       if (this.run && abandon.includes(this.run.jobId)) this.run = null;
       await sleep(2000, undefined, { signal });
@@ -89,14 +94,14 @@ export class SimulatedWorker {
   private async pollCommands(signal: AbortSignal): Promise<void> {
     const path = `/api/agents/${this.agent.agentId}/commands`;
     for (;;) {
-      const answer = await this.call(signal, { path: `${path}?wait=10` }).catch(() => null);
+      const answer = await this.callIngest(signal, { path: `${path}?wait=10` }).catch(() => null);
       signal.throwIfAborted();
       const commands = answer?.status === 200 ? (answer.body['commands'] as Command[]) : [];
       let busy = false;
       for (const command of commands) {
         if (command.kind === 'run' && this.run && !this.journal.has(command.commandId)) busy = true;
         else {
-          this.receive(command);
+          this.receiveCommand(command);
           await this.repeatUntilAccepted(signal, { path: `${path}/${command.commandId}/ack`, body: {} });
         }
       }
@@ -104,7 +109,7 @@ export class SimulatedWorker {
     }
   }
 
-  private receive({ commandId, kind, jobId, payload }: Command): void {
+  private receiveCommand({ commandId, kind, jobId, payload }: Command): void {
     if (this.journal.has(commandId)) return;
     this.journal.add(commandId);
     if (kind === 'run' && !this.stopped.has(jobId)) {
@@ -164,7 +169,7 @@ export class SimulatedWorker {
   }
 
   /** Sends some callbacks at a time, in any order, and repeats those without an answer. The job's end is sent last. */
-  private async work(signal: AbortSignal): Promise<void> {
+  private async runQueuedJobs(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { run } = this;
       if (!run) await sleep(20, undefined, { signal });
@@ -187,7 +192,7 @@ export class SimulatedWorker {
     }
   }
 
-  private async answer(signal: AbortSignal): Promise<void> {
+  private async answerCommands(signal: AbortSignal): Promise<void> {
     for (;;) {
       for (const [commandId, body] of this.results) {
         await this.repeatUntilAccepted(signal, {
@@ -203,7 +208,7 @@ export class SimulatedWorker {
   /** Repeats the call until it succeeds. Throws if the service refuses it for good. */
   private async repeatUntilAccepted(signal: AbortSignal, callback: Callback): Promise<Record<string, unknown>> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.call(signal, callback).catch(() => null);
+      const answer = await this.callIngest(signal, callback).catch(() => null);
       signal.throwIfAborted();
       if (answer && answer.status < 300) return answer.body;
       if (answer && answer.status < 500 && ![401, 403, 409, 429].includes(answer.status)) {
@@ -213,7 +218,7 @@ export class SimulatedWorker {
     }
   }
 
-  private async call(signal: AbortSignal, { path, body, signed }: Partial<Callback> & { path: string }) {
+  private async callIngest(signal: AbortSignal, { path, body, signed }: Partial<Callback> & { path: string }) {
     const text = body && JSON.stringify(body);
     const jobId = path.split('/')[3];
     const response = await fetch(this.network.url + path, {
@@ -221,7 +226,7 @@ export class SimulatedWorker {
       headers: {
         'x-api-key': this.agent.key,
         ...(text ? { 'content-type': 'application/json' } : {}),
-        ...(signed ? { [signatureHeader]: sign([this.signingSecret], `${jobId}.${text}`, new Date()) } : {}),
+        ...(signed ? { [signatureHeader]: signText([this.signingSecret], `${jobId}.${text}`, new Date()) } : {}),
       },
       body: text,
       signal,

@@ -1,5 +1,5 @@
 import { type ServiceApp } from '@muster/contracts';
-import { type Answer, type HttpClient, killAll, processesOf, waitFor } from '@muster/testing';
+import { type Answer, type HttpClient, killAll, findProcesses, waitFor } from '@muster/testing';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { chaosScript, type JobPlan, planNames } from './chaos-script';
 import { SimulatedWorker } from './chaos-simulated';
 import { type AgentKey, ChaosWorker } from './chaos-worker';
 import { type FaultFixture, openFaultFixture } from '../fault-fixture';
-import type { seeded } from '../seed';
+import type { createSeededRandom } from '../seed';
 import { root, ServiceProcess } from '../service-process';
 
 const chaosApps: ServiceApp[] = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering'];
@@ -30,11 +30,11 @@ export class ChaosStage {
     readonly network: ChaosNetwork,
     readonly folder: string,
     private readonly env: NodeJS.ProcessEnv,
-    private readonly random: ReturnType<typeof seeded>,
+    private readonly random: ReturnType<typeof createSeededRandom>,
   ) {}
 
   /** `release` is the folder of the release that is started on its own schema. */
-  static async open(random: ReturnType<typeof seeded>, release = root): Promise<ChaosStage> {
+  static async open(random: ReturnType<typeof createSeededRandom>, release = root): Promise<ChaosStage> {
     const [fixture, network] = await Promise.all([openFaultFixture(release), ChaosNetwork.start(random)]);
     const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
     const env = {
@@ -49,12 +49,12 @@ export class ChaosStage {
     const stage = new ChaosStage(fixture, network, folder, env, random);
     await Promise.all(chaosApps.map((app) => stage.startService(app, release)));
     stage.client = await fixture.signIn(network.url);
-    await watchMoves(fixture);
+    await recordStatusChanges(fixture);
     // With limits, each launch reserves budget; these are never reached.
     const limits = { monthlyRunLimit: 1_000_000, monthlySpendLimitUsd: 1_000_000 };
-    await stage.insist('PATCH', '/api/organization/settings', limits);
+    await stage.requestUntilAccepted('PATCH', '/api/organization/settings', limits);
     const workflow = { name: 'Chaos', script: chaosScript, variables: planNames };
-    stage.workflowId = (await stage.insist('POST', '/api/workflows', workflow)).body.id;
+    stage.workflowId = (await stage.requestUntilAccepted('POST', '/api/workflows', workflow)).body.id;
     return stage;
   }
 
@@ -72,7 +72,7 @@ export class ChaosStage {
   }
 
   async makeAgent(name: string): Promise<AgentKey> {
-    const { body } = await this.insist('POST', '/api/agents', { name, provider: 'external' });
+    const { body } = await this.requestUntilAccepted('POST', '/api/agents', { name, provider: 'external' });
     return { agentId: body.agent.id, key: body.workerKey };
   }
 
@@ -96,13 +96,13 @@ export class ChaosStage {
   }
 
   /** Launches one job; a repeated request does not launch another. */
-  async launch(agentId: string, variables: JobPlan, maxRetries: number): Promise<string> {
+  async launchRun(agentId: string, variables: JobPlan, maxRetries: number): Promise<string> {
     const body = { workflowId: this.workflowId, agentId, variables, maxRetries, retryDelayMs: 0, maxCostUsd: 20 };
-    return (await this.insist('POST', '/api/jobs/launch', body)).body.jobId;
+    return (await this.requestUntilAccepted('POST', '/api/jobs/launch', body)).body.jobId;
   }
 
   /** Repeats the request with one idempotency key until it gets a final response. */
-  async insist(method: string, path: string, body: unknown): Promise<Answer> {
+  async requestUntilAccepted(method: string, path: string, body: unknown): Promise<Answer> {
     const client = this.client.with({ 'idempotency-key': randomUUID() });
     return waitFor(
       `${method} ${path}`,
@@ -124,15 +124,19 @@ export class ChaosStage {
 
   /** Returns the state of agents, jobs, commands, messages and processes, to find out why a wait timed out. */
   async describeState(): Promise<string> {
-    const rows = async (sql: string) =>
+    const queryRows = async (sql: string) =>
       (await this.queryOrNull<object>(sql))?.map((row) => JSON.stringify(row)) ?? ['Postgres is unreachable'];
     const parts = {
-      agents: await rows(`SELECT id, name, status, last_seen, tunnel_url, current_job_id FROM agent ORDER BY name`),
-      jobs: await rows(`SELECT id, agent_id, status, attempt, waiting_reason, dispatched_at, cancel_requested_at, cancel_step,
+      agents: await queryRows(
+        `SELECT id, name, status, last_seen, tunnel_url, current_job_id FROM agent ORDER BY name`,
+      ),
+      jobs: await queryRows(`SELECT id, agent_id, status, attempt, waiting_reason, dispatched_at, cancel_requested_at, cancel_step,
         variables FROM job WHERE status IN ('queued', 'running') ORDER BY agent_id, queued_at LIMIT 30`),
-      commands: await rows(`SELECT id, job_id, agent_id, kind, taken_at, next_push_at, push_error, pushes, deadline
+      commands: await queryRows(`SELECT id, job_id, agent_id, kind, taken_at, next_push_at, push_error, pushes, deadline
         FROM agent_command WHERE status = 'pending' ORDER BY id LIMIT 30`),
-      messages: await rows('SELECT queue, name, payload, attempts, next_publish_at, last_error FROM outbox LIMIT 20'),
+      messages: await queryRows(
+        'SELECT queue, name, payload, attempts, next_publish_at, last_error FROM outbox LIMIT 20',
+      ),
       services: [...this.services].map(
         ([app, { alive, pid, output }]) => `${app} ${pid} ${alive}\n${output.slice(-1500)}`,
       ),
@@ -148,14 +152,14 @@ export class ChaosStage {
     await Promise.all(this.simulated.map((worker) => worker.kill()));
     await this.network.close();
     await Promise.all([...this.services.values()].map((service) => service.end('SIGKILL')));
-    killAll(processesOf(this.folder));
+    killAll(findProcesses(this.folder));
     await this.fixture.close();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }
 
 /** Records every status change of a job, and every change to a finished job. */
-async function watchMoves(fixture: FaultFixture): Promise<void> {
+async function recordStatusChanges(fixture: FaultFixture): Promise<void> {
   await fixture.query(`
     CREATE TABLE chaos_move (job_id uuid NOT NULL, was text NOT NULL, is_now text NOT NULL, at timestamptz DEFAULT now());
     CREATE FUNCTION chaos_watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$

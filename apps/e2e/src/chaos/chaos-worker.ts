@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '@muster/testing';
+import { findFreePort } from '@muster/testing';
 import type { ChaosNetwork } from './chaos-network';
 import { root } from '../service-process';
 
@@ -34,7 +34,7 @@ export class ChaosWorker {
   ): Promise<ChaosWorker> {
     const folder = join(parent, agent.agentId);
     mkdirSync(folder, { recursive: true });
-    const port = await freePort();
+    const port = await findFreePort();
     const env = {
       PATH: process.env['PATH'],
       SERVICE_BASE_URL: network.url,
@@ -42,7 +42,7 @@ export class ChaosWorker {
       AGENT_ID: agent.agentId,
       MUSTER_WORKER_DIR: folder,
       MUSTER_WORKER_LISTEN: pushed ? `127.0.0.1:${port}` : 'off',
-      MUSTER_TUNNEL_HOSTNAME: pushed ? network.tunnelTo(port) : 'off',
+      MUSTER_TUNNEL_HOSTNAME: pushed ? network.createTunnelUrl(port) : 'off',
     };
     const worker = new ChaosWorker(agent, folder, env, release);
     worker.spawn();

@@ -1,15 +1,15 @@
 // This test is long because it runs jobs while services, workers, Redis and Postgres are killed.
 // A short test of the same code: apps/e2e/src/services.spec.ts
-import { longForm, processesOf, waitFor } from '@muster/testing';
+import { chooseSize, findProcesses, waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { countAll, isQuiet } from './chaos-figures';
+import { countFigures, isServiceQuiet } from './chaos-figures';
 import { killServices } from './chaos-kills';
 import type { JobPlan } from './chaos-script';
 import { ChaosStage } from './chaos-stage';
-import { seeded } from '../seed';
+import { createSeededRandom } from '../seed';
 
-const jobs = longForm('CHAOS_JOBS', { short: 30, long: 3000 });
+const jobs = chooseSize('CHAOS_JOBS', { short: 30, long: 3000 });
 /** In the long form, simulated workers run most of the jobs. */
 const isLong = jobs > 300;
 const form = isLong
@@ -20,7 +20,7 @@ const endlessSeconds = '300';
 jest.setTimeout(isLong ? 3_600_000 : 600_000);
 
 describe('jobs during random kills and network faults', () => {
-  const random = seeded();
+  const random = createSeededRandom();
   let stage: ChaosStage;
 
   beforeAll(async () => {
@@ -36,21 +36,25 @@ describe('jobs during random kills and network faults', () => {
     const launching = launchAll(marks).then(() => (launched.isDone = true));
     const killing = killServices(stage, { random, rounds: form.rounds, done: shareDone });
     await Promise.all([launching, cancelEndless(launched), killing]).catch(explain);
-    await waitFor('all jobs and messages to finish', () => isQuiet(stage.fixture), form.jobs * 2500).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), form.jobs * 2500).catch(
+      explain,
+    );
     const seconds = Math.round((Date.now() - began) / 1000);
 
     stage.network.isCalm = true;
-    await stage.network.whenIdle();
-    const answers = await stage.network.replay();
-    await waitFor('all messages to finish after the replay', () => isQuiet(stage.fixture), 60_000).catch(explain);
+    await stage.network.waitUntilIdle();
+    const answers = await stage.network.replayCallbacks();
+    await waitFor('all messages to finish after the replay', () => isServiceQuiet(stage.fixture), 60_000).catch(
+      explain,
+    );
     await waitFor(
       'no process of any run to be left',
-      () => processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0,
+      () => findProcesses(`MUSTER_RUN_ROOT=${stage.folder}`).length === 0,
       30_000,
     );
     const marked = readFileSync(marks, 'utf8').trim().split('\n');
     const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
-    const { faults, ...figures } = await countAll(stage.fixture, [...starts, ...stage.starts]);
+    const { faults, ...figures } = await countFigures(stage.fixture, [...starts, ...stage.starts]);
     const summary = { ...figures, kills: await killing, network: stage.network.counts, seconds };
     process.stdout.write(`chaos (seed ${random.seed}): ${JSON.stringify(summary)}\n`);
     expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
@@ -71,7 +75,7 @@ describe('jobs during random kills and network faults', () => {
           CHAOS_FAIL: kind === 5 ? 'always' : kind === 7 ? join(stage.folder, `failed-${number}`) : '',
           CHAOS_STARTS: marks,
         };
-        await stage.launch(agentIds[at % agentIds.length]!, plan, kind === 5 || kind === 7 ? 1 : 0);
+        await stage.launchRun(agentIds[at % agentIds.length]!, plan, kind === 5 || kind === 7 ? 1 : 0);
       }
     };
     await Promise.all(Array.from({ length: 3 }, launcher));
@@ -88,7 +92,7 @@ describe('jobs during random kills and network faults', () => {
       if (all && open?.length === 0) return;
       const due = (open ?? []).filter((job) => job.due).map(({ id }) => id);
       await new Promise((resume) => setTimeout(resume, random.between(0, 300)));
-      if (due.length > 0) await stage.insist('POST', '/api/jobs/cancel', { ids: due });
+      if (due.length > 0) await stage.requestUntilAccepted('POST', '/api/jobs/cancel', { ids: due });
     }
   }
 

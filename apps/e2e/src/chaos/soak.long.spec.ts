@@ -1,14 +1,14 @@
 // This test is long because it runs jobs at a set rate for minutes or hours (npm run soak) while everything is restarted.
 // A short test of the same code: apps/e2e/src/services.spec.ts
 import type { ServiceApp } from '@muster/contracts';
-import { processesOf, waitFor } from '@muster/testing';
+import { findProcesses, waitFor } from '@muster/testing';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { seeded } from '../seed';
+import { createSeededRandom } from '../seed';
 import { root } from '../service-process';
-import { countAll, isQuiet } from './chaos-figures';
+import { countFigures, isServiceQuiet } from './chaos-figures';
 import { killServices } from './chaos-kills';
 import { ChaosStage } from './chaos-stage';
 
@@ -33,7 +33,7 @@ interface Sample {
 }
 
 describe('hours of work', () => {
-  const random = seeded();
+  const random = createSeededRandom();
   const most: Sample = { memory: {}, files: {}, connections: 0 };
   let stage: ChaosStage;
   let launched = 0;
@@ -63,14 +63,14 @@ describe('hours of work', () => {
       load.isOn = false;
     }
     await running;
-    await waitFor('all jobs and messages to finish', () => isQuiet(stage.fixture), 300_000).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), 300_000).catch(explain);
     stage.network.isCalm = true;
-    await stage.network.whenIdle();
-    await waitFor('all late messages to be processed', () => isQuiet(stage.fixture), 60_000).catch(explain);
+    await stage.network.waitUntilIdle();
+    await waitFor('all late messages to be processed', () => isServiceQuiet(stage.fixture), 60_000).catch(explain);
     await waitFor('no process of any run to be left', () => scriptsLeft() === 0, 60_000);
     const marked = existsSync(marks) ? readFileSync(marks, 'utf8').trim().split('\n') : [];
     const starts = marked.map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
-    const { faults, ...figures } = await countAll(stage.fixture, [...starts, ...stage.starts]);
+    const { faults, ...figures } = await countFigures(stage.fixture, [...starts, ...stage.starts]);
     const summary = { ...figures, kills, most, network: stage.network.counts, seconds };
     process.stdout.write(`soak (seed ${random.seed}): ${JSON.stringify(summary)}\n`);
     expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
@@ -92,7 +92,7 @@ describe('hours of work', () => {
         CHAOS_FAIL: launched % 10 === 5 ? 'always' : '',
         CHAOS_STARTS: marks,
       };
-      await stage.launch(agentId, plan, launched % 10 === 5 ? 1 : 0);
+      await stage.launchRun(agentId, plan, launched % 10 === 5 ? 1 : 0);
       launched += 1;
     }
   }
@@ -120,7 +120,7 @@ describe('hours of work', () => {
   }
 
   function scriptsLeft(): number {
-    return processesOf(`MUSTER_RUN_ROOT=${stage.folder}`).length;
+    return findProcesses(`MUSTER_RUN_ROOT=${stage.folder}`).length;
   }
 
   /** Resources of which more was used than the chart allows. */

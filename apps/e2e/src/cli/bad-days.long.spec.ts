@@ -27,7 +27,7 @@ describe('the command line with a failing server or machine', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-bad-days-'));
-    cli = await CliFixture.make(folder);
+    cli = await CliFixture.createFixture(folder);
     server = createServer((request, response) => {
       requests.push(`${request.method} ${request.url}`);
       request.resume();
@@ -54,7 +54,7 @@ describe('the command line with a failing server or machine', () => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('{"id":', () => response.destroy());
   };
-  const run = (...args: string[]) => cli.run(args, { env });
+  const run = (...args: string[]) => cli.runCli(args, { env });
   it('the command line reports not_muster if the server’s answers have other fields or never end', async () => {
     const isNotMuster = { code: 3, out: '', err: expect.stringContaining('(not_muster)') };
     for (const body of [{}, [], 'text', null]) {
@@ -163,11 +163,11 @@ describe('the command line with a failing server or machine', () => {
     mkdirSync(configFolder, { recursive: true });
     for (const text of ['null', '{}', '{"contexts":[]}', '{"contexts"']) {
       writeFileSync(join(configFolder, 'logins.json'), text);
-      const result = await cli.run(['whoami']);
+      const result = await cli.runCli(['whoami']);
       expect([text, result.code, result.err]).toEqual([text, 2, expect.stringContaining('is not a valid logins file')]);
     }
     const nowhere = { ...env, MUSTER_CONFIG_DIR: '/dev/null/muster', MUSTER_URL: undefined };
-    expect(await cli.run(['contexts'], { env: nowhere })).toMatchObject({
+    expect(await cli.runCli(['contexts'], { env: nowhere })).toMatchObject({
       code: 2,
       err: expect.stringContaining('ENOTDIR'),
     });
@@ -178,11 +178,11 @@ describe('the command line with a failing server or machine', () => {
     const agent = { id: newId(), name: 'Front desk', status: 'online' };
     answers = [answerWith(200, { agents: [agent], nextCursor: null })];
     const command = `MUSTER_URL='${env['MUSTER_URL']}' MUSTER_API_KEY=msk_1 muster agents list`;
-    expect(await cli.shell(`${command} > /dev/full`)).toMatchObject({
+    expect(await cli.runShell(`${command} > /dev/full`)).toMatchObject({
       code: 1,
       err: expect.stringMatching(/cannot be written: .*ENOSPC/),
     });
-    expect(await cli.shell(`set -o pipefail; ${command} | true`)).toMatchObject({ code: 0, err: '' });
+    expect(await cli.runShell(`set -o pipefail; ${command} | true`)).toMatchObject({ code: 0, err: '' });
   });
 
   it('the command line does not end another process that has the pid of the worker', async () => {

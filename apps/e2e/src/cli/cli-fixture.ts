@@ -24,7 +24,7 @@ export class CliFixture {
   }
 
   /** `commandPrefix` is a command that runs another command, for example in a network namespace. */
-  static async make(folder: string, commandPrefix: string[] = []): Promise<CliFixture> {
+  static async createFixture(folder: string, commandPrefix: string[] = []): Promise<CliFixture> {
     const fixture = new CliFixture(folder, commandPrefix);
     await mkdir(fixture.home, { recursive: true });
     execFileSync(process.execPath, [join(root, 'apps/cli/one-file.mjs'), fixture.file]);
@@ -36,23 +36,23 @@ export class CliFixture {
   }
 
   /** Runs the command line without a terminal, as in a script. */
-  async run(
+  async runCli(
     args: string[],
     { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
   ): Promise<CommandOutput> {
     const [program, ...programArgs] = [...this.commandPrefix, process.execPath, this.file, ...args];
-    return collect(spawn(program!, programArgs, { cwd: this.folder, env: this.env(env) }), input);
+    return collectOutput(spawn(program!, programArgs, { cwd: this.folder, env: this.env(env) }), input);
   }
 
   /** Runs a line in bash, in which `muster` is a command. */
-  async shell(line: string): Promise<CommandOutput> {
+  async runShell(line: string): Promise<CommandOutput> {
     const script = `muster() { '${process.execPath}' '${this.file}' "$@"; }\n${line}`;
     const [program, ...programArgs] = [...this.commandPrefix, 'bash', '-c', script];
-    return collect(spawn(program!, programArgs, { cwd: this.folder, env: this.env() }), '');
+    return collectOutput(spawn(program!, programArgs, { cwd: this.folder, env: this.env() }), '');
   }
 
   /** Runs the command line in a pseudo-terminal, as for a person. */
-  type(args: string[]): Typist {
+  startTyping(args: string[]): Typist {
     const line = [...this.commandPrefix, process.execPath, this.file, ...args].map((each) => `'${each}'`).join(' ');
     // `exec` replaces the shell, so the terminal ends with the exit code of the command line.
     return new Typist(spawn('script', ['-qfec', `exec ${line}`, '/dev/null'], { cwd: this.folder, env: this.env() }));
@@ -70,19 +70,19 @@ export class Typist {
     this.exit = new Promise((resolve) => child.once('close', resolve));
   }
 
-  async sees(text: string | RegExp, withinMs = 60_000): Promise<void> {
+  async waitForText(text: string | RegExp, withinMs = 60_000): Promise<void> {
     const is = typeof text === 'string' ? () => this.output.includes(text) : () => text.test(this.output);
     await waitFor(`${text} on the terminal`, is, withinMs).catch((error: Error) => {
       throw new Error(`${error.message}; the output was: ${this.output}`);
     });
   }
 
-  types(text: string): void {
+  typeText(text: string): void {
     this.child.stdin!.write(text);
   }
 
-  pressesCtrlC(): void {
-    this.types('\x03');
+  pressCtrlC(): void {
+    this.typeText('\x03');
   }
 
   kill(): void {
@@ -90,7 +90,7 @@ export class Typist {
   }
 }
 
-function collect(child: ChildProcess, input: string): Promise<CommandOutput> {
+function collectOutput(child: ChildProcess, input: string): Promise<CommandOutput> {
   let [out, err] = ['', ''];
   child.stdout!.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr!.on('data', (chunk: Buffer) => (err += chunk.toString()));

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook } from '@muster/sdk';
 import { HttpClient } from '@muster/testing';
-import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
+import { createExampleData, openPracticeOrganization, type Practice, removeAllAgents } from '../shared-service';
 import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
@@ -39,21 +39,21 @@ describe('the command line with a real service', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
-    practice = await openPractice();
-    await makeExample(practice.api);
+    practice = await openPracticeOrganization();
+    await createExampleData(practice.api);
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliFixture.make(folder);
-    const login = cli.type(['login', '--url', base, '--email', email]);
-    await login.sees(`Password of ${email}:`);
-    login.types(`${password}\r`);
+    cli = await CliFixture.createFixture(folder);
+    const login = cli.startTyping(['login', '--url', base, '--email', email]);
+    await login.waitForText(`Password of ${email}:`);
+    login.typeText(`${password}\r`);
     expect(await login.exit).toBe(0);
     const workflow = await api.post('/api/workflows', { name: 'Long', variables: ['HOW'], script });
     expect(workflow.status).toBe(201);
   });
   afterAll(async () => {
-    await removeAgents(practice.api);
+    await removeAllAgents(practice.api);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -61,43 +61,46 @@ describe('the command line with a real service', () => {
   /** Returns the id of the run from an output of the command line. */
   const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
-    const result = await cli.run(args);
+    const result = await cli.runCli(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
   };
 
   it('the first Ctrl-C cancels the run of the command line, which then waits for the end of the run', async () => {
-    const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
-    await at.sees('begun');
-    at.pressesCtrlC();
-    await at.sees('Cancelling the run. Press Ctrl-C again');
+    const at = cli.startTyping(['run', 'Long', '--agent', agent, '--var', 'HOW=wait', '--wait']);
+    await at.waitForText('begun');
+    at.pressCtrlC();
+    await at.waitForText('Cancelling the run. Press Ctrl-C again');
     expect(await at.exit).toBe(1);
     expect(at.output).toMatch(/cancelled.* after/);
     expect((await api.get(`/api/jobs/${runIdIn(at.output)}`)).body.status).toBe('cancelled');
   });
 
   it('the second Ctrl-C ends the wait of the command line for a script that ignores SIGTERM', async () => {
-    const at = cli.type(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
-    await at.sees('begun');
-    at.pressesCtrlC();
-    await at.sees('Cancelling the run');
-    at.pressesCtrlC();
+    const at = cli.startTyping(['run', 'Long', '--agent', agent, '--var', 'HOW=stubborn', '--wait']);
+    await at.waitForText('begun');
+    at.pressCtrlC();
+    await at.waitForText('Cancelling the run');
+    at.pressCtrlC();
     expect(await at.exit).toBe(1);
     const id = runIdIn(at.output);
     expect(at.output).toContain(`Stopped waiting. To wait again, run muster jobs wait ${id}`);
-    expect(await cli.run(['jobs', 'wait', id])).toMatchObject({ code: 1, err: expect.stringContaining('cancelled') });
+    expect(await cli.runCli(['jobs', 'wait', id])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('cancelled'),
+    });
   });
 
   it('the command line publishes a pack, and pins only a version that is promoted far enough', async () => {
     mkdirSync(join(folder, 'pack'));
     writeFileSync(join(folder, 'pack/main.py'), 'print("from the pack")\n');
     writeFileSync(join(folder, 'pack/binary'), Buffer.from([0, 255, 10, 13]));
-    expect(await cli.run(['packs', 'publish', 'pack', '--pack', 'claims'])).toMatchObject({
+    expect(await cli.runCli(['packs', 'publish', 'pack', '--pack', 'claims'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('--create'),
     });
     await ok('packs', 'publish', 'pack', '--pack', 'claims', '--create', '--label', 'one');
-    const early = await cli.run(['packs', 'pin', 'Front', 'one', '--pack', 'claims', '--create']);
+    const early = await cli.runCli(['packs', 'pin', 'Front', 'one', '--pack', 'claims', '--create']);
     expect(early).toMatchObject({ code: 1, err: expect.stringMatching(/version_not_installable[^]*packs promote/) });
     await ok('packs', 'promote', 'one', '--pack', 'claims', '--stage', 'pilot');
     const pinned = JSON.parse(await ok('packs', 'pin', 'Front', 'one', '--json')) as { id: string };
@@ -111,24 +114,24 @@ describe('the command line with a real service', () => {
       name: 'Packed',
       workflowPackInstallationId: pinned.id,
     });
-    const result = await cli.run(['run', created.id, '--agent', agent, '--wait']);
+    const result = await cli.runCli(['run', created.id, '--agent', agent, '--wait']);
     expect(result).toMatchObject({ code: 0, out: expect.stringContaining('from the pack') });
   });
 
   it('the command line does not show a secret in its arguments, its output or its files', async () => {
     const value = 'hunter2-ünseen';
-    const result = await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
+    const result = await cli.runCli(['secrets', 'set', 'PORTAL_PASSWORD'], { input: `${value}\n` });
     expect([result.code, result.out]).toEqual([0, expect.stringContaining('PORTAL_PASSWORD is saved')]);
-    const at = cli.type(['secrets', 'set', 'OTHER']);
-    await at.sees('Value of OTHER:');
-    at.types(`${value}\r`);
+    const at = cli.startTyping(['secrets', 'set', 'OTHER']);
+    await at.waitForText('Value of OTHER:');
+    at.typeText(`${value}\r`);
     expect(await at.exit).toBe(0);
     expect(`${result.out}${result.err}${at.output}${readFileSync(loginsPath(), 'utf8')}`).not.toContain(value);
     const { body } = await api.post('/api/workflows', {
       name: 'Length',
       script: 'import os\nprint(len(os.environ["OTHER"]))',
     });
-    const run = await cli.run(['run', body.id, '--agent', agent, '--secret', 'OTHER', '--wait']);
+    const run = await cli.runCli(['run', body.id, '--agent', agent, '--secret', 'OTHER', '--wait']);
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
   });
 
@@ -140,12 +143,12 @@ describe('the command line with a real service', () => {
     await once(receiver, 'listening');
     try {
       const { port } = receiver.address() as AddressInfo;
-      const at = cli.type(['webhooks', 'listen', `http://127.0.0.1:${port}/hook`, '--event', 'job.completed']);
-      await at.sees('signed with whsec_');
+      const at = cli.startTyping(['webhooks', 'listen', `http://127.0.0.1:${port}/hook`, '--event', 'job.completed']);
+      await at.waitForText('signed with whsec_');
       const secret = /whsec_[\w+/=]+/.exec(at.output)![0];
-      const run = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Hook']);
-      await at.sees('job.completed → 200');
-      at.pressesCtrlC();
+      const run = await cli.runCli(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Hook']);
+      await at.waitForText('job.completed → 200');
+      at.pressCtrlC();
       expect(await at.exit).toBe(0);
       const [{ headers, body }] = deliveries as [(typeof deliveries)[0]];
       const event = await verifyWebhook({ secret, headers, body });
@@ -158,7 +161,7 @@ describe('the command line with a real service', () => {
   });
 
   it('the command line explains a wrong server, a wrong key, an expired login and a missing permission', async () => {
-    const unreachable = await cli.run(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
+    const unreachable = await cli.runCli(['login', '--url', 'http://127.0.0.1:9', '--key', apiKey]);
     expect(unreachable).toMatchObject({
       code: 3,
       err: expect.stringContaining('The service at http://127.0.0.1:9 cannot be reached'),
@@ -166,26 +169,26 @@ describe('the command line with a real service', () => {
     const other = createServer((_, response) => response.end('<h1>It works</h1>')).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-    const otherService = await cli.run(['login', '--url', address, '--key', apiKey]);
+    const otherService = await cli.runCli(['login', '--url', address, '--key', apiKey]);
     other.close();
     expect(otherService).toMatchObject({ code: 3, err: expect.stringContaining('is not a Muster service') });
-    const wrong = await cli.run(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
+    const wrong = await cli.runCli(['login', '--url', base, '--key', '-'], { input: 'msk_nobody_knows' });
     expect(wrong).toMatchObject({
       code: 3,
       err: expect.stringMatching(/unauthenticated, request \w+.*\n.*API key is wrong/),
     });
 
-    const key = await cli.run(['login', '--url', base, '--key', '-', '--context', 'key'], { input: `${apiKey}\n` });
+    const key = await cli.runCli(['login', '--url', base, '--key', '-', '--context', 'key'], { input: `${apiKey}\n` });
     expect(key.code).toBe(0);
-    const forbidden = await cli.run(['secrets', 'list']);
+    const forbidden = await cli.runCli(['secrets', 'list']);
     expect(forbidden).toMatchObject({ code: 3, err: expect.stringContaining('muster login --url') });
     const [login] = JSON.parse(await ok('contexts', '--json')).filter(({ name }: { name: string }) => name !== 'key');
     const { session } = JSON.parse(readFileSync(loginsPath(), 'utf8')).contexts[login.name];
     await fetch(`${base}/api/auth/logout`, { method: 'POST', headers: { cookie: session } });
-    const ended = await cli.run(['agents', 'list', '--context', login.name]);
+    const ended = await cli.runCli(['agents', 'list', '--context', login.name]);
     expect(ended).toMatchObject({ code: 3, err: expect.stringContaining('Your session has expired. Sign in again') });
-    expect((await cli.run(['agents', 'list', '--context', 'nowhere'])).code).toBe(2);
+    expect((await cli.runCli(['agents', 'list', '--context', 'nowhere'])).code).toBe(2);
     const env = { MUSTER_URL: base, MUSTER_API_KEY: apiKey, HOME: join(folder, 'nobody') };
-    expect((await cli.run(['agents', 'list'], { env })).out).toContain(agent);
+    expect((await cli.runCli(['agents', 'list'], { env })).out).toContain(agent);
   });
 });

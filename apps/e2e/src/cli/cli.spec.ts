@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HttpClient } from '@muster/testing';
-import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
+import { createExampleData, openPracticeOrganization, type Practice, removeAllAgents } from '../shared-service';
 import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
@@ -34,15 +34,15 @@ describe('the command line with a real service', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-'));
-    practice = await openPractice();
-    await makeExample(practice.api);
+    practice = await openPracticeOrganization();
+    await createExampleData(practice.api);
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliFixture.make(folder);
+    cli = await CliFixture.createFixture(folder);
   });
   afterAll(async () => {
-    await removeAgents(practice.api);
+    await removeAllAgents(practice.api);
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -50,29 +50,32 @@ describe('the command line with a real service', () => {
   /** Returns the id of the run from an output of the command line. */
   const runIdIn = (output: string) => /run ([0-9a-f-]{36})/.exec(output)![1]!;
   const ok = async (...args: string[]) => {
-    const result = await cli.run(args);
+    const result = await cli.runCli(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
   };
 
   it('the command line prints help if it gets no arguments and an error for wrong commands or options', async () => {
-    expect((await cli.run([])).out).toContain('muster run <workflow>');
-    expect((await cli.run(['run', '--help'])).out).toContain('--wait');
-    const wrong = await cli.run(['agents', 'lst']);
+    expect((await cli.runCli([])).out).toContain('muster run <workflow>');
+    expect((await cli.runCli(['run', '--help'])).out).toContain('--wait');
+    const wrong = await cli.runCli(['agents', 'lst']);
     expect([wrong.code, wrong.out]).toEqual([2, '']);
     expect(wrong.err).toContain('muster agents list');
-    expect(await cli.run(['jobs', 'get'])).toMatchObject({ code: 2, err: expect.stringContaining('<run> is missing') });
-    expect(await cli.run(['jobs', 'list', '--colour'])).toMatchObject({
+    expect(await cli.runCli(['jobs', 'get'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('<run> is missing'),
+    });
+    expect(await cli.runCli(['jobs', 'list', '--colour'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('--colour'),
     });
-    expect(await cli.run(['whoami'])).toMatchObject({ code: 2, err: expect.stringContaining('muster login') });
+    expect(await cli.runCli(['whoami'])).toMatchObject({ code: 2, err: expect.stringContaining('muster login') });
   });
 
   it('the command line does not echo the password, and stores the login readable only by its owner', async () => {
-    const at = cli.type(['login', '--url', base, '--email', email]);
-    await at.sees(`Password of ${email}:`);
-    at.types(`${password}\r`);
+    const at = cli.startTyping(['login', '--url', base, '--email', email]);
+    await at.waitForText(`Password of ${email}:`);
+    at.typeText(`${password}\r`);
     expect(await at.exit).toBe(0);
     expect(at.output).toContain(`Signed in to ${practice.name}`);
     expect(at.output).not.toContain(password);
@@ -100,51 +103,59 @@ describe('the command line with a real service', () => {
     const pushed = JSON.parse(await ok('workflows', 'push', 'pulled', '--json')) as { outcome: string }[];
     expect(pushed.map(({ outcome }) => outcome)).toEqual(['unchanged', 'unchanged']);
     expect((await api.get(`/api/workflows/${workflows[0].id}`)).body.revision).toBe(body.revision);
-    expect((await cli.run(['workflows', 'diff', 'pulled'])).code).toBe(0);
+    expect((await cli.runCli(['workflows', 'diff', 'pulled'])).code).toBe(0);
 
     await api.post(`/api/workflows/${workflows[0].id}/save`, { script: `${script}# theirs\n` });
     writeFileSync(join(folder, 'pulled/long/script.py'), `${script}# ours`);
     for (const verb of ['push', 'pull']) {
-      const result = await cli.run(['workflows', verb, 'pulled', '--only', 'Long']);
+      const result = await cli.runCli(['workflows', verb, 'pulled', '--only', 'Long']);
       expect([result.code, result.out]).toEqual([1, expect.stringContaining('conflict')]);
     }
-    const diff = await cli.run(['workflows', 'diff', 'pulled']);
+    const diff = await cli.runCli(['workflows', 'diff', 'pulled']);
     expect(diff).toMatchObject({ code: 1, out: expect.stringContaining('-# theirs\n+# ours\n\\ No newline') });
     await ok('workflows', 'pull', 'pulled', '--only', 'Long', '--force');
     expect(readFileSync(join(folder, 'pulled/long/script.py'), 'utf8')).toBe(`${script}# theirs\n`);
     await ok('workflows', 'push', 'workflows', '--force');
     expect((await api.get(`/api/workflows/${workflows[0].id}`)).body.script).toBe(script);
     writeFileSync(join(folder, 'pulled/long/script.py'), Buffer.from([0xff, 0xfe, 0]));
-    expect(await cli.run(['workflows', 'push', 'pulled'])).toMatchObject({
+    expect(await cli.runCli(['workflows', 'push', 'pulled'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('UTF-8'),
     });
   });
 
   it('the command line runs a workflow, prints log and outcome, and exits with a matching code', async () => {
-    const hello = await cli.run(['run', 'Hello, Muster', '--agent', agent, '--var', 'GREETING=Good evening', '--wait']);
+    const hello = await cli.runCli([
+      'run',
+      'Hello, Muster',
+      '--agent',
+      agent,
+      '--var',
+      'GREETING=Good evening',
+      '--wait',
+    ]);
     expect(hello).toMatchObject({ code: 0, out: expect.stringContaining('Good evening, Muster!') });
     expect(hello.err).toMatch(/completed after .* 3 of 3 steps passed/);
-    const failed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--wait']);
+    const failed = await cli.runCli(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--wait']);
     expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('this run must fail') });
-    expect((await cli.run(['jobs', 'wait', runIdIn(failed.err)])).code).toBe(1);
-    const named = await cli.run(['run', 'Long', '--agent', 'Nobody', '--var', 'HOW=fail']);
+    expect((await cli.runCli(['jobs', 'wait', runIdIn(failed.err)])).code).toBe(1);
+    const named = await cli.runCli(['run', 'Long', '--agent', 'Nobody', '--var', 'HOW=fail']);
     expect(named).toMatchObject({ code: 2, err: expect.stringContaining('There is no agent named Nobody') });
-    const keyed = await cli.run(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--key', 'of:{{NOBODY}}']);
+    const keyed = await cli.runCli(['run', 'Long', '--agent', agent, '--var', 'HOW=fail', '--key', 'of:{{NOBODY}}']);
     expect(keyed).toMatchObject({ code: 2, err: expect.stringContaining('the workflow has no variable NOBODY') });
-    const refused = await cli.run(['run', 'Long', '--agent', agent]);
+    const refused = await cli.runCli(['run', 'Long', '--agent', agent]);
     expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/invalid_payload, request \w+/) });
-    expect(await cli.run(['agents', 'run-snippet', agent, '-c', 'print(6 * 7)'])).toMatchObject({
+    expect(await cli.runCli(['agents', 'run-snippet', agent, '-c', 'print(6 * 7)'])).toMatchObject({
       code: 0,
       out: '42\n',
     });
   });
 
   it('the command line writes only JSON to standard output with --json', async () => {
-    const jq = await cli.shell('command -v jq');
+    const jq = await cli.runShell('command -v jq');
     const pick = jq.code === 0 ? `jq -r '.status'` : `node -pe 'JSON.parse(require("fs").readFileSync(0)).status'`;
     const line = `set -o pipefail; muster run 'Hello, Muster' --agent '${agent}' --var GREETING=Hi --wait --json | ${pick}`;
-    expect(await cli.shell(line)).toMatchObject({
+    expect(await cli.runShell(line)).toMatchObject({
       code: 0,
       out: 'completed\n',
       err: expect.stringContaining('Hi, Muster!'),
@@ -160,15 +171,15 @@ describe('the command line with a real service', () => {
       expect(Array.isArray(JSON.parse(await ok(...command.split(' '), '--json')))).toBe(true);
     }
     for (const command of ['costs', 'usage', 'contexts']) JSON.parse(await ok(command, '--json'));
-    const wrong = await cli.run(['jobs', 'get', '01a201e0-cd76-7081-aac2-42b56dec6e73', '--json']);
+    const wrong = await cli.runCli(['jobs', 'get', '01a201e0-cd76-7081-aac2-42b56dec6e73', '--json']);
     expect([wrong.code, wrong.out, JSON.parse(wrong.err).error]).toEqual([
       2,
       '',
       expect.objectContaining({ code: 'not_found', status: 404, requestId: expect.any(String) }),
     ]);
-    expect((await cli.shell(`muster agents list --json | head -c 1`)).out).toBe('[');
+    expect((await cli.runShell(`muster agents list --json | head -c 1`)).out).toBe('[');
     writeFileSync(join(folder, 'rows.csv'), 'GREETING\nOne\nTwo\n');
-    const batch = await cli.run([
+    const batch = await cli.runCli([
       'batch',
       'rows.csv',
       '--workflow',
@@ -184,7 +195,7 @@ describe('the command line with a real service', () => {
   it('the command line completes commands and options in bash', async () => {
     const complete = (command: string) =>
       `COMP_WORDS=(${command}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); _muster; echo "\${COMPREPLY[@]}"`;
-    const result = await cli.shell(
+    const result = await cli.runShell(
       `source <(muster completion bash)\n${complete('muster sched')}\n${complete('muster packs ""')}\n${complete('muster run x --ag')}`,
     );
     expect(result.out).toBe('schedules\nlist versions installations publish promote pin rollback diff\n--agent\n');

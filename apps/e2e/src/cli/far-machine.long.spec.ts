@@ -25,13 +25,13 @@ describeHosts('a machine on which the command line installs a worker (requires r
     folder = await mkdtemp(join(tmpdir(), 'muster-far-cli-'));
     hosts = new TwoHosts();
     const args = ['--host', '0.0.0.0', '--port', String(port), '--data-dir', join(folder, 'data')];
-    service = new Start([...args, '--no-demo'], {}, TwoHosts.on(hosts.service));
-    await service.ready();
-    cli = await CliFixture.make(folder, TwoHosts.on(hosts.worker));
+    service = new Start([...args, '--no-demo'], {}, TwoHosts.buildHostPrefix(hosts.service));
+    await service.waitUntilReady();
+    cli = await CliFixture.createFixture(folder, TwoHosts.buildHostPrefix(hosts.worker));
   });
   afterAll(async () => {
-    await cli?.run(['worker', 'stop']);
-    await service?.end('SIGTERM');
+    await cli?.runCli(['worker', 'stop']);
+    await service?.endStart('SIGTERM');
     await hosts?.remove();
     await rm(folder, { recursive: true, force: true });
   });
@@ -40,12 +40,12 @@ describeHosts('a machine on which the command line installs a worker (requires r
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
     const [, apiKey] = /API key +(msk_\S+)/.exec(service.output)!;
     const url = `http://${hosts.service.address}:${port}`;
-    expect((await cli.run(['login', '--url', url, '--key', '-'], { input: apiKey! })).code).toBe(0);
-    const refused = await cli.run(['worker', 'install', '--name', 'Far']);
+    expect((await cli.runCli(['login', '--url', url, '--key', '-'], { input: apiKey! })).code).toBe(0);
+    const refused = await cli.runCli(['worker', 'install', '--name', 'Far']);
     expect(refused).toMatchObject({ code: 3, err: expect.stringContaining('sign in as a person') });
-    expect((await cli.run(['login', '--url', url, '--email', email!], { input: `${password}\n` })).code).toBe(0);
+    expect((await cli.runCli(['login', '--url', url, '--email', email!], { input: `${password}\n` })).code).toBe(0);
 
-    const at = cli.type(['worker', 'install', '--name', 'Far', '--label', 'desk']);
+    const at = cli.startTyping(['worker', 'install', '--name', 'Far', '--label', 'desk']);
     expect([await at.exit, at.output]).toEqual([0, expect.stringContaining('is online')]);
     const workerFolder = join(cli.home, '.local/state/muster-worker');
     expect(statSync(join(workerFolder, 'worker.env')).mode & 0o777).toBe(0o600);
@@ -54,30 +54,32 @@ describeHosts('a machine on which the command line installs a worker (requires r
     expect(at.output).toMatch(/This machine has python \(\d/);
     expect(at.output).not.toContain(key);
     expect(commandLines().filter((line) => line.includes(key))).toEqual([]);
-    expect(await cli.run(['worker', 'install'])).toMatchObject({
+    expect(await cli.runCli(['worker', 'install'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('is already installed'),
     });
 
-    const snippet = await cli.run(['agents', 'run-snippet', 'Far', '-'], {
+    const snippet = await cli.runCli(['agents', 'run-snippet', 'Far', '-'], {
       input: 'import socket\nprint("hello", 1 + 1)',
     });
     expect(snippet).toMatchObject({ code: 0, out: 'hello 2\n' });
-    expect((await cli.run(['worker', 'stop'])).code).toBe(0);
-    await waitFor('the worker to end', async () => (await cli.run(['worker', 'stop'])).out.includes('is not running'));
-    expect((await cli.run(['worker', 'start'])).code).toBe(0);
-    expect((await cli.run(['worker', 'status'])).out).toMatch(/running as process \d+/);
-    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
+    expect((await cli.runCli(['worker', 'stop'])).code).toBe(0);
+    await waitFor('the worker to end', async () =>
+      (await cli.runCli(['worker', 'stop'])).out.includes('is not running'),
+    );
+    expect((await cli.runCli(['worker', 'start'])).code).toBe(0);
+    expect((await cli.runCli(['worker', 'status'])).out).toMatch(/running as process \d+/);
+    expect((await cli.runCli(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
     await waitFor('the upgraded worker', async () => {
-      const result = await cli.run(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
+      const result = await cli.runCli(['agents', 'run-snippet', 'Far', '-c', 'print("back")']);
       return result.out === 'back\n';
     });
-    expect((await cli.run(['worker', 'logs', '-n', '200'])).out).toContain('the service accepted the handshake');
+    expect((await cli.runCli(['worker', 'logs', '-n', '200'])).out).toContain('the service accepted the handshake');
     // The settings of the installation are stored, so every later start uses them.
     expect(readFileSync(join(workerFolder, 'worker.env'), 'utf8')).toMatch(/^PATH=/m);
-    expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
+    expect((await cli.runCli(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
     expect(existsSync(workerFolder)).toBe(false);
-    expect((await cli.run(['worker', 'status'])).err).toContain('No worker is installed');
+    expect((await cli.runCli(['worker', 'status'])).err).toContain('No worker is installed');
 
     // The line that the console shows installs the worker in the same folder, so the same commands manage it.
     const line = `curl -fsSL ${url}/worker/install.sh | sh`;
@@ -85,21 +87,21 @@ describeHosts('a machine on which the command line installs a worker (requires r
       ...{ PATH: process.env['PATH']!, HOME: cli.home, AGENT_ID: id, SERVICE_API_KEY: key },
       IMAGING_PATH_MAP: String.raw`\\server\images=/mnt/$(images) "one"`,
     };
-    const [program, ...args] = [...TwoHosts.on(hosts.worker), 'sh', '-c', line];
+    const [program, ...args] = [...TwoHosts.buildHostPrefix(hosts.worker), 'sh', '-c', line];
     const installOutput = execFileSync(program!, args, { env, encoding: 'utf8' });
     expect(installOutput).toMatch(/^python +yes \(\d/m);
     expect(readFileSync(join(workerFolder, 'worker.env'), 'utf8')).toContain(
       `IMAGING_PATH_MAP=${env.IMAGING_PATH_MAP}\n`,
     );
     await waitFor('the worker to run', async () =>
-      (await cli.run(['worker', 'status'])).out.includes('running as process'),
+      (await cli.runCli(['worker', 'status'])).out.includes('running as process'),
     );
-    expect((await cli.run(['worker', 'status'])).out).toMatch(/has +python \(\d/);
-    expect((await cli.run(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
+    expect((await cli.runCli(['worker', 'status'])).out).toMatch(/has +python \(\d/);
+    expect((await cli.runCli(['worker', 'upgrade'])).out).toMatch(/The new worker is running as process \d+/);
     await waitFor('the capabilities of the worker', async () =>
-      (await cli.run(['agents', 'get', id])).out.includes('python ('),
+      (await cli.runCli(['agents', 'get', id])).out.includes('python ('),
     );
-    expect((await cli.run(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
+    expect((await cli.runCli(['worker', 'uninstall'])).out).toContain('The worker is removed from this machine.');
   });
 });
 

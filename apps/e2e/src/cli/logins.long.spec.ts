@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { authenticatorCode, HttpClient } from '@muster/testing';
-import { openPractice, type Practice } from '../shared-service';
+import { computeAuthenticatorCode, HttpClient } from '@muster/testing';
+import { openPracticeOrganization, type Practice } from '../shared-service';
 import { CliFixture } from './cli-fixture';
 
 jest.setTimeout(240_000);
@@ -22,24 +22,24 @@ describe('muster login', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-cli-logins-'));
-    practice = await openPractice();
+    practice = await openPracticeOrganization();
     ({ address: base, apiKey } = practice);
     [email, password] = practice.admin;
     api = new HttpClient(base).withKey(apiKey);
-    cli = await CliFixture.make(folder);
+    cli = await CliFixture.createFixture(folder);
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const loginsPath = () => join(cli.home, '.config/muster/logins.json');
   const ok = async (...args: string[]) => {
-    const result = await cli.run(args);
+    const result = await cli.runCli(args);
     expect([result.code, result.err]).toEqual([0, expect.any(String)]);
     return result.out;
   };
 
   it('muster login is confirmed in a browser, or accepts an API key that is pasted while it waits', async () => {
-    const at = cli.type(['login', '--url', base, '--context', 'browser']);
-    await at.sees('Or paste an API key');
+    const at = cli.startTyping(['login', '--url', base, '--context', 'browser']);
+    await at.waitForText('Or paste an API key');
     const [, code] = /device\?code=([A-Z]{4}-[A-Z]{4})/.exec(at.output)!;
     const admin = await new HttpClient(base).signIn(email, password);
     expect((await admin.post('/api/auth/device/answer', { userCode: code, allow: true })).status).toBe(200);
@@ -49,9 +49,9 @@ describe('muster login', () => {
     await ok('logout', '--context', 'browser');
     expect((await api.withKey(fetched).get('/api/auth/me')).status).toBe(401);
 
-    const pasted = cli.type(['login', '--url', base, '--context', 'pasted']);
-    await pasted.sees('Or paste an API key');
-    pasted.types(`${apiKey}\r`);
+    const pasted = cli.startTyping(['login', '--url', base, '--context', 'pasted']);
+    await pasted.waitForText('Or paste an API key');
+    pasted.typeText(`${apiKey}\r`);
     expect([await pasted.exit, pasted.output]).toEqual([0, expect.not.stringContaining(apiKey)]);
     await ok('logout', '--context', 'pasted');
     expect((await api.get('/api/auth/me')).status).toBe(200);
@@ -63,22 +63,22 @@ describe('muster login', () => {
     expect((await admin.post('/api/users', { email: dana, password, role: 'viewer' })).status).toBe(201);
     const session = await new HttpClient(base).signIn(dana, password);
     const { secret } = (await session.post('/api/auth/totp')).body;
-    const code = authenticatorCode(secret, new Date());
+    const code = computeAuthenticatorCode(secret, new Date());
     expect((await session.post('/api/auth/totp/confirm', { code })).status).toBe(200);
-    const piped = await cli.run(['login', '--url', base, '--email', dana, '--context', 'dana'], { input: password });
+    const piped = await cli.runCli(['login', '--url', base, '--email', dana, '--context', 'dana'], { input: password });
     expect(piped).toMatchObject({ code: 2, err: expect.stringContaining('muster login --key -') });
     const answer = async (proof: string) => {
-      const at = cli.type(['login', '--url', base, '--email', dana, '--context', 'dana']);
-      await at.sees(`Password of ${dana}:`);
-      at.types(`${password}\r`);
-      await at.sees('Code of your authenticator app');
-      at.types(`${proof}\r`);
+      const at = cli.startTyping(['login', '--url', base, '--email', dana, '--context', 'dana']);
+      await at.waitForText(`Password of ${dana}:`);
+      at.typeText(`${password}\r`);
+      await at.waitForText('Code of your authenticator app');
+      at.typeText(`${proof}\r`);
       return [await at.exit, at.output] as const;
     };
     const [refused, message] = await answer(code);
     expect([refused, message]).toEqual([expect.any(Number), expect.stringContaining('it was used before')]);
     expect(refused).not.toBe(0);
-    expect((await answer(authenticatorCode(secret, new Date(), 1)))[0]).toBe(0);
+    expect((await answer(computeAuthenticatorCode(secret, new Date(), 1)))[0]).toBe(0);
     await ok('logout', '--context', 'dana');
   });
 });

@@ -36,7 +36,7 @@ describe('the command line with a server that is not a Muster service', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'muster-redirects-'));
-    cli = await CliFixture.make(folder);
+    cli = await CliFixture.createFixture(folder);
     target = createServer((request, response) => {
       void read(request).then((text) => {
         receivedByTarget += text;
@@ -80,11 +80,11 @@ describe('the command line with a server that is not a Muster service', () => {
     async (code) => {
       status = code;
       for (const [name, args, input] of signIns) {
-        const login = await cli.run(['login', '--url', urlOf(server), ...args], { input });
+        const login = await cli.runCli(['login', '--url', urlOf(server), ...args], { input });
         expect([name, login]).toEqual([name, isRedirected()]);
       }
       const env = { MUSTER_URL: urlOf(server), MUSTER_API_KEY: key };
-      expect(await cli.run(['secrets', 'set', 'PORTAL_PASSWORD'], { input: value, env })).toEqual(isRedirected());
+      expect(await cli.runCli(['secrets', 'set', 'PORTAL_PASSWORD'], { input: value, env })).toEqual(isRedirected());
       // The server that the user named received everything, and the target of the redirect received nothing.
       for (const sent of [key, password, value]) expect(received).toContain(sent);
       expect(receivedByTarget).toBe('');
@@ -96,7 +96,7 @@ describe('the command line with a server that is not a Muster service', () => {
     'muster login sends no credentials at all to a server whose health check is a redirect by %d',
     async (code) => {
       [status, isHealthy] = [code, false];
-      const login = await cli.run(['login', '--url', urlOf(server), '--key', '-'], { input: key });
+      const login = await cli.runCli(['login', '--url', urlOf(server), '--key', '-'], { input: key });
       expect(login).toEqual(isRedirected());
       expect(login.err).toContain('No credentials were sent.');
       expect(received).toMatch(/^GET \/api\/health [^\n]*\n$/);
@@ -109,7 +109,7 @@ describe('the command line with a server that is not a Muster service', () => {
     'muster login reports not_muster if the server answers a login with %s, and saves nothing',
     async (answer) => {
       meAnswer = answer;
-      const login = await cli.run(['login', '--url', urlOf(server), '--key', '-'], { input: key });
+      const login = await cli.runCli(['login', '--url', urlOf(server), '--key', '-'], { input: key });
       expect(login).toEqual({ code: 3, out: '', err: expect.stringContaining('(not_muster)') });
       expect(login.err).not.toContain('undefined');
       expect(existsSync(join(cli.home, '.config/muster/logins.json'))).toBe(false);

@@ -7,15 +7,15 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
-import { FakeModel, type HttpClient, testStack, waitFor } from '@muster/testing';
+import { FakeModel, type HttpClient, readTestStack, waitFor } from '@muster/testing';
 import { writeTiff } from '../tiff-files';
 import type { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
-import { faultsOf, hostile, hostileName, hostileText, isLoaded } from './strange-content';
+import { findDisplayFaults, makeHostileText, hostileName, hostileText, isImageLoaded } from './strange-content';
 
 jest.setTimeout(300_000);
 
-const { pillow } = testStack();
+const { pillow } = readTestStack();
 const itConverts = pillow ? it : it.skip;
 
 describeInBrowser('the page of an agent', () => {
@@ -29,13 +29,13 @@ describeInBrowser('the page of an agent', () => {
     model = await FakeModel.start();
     practice = mkdtempSync(join(tmpdir(), 'muster-practice-'));
     makePractice(practice);
-    fixture = await ConsoleFixture.startAlone({
-      ...model.env,
+    fixture = await ConsoleFixture.startOwnService({
+      ...model.environment,
       ...pillow,
       IMAGING_ROOT: join(practice, 'images'),
       PRACTICE_DATABASE: `sqlite:///${join(practice, 'practice.db')}`,
     });
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     await waitFor(
       'the agent to be online',
@@ -54,8 +54,8 @@ describeInBrowser('the page of an agent', () => {
   const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
 
   it('the chat shows an answer while it arrives as well as later, also after a change of tabs', async () => {
-    model.says({ content: `It is idle because ${hostileText}`, slowMs: 150 });
-    const tab = await fixture.signedIn(at('chat'));
+    model.addResponses({ content: `It is idle because ${hostileText}`, slowMs: 150 });
+    const tab = await fixture.openSignedInTab(at('chat'));
     const { page } = tab;
     await page.getByLabel('Message').fill('Why is it <i>idle</i>?');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -69,7 +69,7 @@ describeInBrowser('the page of an agent', () => {
     await page.getByRole('button', { name: 'Send' }).waitFor();
     expect(await answer.locator('p').last().innerText()).toBe(`It is idle because ${hostileText}`);
     await page.getByRole('list').getByRole('button', { name: 'Why is it <i>idle</i>?' }).waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
 
     await page.goto(`${fixture.address}${at('chat')}`);
     await page.getByRole('button', { name: 'Why is it <i>idle</i>?' }).click();
@@ -82,8 +82,8 @@ describeInBrowser('the page of an agent', () => {
   });
 
   it('the chat shows the part of an answer that arrived before the answer was stopped', async () => {
-    model.says({ content: 'one two three four five', slowMs: 300, cutAfter: 4, hang: true });
-    const tab = await fixture.signedIn(at('chat'));
+    model.addResponses({ content: 'one two three four five', slowMs: 300, cutAfter: 4, hang: true });
+    const tab = await fixture.openSignedInTab(at('chat'));
     const { page } = tab;
     await page.getByLabel('Message').fill('Count');
     await page.keyboard.press('Enter');
@@ -97,21 +97,21 @@ describeInBrowser('the page of an agent', () => {
   });
 
   it('the chat shows the tool call that the model requests, and executes it after an approval', async () => {
-    const code = `print("done by hand: <b>", 6 * 7)  # ${hostile('Code')}`;
-    const waiting = `It waits for your word. ${hostile('Word')}`;
-    const tab = await fixture.signedIn(at('chat'));
+    const code = `print("done by hand: <b>", 6 * 7)  # ${makeHostileText('Code')}`;
+    const waiting = `It waits for your word. ${makeHostileText('Word')}`;
+    const tab = await fixture.openSignedInTab(at('chat'));
     const { page } = tab;
     const call = page.getByTestId('chat-call').last();
     const ask = async (message: string) => {
-      model.says({ toolCalls: [{ name: 'run_snippet', arguments: { code } }] }, waiting);
+      model.addResponses({ toolCalls: [{ name: 'run_snippet', arguments: { code } }] }, waiting);
       await page.getByLabel('Message').fill(message);
       await page.getByRole('button', { name: 'Send' }).click();
       await answers(tab).last().getByText('It waits for your word.').waitFor();
       await call.getByText('needs_confirmation').waitFor();
       expect(await call.innerText()).toContain(code.replace('\u202e', '\\u202e'));
     };
-    await ask(hostile('Run it'));
-    expect([await tab.barriers(), await faultsOf(tab)]).toEqual([[], []]);
+    await ask(makeHostileText('Run it'));
+    expect([await tab.findBarriers(), await findDisplayFaults(tab)]).toEqual([[], []]);
     await page.getByRole('button', { name: 'Approve' }).click();
     await call.getByText('done', { exact: true }).waitFor({ timeout: 60_000 });
     await call.getByText('Result', { exact: true }).click();
@@ -126,7 +126,7 @@ describeInBrowser('the page of an agent', () => {
   });
 
   it('the page of an agent shows the exact output of a snippet', async () => {
-    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`);
     const { page } = tab;
     const isEditor = () => page.locator('.cm-editor').count();
     expect(await isEditor()).toBe(0);
@@ -138,7 +138,7 @@ describeInBrowser('the page of an agent', () => {
     const output = page.getByTestId('snippet-output').filter({ hasText: 'the end' });
     await output.waitFor({ timeout: 60_000 });
     expect(await output.textContent()).toBe(`${hostileText}\n`);
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
 
     await page.getByRole('tab', { name: 'Commands' }).click();
     await page.getByRole('searchbox', { name: 'Search commands' }).waitFor();
@@ -156,7 +156,7 @@ describeInBrowser('the page of an agent', () => {
     const heldServer = createServer((_, response) => void held.then(() => response.end('the last line')));
     await new Promise<void>((done) => heldServer.listen(0, '127.0.0.1', done));
     const { port } = heldServer.address() as AddressInfo;
-    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`);
     const { page } = tab;
     const code = [
       'import urllib.request',
@@ -176,7 +176,7 @@ describeInBrowser('the page of an agent', () => {
   });
 
   itConverts('the page of an agent converts images, shows them, and shows the error of each failed image', async () => {
-    const tab = await fixture.signedIn(at('imaging'));
+    const tab = await fixture.openSignedInTab(at('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Images' });
     await form.getByLabel('Folder').fill(join(practice, 'images/1234'));
@@ -189,8 +189,8 @@ describeInBrowser('the page of an agent', () => {
     expect(faults).toEqual([expect.stringContaining('not_found'), expect.stringContaining('not_a_tiff')]);
     expect(faults[1]).toContain(hostileName);
     const image = form.getByRole('img', { name: 'Image new.dex' });
-    await waitFor('the image to load', () => image.evaluate(isLoaded));
-    expect(await tab.barriers()).toEqual([]);
+    await waitFor('the image to load', () => image.evaluate(isImageLoaded));
+    expect(await tab.findBarriers()).toEqual([]);
     // The URL of the page contains the conversion, so a reload shows it again.
     await page.reload();
     await form.getByTestId('images-status').filter({ hasText: 'success' }).waitFor();
@@ -199,7 +199,7 @@ describeInBrowser('the page of an agent', () => {
   });
 
   itConverts('the page of an agent shows a composite, and explains that a patient was not found', async () => {
-    const tab = await fixture.signedIn(at('imaging'));
+    const tab = await fixture.openSignedInTab(at('imaging'));
     const { page } = tab;
     const form = page.getByRole('region', { name: 'Composite' });
     await form.getByLabel('Patient').fill('1234');
@@ -208,19 +208,19 @@ describeInBrowser('the page of an agent', () => {
     await form.getByRole('button', { name: 'Create composite' }).click();
     await form.getByTestId('composite-status').filter({ hasText: 'success' }).waitFor({ timeout: 60_000 });
     const image = form.getByRole('img', { name: 'Composite of teeth 3' });
-    await waitFor('the image to load', () => image.evaluate(isLoaded));
+    await waitFor('the image to load', () => image.evaluate(isImageLoaded));
     await form.getByText('<b>Ann</b>').waitFor();
 
     await form.getByLabel('Patient').fill('Nobody, Quillandra');
     await form.getByRole('button', { name: 'Create composite' }).click();
     await form.getByText('Try the PATIMAGEID or the chart number.').waitFor({ timeout: 60_000 });
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('the page of an agent sets labels, pins the agent and rotates its key', async () => {
-    const tab = await fixture.signedIn(at('settings'));
+    const tab = await fixture.openSignedInTab(at('settings'));
     const { page } = tab;
     await page.getByRole('textbox', { name: 'Labels' }).fill('front-desk, <b>loud</b>');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -239,7 +239,7 @@ describeInBrowser('the page of an agent', () => {
     await page.getByRole('button', { name: 'Rotate key' }).click();
     const dialog = page.getByRole('dialog', { name: 'New worker key' });
     const secret = await dialog.getByText(/^msk_\S+$/).innerText();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const [, id] = /^msk_([^_]+)_/.exec(secret)!;
     await page.getByRole('button', { name: `Revoke msk_${id}` }).click();
@@ -258,7 +258,7 @@ describeInBrowser('the page of an agent', () => {
         [randomUUID(), organization.id, agentId, name],
       );
     }
-    const tab = await fixture.signedIn(at('recordings'));
+    const tab = await fixture.openSignedInTab(at('recordings'));
     const { page } = tab;
     const recordings = page.getByRole('table', { name: 'Recordings' });
     await recordings.getByText('Monday').waitFor();
@@ -270,7 +270,7 @@ describeInBrowser('the page of an agent', () => {
     expect(await recordings.getByText('Monday').count()).toBe(0);
     await page.getByRole('searchbox', { name: 'Search recordings' }).fill('Sunday');
     await page.getByText('No recordings match the filters.').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -280,14 +280,14 @@ describeInBrowser('the page of an agent', () => {
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
   ] as const)('the page of an agent has only accessible tabs: $theme, $width px', async (appearance) => {
-    const tab = await fixture.signedIn(`/app/agents/${agentId}`, appearance);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`, appearance);
     const { page } = tab;
     await page.getByTestId('agent-status').waitFor();
     for (const name of ['Overview', 'Commands', 'Recordings', 'Imaging', 'Chat', 'Autopilot', 'Settings']) {
       await page.getByRole('tab', { name }).click();
       await page.getByRole('tab', { name, selected: true }).waitFor();
       await waitFor(`the content of ${name}`, async () => (await page.getByLabel('Loading').count()) === 0);
-      expect([name, await tab.barriers()]).toEqual([name, []]);
+      expect([name, await tab.findBarriers()]).toEqual([name, []]);
       const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect([name, overflow <= 0]).toEqual([name, true]);
     }
@@ -307,8 +307,8 @@ describeInBrowser('an agent’s chat without a language model', () => {
   afterAll(() => fixture?.end());
 
   it('the chat without a language model explains what is missing, and who can configure it', async () => {
-    const agentId = (await (await fixture.api()).get('/api/agents')).body.agents[0].id;
-    const tab = await fixture.signedIn(`/app/agents/${agentId}?tab=chat`);
+    const agentId = (await (await fixture.createApiClient()).get('/api/agents')).body.agents[0].id;
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}?tab=chat`);
     const { page } = tab;
     await page.getByLabel('Message').fill('Hello');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -321,7 +321,7 @@ describeInBrowser('an agent’s chat without a language model', () => {
     await page.getByRole('dialog').getByLabel('Description').fill('See the claims at https://portal.example.com');
     await page.getByRole('button', { name: 'Generate task' }).click();
     await page.getByRole('dialog').getByRole('alert').getByText('An admin can choose a language model').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await tab.close();
   });
 });

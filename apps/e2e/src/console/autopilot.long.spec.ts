@@ -3,7 +3,7 @@
 import type { AutopilotTask } from '@muster/contracts';
 import { FakeModel, FakePortal, type HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser, executable } from './console-fixture';
-import { faultsOf, hostile, hostileText, isLoaded } from './strange-content';
+import { findDisplayFaults, makeHostileText, hostileText, isImageLoaded } from './strange-content';
 
 jest.setTimeout(300_000);
 
@@ -18,8 +18,8 @@ describeInBrowser('the autopilot’s pages', () => {
 
   beforeAll(async () => {
     [model, portal] = await Promise.all([FakeModel.start(), FakePortal.start()]);
-    fixture = await ConsoleFixture.startAlone({ ...model.env, CHROMIUM: executable });
-    api = await fixture.api();
+    fixture = await ConsoleFixture.startOwnService({ ...model.environment, CHROMIUM: executable });
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     await waitFor(
       'the agent to be online',
@@ -46,7 +46,7 @@ describeInBrowser('the autopilot’s pages', () => {
     success: { description: 'it was seen' },
   });
   const unsure = () =>
-    model.answers((call) =>
+    model.addRule((call) =>
       call.schemaName === 'autopilot_step'
         ? { json: { status: 'unsure', reason: '', question: hostileText, confidence: 0.1, actions: [] } }
         : undefined,
@@ -54,8 +54,8 @@ describeInBrowser('the autopilot’s pages', () => {
 
   it('the autopilot’s pages start a session from a description, show it live and skip a step', async () => {
     unsure();
-    model.answers((call) => (call.schemaName === 'autopilot_task' ? { json: withAllKeys(task()) } : undefined));
-    const tab = await fixture.signedIn('/app');
+    model.addRule((call) => (call.schemaName === 'autopilot_task' ? { json: withAllKeys(task()) } : undefined));
+    const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Autopilot' }).click();
     await page.getByRole('heading', { level: 1, name: 'Autopilot' }).waitFor();
@@ -70,7 +70,7 @@ describeInBrowser('the autopilot’s pages', () => {
     await dialog.getByRole('button', { name: 'Start session' }).click();
     await dialog.getByRole('alert').getByText('is not in the form NAME=value').waitFor();
     await dialog.getByLabel('Inputs').fill('CLAIM_ID=C-1');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Start session' }).click();
 
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
@@ -80,8 +80,8 @@ describeInBrowser('the autopilot’s pages', () => {
     expect(await page.getByTestId('session-question').textContent()).toContain(hostileText.slice(0, 3000));
     const screenshot = page.getByRole('img', { name: 'The page when the session paused' });
     await screenshot.scrollIntoViewIfNeeded();
-    await waitFor('the screenshot to load', () => screenshot.evaluate(isLoaded));
-    expect(await tab.barriers()).toEqual([]);
+    await waitFor('the screenshot to load', () => screenshot.evaluate(isImageLoaded));
+    expect(await tab.findBarriers()).toEqual([]);
 
     await page.getByLabel('Skip this step').check();
     await page.getByRole('button', { name: 'Resume' }).click();
@@ -94,15 +94,19 @@ describeInBrowser('the autopilot’s pages', () => {
   });
 
   it('hostile texts of a session run no code, reverse no text and overflow no page', async () => {
-    const unsureAnswer = { status: 'unsure', reason: '', question: hostile('Question') };
-    model.answers((call) =>
+    const unsureAnswer = { status: 'unsure', reason: '', question: makeHostileText('Question') };
+    model.addRule((call) =>
       call.schemaName === 'autopilot_step' ? { json: { ...unsureAnswer, confidence: 0.1, actions: [] } } : undefined,
     );
     const steps = task().steps.map((step) => ({
       ...step,
-      ...{ title: hostile('Step'), instruction: `${'W'.repeat(3000)}\n${hostile('Do')}` },
+      ...{ title: makeHostileText('Step'), instruction: `${'W'.repeat(3000)}\n${makeHostileText('Do')}` },
     }));
-    const texts = { title: hostile('Task'), goal: hostile('Goal'), success: { description: hostile('Success') } };
+    const texts = {
+      title: makeHostileText('Task'),
+      goal: makeHostileText('Goal'),
+      success: { description: makeHostileText('Success') },
+    };
     const path = `/api/agents/${agentId}/autopilot`;
     const started = await api.post(path, {
       ...{ action: 'start', task: { ...task(), ...texts, steps }, inputs: { CLAIM_ID: 'C-3' } },
@@ -111,15 +115,15 @@ describeInBrowser('the autopilot’s pages', () => {
     const { sessionId } = started.body;
     const found: [page: string, fault: string][] = [];
     for (const width of [1440, 390]) {
-      const tab = await fixture.signedIn(`/app/autopilot/${sessionId}`, { width });
+      const tab = await fixture.openSignedInTab(`/app/autopilot/${sessionId}`, { width });
       const { page } = tab;
       const collect = async (name: string) =>
-        found.push(...(await faultsOf(tab)).map((fault): [string, string] => [`${name}, ${width} px`, fault]));
+        found.push(...(await findDisplayFaults(tab)).map((fault): [string, string] => [`${name}, ${width} px`, fault]));
       await page.getByTestId('session-status').filter({ hasText: 'paused' }).waitFor({ timeout: 90_000 });
       await page.locator('details').evaluateAll((all) => all.forEach((each: any) => (each.open = true)));
       await collect('session');
       await tab.goto('/app/autopilot');
-      await page.getByText(hostile('Task').slice(0, 8)).first().waitFor();
+      await page.getByText(makeHostileText('Task').slice(0, 8)).first().waitFor();
       await collect('list');
       expect(tab.complaints).toEqual([]);
       await tab.close();
@@ -137,7 +141,7 @@ describeInBrowser('the autopilot’s pages', () => {
       task: { ...task(), title: 'Needle in the portal' },
       inputs: { CLAIM_ID: 'C-2' },
     });
-    const tab = await fixture.signedIn('/app/autopilot?status=paused');
+    const tab = await fixture.openSignedInTab('/app/autopilot?status=paused');
     const { page } = tab;
     const row = page.getByRole('row', { name: /Needle in the portal/ });
     await row.getByText('paused').waitFor({ timeout: 90_000 });
@@ -163,14 +167,14 @@ describeInBrowser('the autopilot’s pages', () => {
     { theme: 'light', width: 360 },
   ] as const)('the autopilot’s pages are accessible: $theme, $width px', async (appearance) => {
     const { sessions } = (await api.get('/api/autopilot-sessions')).body;
-    const tab = await fixture.signedIn('/app/autopilot', appearance);
+    const tab = await fixture.openSignedInTab('/app/autopilot', appearance);
     const { page } = tab;
     await page.getByRole('table').waitFor();
     for (const path of ['/app/autopilot', ...sessions.map((each: any) => `/app/autopilot/${each.sessionId}`)]) {
       await page.goto(`${fixture.address}${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await waitFor(`the content of ${path}`, async () => (await page.getByLabel('Loading').count()) === 0);
-      expect([path, await tab.barriers()]).toEqual([path, []]);
+      expect([path, await tab.findBarriers()]).toEqual([path, []]);
       const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect([path, overflow <= 0]).toEqual([path, true]);
     }

@@ -6,7 +6,7 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The path of the Chromium that CHROMIUM names or that is on PATH. */
-export function chromiumPath(): string | undefined {
+export function findChromiumPath(): string | undefined {
   const { CHROMIUM, PATH = '' } = process.env;
   const candidates = PATH.split(delimiter).flatMap((folder) => names.map((name) => join(folder, name)));
   return (CHROMIUM ? [CHROMIUM] : candidates).find((path) => {
@@ -47,7 +47,7 @@ export class ConsoleTab {
     context.setDefaultTimeout(40_000);
     context.on('request', (request) => request.url().includes('/events') && tab.streams.add(request));
     tab.page.on('console', (message) => {
-      if (message.type() === 'error' && !isRefusal(message.text())) tab.complaints.push(message.text());
+      if (message.type() === 'error' && !isExpectedRefusal(message.text())) tab.complaints.push(message.text());
     });
     tab.page.on('pageerror', (error) => tab.complaints.push(error.message));
     return tab;
@@ -58,7 +58,7 @@ export class ConsoleTab {
   }
 
   /** Opens a second tab of the same browser. */
-  async another(path: string): Promise<Page> {
+  async openAnotherTab(path: string): Promise<Page> {
     const page = await this.context.newPage();
     await page.goto(`${this.address}${path}`);
     return page;
@@ -72,7 +72,7 @@ export class ConsoleTab {
   }
 
   /** Returns the serious and critical accessibility violations that axe finds. */
-  async barriers(): Promise<string[]> {
+  async findBarriers(): Promise<string[]> {
     // `evaluate` is not restricted by the content security policy of the page.
     await this.page.evaluate(axeSource);
     const found = await this.page.evaluate<
@@ -84,11 +84,11 @@ export class ConsoleTab {
   }
 
   /** Returns the violations in the light and in the dark theme. */
-  async barriersInBothThemes(): Promise<string[]> {
+  async findBarriersInBothThemes(): Promise<string[]> {
     const found: string[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
       await this.page.emulateMedia({ colorScheme });
-      found.push(...(await this.barriers()).map((barrier) => `${colorScheme}: ${barrier}`));
+      found.push(...(await this.findBarriers()).map((barrier) => `${colorScheme}: ${barrier}`));
     }
     return found;
   }
@@ -106,6 +106,6 @@ export async function launchBrowser(executablePath: string): Promise<Browser> {
 }
 
 /** Whether a console message only reports a 4xx response, such as 401 before the sign-in. */
-function isRefusal(text: string): boolean {
+function isExpectedRefusal(text: string): boolean {
   return /^Failed to load resource: the server responded with a status of 4\d\d/.test(text);
 }

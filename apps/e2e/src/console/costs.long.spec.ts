@@ -14,7 +14,7 @@ describeInBrowser('the page of costs and returns', () => {
   afterAll(() => fixture?.end());
 
   it('the page of costs leads from the figures of returns to their batches and runs', async () => {
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({
       claimId: `C-${at}`,
@@ -26,7 +26,7 @@ describeInBrowser('the page of costs and returns', () => {
     const batchSummary = { batchId: '<i>morning</i>', jobId: run.id, startedAt: new Date().toISOString() };
     const summary = await api.post('/api/pilot/run-summary', { batchSummary, claimResults: claims });
     expect(summary.status).toBe(201);
-    const tab = await fixture.signedIn('/app/costs');
+    const tab = await fixture.openSignedInTab('/app/costs');
     const { page } = tab;
     // The figures and the outcomes of the claims are visible before the definitions are opened.
     const outcomes = page.getByRole('table', { name: 'Claims by outcome' });
@@ -45,11 +45,11 @@ describeInBrowser('the page of costs and returns', () => {
     for (const row of (await returns.getByRole('row').all()).slice(1)) {
       expect((await row.getByRole('cell').last().innerText()).length).toBeGreaterThan(15);
     }
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: '<i>morning</i>' }).click();
     const batch = page.getByRole('dialog', { name: 'Batch <i>morning</i>' });
     await batch.getByRole('row', { name: /C-1 .*no eob found .*<b>read<\/b>/ }).waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await batch.getByTitle(run.id).click();
     await page.getByRole('heading', { level: 1, name: run.workflowName }).waitFor();
     expect(tab.complaints).toEqual([]);
@@ -57,7 +57,7 @@ describeInBrowser('the page of costs and returns', () => {
   });
 
   it('the page of costs leads from the cost of a workflow to its runs, and exports the table', async () => {
-    const tab = await fixture.signedIn('/app/costs');
+    const tab = await fixture.openSignedInTab('/app/costs');
     const { page } = tab;
     await page.getByRole('combobox', { name: 'Group by', exact: true }).selectOption('workflow');
     const spend = page.getByRole('table', { name: 'Spend' });
@@ -84,7 +84,7 @@ describeInBrowser('the page of costs and returns', () => {
       .click();
     await page.getByRole('button', { name: /^Ended from .* to / }).waitFor();
     await page.getByRole('link', { name: 'Hello, Muster' }).first().waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

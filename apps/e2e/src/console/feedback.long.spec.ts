@@ -20,7 +20,7 @@ describeInBrowser('feedback', () => {
   afterAll(() => fixture?.end());
 
   it('feedback can be reported from any page with an image file, and its reporter sees its status', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
@@ -32,7 +32,7 @@ describeInBrowser('feedback', () => {
     await dialog.getByText('Choose a PNG, JPEG or WebP image.').waitFor();
     await dialog.getByLabel('Choose image').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: pngBytes });
     await dialog.getByRole('img', { name: 'Screenshot in this report' }).waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
 
@@ -49,7 +49,7 @@ describeInBrowser('feedback', () => {
     await report.getByLabel('New status').selectOption('in_progress');
     await report.getByRole('button', { name: 'Set status' }).click();
     await report.getByText('received → in_progress').waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByLabel('Status').selectOption('resolved');
     await page.getByText('No reports match the filters.').waitFor();
@@ -60,7 +60,7 @@ describeInBrowser('feedback', () => {
   });
 
   it('the report form takes over a pasted image but not pasted text, which goes to the focused field', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: fixture.address });
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
@@ -92,7 +92,7 @@ describeInBrowser('feedback', () => {
   });
 
   it('the report form takes a screenshot without its dialog, and asks for no severity of an idea', async () => {
-    const tab = await fixture.signedIn('/app/settings');
+    const tab = await fixture.openSignedInTab('/app/settings');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a bug or an idea' });
@@ -112,7 +112,9 @@ describeInBrowser('feedback', () => {
     await image.waitFor();
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
-    const { submissions } = (await (await fixture.api()).get('/api/feedback-submissions?type=feature_request')).body;
+    const { submissions } = (
+      await (await fixture.createApiClient()).get('/api/feedback-submissions?type=feature_request')
+    ).body;
     expect(submissions).toMatchObject([
       { title: 'Darker nights', severity: null, url: `${fixture.address}/app/settings` },
     ]);
@@ -122,16 +124,16 @@ describeInBrowser('feedback', () => {
   });
 
   it('feedback that is reported from a run refers to the run and its workflow', async () => {
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
-    const viewer = await fixture.invite('viewer');
-    const tab = await fixture.signedIn(`/app/runs/${run.id}`, undefined, viewer);
+    const viewer = await fixture.inviteUser('viewer');
+    const tab = await fixture.openSignedInTab(`/app/runs/${run.id}`, undefined, viewer);
     const { page } = tab;
     await page.getByRole('button', { name: 'Report issue' }).click();
     const dialog = page.getByRole('dialog', { name: 'Report a workflow issue' });
     await dialog.getByLabel('Title').fill('It greets the wrong one');
     await dialog.getByLabel('Description').fill('It says Muster where it should say our name.');
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Send report' }).click();
     await page.getByRole('status').filter({ hasText: 'Thank you' }).waitFor();
     await tab.goto('/app/feedback');

@@ -14,7 +14,7 @@ describeInBrowser('the frame around every page', () => {
   afterAll(() => fixture?.end());
 
   it('the console opens the requested page after a sign-in that became necessary because the session had ended', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Users');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('row', { name: new RegExp(fixture.admin[0]) }).waitFor();
     await page.context().clearCookies();
@@ -27,7 +27,7 @@ describeInBrowser('the frame around every page', () => {
   });
 
   it('the console hides typed text during a new sign-in, and warns before an idle session ends', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=API%20keys');
+    const tab = await fixture.openSignedInTab('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
     await page.getByLabel('Name').fill('half a name');
@@ -60,7 +60,7 @@ describeInBrowser('the frame around every page', () => {
 
   it('the console does not redirect to another site after a sign-in', async () => {
     for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
-      const tab = await fixture.open();
+      const tab = await fixture.openTab();
       await tab.goto(`/app/login?from=${encodeURIComponent(from)}`);
       await tab.signIn(...fixture.admin);
       await tab.page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
@@ -70,7 +70,7 @@ describeInBrowser('the frame around every page', () => {
   });
 
   it('the console has a link that skips to the content, and restores the focus when a dialog closes', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor();
     await page.reload();
@@ -95,7 +95,7 @@ describeInBrowser('the frame around every page', () => {
   });
 
   it('the console opens every page by the keyboard shortcut in its list of shortcuts', async () => {
-    const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
+    const tab = await fixture.openSignedInTab('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts();
@@ -103,7 +103,7 @@ describeInBrowser('the frame around every page', () => {
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     const keys = await help.getByRole('term').allInnerTexts();
     const meanings = await help.getByRole('definition').allInnerTexts();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
     for (const name of names) {
@@ -117,7 +117,7 @@ describeInBrowser('the frame around every page', () => {
   });
 
   it('the console uses the system’s or the chosen theme, which is all that the browser stores', async () => {
-    const tab = await fixture.signedIn('/app', { theme: 'dark' });
+    const tab = await fixture.openSignedInTab('/app', { theme: 'dark' });
     const { page } = tab;
     const background = () => page.evaluate<string>('getComputedStyle(document.documentElement).backgroundColor');
     const dark = await background();
@@ -138,7 +138,7 @@ describeInBrowser('the frame around every page', () => {
   });
 
   it('the console keeps typed text when it reports that a save failed because the service is unreachable', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Limits');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('77');
     await page.context().setOffline(true);

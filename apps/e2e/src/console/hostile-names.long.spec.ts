@@ -3,7 +3,7 @@
 import { type HttpClient, waitFor } from '@muster/testing';
 import type { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
-import { faultsOf, hostile } from './strange-content';
+import { findDisplayFaults, makeHostileText } from './strange-content';
 
 jest.setTimeout(480_000);
 
@@ -11,18 +11,26 @@ const email = `{{1337*1337}}'\${1337*1337}-${'w'.repeat(30)}@example.com`;
 
 /** Questions of each kind, which a script asks at the same time. */
 const questions = [
-  { question: hostile('Question'), kind: 'choice', choices: [hostile('Choice'), hostile('Other')] },
-  { question: hostile('Question'), kind: 'text', context: { [hostile('Context')]: hostile('Value') } },
   {
-    question: hostile('Question'),
+    question: makeHostileText('Question'),
+    kind: 'choice',
+    choices: [makeHostileText('Choice'), makeHostileText('Other')],
+  },
+  {
+    question: makeHostileText('Question'),
+    kind: 'text',
+    context: { [makeHostileText('Context')]: makeHostileText('Value') },
+  },
+  {
+    question: makeHostileText('Question'),
     kind: 'form',
     fields: [
-      { name: hostile('Field'), label: hostile('Label') },
-      { name: 'choice', label: hostile('Label'), type: 'choice', choices: [hostile('Choice')] },
-      { name: 'flag', label: hostile('Flag'), type: 'boolean' },
+      { name: makeHostileText('Field'), label: makeHostileText('Label') },
+      { name: 'choice', label: makeHostileText('Label'), type: 'choice', choices: [makeHostileText('Choice')] },
+      { name: 'flag', label: makeHostileText('Flag'), type: 'boolean' },
     ],
   },
-  { question: hostile('Question'), kind: 'confirm', to: [`${email}\u202Egpj.`] },
+  { question: makeHostileText('Question'), kind: 'confirm', to: [`${email}\u202Egpj.`] },
 ];
 const askAll = `
 threads = [threading.Thread(target=lambda ask=ask: muster.ask(**ask, timeout="1h")) for ask in asks]
@@ -37,8 +45,8 @@ describeInBrowser('hostile names', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
-    const root = await fixture.api(fixture.superAdmin);
+    api = await fixture.createApiClient();
+    const root = await fixture.createApiClient(fixture.superAdmin);
     const send = async (method: 'post' | 'patch' | 'put', path: string, body: object, by = api) => {
       const answer = await by[method](path, body);
       if (answer.status >= 300) throw new Error(`${path} answered ${answer.status}: ${answer.text}`);
@@ -47,12 +55,22 @@ describeInBrowser('hostile names', () => {
     const [agent] = (await api.get('/api/agents')).body.agents;
     const [workflow] = (await api.get('/api/workflows')).body.workflows;
     const { id: organizationId } = (await api.get('/api/auth/me')).body.organization;
-    await send('patch', `/api/admin/organizations/${organizationId}`, { name: hostile('Organization') }, root);
-    await send('patch', `/api/agents/${agent.id}`, { name: hostile('Agent'), labels: [hostile('Label').slice(0, 64)] });
-    await send('patch', `/api/workflows/${workflow.id}`, { name: hostile('Workflow'), description: hostile('About') });
-    const launchInput = { workflowId: workflow.id, agentId: agent.id, variables: { GREETING: hostile('Variable') } };
+    await send('patch', `/api/admin/organizations/${organizationId}`, { name: makeHostileText('Organization') }, root);
+    await send('patch', `/api/agents/${agent.id}`, {
+      name: makeHostileText('Agent'),
+      labels: [makeHostileText('Label').slice(0, 64)],
+    });
+    await send('patch', `/api/workflows/${workflow.id}`, {
+      name: makeHostileText('Workflow'),
+      description: makeHostileText('About'),
+    });
+    const launchInput = {
+      workflowId: workflow.id,
+      agentId: agent.id,
+      variables: { GREETING: makeHostileText('Variable') },
+    };
     const failing = {
-      name: hostile('Failing'),
+      name: makeHostileText('Failing'),
       variables: ['GREETING'],
       script: `raise SystemExit(${quoted('Cause')})`,
     };
@@ -61,40 +79,45 @@ describeInBrowser('hostile names', () => {
     const { batchId } = await send('post', '/api/jobs/batch', {
       ...{ workflowId: workflow.id, agentIds: [agent.id], rows: [launchInput.variables, launchInput.variables] },
     });
-    await send('post', `/api/batches/${batchId}/cancel`, { reason: hostile('Reason') });
+    await send('post', `/api/batches/${batchId}/cancel`, { reason: makeHostileText('Reason') });
     const schedule = await send('post', '/api/schedules', {
-      ...{ name: hostile('Schedule'), cronExpression: '0 3 * * *', timezone: 'UTC' },
+      ...{ name: makeHostileText('Schedule'), cronExpression: '0 3 * * *', timezone: 'UTC' },
       ...{ agentId: agent.id, scriptId: workflow.id, variables: launchInput.variables },
     });
     await send('put', '/api/process-library/claims.hostile', {
-      name: hostile('Process'),
-      description: hostile('About'),
+      name: makeHostileText('Process'),
+      description: makeHostileText('About'),
     });
     // Steps from a video: their titles are read from the film, and each waits for a review.
     const filmed = ['Step', 'Other step'].map((kind, at) => ({
       ...{
-        id: at ? hostile('Id') : 'first',
+        id: at ? makeHostileText('Id') : 'first',
         type: 'click',
-        title: at ? 'W'.repeat(10_000) : hostile(kind),
-        text: hostile('Text'),
+        title: at ? 'W'.repeat(10_000) : makeHostileText(kind),
+        text: makeHostileText('Text'),
       },
-      ...{ selector: `=1+1\u0007\u001b[31m${hostile('Selector')}`, confidence: 0.4, atMs: 61_000, review: 'needed' },
+      ...{
+        selector: `=1+1\u0007\u001b[31m${makeHostileText('Selector')}`,
+        confidence: 0.4,
+        atMs: 61_000,
+        review: 'needed',
+      },
     }));
-    const { id: filmedId } = await send('post', '/api/workflows', { name: hostile('Filmed'), steps: filmed });
+    const { id: filmedId } = await send('post', '/api/workflows', { name: makeHostileText('Filmed'), steps: filmed });
     await send('post', `/api/workflows/${filmedId}/save`, { steps: [{ ...filmed[0], text: 'x' }, filmed[1]] });
     filmedPath = `/app/workflows/${filmedId}`;
     const pack = await send('post', '/api/workflow-packs', {
-      ...{ workerKey: 'claims.hostile', name: hostile('Pack'), description: hostile('About') },
+      ...{ workerKey: 'claims.hostile', name: makeHostileText('Pack'), description: makeHostileText('About') },
     });
     await send('post', '/api/users', { email, password: 'a good password', role: 'member' });
-    await send('post', '/api/api-keys', { name: hostile('Key'), scope: 'api' });
-    const query = encodeURIComponent(hostile('Webhook'));
+    await send('post', '/api/api-keys', { name: makeHostileText('Key'), scope: 'api' });
+    const query = encodeURIComponent(makeHostileText('Webhook'));
     await send('post', '/api/webhook-endpoints', { url: `https://hooks.example.com/?${query}`, events: ['*'] });
     await send('post', '/api/functions', {
-      ...{ name: 'hostile', description: hostile('Function'), parameters: {}, code: 'print(1)' },
+      ...{ name: 'hostile', description: makeHostileText('Function'), parameters: {}, code: 'print(1)' },
     });
     const askingWorkflow = {
-      name: hostile('Asking'),
+      name: makeHostileText('Asking'),
       script: [
         'import json, muster, threading',
         `asks = json.loads(${JSON.stringify(JSON.stringify(questions))})`,
@@ -126,7 +149,7 @@ describeInBrowser('hostile names', () => {
   });
   afterAll(() => fixture?.end());
 
-  const quoted = (kind: string) => JSON.stringify(hostile(kind));
+  const quoted = (kind: string) => JSON.stringify(makeHostileText(kind));
 
   const loaded = async ({ page }: ConsoleTab) => {
     const heading = page.getByRole('heading', { level: 1 });
@@ -172,7 +195,7 @@ describeInBrowser('hostile names', () => {
   };
 
   it.each([1440, 390])('hostile names run no code, reverse no text and overflow no page at %d px', async (width) => {
-    const tab = await fixture.signedIn('/app', { width });
+    const tab = await fixture.openSignedInTab('/app', { width });
     const { page } = tab;
     const dialogs: string[] = [];
     page.on('dialog', (dialog) => {
@@ -185,7 +208,7 @@ describeInBrowser('hostile names', () => {
     const hrefs = await Promise.all(links.map((link) => link.getAttribute('href')));
     const found: Record<string, string[]> = {};
     const checkPage = async (label: string) => {
-      const faults = await faultsOf(tab);
+      const faults = await findDisplayFaults(tab);
       if (faults.length) found[label] = faults;
     };
     for (const path of [...hrefs.map((each) => each!), ...paths]) {
@@ -218,7 +241,7 @@ describeInBrowser('hostile names', () => {
   });
 
   it('the revisions of a workflow show characters that reverse the text direction as escapes', async () => {
-    const tab = await fixture.signedIn(filmedPath);
+    const tab = await fixture.openSignedInTab(filmedPath);
     await tab.page.getByRole('button', { name: 'Revisions' }).click();
     await tab.page.getByRole('button', { name: 'Compare' }).first().click();
     const differences = tab.page.getByLabel(/^Difference to revision/);
@@ -230,10 +253,10 @@ describeInBrowser('hostile names', () => {
   });
 
   it('hostile names of organizations run no code, reverse no text and overflow no page of a super admin', async () => {
-    const tab = await fixture.signedIn('/app/admin', { width: 390 }, fixture.superAdmin);
+    const tab = await fixture.openSignedInTab('/app/admin', { width: 390 }, fixture.superAdmin);
     await loaded(tab);
-    await tab.page.getByText(hostile('Organization').slice(0, 12)).first().waitFor();
-    expect(await faultsOf(tab)).toEqual([]);
+    await tab.page.getByText(makeHostileText('Organization').slice(0, 12)).first().waitFor();
+    expect(await findDisplayFaults(tab)).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -2,7 +2,7 @@
 // A short test of the same code: tools/serve/src/served-app.spec.ts
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { freePort, waitFor } from '@muster/testing';
+import { findFreePort, waitFor } from '@muster/testing';
 import { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
@@ -22,7 +22,7 @@ describeInBrowser('the development server of the console', () => {
   });
 
   it('the development server has hot reload, and forwards sessions and streams to a service', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     // The same command as `nx serve console`.
     server = spawn(process.execPath, ['node_modules/vite/bin/vite.js', 'apps/console'], {
       env: { ...process.env, MUSTER_DEV_PORT: String(port - 8), MUSTER_DEV_SERVICE: fixture.address },
@@ -38,7 +38,7 @@ describeInBrowser('the development server of the console', () => {
     await page.getByRole('link', { name: 'Demo agent' }).waitFor();
     expect(await page.evaluate<number>(`document.querySelectorAll('script[src*="/@vite/client"]').length`)).toBe(1);
     // The event stream shows a change in the service.
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const [{ id }] = (await api.get('/api/agents')).body.agents;
     await page.goto(`${address}/app/runs`);
     const { workflows } = (await api.get('/api/workflows')).body;

@@ -13,7 +13,7 @@ describeInBrowser('the inbox', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
   afterAll(() => fixture?.end());
@@ -44,8 +44,8 @@ describeInBrowser('the inbox', () => {
     page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
   it('the inbox shows a question, returns the first answer to the script, and shows who answered', async () => {
-    const [admin, member] = [await fixture.signedIn('/app/inbox'), await fixture.invite('member')];
-    const other = await fixture.signedIn('/app/inbox', { width: 360, height: 740 }, member);
+    const [admin, member] = [await fixture.openSignedInTab('/app/inbox'), await fixture.inviteUser('member')];
+    const other = await fixture.openSignedInTab('/app/inbox', { width: 360, height: 740 }, member);
     await Promise.all([admin, other].map(({ page }) => page.getByText('No open questions.').waitFor()));
     expect(await count(admin.page).count()).toBe(0);
     const jobId = await launch('Eligibility', [
@@ -63,7 +63,7 @@ describeInBrowser('the inbox', () => {
     await card(other.page, 'Send it?').getByRole('button', { name: 'Decline' }).click();
     const dialog = other.page.getByRole('dialog', { name: 'Decline this question?' });
     await dialog.getByLabel('Reason').fill('not today');
-    expect(await other.barriers()).toEqual([]);
+    expect(await other.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Decline' }).click();
     await card(admin.page, 'Send it?').waitFor({ state: 'detached' });
     expect(await resultOf(jobId)).toMatchObject({ status: 'completed', result: { plan: 'Gold', sure: false } });
@@ -79,7 +79,7 @@ describeInBrowser('the inbox', () => {
     const open = await waitFor('the question', async () => {
       return (await api.get(`/api/questions?jobId=${jobId}&status=open`)).body.questions[0];
     });
-    const tab = await fixture.open({ width: 360, height: 740 });
+    const tab = await fixture.openTab({ width: 360, height: 740 });
     const { page } = tab;
     // No email is sent in this test, so the route maps an invented token to the real question.
     await page.route('**/api/answer-links/*', async (route) => {
@@ -93,7 +93,7 @@ describeInBrowser('the inbox', () => {
     expect(new URL(page.url()).pathname).toBe('/app/answer');
     expect((await api.get(`/api/questions/${open.id}`)).body.status).toBe('open');
     await page.getByLabel('Approved by').fill('Dr. Lee');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(await overflow(page)).toBe(0);
     await page.getByRole('button', { name: 'Answer' }).click();
     await page.getByText('The run continues. You can close this page.').waitFor();
@@ -113,11 +113,11 @@ describeInBrowser('the inbox', () => {
       'text = muster.ask("Anything else?")',
       'muster.result({"length": len(code), "form": form, "text": text})',
     ]);
-    const tab = await fixture.signedIn('/app/inbox', { width: 360, height: 740 });
+    const tab = await fixture.openSignedInTab('/app/inbox', { width: 360, height: 740 });
     const { page } = tab;
     const code = card(page, 'Code from the phone');
     await code.waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     expect(await code.getByLabel('Code').getAttribute('autocomplete')).toBe('one-time-code');
     await page.keyboard.press('j');
@@ -130,7 +130,7 @@ describeInBrowser('the inbox', () => {
     await page.keyboard.press('j');
     await code.waitFor({ state: 'detached' });
     expect(await form.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await form.getByLabel('NPI').fill('1234567893');
     await form.getByLabel('paid').fill('12.5');
     await form.getByLabel('payer').selectOption('Cigna');
@@ -150,14 +150,14 @@ describeInBrowser('the inbox', () => {
   });
 
   it('the inbox and the page of a run let only the addressed users answer, and show each outcome', async () => {
-    const [person, otherMember] = [await fixture.invite('member'), await fixture.invite('member')];
+    const [person, otherMember] = [await fixture.inviteUser('member'), await fixture.inviteUser('member')];
     const jobId = await launch('Approval', [
       `muster.ask("Approve?", kind="confirm", to=["${person[0]}", "role:admin"])`,
       'muster.ask("For a moment?", timeout="2s", default=None)',
     ]);
     const [addressee, other] = [
-      await fixture.signedIn(`/app/runs/${jobId}`, { width: 360 }, person),
-      await fixture.signedIn(`/app/runs/${jobId}`, undefined, otherMember),
+      await fixture.openSignedInTab(`/app/runs/${jobId}`, { width: 360 }, person),
+      await fixture.openSignedInTab(`/app/runs/${jobId}`, undefined, otherMember),
     ];
     await card(other.page, 'Approve?').getByText('every administrator').waitFor();
     expect(await card(other.page, 'Approve?').innerText()).toContain(person[0]);
@@ -174,7 +174,7 @@ describeInBrowser('the inbox', () => {
 
   it('the inbox shows more questions than one API page holds, and removes those of a cancelled run', async () => {
     const jobId = await launch('Many', ['muster.ask("The first?")']);
-    const tab = await fixture.signedIn('/app/inbox');
+    const tab = await fixture.openSignedInTab('/app/inbox');
     const { page } = tab;
     await card(page, 'The first?').waitFor();
     await fixture.query(

@@ -21,14 +21,14 @@ describeInBrowser('large logs and lists', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     const { jobs } = (await api.get('/api/jobs?limit=1')).body;
     ({ id: jobId, agentId } = jobs[0]);
     await waitFor('the end of the example', async () => {
       const { status } = (await api.get(`/api/jobs/${jobId}`)).body;
       return status === 'completed';
     });
-    database = new Client({ connectionString: fixture.databaseUrl() });
+    database = new Client({ connectionString: fixture.getDatabaseUrl() });
     await database.connect();
   });
   afterAll(async () => {
@@ -38,7 +38,7 @@ describeInBrowser('large logs and lists', () => {
 
   it('a large log is shown from its end, its beginning and by search, in bounded browser memory', async () => {
     await writeLines();
-    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
     const { page } = tab;
     const log = page.getByRole('log', { name: 'Log' });
     const line = (number: number) => log.getByText(`line ${number} of a log`);
@@ -84,7 +84,7 @@ describeInBrowser('large logs and lists', () => {
   });
 
   it('a large log loses and repeats no line while scrolling through more lines than memory keeps', async () => {
-    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByTestId('log-line').first().waitFor();
     // The numbers of all lines that were visible while scrolling up beyond the kept lines and down again.
@@ -99,7 +99,7 @@ describeInBrowser('large logs and lists', () => {
 
   it('a list of 10,000 runs shows its first rows fast, and scrolls smoothly', async () => {
     await writeRuns();
-    const tab = await fixture.signedIn('/app/runs');
+    const tab = await fixture.openSignedInTab('/app/runs');
     const { page } = tab;
     const frame = '[role=region][aria-label=Runs]';
     await page.getByRole('row').nth(20).waitFor();

@@ -32,14 +32,14 @@ describeInBrowser('lists and the links to them', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     organizationId = (await api.get('/api/auth/me')).body.organization.id;
   });
   afterAll(() => fixture?.end());
 
   it('each list has a search box that a key focuses and that keeps its text in the URL', async () => {
-    const tab = await fixture.signedIn('/app', undefined, fixture.superAdmin);
+    const tab = await fixture.openSignedInTab('/app', undefined, fixture.superAdmin);
     const { page } = tab;
     for (const [path, name] of searched) {
       await tab.goto(path);
@@ -70,20 +70,20 @@ describeInBrowser('lists and the links to them', () => {
       const name = enabled ? 'Is enabled' : 'Is paused';
       await api.post('/api/schedules', { name, scriptId, agentId, cronExpression: '0 3 * * *', enabled });
     }
-    const tab = await fixture.signedIn('/app/schedules');
+    const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
     await page.getByLabel('Status').selectOption('disabled');
     await page.getByRole('link', { name: 'Is enabled' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Is paused' }).waitFor();
     expect(new URL(page.url()).search).toBe('?enabled=false');
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('the list of agents shows the cost of each agent, and pins several agents at once', async () => {
     const other = (await api.post('/api/agents', { name: 'Other', provider: 'external' })).body.agent.id;
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.getByRole('columnheader', { name: 'Cost' }).waitFor();
     await page
@@ -112,14 +112,14 @@ describeInBrowser('lists and the links to them', () => {
        VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL, 5)`,
       [randomUUID(), organizationId],
     );
-    const tab = await fixture.signedIn('/app');
+    const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     await page.getByRole('link', { name: '1 dead letter' }).click();
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor();
     await page.getByRole('row', { name: /dispatch-agent/ }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
-    const viewer = await fixture.signedIn('/app', undefined, await fixture.invite('viewer'));
+    const viewer = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser('viewer'));
     await viewer.page.getByRole('region', { name: 'Needs attention' }).waitFor();
     await waitFor('the content to load', async () => (await viewer.page.getByLabel('Loading').count()) === 0);
     expect(await viewer.page.getByText('dead letter').count()).toBe(0);
@@ -136,7 +136,7 @@ describeInBrowser('lists and the links to them', () => {
        FROM generate_series(1, 450) n`,
       [organizationId, name],
     );
-    const tab = await fixture.signedIn('/app');
+    const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     await page.getByRole('region', { name: 'Machines' }).getByRole('link', { name: '449 stopped' }).waitFor();
     const unconnected = /^\d+ offline never connected$/;
@@ -162,7 +162,7 @@ describeInBrowser('lists and the links to them', () => {
         [id, organizationId, endedAgo],
       );
     }
-    const tab = await fixture.signedIn('/app');
+    const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
     await linkOf(late).waitFor();
@@ -176,7 +176,7 @@ describeInBrowser('lists and the links to them', () => {
   });
 
   it('a list shows a failed request with a button to try again, also on the home page', async () => {
-    const tab = await fixture.signedIn('/app');
+    const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     await page.route(/\/api\/(usage|costs)/, (route) =>
       route.fulfill({ status: 503, json: { code: 'service_unavailable' } }),
@@ -191,7 +191,7 @@ describeInBrowser('lists and the links to them', () => {
   });
 
   it('an id in the search dialog opens its resource without a list', async () => {
-    const tab = await fixture.signedIn('/app');
+    const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     for (const [id, path] of [
@@ -234,7 +234,7 @@ describeInBrowser('lists and the links to them', () => {
        FROM (SELECT * FROM job WHERE organization_id = $2 LIMIT 1) run, generate_series(0, 6000) n`,
       [far, organizationId],
     );
-    const tab = await fixture.signedIn(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
+    const tab = await fixture.openSignedInTab(`/app/settings?part=Webhooks&endpoint=${endpointId}&status=dead`);
     const { page } = tab;
     await page.getByTestId('webhook-delivery').getByText('dead').waitFor();
     expect(await page.getByText('No matching deliveries.').count()).toBe(0);

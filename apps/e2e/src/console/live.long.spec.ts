@@ -19,8 +19,8 @@ describeInBrowser('an open page', () => {
   let agentId: string;
 
   beforeAll(async () => {
-    fixture = await ConsoleFixture.startAlone();
-    api = await fixture.api();
+    fixture = await ConsoleFixture.startOwnService();
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
   afterAll(() => fixture?.end());
@@ -31,7 +31,7 @@ describeInBrowser('an open page', () => {
   };
 
   it('an open page shows each line of a run once and in order even if the service is killed', async () => {
-    const tab = await fixture.signedIn(`/app/runs/${await launch()}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${await launch()}`);
     const { page } = tab;
     await page
       .getByTestId('log-line')
@@ -52,7 +52,7 @@ describeInBrowser('an open page', () => {
   });
 
   it('an open page shows a change of an agent without a reload', async () => {
-    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`);
     const { page } = tab;
     await page.getByTestId('timeline-entry').first().waitFor();
     const began = performance.now();
@@ -66,7 +66,7 @@ describeInBrowser('an open page', () => {
   });
 
   it('an open list shows a run right after its launch, and its outcome after a restart of the service', async () => {
-    const tab = await fixture.signedIn('/app/runs');
+    const tab = await fixture.openSignedInTab('/app/runs');
     const { page } = tab;
     const rows = page.getByRole('row');
     await rows.nth(1).waitFor();
@@ -90,7 +90,7 @@ describeInBrowser('an open page', () => {
   });
 
   it('the list of runs is sorted and searched with the parameters in the URL, and can be exported', async () => {
-    const tab = await fixture.signedIn('/app/runs');
+    const tab = await fixture.openSignedInTab('/app/runs');
     const { page } = tab;
     const took = page.getByRole('columnheader', { name: 'Took' });
     expect(await page.getByRole('columnheader', { name: 'Queued' }).getAttribute('aria-sort')).toBe('descending');
@@ -116,8 +116,8 @@ describeInBrowser('an open page', () => {
   });
 
   it('the tabs of a browser share one stream per resource, which another tab takes over if its tab closes', async () => {
-    const tab = await fixture.signedIn(`/app/agents/${agentId}`);
-    const second = await tab.another(`/app/agents/${agentId}`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`);
+    const second = await tab.openAnotherTab(`/app/agents/${agentId}`);
     // The streams of the organization and of the agent.
     await waitFor('the leader’s streams', () => tab.streams.size === 2);
     await second.getByTestId('timeline-entry').first().waitFor();

@@ -13,7 +13,7 @@ describeInBrowser('the pages of packs', () => {
   afterAll(() => fixture?.end());
 
   it('the pages of packs publish files as versions, pin them for an installation, and roll back', async () => {
-    const tab = await fixture.signedIn('/app/packs');
+    const tab = await fixture.openSignedInTab('/app/packs');
     const { page } = tab;
     await page.getByText('No packs yet.').waitFor();
     await page.getByRole('button', { name: 'New pack' }).click();
@@ -49,7 +49,7 @@ describeInBrowser('the pages of packs', () => {
     const differences = second.getByRole('list', { name: 'Differences' });
     await differences.getByText('main.py').waitFor();
     expect((await differences.innerText()).split('\n')).toEqual(['+ helper.py', '− notes.txt', '~ main.py']);
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
 
     await promote(page, 2, 'internal_verified');
     await promote(page, 2, 'pilot');
@@ -69,13 +69,13 @@ describeInBrowser('the pages of packs', () => {
     const history = installation.getByRole('list', { name: 'History of Main Street' });
     await waitFor('the history', async () => (await history.getByRole('listitem').count()) === 3);
     expect(await history.getByRole('listitem').first().innerText()).toMatch(/^Rolled back to Version 1 \(first\) from/);
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
 
     // Another user pins a version while the dialog is open: the dialog is updated, and nothing is rolled back.
     await page.getByRole('button', { name: 'Actions for Main Street' }).click();
     await page.getByRole('menuitem', { name: 'Roll back' }).click();
     await back.getByText('From Version 1 (first) to Version 2 (second)').waitFor();
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const { packs } = (await api.get('/api/workflow-packs')).body;
     const { installations } = (await api.get(`/api/workflow-packs/${packs[0].id}`)).body;
     const [{ id, previousVersionId: versionId }] = installations;
@@ -95,9 +95,9 @@ describeInBrowser('the pages of packs', () => {
   });
 
   it('the pages of packs let a user choose between two drafts if another user has uploaded files', async () => {
-    const tab = await fixture.signedIn('/app/packs');
+    const tab = await fixture.openSignedInTab('/app/packs');
     const { page } = tab;
-    const other = await fixture.signedIn('/app/packs');
+    const other = await fixture.openSignedInTab('/app/packs');
     await newPack(page, 'contested');
     await addFiles(page, { 'main.py': 'print("base")\n' });
     await other.goto(new URL(page.url()).pathname);
@@ -113,7 +113,7 @@ describeInBrowser('the pages of packs', () => {
       const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
       await conflict.getByLabel('Files: theirs').getByText(otherFile).waitFor();
       expect(await conflict.getByLabel('Files: mine').innerText()).toContain('mine.py');
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       await conflict.getByRole('button', { name: choice }).click();
       await conflict.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: `Actions for ${keptFile}` }).waitFor();
@@ -125,7 +125,7 @@ describeInBrowser('the pages of packs', () => {
   });
 
   it('the pages of packs can promote a version by the keyboard alone', async () => {
-    const tab = await fixture.signedIn('/app/packs');
+    const tab = await fixture.openSignedInTab('/app/packs');
     const { page } = tab;
     await newPack(page, 'by-keyboard');
     await addFiles(page, { 'main.py': 'print(1)\n' });
@@ -146,17 +146,17 @@ describeInBrowser('the pages of packs', () => {
     { theme: 'light', width: 360 },
     { theme: 'dark', width: 1440 },
   ] as const)('the pages of packs are accessible: $theme, $width px', async (appearance) => {
-    const tab = await fixture.signedIn('/app/packs', appearance);
+    const tab = await fixture.openSignedInTab('/app/packs', appearance);
     const { page } = tab;
     await newPack(page, `look-${appearance.theme}`);
     await addFiles(page, { [`${'very-'.repeat(20)}long.py`]: 'print(1)\n' });
     await publish(page, 'مرحبا');
     await page.getByRole('button', { name: 'History' }).first().click();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     await page.getByRole('button', { name: 'New installation' }).click();
     await page.getByRole('dialog').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

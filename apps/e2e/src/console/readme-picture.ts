@@ -1,10 +1,10 @@
 import sharp from 'sharp';
-import { ConsoleTab, chromiumPath, launchBrowser } from './console-browser';
+import { ConsoleTab, findChromiumPath, launchBrowser } from './console-browser';
 
 // Takes the screenshot of the console for the README, of the home page of a running service:
 //   node dist/apps/e2e/src/console/readme-picture.js <address> <email> <password>
-async function main([address, email, password]: string[]): Promise<void> {
-  const executable = chromiumPath();
+async function takeReadmePicture([address, email, password]: string[]): Promise<void> {
+  const executable = findChromiumPath();
   if (!address || !email || !password || !executable)
     throw new Error('usage: readme-picture.js <address> <email> <password>, with Chromium on PATH');
   const browser = await launchBrowser(executable);
@@ -23,4 +23,4 @@ async function main([address, email, password]: string[]): Promise<void> {
   }
 }
 
-void main(process.argv.slice(2));
+void takeReadmePicture(process.argv.slice(2));

@@ -14,7 +14,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     demoId = (await api.get('/api/agents')).body.agents[0].id;
     silentId = (await api.post('/api/agents', { name: 'Silent', provider: 'external' })).body.agent.id;
   });
@@ -27,7 +27,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     const { id: workflowId } = await workflow('Many', { variables: ['N'] });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: silentId, workflowId, variables: { N: '0' } }))
       .body;
-    const tab = await fixture.signedIn('/app/runs');
+    const tab = await fixture.openSignedInTab('/app/runs');
     const { page } = tab;
     await page.getByRole('button', { name: `Actions for run ${jobId.slice(-8)}` }).click();
     const item = page.getByRole('menuitem', { name: 'Cancel run' });
@@ -54,7 +54,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a name that is being typed stays even if its row no longer matches the filter', async () => {
-    const tab = await fixture.signedIn('/app/agents?status=online');
+    const tab = await fixture.openSignedInTab('/app/agents?status=online');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
@@ -78,7 +78,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('text that is typed while a workflow is being saved is kept', async () => {
     const { id } = await workflow('Written on');
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
@@ -118,7 +118,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
     const saved = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
     expect(saved.status).toBe(200);
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for step 2' }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
@@ -138,7 +138,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('a page keeps working if a script does not load, and reloads if the service has a newer build', async () => {
     const { id } = await workflow('Parts', { script: 'print("hello")\n' });
-    const tab = await fixture.signedIn('/app/workflows');
+    const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => route.abort('internetdisconnected'));
     const failedRequest = page.waitForEvent('requestfailed', (request) => request.url().includes('/code-mirror-'));
@@ -163,7 +163,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('no key is lost while the code editor replaces the plain text field', async () => {
     const { id } = await workflow('Typed', { script: 'print(1)\n' });
-    const tab = await fixture.signedIn('/app/workflows');
+    const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
     await page.route('**/code-mirror-*.js', (route) => setTimeout(() => void route.continue(), 300));
     await page.goto(page.url().replace('/app/workflows', `/app/workflows/${id}`));
@@ -179,7 +179,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('typed labels of an agent are saved without undoing another user’s change of its name', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
-    const tab = await fixture.signedIn(`/app/agents/${agent.id}?tab=settings`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;
     const labels = page.getByLabel('Labels');
     await labels.fill('old, new');
@@ -201,7 +201,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('a run is launched on the chosen agent or not at all', async () => {
     const { id } = await workflow('Chosen');
     const { agent } = (await api.post('/api/agents', { name: 'Chosen one', provider: 'external' })).body;
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     const choice = page.getByRole('dialog').getByLabel('Agent');
@@ -224,7 +224,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('a schedule that was created and deleted can be created again', async () => {
     await workflow('Planned twice');
-    const tab = await fixture.signedIn('/app/schedules');
+    const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
     const plan = async () => {
       await page.getByRole('button', { name: 'New schedule' }).click();
@@ -253,7 +253,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('a run is replayed once if the button is double-clicked', async () => {
     const { id: workflowId } = await workflow('Pressed');
     const { jobId } = (await api.post('/api/jobs/launch', { agentId: demoId, workflowId })).body;
-    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Replay' }).dblclick({ delay: 5 });
     await page.waitForURL((url) => !url.pathname.endsWith(jobId));
@@ -263,7 +263,7 @@ describeInBrowser('a page that is updated while it is used', () => {
 
   it('typed text is not carried over to the page of another agent', async () => {
     const { agent } = (await api.post('/api/agents', { name: 'Reception', provider: 'external' })).body;
-    const tab = await fixture.signedIn(`/app/agents/${agent.id}`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agent.id}`);
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     const go = async (id: string) => {
@@ -289,7 +289,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a page starts at its top, and keeps its scroll position when a filter changes', async () => {
-    const tab = await fixture.signedIn('/app/costs', { height: 500 });
+    const tab = await fixture.openSignedInTab('/app/costs', { height: 500 });
     const { page } = tab;
     await page.getByText('What it means').waitFor();
     const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
@@ -305,7 +305,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a date is requested only after its year is complete', async () => {
-    const tab = await fixture.signedIn('/app/costs');
+    const tab = await fixture.openSignedInTab('/app/costs');
     const { page } = tab;
     await page.getByText('What it means').waitFor();
     const displayed = await page.getByLabel('From').inputValue();
@@ -327,7 +327,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   });
 
   it('a dialog with typed text or a new key stays open when the user clicks outside', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     const dialog = page.getByRole('dialog', { name: 'New agent' });
     const clickOutside = () => page.mouse.click(5, 5);

@@ -2,7 +2,7 @@
 // A short test of the same code: apps/ingest/src/agents/machines.spec.ts
 import { HttpClient, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
-import { faultsOf, hostile } from './strange-content';
+import { findDisplayFaults, makeHostileText } from './strange-content';
 
 jest.setTimeout(180_000);
 
@@ -13,7 +13,7 @@ describeInBrowser('what workers report', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     const { body } = await api.post('/api/api-keys', { name: 'reports', scope: 'worker' });
     worker = new HttpClient(fixture.address).withKey(body.secret);
   });
@@ -26,12 +26,12 @@ describeInBrowser('what workers report', () => {
       ...{ agentId: id, bootId: 'boot-1', workerVersion: '1.0.0' },
       machineCapabilities: [
         { name: 'python', available: true, detail: '3.11.2' },
-        { name: 'ffmpeg', available: false, detail: `not on PATH ${hostile('Path')}` },
+        { name: 'ffmpeg', available: false, detail: `not on PATH ${makeHostileText('Path')}` },
         { name: 'sandbox', available: false, detail: null },
       ],
     });
     expect([handshake.status, handshake.body.code]).toEqual([200, undefined]);
-    const tab = await fixture.signedIn(`/app/agents/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${id}`);
     const items = tab.page.getByTestId('agent-capabilities').getByRole('listitem');
     await items.first().waitFor();
     const texts = await items.allInnerTexts();
@@ -40,7 +40,7 @@ describeInBrowser('what workers report', () => {
       expect.stringMatching(/^✗ lacks ffmpeg · not on PATH Path<img/),
       '✗ lacks Browser sandbox',
     ]);
-    expect(await faultsOf(tab)).toEqual([]);
+    expect(await findDisplayFaults(tab)).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -52,13 +52,13 @@ describeInBrowser('what workers report', () => {
     const workflow = (await api.post('/api/workflows', sleeper)).body;
     const { jobId } = (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.id })).body;
     await waitFor('the run', async () => (await api.get(`/api/jobs/${jobId}`)).body.status === 'running', 60_000);
-    const tab = await fixture.signedIn(`/app/runs/${jobId}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
     const { page } = tab;
     await page.getByTestId('run-status').filter({ hasText: 'running' }).waitFor();
     expect(await page.getByTestId('run-incomplete').count()).toBe(0);
     const incomplete = [
       { kind: 'run_summary', reason: 'summary of the batch 7: batchId is too long' },
-      { kind: 'claim', reason: `claim ${hostile('Claim')}: npi is wrong` },
+      { kind: 'claim', reason: `claim ${makeHostileText('Claim')}: npi is wrong` },
     ];
     const reported = await worker.post('/api/job-webhook', { jobId, status: 'completed', incomplete });
     expect(reported.body).toMatchObject({ accepted: true });
@@ -68,7 +68,7 @@ describeInBrowser('what workers report', () => {
       'summary of the batch 7: batchId is too long run summary',
       expect.stringMatching(/^claim Claim<img.*: npi is wrong claim$/),
     ]);
-    expect(await faultsOf(tab)).toEqual([]);
+    expect(await findDisplayFaults(tab)).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

@@ -12,7 +12,7 @@ describeInBrowser('forbidden content and actions', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     // The buttons on the page of a run depend on whether the run has ended.
     const hasEnded = async () => (await api.get(`/api/jobs/${run.id}`)).body.status === 'completed';
@@ -29,7 +29,7 @@ describeInBrowser('forbidden content and actions', () => {
   it.each(['viewer', 'member', 'admin'] as const)(
     'pages and tabs that a %s can open send no request that is forbidden for this role',
     async (role) => {
-      const tab = await fixture.signedIn('/app', undefined, await fixture.invite(role));
+      const tab = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser(role));
       const { page } = tab;
       const refused: string[] = [];
       page.on('response', (response) => {
@@ -62,7 +62,7 @@ describeInBrowser('forbidden content and actions', () => {
   };
 
   it('forbidden actions are not offered to a viewer', async () => {
-    const tab = await fixture.signedIn('/app', undefined, await fixture.invite('viewer'));
+    const tab = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser('viewer'));
     const { page } = tab;
     const navigation = await page.getByRole('navigation', { name: 'Main' }).innerText();
     expect(navigation).not.toContain('Admin');
@@ -96,20 +96,20 @@ describeInBrowser('forbidden content and actions', () => {
   });
 
   it('a viewer who opens the administration by its URL gets an explanation', async () => {
-    const tab = await fixture.signedIn('/app/admin', undefined, await fixture.invite('viewer'));
+    const tab = await fixture.openSignedInTab('/app/admin', undefined, await fixture.inviteUser('viewer'));
     await tab.page.getByText('This page is for admins.').waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
 
   it('actions are offered to the roles that may use them: runs to a member, settings to an admin', async () => {
-    const member = await fixture.signedIn('/app', undefined, await fixture.invite('member'));
+    const member = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser('member'));
     expect(await visibleButtons(member, `/app/runs/${run.id}`)).toContain('Replay');
     expect(await visibleButtons(member, `/app/workflows/${run.workflowId}`)).toContain('Run');
     expect(await visibleButtons(member, '/app/settings?part=Users')).not.toContain('Invite user');
     await member.close();
-    const admin = await fixture.signedIn('/app', undefined, await fixture.invite('admin'));
+    const admin = await fixture.openSignedInTab('/app', undefined, await fixture.inviteUser('admin'));
     expect(await visibleButtons(admin, '/app/settings?part=Users')).toContain('Invite user');
     expect(await visibleButtons(admin, '/app/settings')).toContain('Save');
     await admin.goto('/app/agents');

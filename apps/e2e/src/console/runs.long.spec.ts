@@ -12,7 +12,7 @@ describeInBrowser('the page of a run', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
   });
   afterAll(() => fixture?.end());
@@ -32,7 +32,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("ignores TERM", flush=True)
 time.sleep(300)
 `);
-    const tab = await fixture.signedIn(`/app/runs/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('log-line').filter({ hasText: 'ignores TERM' }).waitFor();
     await page.getByRole('button', { name: 'Cancel run' }).press('Enter');
@@ -42,11 +42,11 @@ time.sleep(300)
     await stage('TERM').getByText('passed').waitFor();
     await stage('Confirmed').getByText('pending').waitFor();
     expect(await page.getByTestId('run-status').innerText()).toContain('running');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     // KILL follows 10 s after TERM.
     await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
     await stage('Confirmed').getByText('All processes of the run have ended.').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('The run is queued again.').waitFor();
     await waitFor('another run', () => !page.url().endsWith(id));
@@ -57,7 +57,7 @@ time.sleep(300)
 
   it('the page of a run links the attempts of the run, and shows why an attempt failed', async () => {
     const id = await launch('raise SystemExit("no <b>portal</b>")\n', { maxRetries: 1, retryDelayMs: 0 });
-    const tab = await fixture.signedIn(`/app/runs/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/runs/${id}`);
     const { page } = tab;
     await page.getByTestId('run-why').filter({ hasText: 'no <b>portal</b>' }).waitFor();
     await waitFor('the retry', async () => (await page.getByTestId('attempt').count()) === 2);
@@ -65,7 +65,7 @@ time.sleep(300)
     await page.getByTestId('attempt').nth(1).getByText('this one').waitFor();
     await page.getByTestId('attempt').nth(0).getByRole('link').click();
     await waitFor('the page of the first attempt', () => page.url().endsWith(id));
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -85,14 +85,14 @@ muster.log("warn", "<script>alert(1)</script>")
 print("x" * 10000)
 muster.result({"html": "<b>bold</b>"})
 `);
-      const tab = await fixture.signedIn(`/app/runs/${id}`, appearance);
+      const tab = await fixture.openSignedInTab(`/app/runs/${id}`, appearance);
       const { page } = tab;
       await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
       await page.getByTestId('log-line').filter({ hasText: '<script>alert(1)</script>' }).waitFor();
       await page.getByRole('button', { name: 'More steps' }).click();
       await waitFor('all steps', async () => (await page.getByTestId('step').count()) === 120);
       await page.getByText('Raw JSON').click();
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       expect(tab.complaints).toEqual([]);
       await tab.close();

@@ -13,7 +13,7 @@ describeInBrowser('the pages of schedules', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
     agentId = (await api.get('/api/agents')).body.agents[0].id;
     const created = await api.post('/api/workflows', { name: 'Nightly', script: 'print(1)\n', variables: ['PAYER'] });
     scriptId = created.body.id;
@@ -35,7 +35,7 @@ describeInBrowser('the pages of schedules', () => {
   const read = async (id: string) => (await api.get(`/api/schedules/${id}`)).body;
 
   it('the pages of schedules create, edit, dry-run, run, pause and delete a schedule', async () => {
-    const tab = await fixture.signedIn('/app/schedules');
+    const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
     const dialog = page.getByRole('dialog', { name: 'New schedule' });
@@ -48,7 +48,7 @@ describeInBrowser('the pages of schedules', () => {
     await waitFor('the times of the preview', async () => (await preview.getByRole('listitem').count()) === 5);
     await dialog.getByText('Guards and limits').click();
     await dialog.getByLabel('Runs at once').fill('1');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
     await page.getByRole('link', { name: 'Claims <b>at night</b>' }).click();
     await page.getByRole('heading', { level: 1, name: 'Claims <b>at night</b>' }).waitFor();
@@ -62,7 +62,7 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Retries', { exact: true }).fill('2');
     await edited.getByRole('button', { name: 'Add key' }).click();
     await edited.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await edited.getByRole('button', { name: 'Save' }).click();
     // The preview in the dialog contains the same text, so the dialog must be closed first.
     await edited.waitFor({ state: 'hidden' });
@@ -91,7 +91,7 @@ describeInBrowser('the pages of schedules', () => {
     await page.getByRole('cell', { name: 'by hand' }).waitFor();
     await choose('Pause');
     await page.getByText('disabled', { exact: true }).waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await choose('Resume');
     await page.getByText('enabled', { exact: true }).waitFor();
     await choose('Delete');
@@ -104,7 +104,7 @@ describeInBrowser('the pages of schedules', () => {
 
   it('the pages of schedules show both versions if two users change the same schedule', async () => {
     const id = await make({ name: 'Contested' });
-    const tab = await fixture.signedIn(`/app/schedules/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/schedules/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Edit schedule' }).click();
     const edited = page.getByRole('dialog', { name: /^Edit / });
@@ -126,7 +126,7 @@ describeInBrowser('the pages of schedules', () => {
     await api.put('/api/vault/GONE', { value: 'x' });
     const id = await make({ name: 'Needs a secret', vaultKeys: ['GONE'] });
     await api.delete('/api/vault/GONE');
-    const tab = await fixture.signedIn(`/app/schedules/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/schedules/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Needs a secret' }).click();
     await page.getByRole('menuitem', { name: 'Dry run' }).click();
@@ -154,7 +154,7 @@ describeInBrowser('the pages of schedules', () => {
     await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
     // A schedule in another time zone.
     await make({ name: 'Daily noon', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
-    const tab = await fixture.signedIn('/app/schedules');
+    const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'Week', exact: true }).press('Enter');
     await page.getByTestId('week-day').first().waitFor();
@@ -168,7 +168,7 @@ describeInBrowser('the pages of schedules', () => {
     const day = page.getByTestId('week-day').filter({ hasText: 'Daily noon' }).nth(1);
     expect(await day.innerText()).toContain(chicago.format(secondNoon));
     expect(page.url()).toContain('view=week');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -181,21 +181,21 @@ describeInBrowser('the pages of schedules', () => {
     async (appearance) => {
       const name = `${'long'.repeat(40)} ${appearance.theme}`;
       const id = await make({ name, variables: { PAYER: 'x'.repeat(10_000) } });
-      const tab = await fixture.signedIn('/app/schedules?view=week', appearance);
+      const tab = await fixture.openSignedInTab('/app/schedules?view=week', appearance);
       const { page } = tab;
       await page.getByTestId('week-day').first().waitFor();
       const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       expect(await overflow()).toBeLessThanOrEqual(0);
       await tab.goto(`/app/schedules/${id}`);
       await page.getByRole('button', { name: 'Edit schedule' }).press('Enter');
       const edited = page.getByRole('dialog', { name: /^Edit / });
       await edited.getByLabel('PAYER').fill('Acme');
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       await edited.getByLabel('Name', { exact: true }).press('Enter');
       await edited.waitFor({ state: 'detached' });
       expect(await read(id)).toMatchObject({ variables: { PAYER: 'Acme' } });
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       expect(await overflow()).toBeLessThanOrEqual(0);
       expect(tab.complaints).toEqual([]);
       await tab.close();

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { ConsoleTab, chromiumPath, launchBrowser } from './console-browser';
+import { ConsoleTab, findChromiumPath, launchBrowser } from './console-browser';
 import { pagesOfOneResource } from './pages';
 
 // Takes screenshots of every page in both themes and at two widths, and prints what axe and the browser report:
@@ -11,8 +11,8 @@ const appearances = [
   { name: 'phone', theme: 'light', width: 360 },
 ] as const;
 
-async function main([address, email, password, folder = 'dist/screenshots']: string[]): Promise<void> {
-  const executable = chromiumPath();
+async function takeAllScreenshots([address, email, password, folder = 'dist/screenshots']: string[]): Promise<void> {
+  const executable = findChromiumPath();
   if (!address || !email || !password || !executable) {
     throw new Error('usage: screenshots.js <address> <email> <password> [folder], with Chromium on PATH');
   }
@@ -25,7 +25,7 @@ async function main([address, email, password, folder = 'dist/screenshots']: str
       await tab.page.getByLabel('Email').waitFor();
       await takeScreenshot(tab, folder, `${name}-login`);
       await tab.signIn(email, password);
-      for (const [page, path] of await pathsOf(tab)) {
+      for (const [page, path] of await listPaths(tab)) {
         await tab.goto(path);
         await tab.page.getByRole('heading', { level: 1 }).waitFor();
         // Waits for the remaining requests.
@@ -49,11 +49,11 @@ async function main([address, email, password, folder = 'dist/screenshots']: str
 
 async function takeScreenshot(tab: ConsoleTab, folder: string, name: string): Promise<void> {
   await tab.page.screenshot({ path: join(folder, `${name}.png`) });
-  for (const barrier of await tab.barriers()) process.stdout.write(`${name}: ${barrier}\n`);
+  for (const barrier of await tab.findBarriers()) process.stdout.write(`${name}: ${barrier}\n`);
 }
 
 /** The pages of the navigation, and the page of the first resource of each list. */
-async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
+async function listPaths({ page }: ConsoleTab): Promise<[string, string][]> {
   const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').all();
   const paths = await Promise.all(
     links.map(async (link): Promise<[string, string]> => [
@@ -72,7 +72,7 @@ async function pathsOf({ page }: ConsoleTab): Promise<[string, string][]> {
   return [...paths, ['answer', '/app/answer'], ['device', '/app/device'], ...things.flat()];
 }
 
-main(process.argv.slice(2)).catch((error: Error) => {
+takeAllScreenshots(process.argv.slice(2)).catch((error: Error) => {
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 });

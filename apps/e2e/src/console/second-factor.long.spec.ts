@@ -1,6 +1,6 @@
 // This test is long because it walks one page in a browser.
 // A short test of the same code: apps/gateway/src/auth/second-factor.spec.ts
-import { authenticatorCode, waitFor } from '@muster/testing';
+import { computeAuthenticatorCode, waitFor } from '@muster/testing';
 import { ConsoleTab } from './console-browser';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
 
@@ -25,8 +25,8 @@ describeInBrowser('a second factor in the console', () => {
     );
 
   it('an app as second factor is required at sign-in, and again before sensitive actions', async () => {
-    const [email, password] = await fixture.invite('admin');
-    const tab = await fixture.signedIn('/app/settings?part=Security', undefined, [email, password]);
+    const [email, password] = await fixture.inviteUser('admin');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Security', undefined, [email, password]);
     const { page } = tab;
     await page.getByRole('button', { name: 'Set up' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set up a second factor' });
@@ -36,18 +36,18 @@ describeInBrowser('a second factor in the console', () => {
       qrCode.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth > 0),
     );
     const secret = (await dialog.getByLabel('Secret').textContent())!;
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await dialog.getByLabel('Code that the app shows').fill('000000');
     await dialog.getByRole('button', { name: 'Confirm' }).click();
     await dialog.getByText('The code is wrong').waitFor();
-    await dialog.getByLabel('Code that the app shows').fill(authenticatorCode(secret, new Date()));
+    await dialog.getByLabel('Code that the app shows').fill(computeAuthenticatorCode(secret, new Date()));
     await dialog.getByRole('button', { name: 'Confirm' }).click();
     const [recoveryCode] = (await dialog.getByLabel('Recovery codes').textContent())!.split('\n');
     await dialog.getByRole('button', { name: 'I have saved them' }).click();
     await page.getByText('Recovery codes left').waitFor();
     await tab.close();
 
-    const next = await fixture.open();
+    const next = await fixture.openTab();
     await next.goto('/app/settings?part=API%20keys');
     await next.page.getByLabel('Email').fill(email);
     await next.page.getByLabel('Password').fill(password);
@@ -55,7 +55,7 @@ describeInBrowser('a second factor in the console', () => {
     await next.page.getByLabel('Code from your authenticator app').fill('000000');
     await next.page.getByRole('button', { name: 'Sign in' }).click();
     await next.page.getByText('The code is wrong').waitFor();
-    expect(await next.barriersInBothThemes()).toEqual([]);
+    expect(await next.findBarriersInBothThemes()).toEqual([]);
     await next.page.getByRole('button', { name: 'Use a recovery code' }).click();
     await next.page.getByLabel('Recovery code').fill(recoveryCode!);
     await next.page.getByRole('button', { name: 'Sign in' }).click();
@@ -64,7 +64,7 @@ describeInBrowser('a second factor in the console', () => {
     await next.page.getByLabel('Name').fill('proved');
     await next.page.getByRole('button', { name: 'Create key' }).click();
     const proof = next.page.getByRole('dialog', { name: 'Confirm your identity' });
-    await proof.getByLabel('Code from your authenticator app').fill(authenticatorCode(secret, new Date(), 1));
+    await proof.getByLabel('Code from your authenticator app').fill(computeAuthenticatorCode(secret, new Date(), 1));
     await proof.getByRole('button', { name: 'Continue' }).click();
     await next.page.getByText(/msk_/).first().waitFor();
     expect([...tab.complaints, ...next.complaints]).toEqual([]);
@@ -72,7 +72,7 @@ describeInBrowser('a second factor in the console', () => {
   });
 
   it('a passkey signs in without a password, confirms sensitive actions, and can be removed', async () => {
-    const [email, password] = await fixture.invite('admin');
+    const [email, password] = await fixture.inviteUser('admin');
     const tab = await ConsoleTab.open(fixture.browser, fixture.address.replace('127.0.0.1', 'localhost'));
     const { page } = tab;
     const devTools = await page.context().newCDPSession(page);
@@ -96,7 +96,7 @@ describeInBrowser('a second factor in the console', () => {
     await add('Telephone');
     await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
     await page.getByText('none: your password alone').waitFor({ state: 'detached' });
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await add('Telephone again');
     await page.getByText('This device has a passkey of yours already').waitFor();
     await page.keyboard.press('Escape');
@@ -107,7 +107,7 @@ describeInBrowser('a second factor in the console', () => {
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('requires a passkey in addition to the password').waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Back' }).click();
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
@@ -129,7 +129,7 @@ describeInBrowser('a second factor in the console', () => {
   });
 
   it('the page names the right address if a passkey cannot be used because the page is opened at an IP address', async () => {
-    const tab = await fixture.open();
+    const tab = await fixture.openTab();
     await tab.goto('/app');
     await tab.page.getByRole('button', { name: 'Use a passkey' }).click();
     const address = fixture.address.replace('127.0.0.1', 'localhost');
@@ -139,7 +139,7 @@ describeInBrowser('a second factor in the console', () => {
   });
 
   it('a second factor is suggested to an admin if others can reach the address, but not on 127.0.0.1', async () => {
-    const near = await fixture.signedIn('/app');
+    const near = await fixture.openSignedInTab('/app');
     const exposed = fixture.address.replace('127.0.0.1', 'muster.localhost');
     const far = await ConsoleTab.open(fixture.browser, exposed);
     await far.goto('/app');
@@ -147,7 +147,7 @@ describeInBrowser('a second factor in the console', () => {
     const note = far.page.getByRole('note', { name: 'Second factor' });
     await note.getByRole('link', { name: 'Set up a second factor' }).click();
     await far.page.getByText('your password alone signs you in').waitFor();
-    expect(await far.barriersInBothThemes()).toEqual([]);
+    expect(await far.findBarriersInBothThemes()).toEqual([]);
     await note.getByRole('button', { name: 'Later' }).click();
     await note.waitFor({ state: 'detached' });
     expect(await near.page.getByRole('note', { name: 'Second factor' }).count()).toBe(0);
@@ -157,13 +157,13 @@ describeInBrowser('a second factor in the console', () => {
   });
 
   it('a second factor that the organization requires is set up at sign-in; an admin can reset it', async () => {
-    const [email, password] = await fixture.invite('viewer');
-    const admin = await fixture.api();
-    const tab = await fixture.signedIn('/app/settings?part=Sign-in');
+    const [email, password] = await fixture.inviteUser('viewer');
+    const admin = await fixture.createApiClient();
+    const tab = await fixture.openSignedInTab('/app/settings?part=Sign-in');
     await tab.page.getByLabel('Require a second factor').check();
     await tab.page.getByRole('button', { name: 'Save' }).click();
     await tab.page.getByRole('status').filter({ hasText: 'Saved.' }).waitFor();
-    const other = await fixture.open();
+    const other = await fixture.openTab();
     try {
       const { page } = other;
       await other.goto('/app');
@@ -173,7 +173,7 @@ describeInBrowser('a second factor in the console', () => {
       await page.getByText('Your organization requires a second factor').waitFor();
       await page.getByRole('button', { name: 'Set up' }).click();
       const secret = (await page.getByLabel('Secret').textContent())!;
-      await page.getByLabel('Code that the app shows').fill(authenticatorCode(secret, new Date()));
+      await page.getByLabel('Code that the app shows').fill(computeAuthenticatorCode(secret, new Date()));
       await page.getByRole('button', { name: 'Confirm' }).click();
       await page.getByRole('button', { name: 'I have saved them' }).click();
       await page.getByRole('navigation', { name: 'Main' }).waitFor();

@@ -20,18 +20,18 @@ describeInBrowser('the settings', () => {
   const expectStatus = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
   it('the settings invite a user with a role, change the role, and disable the user', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Users');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('button', { name: 'Invite user' }).click();
     const dialog = page.getByRole('dialog', { name: 'Invite user' });
     await dialog.getByLabel('Email').fill('dana@example.com');
     await dialog.getByLabel('Password').fill('a good password');
     await dialog.getByLabel('Role').selectOption('viewer');
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Invite' }).click();
     const row = page.getByRole('row', { name: /dana@example.com/ });
     await row.getByText('viewer').waitFor();
-    const dana = await fixture.signedIn('/app', undefined, ['dana@example.com', 'a good password']);
+    const dana = await fixture.openSignedInTab('/app', undefined, ['dana@example.com', 'a good password']);
     await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Make member' }).click();
     await row.getByText('member').waitFor();
@@ -47,17 +47,17 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings pause a concurrency key, show the runs that wait for it, and resume the key', async () => {
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;
     const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
-    const tab = await fixture.signedIn('/app/settings?part=Concurrency');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Concurrency');
     const { page } = tab;
     await page.getByText('No run holds a key').waitFor();
     await page.getByRole('button', { name: 'Set a limit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set a limit' });
     await dialog.getByLabel('Key').fill('delta-dental');
     await dialog.getByLabel('Limit').fill('0');
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Set limit' }).click();
     const row = page.getByRole('row', { name: /delta-dental/ });
     await row.getByText('paused').waitFor();
@@ -77,10 +77,10 @@ describeInBrowser('the settings', () => {
   });
 
   it('a program signs in with a device code after the user allows it', async () => {
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const codes = (await api.post('/api/auth/device', { device_name: 'muster on front-desk-3' })).body;
     const requestToken = () => api.post('/api/auth/device/token', { device_code: codes.device_code });
-    const tab = await fixture.signedIn('/app/device', { width: 390, height: 800 });
+    const tab = await fixture.openSignedInTab('/app/device', { width: 390, height: 800 });
     const { page } = tab;
     await page.getByLabel('Code').fill('BBBB-BBBB');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -90,7 +90,7 @@ describeInBrowser('the settings', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'muster on front-desk-3' }).waitFor();
     expect((await requestToken()).body.code).toBe('authorization_pending');
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('muster on front-desk-3 is signed in').waitFor();
     expect((await requestToken()).body.access_token).toMatch(/^msk_/);
@@ -99,9 +99,9 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings list the user’s sessions, and end the sessions in other browsers', async () => {
-    const robin = await fixture.invite('viewer');
-    const tab = await fixture.signedIn('/app/settings?part=Security', undefined, robin);
-    const other = await fixture.signedIn('/app/agents', undefined, robin);
+    const robin = await fixture.inviteUser('viewer');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Security', undefined, robin);
+    const other = await fixture.openSignedInTab('/app/agents', undefined, robin);
     const { page } = tab;
     await page.getByRole('cell', { name: /\(this one\)/ }).waitFor();
     await page.getByRole('button', { name: 'End all others' }).click();
@@ -116,14 +116,14 @@ describeInBrowser('the settings', () => {
   });
 
   it('an API key is shown once; after a rotation, the new key works when the old one is revoked', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=API%20keys');
+    const tab = await fixture.openSignedInTab('/app/settings?part=API%20keys');
     const { page } = tab;
     await page.getByRole('button', { name: 'New API key' }).click();
     const dialog = page.getByRole('dialog', { name: 'New API key' });
     await dialog.getByLabel('Name').fill('nightly');
     await dialog.getByRole('button', { name: 'Create key' }).click();
     const old = await dialog.getByText(/^msk_\S+$/).innerText();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Actions for nightly' }).click();
     await page.getByRole('menuitem', { name: 'Rotate' }).click();
@@ -141,7 +141,7 @@ describeInBrowser('the settings', () => {
   });
 
   it('a worker that is sent a new key keeps working after its old keys are revoked', async () => {
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
     const isOnline = async () => (await api.get(`/api/agents/${agentId}`)).body.status === 'online';
     await waitFor('the agent to be online', isOnline, 60_000);
@@ -152,14 +152,14 @@ describeInBrowser('the settings', () => {
       );
     };
     const former = await keys();
-    const tab = await fixture.signedIn(`/app/agents/${agentId}?tab=settings`);
+    const tab = await fixture.openSignedInTab(`/app/agents/${agentId}?tab=settings`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Rotate key' }).click();
     const dialog = page.getByRole('dialog', { name: 'New worker key' });
     const [, id] = /^msk_([^_]+)_/.exec(await dialog.getByText(/^msk_\S+$/).innerText())!;
     await dialog.getByRole('button', { name: 'Send to worker' }).click();
     await dialog.getByText('The key was sent to the worker').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const isUsed = async () => (await keys()).some((key) => key.id === id && key.lastUsedAt !== null);
     await waitFor('the new key in use', isUsed, 60_000);
@@ -183,7 +183,7 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings store a secret whose value is not shown again, and a model that uses the secret', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Vault');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Vault');
     const { page } = tab;
     await page.getByRole('button', { name: 'New secret' }).click();
     const dialog = page.getByRole('dialog', { name: 'New secret' });
@@ -198,13 +198,13 @@ describeInBrowser('the settings', () => {
     await page.getByLabel('Secret with its API key').selectOption('MODEL_KEY');
     await page.getByRole('button', { name: 'Save' }).click();
     await expectStatus(page, 'Saved.');
-    expect((await (await fixture.api()).get('/api/organization/model')).body).toMatchObject({
+    expect((await (await fixture.createApiClient()).get('/api/organization/model')).body).toMatchObject({
       name: 'small',
       apiKeyVaultKey: 'MODEL_KEY',
     });
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     // Another admin saves the model at the same time.
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const { visionName: _, ...model } = (await api.get('/api/organization/model')).body;
     expect((await api.put('/api/organization/model', { ...model, name: 'theirs', visionName: 'eyes' })).status).toBe(
       200,
@@ -232,7 +232,7 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings show both lists of prices if another admin has saved a list', async () => {
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     const price = (model: string) => ({
       ...{ provider: 'acme', model, inputUsdPerMillion: 1, outputUsdPerMillion: 2, from: '2026-01-01' },
     });
@@ -240,7 +240,7 @@ describeInBrowser('the settings', () => {
       const { prices } = (await api.get('/api/organization/model-prices')).body;
       return prices.flatMap(({ source, model }: Record<string, string>) => (source === 'organization' ? [model] : []));
     };
-    const tab = await fixture.signedIn('/app/settings?part=Prices');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Prices');
     const { page } = tab;
     for (const [choice, savedModel] of [
       ['Take theirs', 'theirs'],
@@ -259,7 +259,7 @@ describeInBrowser('the settings', () => {
       const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
       await conflict.getByLabel('Prices: theirs').getByText('acme theirs from 2026-01-01').waitFor();
       await conflict.getByLabel('Prices: mine').getByText('acme mine from').waitFor();
-      expect(await tab.barriersInBothThemes()).toEqual([]);
+      expect(await tab.findBarriersInBothThemes()).toEqual([]);
       await conflict.getByRole('button', { name: choice }).click();
       await conflict.waitFor({ state: 'detached' });
       await waitFor('the list', async () => (await own()).includes(savedModel));
@@ -270,7 +270,7 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings set a limit, and mark an invalid limit in its field', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Limits');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Limits');
     const { page } = tab;
     await page.getByLabel('Monthly run limit').fill('5000000000');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -279,7 +279,7 @@ describeInBrowser('the settings', () => {
     await page.getByLabel('Monthly run limit').fill('1000');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('progressbar', { name: 'Runs used' }).waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByLabel('Monthly run limit').fill('');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('progressbar', { name: 'Runs used' }).waitFor({ state: 'detached' });
@@ -288,8 +288,8 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings show both values if two users change a field, and keep both users’ other changes', async () => {
-    const api = await fixture.api();
-    const tab = await fixture.signedIn('/app/settings');
+    const api = await fixture.createApiClient();
+    const tab = await fixture.openSignedInTab('/app/settings');
     const { page } = tab;
     await page.getByLabel('Idle minutes before a stop').fill('45');
     await api.patch('/api/organization/settings', { idleStopMinutes: 60, timezone: 'America/Chicago' });
@@ -299,7 +299,7 @@ describeInBrowser('the settings', () => {
     expect(await conflict.getByLabel('Idle minutes before a stop: mine').innerText()).toBe('45');
     expect(await conflict.getByLabel('Idle minutes before a stop: theirs').innerText()).toBe('60');
     expect(await conflict.innerText()).toContain('Timezone');
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await expectStatus(page, 'Saved.');
     const settings = async () => (await api.get('/api/organization/settings')).body;
@@ -320,7 +320,7 @@ describeInBrowser('the settings', () => {
   });
 
   it('the settings add and remove a model price, and find a change in the audit log', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Prices');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Prices');
     const { page } = tab;
     await page.getByRole('button', { name: 'New price' }).click();
     const dialog = page.getByRole('dialog', { name: 'New price' });
@@ -331,7 +331,7 @@ describeInBrowser('the settings', () => {
     await dialog.getByLabel('From').fill('2026-01-01');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: /acme small .*organization/ }).waitFor();
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Actions for acme small' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
@@ -339,12 +339,12 @@ describeInBrowser('the settings', () => {
     await part(page, 'Audit');
     await page.getByLabel('Action').fill('no.such.action');
     await page.getByText('No matching changes.').waitFor();
-    const { entries } = (await (await fixture.api()).get('/api/audit?limit=1')).body;
+    const { entries } = (await (await fixture.createApiClient()).get('/api/audit?limit=1')).body;
     await page.getByLabel('Action').fill(entries[0].action);
     await page.getByRole('button', { name: entries[0].action }).first().click();
     const entry = page.getByRole('dialog', { name: entries[0].action });
     expect(await entry.innerText()).toContain(fixture.admin[0]);
-    expect(await tab.barriersInBothThemes()).toEqual([]);
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
     expect(new URL(page.url()).searchParams.get('action')).toBe(entries[0].action);
     expect(tab.complaints).toEqual([]);
     await tab.close();

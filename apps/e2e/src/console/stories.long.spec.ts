@@ -14,7 +14,7 @@ describeInBrowser('the console', () => {
   afterAll(() => fixture?.end());
 
   it('the console renames an agent in the list by the keyboard alone', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).press('Enter');
     await page.getByRole('menuitem', { name: 'Rename' }).press('Enter');
@@ -31,7 +31,7 @@ describeInBrowser('the console', () => {
   });
 
   it('the console previews the times of a schedule, creates the schedule, and pauses it', async () => {
-    const tab = await fixture.signedIn('/app/schedules');
+    const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;
     await page.getByRole('button', { name: 'New schedule' }).click();
     const dialog = page.getByRole('dialog', { name: 'New schedule' });
@@ -46,7 +46,7 @@ describeInBrowser('the console', () => {
       'the times of the preview',
       async () => (await dialog.getByTestId('cron-preview').locator('li').count()) === 5,
     );
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Create schedule' }).click();
     await page.getByRole('link', { name: 'Every morning' }).waitFor();
     await page.getByRole('button', { name: 'Actions for Every morning' }).click();
@@ -60,7 +60,7 @@ describeInBrowser('the console', () => {
   });
 
   it('the console shows the key of a new agent once, with the command that installs its worker', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.getByRole('button', { name: 'New agent' }).click();
     const dialog = page.getByRole('dialog', { name: 'New agent' });
@@ -71,7 +71,7 @@ describeInBrowser('the console', () => {
     expect(await dialog.innerText()).toMatch(
       /curl -fsSL http:\S+\/worker\/install\.sh \| AGENT_ID=\S+ SERVICE_API_KEY=msk_\S+ sh/,
     );
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('link', { name: '<i>Back office</i>' }).waitFor();
     expect(tab.complaints).toEqual([]);
@@ -79,7 +79,7 @@ describeInBrowser('the console', () => {
   });
 
   it('the console reports a lost connection, and recovers automatically', async () => {
-    const tab = await fixture.signedIn('/app/agents');
+    const tab = await fixture.openSignedInTab('/app/agents');
     const { page } = tab;
     await page.getByTestId('agent-status').first().waitFor();
     await page.context().setOffline(true);

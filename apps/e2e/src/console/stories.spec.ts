@@ -12,7 +12,7 @@ describeInBrowser('the console', () => {
   afterAll(() => fixture?.end());
 
   it('the console reports a failed sign-in, and opens the requested page after a successful one', async () => {
-    const tab = await fixture.open();
+    const tab = await fixture.openTab();
     const { page } = tab;
     await tab.goto('/app/agents?status=online');
     await page.getByLabel('Email').fill(fixture.admin[0]);
@@ -27,7 +27,7 @@ describeInBrowser('the console', () => {
   });
 
   it('the console shows the run of a workflow that it launches live', async () => {
-    const tab = await fixture.signedIn('/app/workflows');
+    const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
     await page.getByRole('link', { name: 'Hello, Muster' }).click();
     // The list has a button with the same name in each row, so the page of the workflow must be shown first.
@@ -45,8 +45,9 @@ describeInBrowser('the console', () => {
       'the steps of the run',
       async () => (await page.getByTestId('step').filter({ hasText: 'passed' }).count()) === 3,
     );
-    expect(await tab.barriers()).toEqual([]);
-    // The workflow's page lists the durations of its runs, and an hour of the home page leads to the runs that ended in it.
+    expect(await tab.findBarriers()).toEqual([]);
+    // The workflow's page lists the durations of its runs, and an hour of the home page leads to the runs that ended in
+    // it.
     await page.getByRole('link', { name: 'Hello, Muster', exact: true }).click();
     const durations = page.getByRole('figure', { name: 'Durations of runs' });
     await durations.getByText('Show as table').click();
@@ -74,14 +75,14 @@ describeInBrowser('the console', () => {
     { theme: 'dark', width: 1440 },
     { theme: 'light', width: 360 },
   ] as const)('the console has only accessible pages without browser errors: $theme, $width px', async (appearance) => {
-    const tab = await fixture.signedIn('/app', appearance);
+    const tab = await fixture.openSignedInTab('/app', appearance);
     const links = tab.page.getByRole('navigation', { name: 'Main' }).getByRole('link');
     for (let at = 0; at < (await links.count()); at += 1) {
       await links.nth(at).click();
       const name = await links.nth(at).innerText();
       await tab.page.getByRole('heading', { level: 1, name }).waitFor();
       await waitFor(`the content of ${name}`, async () => (await tab.page.getByLabel('Loading').count()) === 0);
-      expect([name, await tab.barriers()]).toEqual([name, []]);
+      expect([name, await tab.findBarriers()]).toEqual([name, []]);
       const overflow = await tab.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
       expect([name, overflow <= 0]).toEqual([name, true]);
     }
@@ -90,7 +91,7 @@ describeInBrowser('the console', () => {
   });
 
   it('the console can be navigated by the keyboard', async () => {
-    const tab = await fixture.signedIn();
+    const tab = await fixture.openSignedInTab();
     const { page } = tab;
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
     await heading('Home');
@@ -113,7 +114,7 @@ describeInBrowser('the console', () => {
   });
 
   it('the console signs out by the account menu', async () => {
-    const tab = await fixture.signedIn();
+    const tab = await fixture.openSignedInTab();
     const { page } = tab;
     await page.getByRole('button', { name: 'Account' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();

@@ -6,14 +6,14 @@ export const hostileText = `<img src=x onerror="document.title='broken'"><b>bold
 export const hostileName = '<b onclick=alert(1)>שן 🦷 & "x".dex';
 
 /** Whether an image has loaded. */
-export const isLoaded = (image: any): boolean => image.complete && image.naturalWidth > 0;
+export const isImageLoaded = (image: any): boolean => image.complete && image.naturalWidth > 0;
 
 /** A name with markup, template expressions, a character that reverses the text direction, and a long word. */
-export const hostile = (kind: string) =>
+export const makeHostileText = (kind: string) =>
   `${kind}<img src=x onerror=window.ran=1>{{1337*1337}}\${1337*1337}\u202Egpj.${'W'.repeat(40)}`.slice(0, 100);
 
 /** Returns the page's faults: markup that ran, overflow, and text whose direction a name has reversed. */
-export const faultsOf = ({ page }: ConsoleTab): Promise<string[]> =>
+export const findDisplayFaults = ({ page }: ConsoleTab): Promise<string[]> =>
   page.evaluate(() => {
     const { document, getComputedStyle } = globalThis as any;
     const faults: string[] = [];
@@ -32,8 +32,8 @@ export const faultsOf = ({ page }: ConsoleTab): Promise<string[]> =>
         continue;
       // The nearest element that limits the text direction: isolated, or a block. Nothing may follow the name in it.
       let at = node.parentElement;
-      const isolates = () => /isolate|plaintext/.test(getComputedStyle(at).unicodeBidi);
-      while (!isolates() && /^(inline|contents)$/.test(getComputedStyle(at).display)) at = at.parentElement;
+      const countIsolates = () => /isolate|plaintext/.test(getComputedStyle(at).unicodeBidi);
+      while (!countIsolates() && /^(inline|contents)$/.test(getComputedStyle(at).display)) at = at.parentElement;
       const range = document.createRange();
       range.setStart(node, text.indexOf('\u202e'));
       range.setEndAfter(at.lastChild);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeModel, waitFor } from '@muster/testing';
 import { ConsoleFixture, describeInBrowser } from './console-fixture';
-import { faultsOf, hostile } from './strange-content';
+import { findDisplayFaults, makeHostileText } from './strange-content';
 
 jest.setTimeout(300_000);
 
@@ -20,7 +20,7 @@ describeInBrowser('steps that a model read from a video', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'muster-video-'));
     model = await FakeModel.start();
-    fixture = await ConsoleFixture.startAlone(model.env);
+    fixture = await ConsoleFixture.startOwnService(model.environment);
   });
   afterAll(async () => {
     await fixture?.end();
@@ -39,7 +39,7 @@ describeInBrowser('steps that a model read from a video', () => {
   itReadsVideos(
     'hostile texts of a model in steps of a video run no code, reverse no text and overflow no page',
     async () => {
-      const api = await fixture.api();
+      const api = await fixture.createApiClient();
       const { id: agentId } = (await api.get('/api/agents')).body.agents[0];
       const statusOf = async () => (await api.get(`/api/agents/${agentId}`)).body.status;
       await waitFor('the agent to be online', async () => (await statusOf()) === 'online', 60_000);
@@ -47,14 +47,14 @@ describeInBrowser('steps that a model read from a video', () => {
       const { body } = await api.post('/api/uploads', { contentType: 'video/x-matroska', size: video.length });
       await fetch(body.uploadUrl, { method: body.method, headers: body.headers, body: video });
       const step = {
-        ...{ type: 'click', title: hostile('Title'), url: '', selectors: [hostile('aria/Selector')] },
-        ...{ value: hostile('Value'), atMs: 1000, frame: 1, confidence: 0.4 },
+        ...{ type: 'click', title: makeHostileText('Title'), url: '', selectors: [makeHostileText('aria/Selector')] },
+        ...{ value: makeHostileText('Value'), atMs: 1000, frame: 1, confidence: 0.4 },
       };
-      model.says({
-        json: { steps: [step, { ...step, type: 'change', title: `${hostile('Other')}${'W'.repeat(400)}` }] },
+      model.addResponses({
+        json: { steps: [step, { ...step, type: 'change', title: `${makeHostileText('Other')}${'W'.repeat(400)}` }] },
       });
       const path = `/api/agents/${agentId}/video-analyze`;
-      const { analysisId } = (await api.post(path, { uploadKey: body.uploadKey, name: hostile('Video') })).body;
+      const { analysisId } = (await api.post(path, { uploadKey: body.uploadKey, name: makeHostileText('Video') })).body;
       const analysis = await waitFor(
         'the analysis to end',
         async () => {
@@ -65,13 +65,13 @@ describeInBrowser('steps that a model read from a video', () => {
       );
       expect([analysis.status, analysis.error ?? null]).toEqual(['completed', null]);
       for (const width of [1440, 390]) {
-        const tab = await fixture.signedIn(`/app/workflows/${analysis.workflowId}`, { width });
+        const tab = await fixture.openSignedInTab(`/app/workflows/${analysis.workflowId}`, { width });
         const confirm = tab.page.getByRole('button', { name: /^Confirm/ }).first();
         await confirm.waitFor();
-        expect(await faultsOf(tab)).toEqual([]);
+        expect(await findDisplayFaults(tab)).toEqual([]);
         await confirm.click();
         await tab.page.getByText('confirmed by a person').first().waitFor();
-        expect(await faultsOf(tab)).toEqual([]);
+        expect(await findDisplayFaults(tab)).toEqual([]);
         expect(tab.complaints).toEqual([]);
         await tab.close();
       }

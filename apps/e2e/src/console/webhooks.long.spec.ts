@@ -33,7 +33,7 @@ describeInBrowser('the page of webhooks', () => {
   });
 
   it('the page of webhooks tests an endpoint, repeats a delivery, and shows why an endpoint is off', async () => {
-    const tab = await fixture.signedIn('/app/settings?part=Webhooks');
+    const tab = await fixture.openSignedInTab('/app/settings?part=Webhooks');
     const { page } = tab;
     await page.getByText('No endpoints yet.').waitFor();
     await page.getByRole('button', { name: 'New endpoint' }).click();
@@ -60,13 +60,13 @@ describeInBrowser('the page of webhooks', () => {
     const delivery = page.getByTestId('webhook-delivery').filter({ hasText: 'webhook.test' }).first();
     await delivery.getByText('delivered').waitFor();
     new Webhook(secret).verify(received[0]!.body, received[0]!.headers);
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
 
     await delivery.getByRole('button', { name: 'webhook.test' }).click();
     const one = page.getByRole('dialog', { name: 'webhook.test' });
     await one.getByText('This is a test of your webhook endpoint.').waitFor();
     await one.getByRole('cell', { name: '204', exact: true }).waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await one.getByRole('button', { name: 'Redeliver' }).click();
     await waitFor('the delivery to be repeated', () => received.length === 2);
     expect(received[1]!.headers['webhook-id']).toBe(received[0]!.headers['webhook-id']);
@@ -74,7 +74,7 @@ describeInBrowser('the page of webhooks', () => {
     status = 410;
     await act('Send test');
     await waitFor('the test', () => received.length === 3);
-    const api = await fixture.api();
+    const api = await fixture.createApiClient();
     await waitFor('the endpoint to be turned off', async () => {
       const { body } = await api.get('/api/webhook-endpoints');
       return body.webhookEndpoints[0].enabled === false;

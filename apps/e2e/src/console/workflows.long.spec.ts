@@ -20,7 +20,7 @@ describeInBrowser('the pages of workflows', () => {
 
   beforeAll(async () => {
     fixture = await ConsoleFixture.start();
-    api = await fixture.api();
+    api = await fixture.createApiClient();
   });
   afterAll(() => fixture?.end());
 
@@ -33,7 +33,7 @@ describeInBrowser('the pages of workflows', () => {
 
   it('a workflow’s script, steps and variables are saved as one revision, which can be restored later', async () => {
     const id = await make({ script: 'print("one")\n' });
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     const save = page.getByRole('button', { name: 'Save', exact: true });
     await script(page).fill('print("two")');
@@ -59,7 +59,7 @@ describeInBrowser('the pages of workflows', () => {
     const difference = page.getByLabel('Difference to revision 1');
     await difference.getByText('+ variable PAYER').waitFor();
     expect(await difference.innerText()).toContain('+print("two")');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await page.getByRole('button', { name: 'Restore revision 1' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restore' }).click();
     await page.getByText('Revision 1 is the current one again.').waitFor();
@@ -71,7 +71,7 @@ describeInBrowser('the pages of workflows', () => {
 
   it('the page of a workflow shows both versions if two users save, and applies the chosen one', async () => {
     const id = await make({ script: 'print("base")\n', description: 'old' });
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await script(page).fill('print("mine")');
     await api.post(`/api/workflows/${id}/save`, { script: 'print("theirs")\n', variables: ['THEIRS'] });
@@ -80,7 +80,7 @@ describeInBrowser('the pages of workflows', () => {
     await conflict.getByLabel('Script: theirs').getByText('print("theirs")').waitFor();
     expect(await conflict.getByLabel('Script: mine').innerText()).toBe('print("mine")');
     await conflict.getByText('They have also changed Variables').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByText('Saved as revision 3.').waitFor();
     expect(await read(id)).toMatchObject({ script: 'print("mine")', variables: ['THEIRS'] });
@@ -105,14 +105,14 @@ describeInBrowser('the pages of workflows', () => {
       expect((await api.put('/api/vault/MODEL_KEY', { value: model.key })).status).toBeLessThan(300);
       const own = { baseUrl: model.url, name: model.name, visionName: model.visionName, apiKeyVaultKey: 'MODEL_KEY' };
       expect((await api.put('/api/organization/model', own)).status).toBe(200);
-      model.answers(({ schemaName }) => (schemaName === 'video_steps' ? { json: { steps: videoSteps } } : undefined));
-      const tab = await fixture.signedIn('/app/workflows');
+      model.addRule(({ schemaName }) => (schemaName === 'video_steps' ? { json: { steps: videoSteps } } : undefined));
+      const tab = await fixture.openSignedInTab('/app/workflows');
       const { page } = tab;
       await page.getByRole('button', { name: 'New from video' }).click();
       const dialog = page.getByRole('dialog', { name: 'New from video' });
       await dialog.getByLabel('File').setInputFiles(makeVideo(folder));
       await dialog.getByLabel('Name').fill('Of a <i>film</i>');
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       await dialog.getByRole('button', { name: 'Analyze' }).click();
       await page.getByTestId('film-analysis').waitFor();
       await page.reload();
@@ -121,7 +121,7 @@ describeInBrowser('the pages of workflows', () => {
       await page.getByText('One step needs a review').waitFor();
       const uncertain = page.getByTestId('workflow-step').filter({ hasText: '40% sure, seen at 0:02' });
       await uncertain.getByRole('img', { name: 'The video where the step was seen' }).waitFor();
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       await uncertain.getByRole('button', { name: 'Confirm' }).click();
       await uncertain.getByText('confirmed by a person').waitFor();
       await page.getByText('One step needs a review').waitFor({ state: 'detached' });
@@ -136,7 +136,7 @@ describeInBrowser('the pages of workflows', () => {
 
   it('a batch accepts 5,000 rows, maps columns to variables, and lists each invalid row', async () => {
     const id = await make({ name: 'Claims', script: 'print(1)\n', variables: ['PATIENT', 'PAYER'] });
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Batch' }).click();
     const dialog = page.getByRole('dialog', { name: 'Batch Claims' });
@@ -157,7 +157,7 @@ describeInBrowser('the pages of workflows', () => {
     await dialog.getByLabel('PATIENT').selectOption('Patient');
     expect((await api.get(`/api/batches?workflowId=${id}`)).body.batches).toEqual([]);
     await dialog.getByLabel('Agents').selectOption({ index: 0 });
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     const began = performance.now();
     await dialog.getByRole('button', { name: 'Queue batch' }).click();
     await dialog.getByText('4,000 runs are queued, 1,000 rows were rejected.').waitFor();
@@ -169,7 +169,7 @@ describeInBrowser('the pages of workflows', () => {
     expect(await refused.getByRole('listitem').count()).toBeLessThan(100);
     await refused.evaluate((frame) => frame.scrollTo(0, frame.scrollHeight));
     await refused.getByText('Row 4,996:').waitFor();
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('link', { name: 'View runs' }).click();
     await page.getByRole('heading', { level: 1, name: 'Runs' }).waitFor();
     const batchId = new URL(page.url()).searchParams.get('batchId')!;
@@ -181,7 +181,7 @@ describeInBrowser('the pages of workflows', () => {
 
   it('a run is launched only once even if the response is lost, without storing its variables in the browser', async () => {
     const id = await make({ name: 'Once', script: 'print(1)\n', variables: ['SECRET'] });
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     let lost = 0;
     await page.route('**/api/jobs/launch', async (route) => {
@@ -208,7 +208,7 @@ describeInBrowser('the pages of workflows', () => {
 
   it('concurrency keys can be set for a workflow and for a single run', async () => {
     const id = await make({ name: 'Keyed', script: 'print(1)\n', variables: ['PAYER'] });
-    const tab = await fixture.signedIn(`/app/workflows/${id}`);
+    const tab = await fixture.openSignedInTab(`/app/workflows/${id}`);
     const { page } = tab;
     await page.getByRole('button', { name: 'Edit details' }).click();
     const details = page.getByRole('dialog', { name: 'Edit Keyed' });
@@ -221,7 +221,7 @@ describeInBrowser('the pages of workflows', () => {
     await details.getByRole('button', { name: 'Save' }).click();
     await details.getByText('the workflow has no variable NOBODY').first().waitFor();
     await details.getByLabel('Key', { exact: true }).fill('portal:{{PAYER}}');
-    expect(await tab.barriers()).toEqual([]);
+    expect(await tab.findBarriers()).toEqual([]);
     await details.getByRole('button', { name: 'Save' }).click();
     await page.getByText('portal:{{PAYER}} (2 at once)').waitFor();
     expect((await read(id)).concurrencyKeys).toEqual([{ key: 'portal:{{PAYER}}', limit: 2 }]);
@@ -252,16 +252,16 @@ describeInBrowser('the pages of workflows', () => {
     async (appearance) => {
       const step = { id: 'a', type: 'fill', field: 'مرحبا <b>', value: 'x'.repeat(10_000) };
       const id = await make({ name: `${'long'.repeat(40)} 🦷`, script: 'print(1)\n', steps: [step] });
-      const tab = await fixture.signedIn(`/app/workflows/${id}`, appearance);
+      const tab = await fixture.openSignedInTab(`/app/workflows/${id}`, appearance);
       const { page } = tab;
       await script(page).waitFor();
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
       await page.getByRole('button', { name: 'Actions for step 1' }).press('Enter');
       await page.getByRole('menuitem', { name: 'Edit' }).press('Enter');
       const dialog = page.getByRole('dialog', { name: 'Edit step a' });
       await dialog.getByLabel('Form field').fill('Name');
-      expect(await tab.barriers()).toEqual([]);
+      expect(await tab.findBarriers()).toEqual([]);
       await page.keyboard.press('Enter');
       await page.getByTestId('workflow-step').getByText('field Name').waitFor();
       await page.getByRole('button', { name: 'Save', exact: true }).press('Enter');

@@ -5,19 +5,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { HttpClient, isLongForm, waitFor } from '@muster/testing';
+import { HttpClient, isLongRun, waitFor } from '@muster/testing';
 import { buildSync } from 'esbuild';
-import { chromiumPath, launchBrowser } from '../console/console-browser';
+import { findChromiumPath, launchBrowser } from '../console/console-browser';
 import { packWithPython } from '../packed-zip';
 import { root } from '../service-process';
-import { makeExample, openPractice, type Practice, removeAgents } from '../shared-service';
+import { createExampleData, openPracticeOrganization, type Practice, removeAllAgents } from '../shared-service';
 
 jest.setTimeout(300_000);
 
 const runProgram = promisify(execFile);
 
-const chromium = chromiumPath();
-const itInBrowser = chromium && isLongForm() ? it : it.skip;
+const chromium = findChromiumPath();
+const itInBrowser = chromium && isLongRun() ? it : it.skip;
 const inputs = [
   ...['baseUrl: string', 'apiKey: string', 'email: string', 'password: string', 'secret: string'],
   ...['delivery: [body: string, headers: Record<string, string>]', 'firstZip: string', 'secondZip: string'],
@@ -42,8 +42,8 @@ describe('the SDK package, installed as a user does', () => {
     await runProgram('npm', install, { cwd: join(folder, 'user') });
     writeFileSync(join(folder, 'user/examples.mts'), examples());
 
-    practice = await openPractice();
-    await makeExample(practice.api);
+    practice = await openPracticeOrganization();
+    await createExampleData(practice.api);
     const { apiKey } = practice;
     const [email, password] = practice.admin;
     base = practice.address;
@@ -51,7 +51,7 @@ describe('the SDK package, installed as a user does', () => {
     exampleInputs = { baseUrl: base, apiKey, email, password, ...webhook(), ...bundles() };
   });
   afterAll(async () => {
-    await removeAgents(practice.api);
+    await removeAllAgents(practice.api);
     await rm(folder, { recursive: true, force: true });
   });
 

@@ -1,13 +1,13 @@
 // This test is long because it builds the last release and runs jobs while its apps and the new ones replace each other.
 // A short test of the same code: apps/e2e/src/services.spec.ts
 import type { ServiceApp } from '@muster/contracts';
-import { migrate } from '@muster/database';
+import { migrateDatabase } from '@muster/database';
 import { waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { countAll, isQuiet } from '../chaos/chaos-figures';
+import { countFigures, isServiceQuiet } from '../chaos/chaos-figures';
 import { ChaosStage } from '../chaos/chaos-stage';
-import { seeded } from '../seed';
+import { createSeededRandom } from '../seed';
 import { root } from '../service-process';
 import { buildLastRelease, type LastRelease } from './last-release';
 
@@ -17,7 +17,7 @@ jest.setTimeout(1_200_000);
 const runsBetween = 4;
 
 describe('this version next to the last release', () => {
-  const random = seeded();
+  const random = createSeededRandom();
   let release: LastRelease;
   let stage: ChaosStage;
   let launched = 0;
@@ -42,7 +42,7 @@ describe('this version next to the last release', () => {
       const [first] = await jobsPage('');
 
       // The last release on the new schema.
-      await migrate(stage.fixture.stack.databaseUrl);
+      await migrateDatabase(stage.fixture.stack.databaseUrl);
       await progress();
 
       await replace('dispatcher', root);
@@ -68,16 +68,16 @@ describe('this version next to the last release', () => {
       load.isOn = false;
     }
     await launching;
-    await waitFor('all jobs and messages to finish', () => isQuiet(stage.fixture), 120_000).catch(explain);
+    await waitFor('all jobs and messages to finish', () => isServiceQuiet(stage.fixture), 120_000).catch(explain);
     await replaceWorkers();
     for (let n = 0; n < 2 * stage.workers.length; n += 1) await launchOne(marks);
-    await waitFor('the jobs of the new workers', () => isQuiet(stage.fixture), 120_000).catch(explain);
+    await waitFor('the jobs of the new workers', () => isServiceQuiet(stage.fixture), 120_000).catch(explain);
 
     const starts = readFileSync(marks, 'utf8')
       .trim()
       .split('\n')
       .map((line) => ({ jobId: line.split(' ')[0]!, at: Number(line.split(' ')[1]) }));
-    const { faults, ...figures } = await countAll(stage.fixture, starts);
+    const { faults, ...figures } = await countFigures(stage.fixture, starts);
     process.stdout.write(`compatibility (seed ${random.seed}): ${JSON.stringify(figures)}\n`);
     expect(Object.fromEntries(Object.entries(faults).filter(([, count]) => count !== 0))).toEqual({});
     expect(figures).toMatchObject({ jobs: launched, completed: launched, starts: launched, lost: 0 });
@@ -95,7 +95,7 @@ describe('this version next to the last release', () => {
   async function launchOne(marks: string): Promise<void> {
     const { agentId } = stage.workers[launched % stage.workers.length]!.agent;
     const plan = { CHAOS_LINES: '20', CHAOS_HOLD: '0.2', CHAOS_FAIL: '', CHAOS_STARTS: marks };
-    await stage.launch(agentId, plan, 0);
+    await stage.launchRun(agentId, plan, 0);
     launched += 1;
   }
 
@@ -131,7 +131,11 @@ describe('this version next to the last release', () => {
   }
 
   async function jobsPage(cursor: string): Promise<{ id: string; cursor: string }[]> {
-    const { body } = await stage.insist('GET', `/api/jobs?limit=2${cursor && `&cursor=${cursor}`}`, undefined);
+    const { body } = await stage.requestUntilAccepted(
+      'GET',
+      `/api/jobs?limit=2${cursor && `&cursor=${cursor}`}`,
+      undefined,
+    );
     return body.jobs.map(({ id }: { id: string }) => ({ id, cursor: body.nextCursor }));
   }
 

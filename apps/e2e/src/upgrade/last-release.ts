@@ -21,13 +21,13 @@ export async function buildLastRelease(): Promise<LastRelease> {
   const archive = join(folder, 'release.tar');
   await run('git', ['archive', '--output', archive, lastRelease], { cwd: root });
   await run('tar', ['-xf', archive, '-C', folder]);
-  if (isDeepStrictEqual(await dependenciesIn(folder), await dependenciesIn(root)))
+  if (isDeepStrictEqual(await readDependencies(folder), await readDependencies(root)))
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   else await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder });
   await run(process.execPath, ['tools/build/build.mjs'], { cwd: folder });
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-async function dependenciesIn(folder: string): Promise<unknown> {
+async function readDependencies(folder: string): Promise<unknown> {
   return (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { dependencies: unknown }).dependencies;
 }

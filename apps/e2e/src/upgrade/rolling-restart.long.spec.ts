@@ -2,16 +2,16 @@
 // A short test of the same code: apps/e2e/src/services.spec.ts
 import type { ServiceApp } from '@muster/contracts';
 import { Muster } from '@muster/sdk';
-import { longForm, waitFor } from '@muster/testing';
+import { chooseSize, waitFor } from '@muster/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isQuiet } from '../chaos/chaos-figures';
+import { isServiceQuiet } from '../chaos/chaos-figures';
 import { ChaosStage } from '../chaos/chaos-stage';
-import { seeded } from '../seed';
+import { createSeededRandom } from '../seed';
 import type { ServiceProcess } from '../service-process';
 
 jest.setTimeout(600_000);
 
-const restarts = longForm('ROLLING_RESTARTS', { short: 1, long: 3 });
+const restarts = chooseSize('ROLLING_RESTARTS', { short: 1, long: 3 });
 const agents = 6;
 const launchEveryMs = 300;
 /** Time until a load balancer has removed a stopping process from its list. */
@@ -25,7 +25,7 @@ interface Load {
 }
 
 describe('a rolling restart', () => {
-  const random = seeded();
+  const random = createSeededRandom();
   let stage: ChaosStage;
   let muster: Muster;
   const replicas: ServiceProcess[] = [];
@@ -34,7 +34,7 @@ describe('a rolling restart', () => {
     stage = await ChaosStage.open(random);
     stage.network.isCalm = true;
     await stage.startWorkers(0, agents);
-    const { secret } = (await stage.insist('POST', '/api/api-keys', { name: 'Load', scope: 'api' })).body;
+    const { secret } = (await stage.requestUntilAccepted('POST', '/api/api-keys', { name: 'Load', scope: 'api' })).body;
     muster = new Muster({ baseUrl: stage.network.url, apiKey: secret });
   });
   afterAll(async () => {
@@ -65,7 +65,7 @@ describe('a rolling restart', () => {
     const launching = launchWhile(load);
     await work().finally(() => (load.isOn = false));
     await launching;
-    await waitFor('all runs to end', () => isQuiet(stage.fixture), 60_000);
+    await waitFor('all runs to end', () => isServiceQuiet(stage.fixture), 60_000);
     expect(load.failures).toEqual([]);
     expect(load.launched.length).toBeGreaterThan(5);
     const delays = await delaysOf(load.launched);

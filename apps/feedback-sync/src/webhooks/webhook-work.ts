@@ -1,20 +1,20 @@
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Database } from '@muster/database';
-import { BaseConfig, Clock, Metrics, Outbound, publicAddress, type Round } from '@muster/platform';
+import { BaseConfig, Clock, Metrics, Outbound, getPublicAddress, type Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import {
-  countDue,
+  countDueDeliveries,
   EndpointWorkers,
-  endpointsWithDue,
-  endUnclear,
-  fanOut,
+  listEndpointsWithDueDeliveries,
+  endUnclearMessages,
+  createDeliveriesOfEvents,
   type FanOutParts,
   purgeWebhooks,
   SmtpConfig,
 } from '@muster/webhooks';
-import { linkOf } from './link-of';
-import { readSubject } from './read-subject';
+import { buildEventLink } from './build-event-link';
+import { readEventSubject } from './read-event-subject';
 
 /** Processes webhooks: turns events into deliveries and sends them. */
 @Injectable()
@@ -34,63 +34,63 @@ export class WebhookWork implements BeforeApplicationShutdown {
     @Inject(BaseConfig) config: BaseConfig,
     @Inject(SmtpConfig) { smtpUrl, smtpFrom }: SmtpConfig,
   ) {
-    const now = () => clock.now();
+    const readClock = () => clock.now();
     const relay = smtpUrl ? { url: smtpUrl, from: smtpFrom! } : null;
     this.workers = new EndpointWorkers({
-      ...{ database, outbound, keyRing, metrics, now, relay },
-      linkOf: (event) => Promise.resolve(linkOf({ address: publicAddress(config), keyRing }, event)),
+      ...{ database, outbound, keyRing, metrics, now: readClock, relay },
+      linkOf: (event) => Promise.resolve(buildEventLink({ address: getPublicAddress(config), keyRing }, event)),
     });
     this.parts = {
       database,
-      readSubject: (event) => readSubject({ database, storage, now }, event),
-      notify: (endpointIds) => this.workers.notify(endpointIds),
-      now,
+      readSubject: (event) => readEventSubject({ database, storage, now: readClock }, event),
+      notify: (endpointIds) => this.workers.notifyEndpoints(endpointIds),
+      now: readClock,
     };
   }
 
   /** Fans out the events of one organization. A call during a running pass waits for one more pass. */
-  async fanOut(organizationId: string): Promise<void> {
+  async createDeliveries(organizationId: string): Promise<void> {
     const current = this.fanning.get(organizationId);
     if (current) {
       current.isRequested = true;
       return current.work;
     }
     const entry = { work: Promise.resolve(), isRequested: true };
-    const work = async () => {
+    const createAllDeliveries = async () => {
       while (entry.isRequested) {
         entry.isRequested = false;
-        await fanOut(this.parts, undefined, organizationId);
+        await createDeliveriesOfEvents(this.parts, undefined, organizationId);
       }
     };
     this.fanning.set(organizationId, entry);
-    entry.work = work().finally(() => this.fanning.delete(organizationId));
+    entry.work = createAllDeliveries().finally(() => this.fanning.delete(organizationId));
     return entry.work;
   }
 
   sendDue(endpointId: string): void {
-    this.workers.notify([endpointId]);
+    this.workers.notifyEndpoints([endpointId]);
   }
 
   /** Fans out waiting events of all organizations, in case a message was lost. */
   async sweepEvents(round: Round): Promise<Record<string, number>> {
-    return fanOut(this.parts, round);
+    return createDeliveriesOfEvents(this.parts, round);
   }
 
   async sweepDeliveries(): Promise<Record<string, number>> {
-    const due = await endpointsWithDue(this.database, this.clock.now());
-    this.workers.notify(due);
-    return { endpoints: due.length, unclear: await endUnclear(this.database, this.clock.now()) };
+    const due = await listEndpointsWithDueDeliveries(this.database, this.clock.now());
+    this.workers.notifyEndpoints(due);
+    return { endpoints: due.length, unclear: await endUnclearMessages(this.database, this.clock.now()) };
   }
 
-  async measure(): Promise<void> {
-    this.metrics.webhooksWaiting.set(await countDue(this.database, this.clock.now()));
+  async measureBacklog(): Promise<void> {
+    this.metrics.webhooksWaiting.set(await countDueDeliveries(this.database, this.clock.now()));
   }
 
-  purge(round: Round): Promise<Record<string, number>> {
+  purgeOldRows(round: Round): Promise<Record<string, number>> {
     return purgeWebhooks(this.database, round, this.clock.now());
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.workers.end();
+    await this.workers.endWorkers();
   }
 }

@@ -14,13 +14,13 @@ export class WebhooksProcessor extends QueueProcessor {
   }
 
   @HandlesJob('webhooks', 'probe')
-  async probe({ probeId }: ProbePayload): Promise<void> {
+  async answerProbe({ probeId }: ProbePayload): Promise<void> {
     await answerQueueProbe(this.database, probeId, 'feedback-sync');
   }
 
   @HandlesJob('webhooks', 'fan-out')
   async fanOut({ organizationId }: OrganizationPayload): Promise<void> {
-    await this.work.fanOut(organizationId);
+    await this.work.createDeliveries(organizationId);
   }
 
   @HandlesJob('webhooks', 'send-due')

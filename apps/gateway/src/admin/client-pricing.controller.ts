@@ -8,7 +8,7 @@ import {
   MutationRequest,
   Mutations,
   type Principal,
-  sessionsOf,
+  allowSessions,
 } from '@muster/access';
 import {
   BackfillAnswer,
@@ -20,17 +20,17 @@ import {
   PageQuery,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import {
   backfillMetrics,
   listMetrics,
   listMetricSteps,
   presentPricingModel,
   putPricingModel,
-  readModel,
+  parsePricingModel,
   readPricingModel,
 } from '@muster/pricing';
-import { presentFigures, presentMetric, presentMetricStep } from './present-billing';
+import { presentBillingFigures, presentBillingMetric, presentMetricStep } from './present-billing';
 
 /**
  * The prices that organizations pay for claims and runs, and their billing records. An admin has access to their own
@@ -51,7 +51,7 @@ export class ClientPricingController {
       'Counts the claims that the job’s steps report, once for each NPI and claim. If no step reports a claim, the ' +
       'selected NPIs count. If the job already has a billing record, the request fails with 409 unless `force` is ' +
       'set. Of several concurrent requests for one job without `force`, one succeeds and the others get 409.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: BackfillBody,
     answer: BackfillAnswer,
     errors: [
@@ -67,18 +67,18 @@ export class ClientPricingController {
     @Caller() caller: Principal,
     @Body() { job_id: jobId, create_default_model: createDefaultModel = false, force = false }: BackfillBody,
   ): Promise<BackfillAnswer> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx) => {
         const { metric, replacedExisting } = await backfillMetrics(tx, caller, { jobId, createDefaultModel, force });
         const body: BackfillAnswer = {
           success: true,
           replaced_existing: replacedExisting,
-          ...presentFigures(metric),
+          ...presentBillingFigures(metric),
         };
         return { body };
       },
-      mutationScope(caller),
+      chooseMutationScope(caller),
     );
   }
 
@@ -86,22 +86,22 @@ export class ClientPricingController {
   @Endpoint({
     summary: 'List billing records, newest first',
     description: 'Returns the records of one job or of a range of days, including records of deleted jobs.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: BillingMetricList,
     errors: ['invalid_payload'],
   })
   async metrics(@Caller() caller: Principal, @Query() query: BillingMetricQuery): Promise<BillingMetricList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listMetrics(this.database, caller, { query, page });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    return { metrics: items.map(presentMetric), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    return { metrics: items.map(presentBillingMetric), nextCursor };
   }
 
   @Get('/metrics/:id/steps')
   @Endpoint({
     summary: 'List the steps behind a billing record',
     description: 'Returns the steps that the billing record was computed from, in their order, each with its verdict.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: BillingMetricStepList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -110,16 +110,16 @@ export class ClientPricingController {
     @Param('id') metricId: string,
     @Query() query: PageQuery,
   ): Promise<BillingMetricStepList> {
-    const page = pageOf(query, 'integer');
+    const page = parsePage(query, 'integer');
     const rows = await listMetricSteps(this.database, caller, { metricId, page });
-    const { items, nextCursor } = paginate(rows, page, ({ stepOrder }) => [String(stepOrder)]);
+    const { items, nextCursor } = buildPage(rows, page, ({ stepOrder }) => [String(stepOrder)]);
     return { steps: items.map(presentMetricStep), nextCursor };
   }
 
   @Get('/:organizationId')
   @Endpoint({
     summary: 'Read an organization’s pricing model',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: ClientPricingModel,
     errors: ['invalid_payload', 'not_found', 'pricing_model_missing'],
   })
@@ -131,7 +131,7 @@ export class ClientPricingController {
   @Endpoint({
     summary: 'Set an organization’s pricing model',
     description: 'Existing billing records keep the model that they were computed with.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: ClientPricingModel,
     answer: ClientPricingModel,
     errors: ['not_found'],
@@ -142,16 +142,16 @@ export class ClientPricingController {
     @Param('organizationId') id: string,
     @Body() body: ClientPricingModel,
   ): Promise<ClientPricingModel> {
-    const model = readModel(body);
-    return this.mutations.run(
+    const model = parsePricingModel(body);
+    return this.mutations.runMutation(
       mutation,
       async (tx) => ({ body: presentPricingModel(await putPricingModel(tx, caller, id, model)) }),
-      mutationScope(caller),
+      chooseMutationScope(caller),
     );
   }
 }
 
 /** Only a super_admin may change other organizations, which requires the system scope. */
-function mutationScope(caller: Principal): MutationOptions {
+function chooseMutationScope(caller: Principal): MutationOptions {
   return caller.role === 'super_admin' ? { scope: 'system' } : {};
 }

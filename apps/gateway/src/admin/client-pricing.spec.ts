@@ -1,10 +1,10 @@
 import { Client } from 'pg';
-import { firstIdAt, newId } from '@muster/platform';
+import { smallestIdAt, newId } from '@muster/platform';
 import {
-  behindLock,
+  runBehindLock,
   type Harness,
   type HttpClient,
-  longForm,
+  chooseSize,
   makeJob,
   startHarness,
   type Tenant,
@@ -249,7 +249,7 @@ describe('client pricing', () => {
     const id = await jobWith(claim('1', 'A'));
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
     const values = [tenant.organizationId];
-    const [answer] = await behindLock(
+    const [answer] = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM client_pricing_model WHERE organization_id = $1 FOR UPDATE', values),
       () => [backfill(id)],
@@ -288,7 +288,7 @@ describe('client pricing', () => {
     await setModel({ pricingType: 'per_claim', pricePerClaimUsd: 1 });
     // In Auckland, the organization’s time zone, this is 11 January.
     const at = '2026-01-10T11:30:00.000Z';
-    const metricId = firstIdAt(new Date(at));
+    const metricId = smallestIdAt(new Date(at));
     const owner = new Client({ connectionString: harness.databaseUrl });
     await owner.connect();
     await owner.query("SET session_replication_role = 'replica'");
@@ -323,7 +323,7 @@ describe('client pricing', () => {
   });
 
   it('a billing backfill handles a job with many thousands of NPIs', async () => {
-    const count = longForm('CLIENT_PRICING_NPIS', { short: 20_000, long: 100_000 });
+    const count = chooseSize('CLIENT_PRICING_NPIS', { short: 20_000, long: 100_000 });
     const id = await jobWith();
     await rows(
       `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, metadata)

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, sessionsOf } from '@muster/access';
+import { Endpoint, allowSessions } from '@muster/access';
 import { FeedbackExportQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { exportSubmissions } from '@muster/feedback';
@@ -25,7 +25,7 @@ export class FeedbackExportController {
       'type, status, organization, vm, title, description, reporter, createdAt, externalIssue, externalTask. A cell ' +
       'that a spreadsheet would run as a formula is prefixed with an apostrophe. The file is sent while it is read ' +
       'from the database. A response without its last chunk is incomplete.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     csv: true,
     waits: true,
   })

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { newId } from '@muster/platform';
 import {
   type Harness,
-  longForm,
+  chooseSize,
   makeAgent,
   makeOrganization,
   startHarness,
@@ -12,10 +12,10 @@ import {
   waitFor,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { report, wish } from '../feedback/feedback.harness';
+import { sendReport, wish } from '../feedback/feedback.harness';
 
 /** Number of rows to export. The long form exports a million rows, which takes a minute. */
-const manyRows = longForm('FEEDBACK_EXPORT_ROWS', { short: 4000, long: 1_000_000 });
+const manyRows = chooseSize('FEEDBACK_EXPORT_ROWS', { short: 4000, long: 1_000_000 });
 const path = '/api/admin/feedback/export';
 
 setFlagsFromString('--expose-gc');
@@ -91,7 +91,7 @@ describe('the feedback export', () => {
       ["it's 1=1", "it's 1=1"],
     ] as const;
     for (const [text] of texts) {
-      expect((await report(tenant.api, { ...wish, title: text, description: text })).status).toBe(201);
+      expect((await sendReport(tenant.api, { ...wish, title: text, description: text })).status).toBe(201);
     }
     const rows = rowsOf((await read('?organization=Cells')).text);
     expect(rows.map(({ title }) => title)).toEqual(texts.map(([, escaped]) => escaped));
@@ -104,8 +104,8 @@ describe('the feedback export', () => {
     const { organizationId } = tenant;
     const vm = `Desk ${newId()}`;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: vm });
-    const first = (await report(tenant.as.member, { ...wish, agentId })).body.id;
-    const second = (await report(tenant.api, { type: 'bug_report', title: 'b', description: 'b' })).body.id;
+    const first = (await sendReport(tenant.as.member, { ...wish, agentId })).body.id;
+    const second = (await sendReport(tenant.api, { type: 'bug_report', title: 'b', description: 'b' })).body.id;
     await sql(`UPDATE feedback_submission SET created_at = '2026-03-02T11:00Z' WHERE id = $1`, [second]);
     await sql(`UPDATE feedback_link SET external_url = 'https://x/' || tracker WHERE submission_id = $1`, [first]);
     await tenant.as.admin.patch(`/api/feedback-submissions/${second}`, { status: 'closed' });

@@ -1,6 +1,6 @@
 import { newId } from '@muster/platform';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
-import { bug, report } from '../feedback/feedback.harness';
+import { bug, sendReport } from '../feedback/feedback.harness';
 import { gateway } from '../gateway.harness';
 
 const path = '/api/admin/feedback/sync';
@@ -31,7 +31,7 @@ describe('feedback synchronization', () => {
       dead: [],
       lastReconciledAt: null,
     });
-    await report(tenant.api, bug);
+    await sendReport(tenant.api, bug);
     await sql(`INSERT INTO feedback_tracker (tracker, stopped_at, reason) VALUES ('codehost', now(), 'answered 401')`);
     expect(await read()).toMatchObject({
       codehost: { stopped: { since: expect.stringMatching(/Z$/), reason: 'answered 401' } },
@@ -43,7 +43,7 @@ describe('feedback synchronization', () => {
   });
 
   it('a feedback link that failed permanently is listed and can be replayed', async () => {
-    const { id: submissionId } = (await report(tenant.api, bug)).body;
+    const { id: submissionId } = (await sendReport(tenant.api, bug)).body;
     await sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [submissionId]);
     const [{ id }] = await sql(
       `UPDATE feedback_link SET dead_at = now(), attempts = 20, error = 'answered 502'

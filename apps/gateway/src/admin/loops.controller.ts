@@ -1,6 +1,6 @@
 import { Controller, Get, Inject } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, sessionsOf } from '@muster/access';
+import { Endpoint, allowSessions } from '@muster/access';
 import { MaintenanceLoopList, type StuckRow } from '@muster/contracts';
 import { Database, listLoopRuns } from '@muster/database';
 
@@ -15,7 +15,7 @@ export class LoopsController {
     description:
       'Returns the last round of each loop, the outcome of the rows that it processed, and the rows that fail ' +
       'repeatedly.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: MaintenanceLoopList,
   })
   async loops(): Promise<MaintenanceLoopList> {

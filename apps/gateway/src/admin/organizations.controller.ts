@@ -9,7 +9,7 @@ import {
   MutationRequest,
   Mutations,
   Passwords,
-  sessionsOf,
+  allowSessions,
   updateOrganization,
 } from '@muster/access';
 import {
@@ -21,7 +21,7 @@ import {
   UpdateOrganizationBody,
 } from '@muster/contracts';
 import { Database, type OrganizationEntity } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 
 /** Manages all organizations. Only super_admins may use it, and its transactions run in the system scope. */
 @ApiTags('Administration')
@@ -36,21 +36,21 @@ export class OrganizationsController {
   @Get()
   @Endpoint({
     summary: 'List organizations',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: OrganizationList,
     errors: ['invalid_payload'],
   })
   async list(@Query() query: SearchQuery): Promise<OrganizationList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listOrganizations(this.database, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { organizations: items.map(presentOrganization), nextCursor };
   }
 
   @Post()
   @Endpoint({
     summary: 'Create an organization and its admin',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     body: CreateOrganizationBody,
     answer: CreatedOrganization,
     status: 201,
@@ -61,8 +61,11 @@ export class OrganizationsController {
     @Mutation() mutation: MutationRequest,
     @Body() { name, adminEmail, adminPassword }: CreateOrganizationBody,
   ): Promise<CreatedOrganization> {
-    const adminPasswordHash = await this.passwords.hash(adminPassword, { email: adminEmail, field: 'adminPassword' });
-    return this.mutations.run(
+    const adminPasswordHash = await this.passwords.hashNewPassword(adminPassword, {
+      email: adminEmail,
+      field: 'adminPassword',
+    });
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         const { organization, admin } = await createOrganization(tx, caller, { name, adminEmail, adminPasswordHash });
@@ -79,7 +82,7 @@ export class OrganizationsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read an organization',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: Organization,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -91,7 +94,7 @@ export class OrganizationsController {
   @Endpoint({
     summary: 'Rename, suspend or resume an organization',
     description: 'A suspended organization can read everything but cannot start anything new.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     body: UpdateOrganizationBody,
     answer: Organization,
     errors: ['not_found'],
@@ -101,7 +104,7 @@ export class OrganizationsController {
     @Param('id') id: string,
     @Body() body: UpdateOrganizationBody,
   ): Promise<Organization> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => ({ body: presentOrganization(await updateOrganization(tx, caller, id, body)) }),
       { scope: 'system' },
@@ -112,12 +115,12 @@ export class OrganizationsController {
   @Endpoint({
     summary: 'Suspend an organization',
     description: 'Deletes nothing. The audit trail and the billing records of the organization are kept.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
   suspend(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         await updateOrganization(tx, caller, id, { suspended: true });

@@ -1,18 +1,18 @@
-import { type BillingMetric, type BillingMetricStep, usdOf } from '@muster/contracts';
+import { type BillingMetric, type BillingMetricStep, microsToUsd } from '@muster/contracts';
 import type { BillingMetricEntity, BillingMetricStepEntity } from '@muster/database';
-import { chargeRun, presentPricingModel } from '@muster/pricing';
+import { computeRunCharge, presentPricingModel } from '@muster/pricing';
 
 /** The API specifies snake case for the fields of billing records. */
-export function presentMetric(row: BillingMetricEntity): BillingMetric {
+export function presentBillingMetric(row: BillingMetricEntity): BillingMetric {
   return {
-    ...presentFigures(row),
+    ...presentBillingFigures(row),
     job_id: row.jobId,
     computed_from: row.source,
     computed_at: row.computedAt.toISOString(),
   };
 }
 
-export function presentFigures(row: BillingMetricEntity) {
+export function presentBillingFigures(row: BillingMetricEntity) {
   return {
     metric_id: row.id,
     organization_id: row.organizationId,
@@ -21,20 +21,20 @@ export function presentFigures(row: BillingMetricEntity) {
     total_steps_before_dedup: row.totalStepsBeforeDedup,
     duplicates_removed: row.duplicatesRemoved,
     claims_per_npi: row.claimsPerNpi,
-    calculated_charge_usd: usdOf(row.chargeMicros),
-    charge_breakdown: breakdownOf(row),
+    calculated_charge_usd: microsToUsd(row.chargeMicros),
+    charge_breakdown: presentBreakdown(row),
   };
 }
 
 /** Returns the fields of the pricing model and the numbers that the charge is computed from. */
-function breakdownOf(row: BillingMetricEntity): Record<string, unknown> {
+function presentBreakdown(row: BillingMetricEntity): Record<string, unknown> {
   const { minimumUsd, ...price } = presentPricingModel(row);
   const { pricingType } = row;
   if (pricingType === 'per_claim') return { ...price, claims: row.totalClaims, minimumUsd };
   if (pricingType === 'flat_per_run') return { ...price, minimumUsd };
-  const npis = chargeRun(row, row.claimsPerNpi).npis.map(({ chargeMicros, ...each }) => ({
+  const npis = computeRunCharge(row, row.claimsPerNpi).npis.map(({ chargeMicros, ...each }) => ({
     ...each,
-    chargeUsd: usdOf(chargeMicros),
+    chargeUsd: microsToUsd(chargeMicros),
   }));
   return { ...price, npis, minimumUsd };
 }

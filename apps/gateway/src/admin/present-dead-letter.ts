@@ -14,6 +14,6 @@ export function presentDeadLetter(letter: OutboxEntity): DeadLetter {
   };
 }
 
-export function noSuchDeadLetter(): AppError {
+export function deadLetterNotFoundError(): AppError {
   return new AppError('not_found', { detail: 'There is no dead letter with this id.' });
 }

@@ -1,12 +1,12 @@
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { audit, Endpoint, Mutation, MutationRequest, Mutations, sessionsOf } from '@muster/access';
+import { audit, Endpoint, Mutation, MutationRequest, Mutations, allowSessions } from '@muster/access';
 import {
   AppError,
   DeadLetterList,
   DeadLetterQuery,
   PageQuery,
-  queueDefinition,
+  getQueueDefinition,
   type QueueName,
   QueueProbe,
   QueueProbeList,
@@ -18,7 +18,7 @@ import {
   Database,
   discardDeadLetter,
   findQueueProbe,
-  latestQueueProbes,
+  readLatestQueueProbes,
   listDeadLetters,
   listQueueProbes,
   type QueueProbeEntity,
@@ -26,8 +26,8 @@ import {
   replayDeadLetter,
   requestQueueProbes,
 } from '@muster/database';
-import { pageOf, paginate, QueueRates } from '@muster/platform';
-import { noSuchDeadLetter, presentDeadLetter } from './present-dead-letter';
+import { parsePage, buildPage, QueueRates } from '@muster/platform';
+import { deadLetterNotFoundError, presentDeadLetter } from './present-dead-letter';
 
 /** The state of the queues, their probe messages, and the replay or deletion of dead letters. */
 @ApiTags('Queues')
@@ -43,16 +43,16 @@ export class QueuesController {
   @Endpoint({
     summary: 'List the queues',
     description: 'Returns the backlog, dead letters, rate, failures and latest probe message of every queue.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: QueueStateList,
   })
   async queues(): Promise<QueueStateList> {
-    const [backlog, probes] = await Promise.all([readBacklog(this.database), latestQueueProbes(this.database)]);
-    const rates = await Promise.all(backlog.map(({ queue }) => this.rates.read(queue)));
+    const [backlog, probes] = await Promise.all([readBacklog(this.database), readLatestQueueProbes(this.database)]);
+    const rates = await Promise.all(backlog.map(({ queue }) => this.rates.readRate(queue)));
     const queues = backlog.map(({ queue, waiting, oldestWaitingAt, dead }, at) => {
       const rate = rates[at];
       const probe = probes.find((candidate) => candidate.queue === queue);
-      const { app, purpose } = queueDefinition(queue);
+      const { app, purpose } = getQueueDefinition(queue);
       return {
         name: queue,
         app,
@@ -72,13 +72,13 @@ export class QueuesController {
   @Get('/queue-probes')
   @Endpoint({
     summary: 'List the probe messages of the queues, newest first',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: QueueProbeList,
     errors: ['invalid_payload'],
   })
   async probes(@Query() query: PageQuery): Promise<QueueProbeList> {
-    const page = pageOf(query, 'id');
-    const { items, nextCursor } = paginate(await listQueueProbes(this.database, page), page, ({ id }) => [id]);
+    const page = parsePage(query, 'id');
+    const { items, nextCursor } = buildPage(await listQueueProbes(this.database, page), page, ({ id }) => [id]);
     return { probes: items.map(presentProbe), nextCursor };
   }
 
@@ -86,7 +86,7 @@ export class QueuesController {
   @Endpoint({
     summary: 'Send probe messages through the queues',
     description: 'A probe message has `handledAt` once the app that processes its queue has handled it.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     body: RequestQueueProbesBody,
     answer: QueueProbeList,
     status: 202,
@@ -96,7 +96,7 @@ export class QueuesController {
     @Mutation() mutation: MutationRequest,
     @Body() { queue, count }: RequestQueueProbesBody,
   ): Promise<QueueProbeList> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         const probes = await requestQueueProbes(tx, { count, ...(queue ? { queues: [queue as QueueName] } : {}) });
@@ -112,7 +112,7 @@ export class QueuesController {
   @Get('/queue-probes/:id')
   @Endpoint({
     summary: 'Read a probe message',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: QueueProbe,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -126,15 +126,15 @@ export class QueuesController {
   @Endpoint({
     summary: 'List dead letters, newest first',
     description: 'Returns the messages that failed permanently.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],
   })
   async deadLetters(@Query() query: DeadLetterQuery): Promise<DeadLetterList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const queue = query.queue as QueueName | undefined;
     const rows = await listDeadLetters(this.database, 'system', { page, queue, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { deadLetters: items.map(presentDeadLetter), nextCursor };
   }
 
@@ -142,16 +142,16 @@ export class QueuesController {
   @Endpoint({
     summary: 'Replay a dead letter',
     description: 'Publishes the message again and counts its attempts from 0.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: SuccessAnswer,
     status: 202,
     errors: ['invalid_payload', 'not_found'],
   })
   replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<SuccessAnswer> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        if (!(await replayDeadLetter(tx, id))) throw noSuchDeadLetter();
+        if (!(await replayDeadLetter(tx, id))) throw deadLetterNotFoundError();
         audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
         return { body: { success: true }, location: '/api/admin/dead-letters' };
       },
@@ -163,15 +163,15 @@ export class QueuesController {
   @Endpoint({
     summary: 'Delete a dead letter',
     description: 'The message cannot be replayed afterwards.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
   discard(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        if (!(await discardDeadLetter(tx, id))) throw noSuchDeadLetter();
+        if (!(await discardDeadLetter(tx, id))) throw deadLetterNotFoundError();
         audit(tx, caller, { action: 'dead_letter.discard', target: { type: 'dead_letter', id } });
         return { body: undefined };
       },

@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { audit, Endpoint, Mutation, MutationRequest, Mutations, sessionsOf } from '@muster/access';
+import { audit, Endpoint, Mutation, MutationRequest, Mutations, allowSessions } from '@muster/access';
 import { AdminUsage, AdminUsageQuery, UsageReconciliation } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, Metrics, pageOf, paginate } from '@muster/platform';
-import { lastReconciliation, listUsage, monthOf, reconcileUsage } from '@muster/pricing';
+import { Clock, Metrics, parsePage, buildPage } from '@muster/platform';
+import { readLastReconciliation, listUsage, getBillingMonth, reconcileUsage } from '@muster/pricing';
 
 @ApiTags('Administration')
 @Controller('/api/admin/usage')
@@ -22,17 +22,17 @@ export class AdminUsageController {
     description:
       'Returns the usage of one month, by default the current one, and the result of the last comparison of the ' +
       'usage counters with their events.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: AdminUsage,
   })
   async usage(@Query() query: AdminUsageQuery): Promise<AdminUsage> {
-    const page = pageOf(query, 'id');
-    const month = query.month === undefined ? monthOf(this.clock.now()) : `${query.month}-01`;
+    const page = parsePage(query, 'id');
+    const month = query.month === undefined ? getBillingMonth(this.clock.now()) : `${query.month}-01`;
     const [rows, reconciliation] = await Promise.all([
       listUsage(this.database, { month, page }),
-      lastReconciliation(this.database),
+      readLastReconciliation(this.database),
     ]);
-    const { items, nextCursor } = paginate(rows, page, ({ organizationId }) => [organizationId]);
+    const { items, nextCursor } = buildPage(rows, page, ({ organizationId }) => [organizationId]);
     return { month: month.slice(0, 7), usage: items, nextCursor, ...reconciliation };
   }
 
@@ -43,13 +43,13 @@ export class AdminUsageController {
       'Runs the comparison that also runs every night. The response contains the first 200 differences. Each ' +
       'difference is recorded in the audit trail of its organization, and a metric shows their number. Nothing is ' +
       'changed.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: UsageReconciliation,
   })
   async reconcile(@Mutation() mutation: MutationRequest): Promise<UsageReconciliation> {
     const found = await reconcileUsage(this.database, this.clock.now());
     this.metrics.usageDifferences.set(found.differing);
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       (tx, caller) => {
         const { organizations, differing } = found;

@@ -1,4 +1,4 @@
-import { reconcileNightly, recordRuns } from '@muster/pricing';
+import { reconcileUsageNightly, recordRunUsage } from '@muster/pricing';
 import { newId } from '@muster/platform';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
@@ -13,7 +13,7 @@ describe('usage across organizations', () => {
     const { organizationId } = tenant;
     const at = (time: string) => new Date(`2026-03-10T${time}Z`);
     await harness.db.transaction('system', async (tx) =>
-      recordRuns(tx, organizationId, [
+      recordRunUsage(tx, organizationId, [
         { jobId: newId(), outcome: 'completed', startedAt: at('10:00:00'), finishedAt: at('10:30:00') },
         { jobId: newId(), outcome: 'failed', startedAt: null, finishedAt: at('11:00:00') },
       ]),
@@ -103,12 +103,12 @@ describe('usage across organizations', () => {
   it('usage is reconciled once a night in one process, and again if that process died', async () => {
     const night = new Date('2026-05-01T09:00:00Z');
     const after = (minutes: number) => new Date(night.getTime() + minutes * 60_000);
-    const several = await Promise.all([1, 2, 3].map((minute) => reconcileNightly(harness.db, after(minute))));
+    const several = await Promise.all([1, 2, 3].map((minute) => reconcileUsageNightly(harness.db, after(minute))));
     expect(several.filter(Boolean)).toHaveLength(1);
-    expect(await reconcileNightly(harness.db, after(24 * 60 - 1))).toBeNull();
-    expect(await reconcileNightly(harness.db, after(24 * 60))).toMatchObject({ differing: 0 });
+    expect(await reconcileUsageNightly(harness.db, after(24 * 60 - 1))).toBeNull();
+    expect(await reconcileUsageNightly(harness.db, after(24 * 60))).toMatchObject({ differing: 0 });
     await harness.db.query('system', `UPDATE usage_reconciliation SET finished_at = NULL WHERE night = '2026-05-02'`);
-    expect(await reconcileNightly(harness.db, after(24 * 60 + 30))).toBeNull();
-    expect(await reconcileNightly(harness.db, after(24 * 60 + 61))).not.toBeNull();
+    expect(await reconcileUsageNightly(harness.db, after(24 * 60 + 30))).toBeNull();
+    expect(await reconcileUsageNightly(harness.db, after(24 * 60 + 61))).not.toBeNull();
   });
 });

@@ -10,10 +10,16 @@ import {
   OrganizationId,
   type Principal,
   requireRecentFactor,
-  sessionsAndKeysOf,
+  allowSessionsAndKeys,
 } from '@muster/access';
-import { explainingBlocked } from '@muster/commands';
-import { markActivity, readLiveStatus, requireActable, requireWoken, setIdleExempt } from '@muster/machines';
+import { recordBlockedWakeOnError } from '@muster/commands';
+import {
+  recordClientActivity,
+  readLiveStatus,
+  requireActionPossible,
+  wakeOrThrow,
+  setIdleExempt,
+} from '@muster/machines';
 import {
   ActivityAnswer,
   ActivityBody,
@@ -24,7 +30,7 @@ import {
   IdleExemptBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { actOnAgent } from '@muster/jobs';
+import { performAgentAction } from '@muster/jobs';
 import { Clock, Connection, OpenStreams, PubSub } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
@@ -51,7 +57,7 @@ export class AgentActionsController {
       'the job. Every other action returns at once. `terminate` requires the role admin. The machine of an ec2 or ' +
       'docker agent must carry the organization’s id in the tag `muster:organization` or the label ' +
       '`muster.organization`. If it does not, `terminate` with `force` terminates only the agent.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: 'sometimes',
     body: AgentActionBody,
     answer: AgentActionAnswer,
@@ -84,19 +90,19 @@ export class AgentActionsController {
     const { database, pubSub, machines, keyRing, clock } = this;
     const { wakeTimeoutMs } = this.vm;
     if (body.action === 'terminate') requireRecentFactor(caller, clock.now());
-    await requireActable({ database, machines, keyRing, clock }, caller, id, body);
+    await requireActionPossible({ database, machines, keyRing, clock }, caller, id, body);
     let wakeId: string | undefined;
-    const change = this.mutations.run(mutation, async (tx) => {
-      const acted = await actOnAgent(tx, caller, id, body, { keyRing, wakeTimeoutMs, now: clock.now() });
+    const change = this.mutations.runMutation(mutation, async (tx) => {
+      const acted = await performAgentAction(tx, caller, id, body, { keyRing, wakeTimeoutMs, now: clock.now() });
       const { answer, location } = acted;
       wakeId = acted.wakeId;
       return { body: answer, location, ...(body.action === 'start_job' ? { status: HttpStatus.ACCEPTED } : {}) };
     });
-    const answer = await explainingBlocked(database, change);
+    const answer = await recordBlockedWakeOnError(database, change);
     if (!wakeId) return answer;
     const wake = { organizationId: caller.organizationId, agentId: id, wakeId, jobId: answer.jobId! };
-    const status = await this.streams.waiting(connection, 'wake', (left) =>
-      requireWoken({ database, pubSub, wakeTimeoutMs }, wake, left),
+    const status = await this.streams.runWaiting(connection, 'wake', (left) =>
+      wakeOrThrow({ database, pubSub, wakeTimeoutMs }, wake, left),
     );
     return { ...answer, status };
   }
@@ -105,7 +111,7 @@ export class AgentActionsController {
   @Endpoint({
     summary: 'Set whether idle stop ignores an agent',
     description: 'Idle stop does not stop the machine of an exempt agent.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: IdleExemptBody,
     answer: IdleExemptAnswer,
     errors: ['agent_not_found'],
@@ -115,7 +121,7 @@ export class AgentActionsController {
     @Param('id') id: string,
     @Body() { exempt }: IdleExemptBody,
   ): Promise<IdleExemptAnswer> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await setIdleExempt(tx, caller, id, exempt);
       return { body: { success: true, idleAutoStopExempt: exempt } satisfies IdleExemptAnswer };
     });
@@ -125,7 +131,7 @@ export class AgentActionsController {
   @Endpoint({
     summary: 'Report activity on an agent',
     description: 'Records that a person is working on the agent. Its idle time starts again, which delays idle stop.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: ActivityBody,
     answer: ActivityAnswer,
     errors: ['agent_not_found'],
@@ -135,10 +141,10 @@ export class AgentActionsController {
     @Param('id') id: string,
     @Body() { kind, at }: ActivityBody,
   ): Promise<ActivityAnswer> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        const lastActivityAt = await markActivity(tx, caller, id, { kind, at: at ? new Date(at) : undefined });
+        const lastActivityAt = await recordClientActivity(tx, caller, id, { kind, at: at ? new Date(at) : undefined });
         return { body: { success: true, lastActivityAt: lastActivityAt.toISOString() } satisfies ActivityAnswer };
       },
       { unaudited: 'it reports activity many times an hour and changes nothing that a user owns' },
@@ -151,7 +157,7 @@ export class AgentActionsController {
     description:
       'Requests the state of the machine from its provider and waits up to 3 seconds for it. If the provider does ' +
       'not answer in time, returns the last known state with `stale`.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AgentLiveStatus,
     errors: ['invalid_payload', 'agent_not_found'],
   })

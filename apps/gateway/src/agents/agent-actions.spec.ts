@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { lastWakeFailures, MachineControl, MachinesModule } from '@muster/machines';
+import { readLastWakeFailures, MachineControl, MachinesModule } from '@muster/machines';
 import { applyHandshake } from '@muster/commands';
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
@@ -42,10 +42,10 @@ describe('agent actions', () => {
     machines = harness.app.nest.get(MachineControl);
     const sweep = async () => {
       while (!over) {
-        await machines.sweep();
+        await machines.startAllDueWork();
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      await machines.settled();
+      await machines.waitUntilIdle();
     };
     sweeping = sweep();
   });
@@ -111,7 +111,7 @@ describe('agent actions', () => {
     const answer = await act(id, { action: 'stop', force: true });
     expect(answer.body).toEqual({ success: true, action: 'stop', status: 'stopping' });
     // The dispatcher calls this when it receives the message that the action enqueued.
-    await machines.control(id);
+    await machines.executeOrder(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(state()).toBe('stopped');
     expect(await eventsOf(id)).toEqual(['manual_stop']);
@@ -131,7 +131,7 @@ describe('agent actions', () => {
   it('the reboot action ends the idle stop of a stopping machine, which then boots', async () => {
     const id = await agentAt('stopping', { statusSource: 'idle_monitor' }, 'running');
     await act(id, { action: 'reboot' });
-    await machines.control(id);
+    await machines.executeOrder(id);
     await handshake(id);
     expect([(await rowOf(id))['status'], state()]).toEqual(['online', 'running']);
     expect(await eventsOf(id)).toEqual(['idle_stop_failed', 'manual_reboot']);
@@ -142,7 +142,7 @@ describe('agent actions', () => {
     await act(id, { action: 'start' });
     expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');
     // The dispatcher calls this when it receives the message that the action enqueued.
-    await machines.control(id);
+    await machines.executeOrder(id);
     await waitFor('the stop', async () => (await rowOf(id))['status'] === 'stopped');
     expect(await eventsOf(id)).toEqual(['wake_requested', 'manual_start', 'wake_failed', 'manual_stop']);
   });
@@ -228,7 +228,7 @@ describe('agent actions', () => {
     const answer = await act(id, { action: 'start_job', workflowId: await workflow() });
     expect([answer.status, answer.body.code, answer.body.agentStatus]).toEqual([502, 'agent_not_ready', 'stopped']);
     expect(await eventsOf(id)).toEqual(['wake_requested', 'wake_failed']);
-    const failures = await harness.db.transaction('system', (tx) => lastWakeFailures(tx, id));
+    const failures = await harness.db.transaction('system', (tx) => readLastWakeFailures(tx, id));
     expect(failures.consecutive).toBe(1);
   });
 

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import {
   actionKinds,
   composeBuilderCommand,
-  explainingBlocked,
+  recordBlockedWakeOnError,
   findFunction,
   listCommands,
   type ListedCommand,
@@ -15,7 +15,7 @@ import {
 } from '@muster/commands';
 import { loadAgent } from '@muster/machines';
 import {
-  invalidField,
+  invalidFieldError,
   BuilderStarted,
   type CommandEntry,
   CommandHistory,
@@ -31,7 +31,16 @@ import {
 } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
 import { resolveLineage } from '@muster/packs';
-import { Clock, Connection, OpenStreams, Outbound, OutboundRefused, pageOf, paginate, PubSub } from '@muster/platform';
+import {
+  Clock,
+  Connection,
+  OpenStreams,
+  Outbound,
+  OutboundRefused,
+  parsePage,
+  buildPage,
+  PubSub,
+} from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 
 const defaultTimeoutMs = 600_000;
@@ -65,7 +74,7 @@ export class AgentCommandsController {
   @Endpoint({
     summary: 'Run a Python snippet',
     description: 'Wakes a stopped agent if the organization allows it.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: RunSnippetBody,
     answer: CommandStarted,
@@ -78,7 +87,7 @@ export class AgentCommandsController {
     @Param('id') agentId: string,
     @Body() { code, timeoutMs }: RunSnippetBody,
   ): Promise<CommandStarted> {
-    return this.start(mutation, agentId, () => ({
+    return this.startCommand(mutation, agentId, () => ({
       kind: 'snippet',
       payload: { code, timeoutMs },
       timeoutMs,
@@ -94,7 +103,7 @@ export class AgentCommandsController {
       'Accepts every command id that another operation returned: of a snippet, a function, a builder phase, a ' +
       'script or an action. With `wait`, the response is delayed until the command has ended or has new output, so ' +
       'that the client need not poll.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: CommandStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
     waits: true,
@@ -109,7 +118,7 @@ export class AgentCommandsController {
     const commandRef = { organizationId, agentId, commandId };
     const status = await readCommandStatus(database, commandRef, statusKinds);
     if (wait === 0 || status.status !== 'pending') return status;
-    return this.streams.waiting(connection, 'commands', (signal) =>
+    return this.streams.runWaiting(connection, 'commands', (signal) =>
       waitForCommand({ database, pubSub }, commandRef, { waitMs: wait * 1000, signal, seenLength: seen }),
     );
   }
@@ -118,7 +127,7 @@ export class AgentCommandsController {
   @Endpoint({
     summary: 'List an agent’s commands, newest first',
     reads: 'command',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: CommandHistory,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -127,16 +136,16 @@ export class AgentCommandsController {
     @Param('id') agentId: string,
     @Query() query: CommandQuery,
   ): Promise<CommandHistory> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listCommands(this.database, { organizationId, agentId }, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { commands: items.map(presentCommand), nextCursor };
   }
 
   @Post('/run-function')
   @Endpoint({
     summary: 'Run a saved function',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: RunFunctionBody,
     answer: CommandStarted,
@@ -149,10 +158,10 @@ export class AgentCommandsController {
     @Param('id') agentId: string,
     @Body() { functionId, name, args = {} }: RunFunctionBody,
   ): Promise<CommandStarted> {
-    return this.start(mutation, agentId, async (tx, organizationId) => {
+    return this.startCommand(mutation, agentId, async (tx, organizationId) => {
       if ((functionId === undefined) === (name === undefined)) {
         const message = 'specify exactly one of functionId and name';
-        throw invalidField('functionId', message, 'Specify exactly one of functionId and name.');
+        throw invalidFieldError('functionId', message, 'Specify exactly one of functionId and name.');
       }
       const found = await findFunction(tx, organizationId, { id: functionId, name });
       const payload = { functionId: found.id, name: found.name, code: found.code, args };
@@ -163,7 +172,7 @@ export class AgentCommandsController {
   @Post('/builder/run')
   @Endpoint({
     summary: 'Run a builder phase',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: RunBuilderBody,
     answer: BuilderStarted,
@@ -176,8 +185,8 @@ export class AgentCommandsController {
     @Param('id') agentId: string,
     @Body() body: RunBuilderBody,
   ): Promise<BuilderStarted> {
-    if (body.serviceBaseUrl) await this.requireCallable(body.serviceBaseUrl);
-    return this.start(mutation, agentId, async (tx, organizationId) => {
+    if (body.serviceBaseUrl) await this.requireCallableUrl(body.serviceBaseUrl);
+    return this.startCommand(mutation, agentId, async (tx, organizationId) => {
       const { sessionId, runRoot, payload, env } = await composeBuilderCommand(tx, organizationId, body);
       const resolved = await resolveLineage(tx, organizationId, body);
       return {
@@ -189,12 +198,12 @@ export class AgentCommandsController {
     });
   }
 
-  private start<Started extends object>(
+  private startCommand<Started extends object>(
     mutation: MutationRequest,
     agentId: string,
     compose: (tx: Transaction, organizationId: string) => Wanted<Started> | Promise<Wanted<Started>>,
   ): Promise<CommandStarted & Started> {
-    const work = this.mutations.run(mutation, async (tx, caller) => {
+    const work = this.mutations.runMutation(mutation, async (tx, caller) => {
       const { organizationId } = caller;
       // The agent is checked first, so that an agent of another organization is always reported as not found.
       await loadAgent(tx, organizationId, agentId);
@@ -207,16 +216,20 @@ export class AgentCommandsController {
         location: `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`,
       };
     });
-    return explainingBlocked(this.database, work);
+    return recordBlockedWakeOnError(this.database, work);
   }
 
-  private async requireCallable(serviceBaseUrl: string): Promise<void> {
+  private async requireCallableUrl(serviceBaseUrl: string): Promise<void> {
     try {
-      await this.outbound.check(serviceBaseUrl);
+      await this.outbound.checkAddress(serviceBaseUrl);
     } catch (error) {
       if (!(error instanceof OutboundRefused)) throw error;
       const { message } = error;
-      throw invalidField('serviceBaseUrl', `serviceBaseUrl: ${message}`, `serviceBaseUrl is not allowed: ${message}.`);
+      throw invalidFieldError(
+        'serviceBaseUrl',
+        `serviceBaseUrl: ${message}`,
+        `serviceBaseUrl is not allowed: ${message}.`,
+      );
     }
   }
 }

@@ -1,6 +1,6 @@
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, type Principal, allowSessionsAndKeys } from '@muster/access';
 import { loadAgent, type TouchedJobs, undrainAgent } from '@muster/machines';
 import { DrainAnswer, DrainBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
@@ -23,7 +23,7 @@ export class AgentDrainController {
       'The agent accepts no new work until it is undrained, even if its machine restarts. Idle stop leaves it on. ' +
       'With mode `finish`, a running job is completed. With mode `now`, the request fails while a job runs, unless ' +
       '`force` is set. With `force`, the job fails with the errorCode `agent_stopped`.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: DrainBody,
     answer: DrainAnswer,
     errors: ['agent_not_found', 'agent_not_ready'],
@@ -33,9 +33,9 @@ export class AgentDrainController {
     @Param('id') id: string,
     @Body() { mode, force }: DrainBody,
   ): Promise<DrainAnswer> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const touched = await drainAgentAndRuns(tx, caller, id, { mode, force, now: this.clock.now() });
-      return { body: await this.present(tx, caller, id, touched) };
+      return { body: await this.presentDrain(tx, caller, id, touched) };
     });
   }
 
@@ -43,18 +43,18 @@ export class AgentDrainController {
   @Endpoint({
     summary: 'Undrain an agent',
     description: 'The agent accepts new work again.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     answer: DrainAnswer,
     errors: ['invalid_payload', 'agent_not_found'],
   })
   undrain(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<DrainAnswer> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const touched = await undrainAgent(tx, caller, id);
-      return { body: await this.present(tx, caller, id, touched) };
+      return { body: await this.presentDrain(tx, caller, id, touched) };
     });
   }
 
-  private async present(
+  private async presentDrain(
     tx: Transaction,
     { organizationId }: Principal,
     id: string,

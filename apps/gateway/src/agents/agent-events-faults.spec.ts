@@ -1,13 +1,13 @@
 import {
   appendEntries,
-  logLine,
+  makeLogLine,
   followAgent,
   type ClonedDatabase,
   cloneDatabase,
   type Harness,
   makeAgent,
   startHarness,
-  testStack,
+  readTestStack,
   waitFor,
 } from '@muster/testing';
 import { Client } from 'pg';
@@ -45,7 +45,7 @@ describe('event streams', () => {
     const stream = await followAgent(reader, agentRef);
     // The first entry may be written before the stream has subscribed.
     await waitFor('an event', async () => {
-      await appendEntries(writer.db, agentRef, logLine('first'));
+      await appendEntries(writer.db, agentRef, makeLogLine('first'));
       return stream.events.length > 0;
     });
     stream.close();
@@ -56,10 +56,10 @@ describe('event streams', () => {
     const writer = await start();
     const agentRef = await anAgent(reader);
     const streams = [await followAgent(reader, agentRef), await followAgent(reader, agentRef, 0)];
-    for (let n = 1; n <= 30; n += 1) await appendEntries(writer.db, agentRef, logLine(`${n}`), logLine(`${n}`));
+    for (let n = 1; n <= 30; n += 1) await appendEntries(writer.db, agentRef, makeLogLine(`${n}`), makeLogLine(`${n}`));
     for (const stream of streams) {
-      await stream.until(60);
-      expect(stream.ids).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
+      await stream.waitForEvents(60);
+      expect(stream.eventIds).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
       stream.close();
     }
   });
@@ -68,8 +68,8 @@ describe('event streams', () => {
     const harness = await start({ EVENT_STREAMS_LOOK_MS: '50', EVENT_STREAMS_HEARTBEAT_MS: '150' });
     const agentRef = await anAgent(harness);
     const stream = await followAgent(harness, agentRef);
-    await appendEntries(harness.db, agentRef, logLine('before'));
-    await stream.until(1);
+    await appendEntries(harness.db, agentRef, makeLogLine('before'));
+    await stream.waitForEvents(1);
     await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS false`);
     await asAdmin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database.name}'`);
     await waitFor(
@@ -80,13 +80,13 @@ describe('event streams', () => {
     await waitFor('comments during the outage', () => stream.comments.length > beats + 4);
     await asAdmin(`ALTER DATABASE ${database.name} ALLOW_CONNECTIONS true`);
     await waitFor('the database to be reachable', () =>
-      appendEntries(harness.db, agentRef, logLine('after')).then(
+      appendEntries(harness.db, agentRef, makeLogLine('after')).then(
         () => true,
         () => false,
       ),
     );
-    await stream.until(2);
-    expect([stream.ended, stream.ids]).toEqual([false, [1, 2]]);
+    await stream.waitForEvents(2);
+    expect([stream.ended, stream.eventIds]).toEqual([false, [1, 2]]);
     stream.close();
   });
 
@@ -133,11 +133,11 @@ describe('event streams', () => {
       return stream.response.statusCode === 200;
     });
     for (const stream of streams) stream.close();
-    await waitFor('all streams to end', () => harness.app.streams.count === 0);
+    await waitFor('all streams to end', () => harness.app.streams.countOpen === 0);
   });
 
   async function asAdmin(sql: string): Promise<void> {
-    const client = new Client({ connectionString: testStack().databaseUrl });
+    const client = new Client({ connectionString: readTestStack().databaseUrl });
     await client.connect();
     try {
       await client.query(sql);

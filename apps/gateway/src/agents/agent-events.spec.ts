@@ -1,6 +1,6 @@
 import {
   appendEntries,
-  logLine,
+  makeLogLine,
   followAgent,
   EventStream,
   type Harness,
@@ -34,7 +34,7 @@ describe('an agent’s event stream', () => {
 
   const open = (lastEventId?: number | string) => followAgent(harness, agentRef, lastEventId);
   const write = (...messages: string[]) =>
-    appendEntries(harness.db, agentRef, ...messages.map((message) => logLine(message)));
+    appendEntries(harness.db, agentRef, ...messages.map((message) => makeLogLine(message)));
   const from = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
   const path = () => `/api/agents/${agentRef.agentId}/events`;
 
@@ -51,7 +51,7 @@ describe('an agent’s event stream', () => {
     await waitFor('the beginning', () => stream.retry);
     expect([stream.comments.length, stream.retry, stream.lastEventId]).toEqual([1, 2000, '1']);
     await write('after');
-    expect(await stream.until(1)).toEqual([
+    expect(await stream.waitForEvents(1)).toEqual([
       { id: '2', event: 'log', data: expect.objectContaining({ message: 'after' }) },
     ]);
     stream.close();
@@ -93,7 +93,7 @@ describe('an agent’s event stream', () => {
       { kind: 'execution', message: 'line\nof "text"', jobId, level: 'warn', at },
       { kind: 'provisioning', message: 'tunnel is up', at },
     );
-    const events = await stream.until(5);
+    const events = await stream.waitForEvents(5);
     expect(events.map(({ event }) => event)).toEqual(['lifecycle', 'status', 'job', 'log', 'log']);
     const seconds = Math.floor(at.getTime() / 1000);
     expect(events.map(({ data }) => data)).toEqual([
@@ -131,7 +131,7 @@ describe('an agent’s event stream', () => {
         });
         const here = { organizationId: agentRef.organizationId, agentId: agent.id };
         const some = (count: number) =>
-          appendEntries(harness.db, here, ...from(1, count).map((n) => logLine(`line ${n}`)));
+          appendEntries(harness.db, here, ...from(1, count).map((n) => makeLogLine(`line ${n}`)));
         if (written) await some(written);
         const writing = writers.map(async (sizes) => {
           for (const size of sizes) await some(size);
@@ -145,8 +145,8 @@ describe('an agent’s event stream', () => {
         await Promise.all(writing);
         const last = written + writers.flat().reduce((sum, size) => sum + size, 0);
         for (const { seen: lastSeen, stream } of streams) {
-          await stream.until(last - lastSeen);
-          expect(stream.ids).toEqual(from(lastSeen + 1, last));
+          await stream.waitForEvents(last - lastSeen);
+          expect(stream.eventIds).toEqual(from(lastSeen + 1, last));
           stream.close();
         }
       }),
@@ -163,9 +163,9 @@ describe('an agent’s event stream', () => {
     let last = '0';
     for (let connections = 0; received.length < total; connections += 1) {
       const stream = await open(last);
-      await stream.until(Math.min(1 + connections, total - received.length));
+      await stream.waitForEvents(Math.min(1 + connections, total - received.length));
       stream.close();
-      received.push(...stream.ids);
+      received.push(...stream.eventIds);
       last = stream.lastEventId!;
     }
     await writing;
@@ -173,14 +173,14 @@ describe('an agent’s event stream', () => {
   });
 
   it('an event stream sends all older entries, even if they fill many pages or are large', async () => {
-    await appendEntries(harness.db, agentRef, ...from(1, 900).map((n) => logLine(`line ${n}`)));
+    await appendEntries(harness.db, agentRef, ...from(1, 900).map((n) => makeLogLine(`line ${n}`)));
     const large = 'x'.repeat(100_000);
-    await appendEntries(harness.db, agentRef, ...from(1, 20).map(() => logLine(large)));
+    await appendEntries(harness.db, agentRef, ...from(1, 20).map(() => makeLogLine(large)));
     const stream = await open(0);
-    await stream.until(920);
+    await stream.waitForEvents(920);
     await write('live');
-    await stream.until(921);
-    expect(stream.ids).toEqual(from(1, 921));
+    await stream.waitForEvents(921);
+    expect(stream.eventIds).toEqual(from(1, 921));
     stream.close();
   });
 
@@ -189,18 +189,18 @@ describe('an agent’s event stream', () => {
     await appendEntries(
       harness.db,
       agentRef,
-      logLine('1'),
-      logLine('2', jobId),
-      logLine('3', jobId),
-      logLine('4'),
-      logLine('5', jobId),
+      makeLogLine('1'),
+      makeLogLine('2', jobId),
+      makeLogLine('3', jobId),
+      makeLogLine('4'),
+      makeLogLine('5', jobId),
     );
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE job_id = $1', [jobId]);
     const streams = [await open(1), await open(3), await open(4), await open(5)];
     await write('6');
     for (const [at, ids] of [[4, 6], [4, 6], [6], [6]].entries()) {
-      await streams[at]!.until(ids.length);
-      expect(streams[at]!.ids).toEqual(ids);
+      await streams[at]!.waitForEvents(ids.length);
+      expect(streams[at]!.eventIds).toEqual(ids);
       streams[at]!.close();
     }
   });
@@ -214,12 +214,12 @@ describe('an agent’s event stream', () => {
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(lastEventId);
     await write('new');
-    const [resync, next] = await stream.until(2);
+    const [resync, next] = await stream.waitForEvents(2);
     expect(resync).toEqual({ id: '12', event: 'resync', data: { type: 'resync', lastEventId, oldest, latest: '12' } });
     expect([next!.id, next!.data.message]).toEqual(['13', 'new']);
     const again = await open(stream.lastEventId);
     await write('newer');
-    expect((await again.until(1))[0]).toMatchObject({ id: '14', event: 'log' });
+    expect((await again.waitForEvents(1))[0]).toMatchObject({ id: '14', event: 'log' });
     for (const each of [stream, again]) each.close();
   });
 
@@ -227,7 +227,11 @@ describe('an agent’s event stream', () => {
     await write(...from(1, 12).map(String));
     await harness.db.query('system', 'DELETE FROM timeline_entry WHERE agent_id = $1 AND seq < 10', [agentRef.agentId]);
     const stream = await open(9);
-    expect((await stream.until(3)).map(({ event, id }) => `${event} ${id}`)).toEqual(['log 10', 'log 11', 'log 12']);
+    expect((await stream.waitForEvents(3)).map(({ event, id }) => `${event} ${id}`)).toEqual([
+      'log 10',
+      'log 11',
+      'log 12',
+    ]);
     stream.close();
   });
 
@@ -237,9 +241,9 @@ describe('an agent’s event stream', () => {
     const openWith = (headers: Record<string, string>) =>
       EventStream.open(`${harness.url}${path()}?lastEventId=1`, { 'x-api-key': secret, ...headers });
     const [byQuery, byHeader] = [await openWith({}), await openWith({ 'last-event-id': '2' })];
-    await byQuery.until(2);
-    await byHeader.until(1);
-    expect([byQuery.ids, byHeader.ids]).toEqual([[2, 3], [3]]);
+    await byQuery.waitForEvents(2);
+    await byHeader.waitForEvents(1);
+    expect([byQuery.eventIds, byHeader.eventIds]).toEqual([[2, 3], [3]]);
     for (const stream of [byQuery, byHeader]) stream.close();
   });
 
@@ -270,9 +274,9 @@ describe('an agent’s event stream', () => {
   it('an agent’s event stream contains no entries of other agents', async () => {
     const stream = await open();
     const neighbour = await makeAgent(harness.db, { organizationId: agentRef.organizationId, name: 'neighbour' });
-    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not yours'));
+    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, makeLogLine('not yours'));
     await write('yours');
-    await stream.until(1);
+    await stream.waitForEvents(1);
     expect(stream.events.map(({ data }) => data.message)).toEqual(['yours']);
     stream.close();
   });
@@ -291,25 +295,25 @@ describe('an agent’s event stream', () => {
 
   it('a client that does not read its event stream is disconnected without delaying the streams of others', async () => {
     const { secret } = await makeApiKey(harness.db, agentRef);
-    const before = harness.app.streams.count;
+    const before = harness.app.streams.countOpen;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
     slow.write(`GET ${path()} HTTP/1.1\r\nhost: muster.test\r\nx-api-key: ${secret}\r\n\r\n`);
     slow.pause();
-    await waitFor('the slow reader', () => harness.app.streams.count === before + 1);
+    await waitFor('the slow reader', () => harness.app.streams.countOpen === before + 1);
     const reader = await open();
     const line = 'x'.repeat(60_000);
     let written = 0;
     await waitFor('the slow reader to be disconnected', async () => {
       await write(...from(1, 20).map(() => line));
       written += 20;
-      await reader.until(written);
-      return harness.app.streams.count === before + 1;
+      await reader.waitForEvents(written);
+      return harness.app.streams.countOpen === before + 1;
     });
-    expect(reader.ids).toEqual(from(1, written));
+    expect(reader.eventIds).toEqual(from(1, written));
     reader.close();
     slow.destroy();
-    await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
+    await waitFor('all readers to be disconnected', () => harness.app.streams.countOpen === before);
   });
 
   it('only the event streams of an API key end when that key is revoked', async () => {
@@ -319,7 +323,7 @@ describe('an agent’s event stream', () => {
     expect((await tenant.as.admin.delete(`/api/api-keys/${id}`)).status).toBe(204);
     await waitFor('the end', () => revoked.ended);
     await write('still here');
-    await stays.until(1);
+    await stays.waitForEvents(1);
     expect([stays.ended, revoked.events]).toEqual([false, []]);
     stays.close();
   });

@@ -1,6 +1,6 @@
 import { type EntryKind, readJobLogs } from '@muster/timeline';
 import { newId } from '@muster/platform';
-import { appendEntries, logLine, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { appendEntries, makeLogLine, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 describe('an agent’s logs', () => {
@@ -26,7 +26,7 @@ describe('an agent’s logs', () => {
       { kind: 'execution', message: 'another run', jobId: newId(), level: 'error', at: day(6) },
     );
     const neighbour = await makeAgent(harness.db, { ...agentRef, name: 'neighbour' });
-    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, logLine('not here'));
+    await appendEntries(harness.db, { ...agentRef, agentId: neighbour.id }, makeLogLine('not here'));
   });
   afterAll(() => harness.close());
 
@@ -78,7 +78,7 @@ describe('an agent’s logs', () => {
   it.each(['asc', 'desc'])('pages of logs (%s) miss and repeat no entry while entries are added', async (order) => {
     const agent = await makeAgent(harness.db, { ...agentRef, name: `pages ${order}` });
     const here = { ...agentRef, agentId: agent.id };
-    const lines = (count: number) => Array.from({ length: count }, (_, at) => logLine(`line ${at}`));
+    const lines = (count: number) => Array.from({ length: count }, (_, at) => makeLogLine(`line ${at}`));
     await appendEntries(harness.db, here, ...lines(11));
     const received: number[] = [];
     for (let cursor = ''; ;) {

@@ -10,13 +10,13 @@ import {
   type Principal,
   requireUnsuspended,
 } from '@muster/access';
-import { explainingBlocked, readScript, runCommand } from '@muster/commands';
+import { recordBlockedWakeOnError, readRunScript, runCommand } from '@muster/commands';
 import { findAgent, requireOwnAgent } from '@muster/machines';
-import { AgentScript, AgentScriptBody, AppError, CommandStarted, invalidField } from '@muster/contracts';
+import { AgentScript, AgentScriptBody, AppError, CommandStarted, invalidFieldError } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, Reply, ReplyHead } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
-import { findWorkflow, requireSomethingToRun, scriptOf } from '@muster/workflows';
+import { findWorkflow, requireScriptOrSteps, buildScriptToRun } from '@muster/workflows';
 
 const membersAndMachines: AccessRule = { sessions: 'member', keys: ['api', 'worker'] };
 const pushTimeoutMs = 600_000;
@@ -63,24 +63,24 @@ export class AgentScriptController {
     }
     if (body.action === 'push') {
       requireUnsuspended(caller);
-      return this.push(mutation, caller.organizationId, agentId, body);
+      return this.pushScript(mutation, caller.organizationId, agentId, body);
     }
-    reply.status(HttpStatus.OK);
-    requireOne('commandId', body.commandId, body.jobId);
-    return readScript(this.database, { organizationId: caller.organizationId, agentId }, body);
+    reply.setStatus(HttpStatus.OK);
+    requireExactlyOne('commandId', body.commandId, body.jobId);
+    return readRunScript(this.database, { organizationId: caller.organizationId, agentId }, body);
   }
 
-  private async push(
+  private async pushScript(
     mutation: MutationRequest,
     organizationId: string,
     agentId: string,
     { workflowId, script, filename }: AgentScriptBody,
   ): Promise<CommandStarted> {
-    requireOne('workflowId', workflowId, script);
+    requireExactlyOne('workflowId', workflowId, script);
     const workflow = workflowId ? await findWorkflow(this.database, organizationId, workflowId) : null;
-    const runs = workflow ? scriptOf(workflow) : null;
-    if (workflow) requireSomethingToRun(runs !== null);
-    const work = this.mutations.run(mutation, async (tx, caller) => {
+    const runs = workflow ? buildScriptToRun(workflow) : null;
+    if (workflow) requireScriptOrSteps(runs !== null);
+    const work = this.mutations.runMutation(mutation, async (tx, caller) => {
       const payload = {
         action: 'push',
         script: runs ?? script,
@@ -92,12 +92,12 @@ export class AgentScriptController {
       const location = `/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`;
       return { body: { commandId }, location };
     });
-    return explainingBlocked(this.database, work);
+    return recordBlockedWakeOnError(this.database, work);
   }
 }
 
-function requireOne(field: string, ...values: unknown[]): void {
+function requireExactlyOne(field: string, ...values: unknown[]): void {
   if (values.filter((value) => value !== undefined).length === 1) return;
   const names = field === 'workflowId' ? 'workflowId and script' : 'commandId and jobId';
-  throw invalidField(field, `specify exactly one of ${names}`, `Specify exactly one of ${names}.`);
+  throw invalidFieldError(field, `specify exactly one of ${names}`, `Specify exactly one of ${names}.`);
 }

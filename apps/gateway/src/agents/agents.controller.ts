@@ -6,13 +6,13 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
 } from '@muster/access';
 import {
   createAgent,
   findAgent,
-  agentOrderOf,
+  parseAgentOrder,
   listAgents,
   readIdleSavings,
   requireOwnMachine,
@@ -28,9 +28,9 @@ import {
   TerminateAgentQuery,
   UpdateAgentBody,
 } from '@muster/contracts';
-import { Database, placeOf } from '@muster/database';
+import { Database, getPositionValues } from '@muster/database';
 import { terminateAgentAndRuns } from '@muster/jobs';
-import { Clock, pageOf, paginate } from '@muster/platform';
+import { Clock, parsePage, buildPage } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { presentAgents, presentChangedAgent } from '@muster/schedules';
@@ -50,14 +50,14 @@ export class AgentsController {
   @Get()
   @Endpoint({
     summary: 'List agents',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AgentList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: AgentQuery): Promise<AgentList> {
-    const page = pageOf(query, ...agentOrderOf(query.sort).cursor);
+    const page = parsePage(query, ...parseAgentOrder(query.sort).cursor);
     const rows = await listAgents(this.database, organizationId, query, page);
-    const { items, nextCursor } = paginate(rows, page, placeOf);
+    const { items, nextCursor } = buildPage(rows, page, getPositionValues);
     const now = this.clock.now();
     return { agents: await presentAgents(this.database, organizationId, { rows: items, now }), nextCursor };
   }
@@ -68,7 +68,7 @@ export class AgentsController {
     description:
       'The response contains the worker key, which is never shown again. An agent with the provider `local` starts ' +
       'at once and is rejected unless LOCAL_AGENTS is set.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     unsuspended: true,
     body: CreateAgentBody,
     answer: CreatedAgent,
@@ -77,7 +77,7 @@ export class AgentsController {
     idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateAgentBody): Promise<CreatedAgent> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { agent, workerKey } = await createAgent(tx, this.keyRing, caller, body, this.vm);
       const answer: CreatedAgent = { agent: await presentChangedAgent(tx, agent, this.clock.now()), workerKey };
       return { body: answer, location: `/api/agents/${agent.id}` };
@@ -87,7 +87,7 @@ export class AgentsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read an agent',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Agent,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -104,7 +104,7 @@ export class AgentsController {
     description:
       'Returns the hours and costs of the last 30 days that the adaptive idle stop policy saved. For the times when ' +
       'the fixed policy was in effect, returns what it would have saved.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: IdleSavings,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -116,7 +116,7 @@ export class AgentsController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Rename or relabel an agent',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: UpdateAgentBody,
     answer: Agent,
     errors: ['agent_not_found', 'conflict'],
@@ -126,7 +126,7 @@ export class AgentsController {
     @Param('id') id: string,
     @Body() body: UpdateAgentBody,
   ): Promise<Agent> {
-    return this.mutations.run(mutation, async (tx, caller) => ({
+    return this.mutations.runMutation(mutation, async (tx, caller) => ({
       body: await presentChangedAgent(tx, await updateAgent(tx, caller, id, body), this.clock.now()),
     }));
   }
@@ -137,7 +137,7 @@ export class AgentsController {
     description:
       'The agent’s keys are revoked after its machine is gone. While a job runs on the agent, `force` is required. ' +
       'With `force`, a machine that does not carry the organization’s tag or label is left unchanged.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready', 'machine_not_ours'],
@@ -150,7 +150,7 @@ export class AgentsController {
   ): Promise<void> {
     const { database, machines, keyRing, clock } = this;
     if (force !== 'true') await requireOwnMachine({ database, machines, keyRing, clock }, organizationId, id);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await terminateAgentAndRuns(tx, caller, id, { force: force === 'true' });
       return { body: undefined };
     });

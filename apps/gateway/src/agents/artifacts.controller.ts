@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { findArtifact, listArtifacts } from '@muster/commands';
 import { ArtifactDetail, ArtifactList, ArtifactQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, pageOf, paginate } from '@muster/platform';
+import { Clock, parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage, presignDownload } from '@muster/storage';
 import { presentArtifact } from './present-artifact';
 
@@ -24,14 +24,14 @@ export class ArtifactsController {
     description:
       'The files are screenshots, downloads and recordings. A file is listed as soon as its machine has requested ' +
       'an upload URL for it.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ArtifactList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: ArtifactQuery): Promise<ArtifactList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listArtifacts(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { artifacts: items.map(presentArtifact), nextCursor };
   }
 
@@ -40,7 +40,7 @@ export class ArtifactsController {
     summary: 'Read an uploaded file’s entry',
     description: 'Contains a download URL that is valid for an hour, or null if the URL cannot be signed.',
     reads: 'artifact',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ArtifactDetail,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import {
   createFunction,
   deleteFunction,
@@ -11,7 +11,7 @@ import {
 } from '@muster/commands';
 import { AgentFunction, AgentFunctionList, CreateFunctionBody, PageQuery, UpdateFunctionBody } from '@muster/contracts';
 import { Database, type Transaction } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('Functions')
 @Controller('/api/functions')
@@ -24,21 +24,21 @@ export class FunctionsController {
   @Get()
   @Endpoint({
     summary: 'List saved functions',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AgentFunctionList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<AgentFunctionList> {
-    const page = pageOf(query, 'text');
+    const page = parsePage(query, 'text');
     const rows = await listFunctions(this.database, organizationId, page);
-    const { items, nextCursor } = paginate(rows, page, ({ name }) => [name]);
+    const { items, nextCursor } = buildPage(rows, page, ({ name }) => [name]);
     return { functions: items.map(presentFunction), nextCursor };
   }
 
   @Post()
   @Endpoint({
     summary: 'Create a function',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CreateFunctionBody,
     answer: AgentFunction,
     status: 201,
@@ -46,7 +46,7 @@ export class FunctionsController {
     idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateFunctionBody): Promise<AgentFunction> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const created = await createFunction(tx, caller, body);
       return { body: presentFunction(created), location: `/api/functions/${created.id}` };
     });
@@ -55,19 +55,19 @@ export class FunctionsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a function',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AgentFunction,
     errors: ['invalid_payload', 'not_found'],
   })
   async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<AgentFunction> {
-    const find = (tx: Transaction) => findFunction(tx, organizationId, { id });
-    return presentFunction(await this.database.transaction({ organizationId }, find));
+    const findFunctionToRun = (tx: Transaction) => findFunction(tx, organizationId, { id });
+    return presentFunction(await this.database.transaction({ organizationId }, findFunctionToRun));
   }
 
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a function',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: UpdateFunctionBody,
     answer: AgentFunction,
     errors: ['not_found', 'conflict'],
@@ -77,7 +77,7 @@ export class FunctionsController {
     @Param('id') id: string,
     @Body() body: UpdateFunctionBody,
   ): Promise<AgentFunction> {
-    return this.mutations.run(mutation, async (tx, caller) => ({
+    return this.mutations.runMutation(mutation, async (tx, caller) => ({
       body: presentFunction(await updateFunction(tx, caller, id, body)),
     }));
   }
@@ -85,12 +85,12 @@ export class FunctionsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Delete a function',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
   remove(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteFunction(tx, caller, id);
       return { body: undefined };
     });

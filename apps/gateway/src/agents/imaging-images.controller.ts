@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { explainingBlocked, readImagesStatus, requireDistinct, startImaging } from '@muster/commands';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
+import { recordBlockedWakeOnError, readImagesStatus, requireDistinctImages, startImaging } from '@muster/commands';
 import { CommandStarted, CommandStatusQuery, ImagingImagesBody, ImagingImagesStatus } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
@@ -27,7 +27,7 @@ export class ImagingImagesController {
       'The machine reads .dex and TIFF files. It creates two JPEGs of each image: one in the original size and one ' +
       'that fits into 256 × 256 pixels. If an image fails, the others are still converted. Wakes a stopped agent if ' +
       'the organization allows it.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: ImagingImagesBody,
     // Enough for 4,000 file names of 255 characters each, with their JSON escapes.
@@ -42,9 +42,9 @@ export class ImagingImagesController {
     @Param('id') agentId: string,
     @Body() body: ImagingImagesBody,
   ): Promise<CommandStarted> {
-    requireDistinct(body);
+    requireDistinctImages(body);
     const { imagingPath, patimageid, images } = body;
-    const work = this.mutations.run(mutation, async (tx, caller) => {
+    const work = this.mutations.runMutation(mutation, async (tx, caller) => {
       const commandId = await startImaging(tx, caller, agentId, {
         kind: 'imaging_images',
         payload: { imagingPath, patimageid, images },
@@ -56,7 +56,7 @@ export class ImagingImagesController {
         location: `/api/agents/${agentId}/imaging-images/status?commandId=${commandId}`,
       };
     });
-    return explainingBlocked(this.database, work);
+    return recordBlockedWakeOnError(this.database, work);
   }
 
   @Get('/status')
@@ -66,7 +66,7 @@ export class ImagingImagesController {
     description:
       'After the conversion has ended, returns each image with its object keys and URLs. Every read signs new URLs, ' +
       'which are valid for an hour.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ImagingImagesStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
   })

@@ -1,10 +1,10 @@
-import { purgePictures, receiveResult, reportProgress, requestImagingUploads } from '@muster/commands';
+import { purgePictures, receiveResult, recordImagingProgress, requestImagingUploads } from '@muster/commands';
 import { newId, Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
   type Harness,
-  isLongForm,
-  longestTurn,
+  isLongRun,
+  measureLongestTurn,
   makeAgent,
   maxTurnMs,
   startHarness,
@@ -218,8 +218,8 @@ describe('imaging-images', () => {
     await result(commandId, { output: { images } });
     const { output } = (await statusOf(commandId)).body;
     expect([output.converted, output.failed]).toEqual([2000, 2000]);
-    if (!isLongForm()) return;
-    const turn = await longestTurn(() => statusOf(commandId), 2);
+    if (!isLongRun()) return;
+    const turn = await measureLongestTurn(() => statusOf(commandId), 2);
     process.stdout.write(`the response for 4,000 images blocked other requests for ${turn.toFixed(0)} ms at most\n`);
     expect(turn).toBeLessThan(maxTurnMs);
   });
@@ -250,11 +250,11 @@ describe('imaging-images', () => {
   it('the timeline shows the progress of an image conversion in numbers, without patients or file names', async () => {
     const commandId = await start();
     await uploadImage(commandId, 'full', 3, Buffer.from('x'));
-    expect(await reportProgress(harness.db, commandRef(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
+    expect(await recordImagingProgress(harness.db, commandRef(commandId), { done: 1, failed: 1, total: 2 })).toEqual({
       accepted: true,
     });
     await result(commandId, { output: { images: [] } });
-    const late = await reportProgress(harness.db, commandRef(commandId), { done: 2, failed: 1, total: 2 });
+    const late = await recordImagingProgress(harness.db, commandRef(commandId), { done: 2, failed: 1, total: 2 });
     expect(late.accepted).toBe(false);
     const { entries } = (await tenant.api.get(`/api/agents/${agentId}/logs?order=asc`)).body;
     expect(entries.map(({ message }: { message: string }) => message)).toEqual([

@@ -1,7 +1,7 @@
 import type { TimelineRow } from '@muster/timeline';
 import type { AgentLogEntry } from '@muster/contracts';
 
-export function presentEntry(row: TimelineRow): AgentLogEntry {
+export function presentTimelineEntry(row: TimelineRow): AgentLogEntry {
   const { seq, kind, level, message, source, jobId, data, at } = row;
   return { id: String(seq), kind, level, message, source, jobId, data, timestamp: at.toISOString() };
 }

@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { findRecording, listRecordings } from '@muster/commands';
 import { RecordingDetail, RecordingList, RecordingQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, pageOf, paginate } from '@muster/platform';
+import { Clock, parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage, presignDownload } from '@muster/storage';
 import { presentRecording } from './present-recording';
 
@@ -21,7 +21,7 @@ export class RecordingsController {
   @Endpoint({
     summary: 'List an agent’s recordings, newest first',
     reads: 'recordings',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: RecordingList,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -30,10 +30,10 @@ export class RecordingsController {
     @Param('id') agentId: string,
     @Query() query: RecordingQuery,
   ): Promise<RecordingList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const agentRef = { organizationId: organizationId, agentId };
     const rows = await listRecordings(this.database, agentRef, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { recordings: items.map(presentRecording), nextCursor };
   }
 
@@ -42,7 +42,7 @@ export class RecordingsController {
     summary: 'Read a recording',
     description: 'Contains a download URL that is valid for an hour. The URL is null until the recording is stored.',
     reads: 'recording',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: RecordingDetail,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -89,7 +89,7 @@ describe('a container without the organization’s label', () => {
     const answer = await tenant.as.admin.delete(`/api/agents/${id}`);
     expect([answer.status, answer.body]).toMatchObject(refusal());
     expect((await tenant.as.admin.delete(`/api/agents/${id}?force=true`)).status).toBe(204);
-    await harness.app.nest.get(MachineControl).control(id);
+    await harness.app.nest.get(MachineControl).executeOrder(id);
     expect([await statusOf(id), orders]).toEqual(['terminated', []]);
     const message = (await tenant.api.get(`/api/agents/${id}/logs?kind=provisioning`)).body.entries[0]
       .message as string;
@@ -114,7 +114,7 @@ describe('a container without the organization’s label', () => {
     const id = await agentAt('online');
     labels = { 'muster.organization': tenant.organizationId };
     expect((await act(id, { action: 'stop' })).body).toMatchObject({ success: true, status: 'stopping' });
-    await harness.app.nest.get(MachineControl).control(id);
+    await harness.app.nest.get(MachineControl).executeOrder(id);
     expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
   });
 

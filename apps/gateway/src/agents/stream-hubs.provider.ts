@@ -16,7 +16,7 @@ const streamRoom: FactoryProvider<StreamRoom> = {
 
 type Hub = typeof TimelineHub | typeof EventHub;
 
-function hub<T extends Hub>(provide: T): FactoryProvider<InstanceType<T>> {
+function provideHub<T extends Hub>(provide: T): FactoryProvider<InstanceType<T>> {
   return {
     provide,
     inject: [Database, PubSub, OpenStreams, GatewayConfig, StreamRoom],
@@ -30,4 +30,4 @@ function hub<T extends Hub>(provide: T): FactoryProvider<InstanceType<T>> {
 }
 
 /** The hubs that feed the event streams of agents and organizations. One limit applies to all streams together. */
-export const streamHubs = [streamRoom, hub(TimelineHub), hub(EventHub)];
+export const streamHubs = [streamRoom, provideHub(TimelineHub), provideHub(EventHub)];

@@ -1,8 +1,15 @@
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { AccessRecheck, Caller, Endpoint, type Principal, allowSessionsAndKeys } from '@muster/access';
 import { requireOwnAgent } from '@muster/machines';
-import { findTimeline, listTimeline, resyncFrame, TimelineHub, TimelineStream, whereToBegin } from '@muster/timeline';
+import {
+  findStoredRange,
+  listTimeline,
+  formatResyncFrame,
+  TimelineHub,
+  TimelineStream,
+  decideStreamStart,
+} from '@muster/timeline';
 import {
   AgentEventsQuery,
   AgentJobEvent,
@@ -14,13 +21,13 @@ import {
   AgentStatusEvent,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastEventIdOf } from '../last-event-id';
-import { openStream } from '../open-stream';
-import { presentEntry } from './present-entry';
+import { getLastEventId } from '../last-event-id';
+import { openEventStream } from '../open-event-stream';
+import { presentTimelineEntry } from './present-entry';
 
-const readers = sessionsAndKeysOf('viewer');
+const readers = allowSessionsAndKeys('viewer');
 
 @ApiTags('Agents')
 @Controller('/api/agents/:id')
@@ -60,20 +67,20 @@ export class TimelineController {
   ): Promise<void> {
     requireOwnAgent(caller, agentId);
     const { organizationId } = caller;
-    const lastEventId = lastEventIdOf(request) ?? query.lastEventId;
-    this.hub.requireRoom(organizationId);
-    const range = await findTimeline(this.database, organizationId, agentId);
-    this.hub.requireRoom(organizationId);
-    const { seq, resync } = whereToBegin(lastEventId, range);
-    const access = this.standing.forRequest(request, readers);
+    const lastEventId = getLastEventId(request) ?? query.lastEventId;
+    this.hub.requireFreeStream(organizationId);
+    const range = await findStoredRange(this.database, organizationId, agentId);
+    this.hub.requireFreeStream(organizationId);
+    const { seq, resync } = decideStreamStart(lastEventId, range);
+    const access = this.standing.createRecheck(request, readers);
 
-    const connection = openStream(request, reply, {
+    const connection = openEventStream(request, reply, {
       comment: `the timeline of ${agentId}`,
       id: lastEventId === undefined ? seq : undefined,
-      frames: resync && resyncFrame(resync),
+      frames: resync && formatResyncFrame(resync),
     });
     if (connection)
-      this.hub.add(new TimelineStream({ agentId, organizationId, seq, connection, access }), range.latest);
+      this.hub.addStream(new TimelineStream({ agentId, organizationId, seq, connection, access }), range.latest);
   }
 
   @Get('logs')
@@ -92,9 +99,9 @@ export class TimelineController {
   ): Promise<AgentLogList> {
     requireOwnAgent(caller, agentId);
     const { organizationId } = caller;
-    const page = pageOf(query, 'bigint');
+    const page = parsePage(query, 'bigint');
     const rows = await listTimeline(this.database, { organizationId, agentId }, query, page);
-    const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
-    return { entries: items.map(presentEntry), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ seq }) => [String(seq)]);
+    return { entries: items.map(presentTimelineEntry), nextCursor };
   }
 }

@@ -1,6 +1,6 @@
-import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { AccessRecheck, Caller, Endpoint, type Principal, allowSessionsAndKeys } from '@muster/access';
 import { findAgent, requireOwnAgent } from '@muster/machines';
-import { beginOfStream, followSession, imagePresigner } from '@muster/assistant';
+import { findStreamStart, followSession, createImagePresigner } from '@muster/assistant';
 import { AutopilotEventsQuery, SessionEvent } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { OpenStreams, PubSub } from '@muster/platform';
@@ -8,10 +8,10 @@ import { ObjectStorage } from '@muster/storage';
 import { Controller, Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { lastEventIdOf } from '../last-event-id';
-import { openStream } from '../open-stream';
+import { getLastEventId } from '../last-event-id';
+import { openEventStream } from '../open-event-stream';
 
-const readers = sessionsAndKeysOf('viewer');
+const readers = allowSessionsAndKeys('viewer');
 
 @ApiTags('Assistant')
 @Controller('/api/agents/:id/autopilot')
@@ -54,13 +54,13 @@ export class AutopilotEventsController {
     const { organizationId } = caller;
     await findAgent(this.database, organizationId, agentId);
     const sessionRef = { organizationId, agentId, sessionId };
-    const lastSeenId = lastEventIdOf(request) ?? lastEventId;
-    const after = await beginOfStream(this.database, sessionRef, lastSeenId);
-    const access = this.standing.forRequest(request, readers);
-    const connection = openStream(request, reply, { comment: `session ${sessionId}` });
+    const lastSeenId = getLastEventId(request) ?? lastEventId;
+    const after = await findStreamStart(this.database, sessionRef, lastSeenId);
+    const access = this.standing.createRecheck(request, readers);
+    const connection = openEventStream(request, reply, { comment: `session ${sessionId}` });
     if (!connection) return;
     const { database, pubSub, streams } = this;
-    followSession({ database, pubSub, streams, presignImage: imagePresigner(this.storage), access }, sessionRef, {
+    followSession({ database, pubSub, streams, presignImage: createImagePresigner(this.storage), access }, sessionRef, {
       connection,
       after,
     });

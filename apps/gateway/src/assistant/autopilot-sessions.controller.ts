@@ -1,9 +1,15 @@
-import { boundAgentOf, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { getBoundAgent, Caller, Endpoint, type Principal, allowSessionsAndKeys } from '@muster/access';
 import { requireOwnAgent } from '@muster/machines';
-import { findSession, imagePresigner, listSessions, presentSession, presentSummary } from '@muster/assistant';
+import {
+  findSession,
+  createImagePresigner,
+  listSessions,
+  presentSession,
+  presentSessionSummary,
+} from '@muster/assistant';
 import { AutopilotSession, AutopilotSessionList, AutopilotSessionsQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
@@ -23,20 +29,20 @@ export class AutopilotSessionsController {
     description:
       'Returns the sessions of all agents. A key that is bound to an agent gets the sessions of this agent only.',
     reads: 'autopilot',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AutopilotSessionList,
     errors: ['invalid_payload'],
   })
   async list(@Caller() caller: Principal, @Query() query: AutopilotSessionsQuery): Promise<AutopilotSessionList> {
-    const own = boundAgentOf(caller);
+    const own = getBoundAgent(caller);
     if (query.agentId) requireOwnAgent(caller, query.agentId);
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const filter = { ...query, agentId: own ?? query.agentId };
     const rows = await listSessions(this.database, caller.organizationId, { page, filter });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    const lend = imagePresigner(this.storage);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    const lend = createImagePresigner(this.storage);
     const now = this.database.now();
-    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend, now))), nextCursor };
+    return { sessions: await Promise.all(items.map((row) => presentSessionSummary(row, lend, now))), nextCursor };
   }
 
   @Get('/:id')
@@ -44,7 +50,7 @@ export class AutopilotSessionsController {
     summary: 'Read an autopilot session',
     description: 'Returns the complete session with its task, steps and metrics.',
     reads: 'autopilot',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AutopilotSession,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -52,6 +58,6 @@ export class AutopilotSessionsController {
     const { organizationId } = caller;
     const found = await findSession(this.database, { organizationId, sessionId });
     requireOwnAgent(caller, found.session.agentId);
-    return presentSession(found, imagePresigner(this.storage), this.database.now());
+    return presentSession(found, createImagePresigner(this.storage), this.database.now());
   }
 }

@@ -1,27 +1,27 @@
 import {
   Caller,
   Endpoint,
-  hideSecrets,
+  loadSecretRedactor,
   Mutation,
   MutationRequest,
   Mutations,
   type Principal,
   requireUnsuspended,
-  sessionsAndKeysOf,
+  allowSessionsAndKeys,
 } from '@muster/access';
-import { explainingBlocked } from '@muster/commands';
+import { recordBlockedWakeOnError } from '@muster/commands';
 import { findAgent, requireOwnAgent } from '@muster/machines';
 import {
   cancelSession,
   findSession,
-  imagePresigner,
+  createImagePresigner,
   listSessions,
-  planFromScript,
+  generatePlanFromScript,
   presentSession,
-  presentSummary,
+  presentSessionSummary,
   resumeSession,
   startSession,
-  writeTask,
+  generateTask,
 } from '@muster/assistant';
 import {
   AutopilotAnswer,
@@ -29,20 +29,20 @@ import {
   AutopilotQuery,
   AutopilotSession,
   AutopilotSessionList,
-  invalidField,
+  invalidFieldError,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Models } from '@muster/models';
-import { Clock, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
-import { openModel } from '@muster/pricing';
+import { Clock, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
+import { openModelForCaller } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
-import { findWorkflow, scriptOf } from '@muster/workflows';
+import { findWorkflow, buildScriptToRun } from '@muster/workflows';
 import { Body, Controller, Get, HttpStatus, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 
-const readers = sessionsAndKeysOf('viewer');
+const readers = allowSessionsAndKeys('viewer');
 
 @ApiTags('Assistant')
 @Controller('/api/agents/:id/autopilot')
@@ -66,7 +66,7 @@ export class AutopilotController {
       'is done with what earlier sessions of the same task learned, or else by the model, and is then verified. ' +
       '`resume` answers the question of a paused session. `cancel` ends a session. A stopped agent is woken if the ' +
       'organization allows it. An agent has one session or one run at a time.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: 'sometimes',
     body: AutopilotBody,
     answer: AutopilotAnswer,
@@ -99,12 +99,12 @@ export class AutopilotController {
     await findAgent(this.database, organizationId, agentId);
     const { action } = body;
     if (action !== 'cancel') requireUnsuspended(caller);
-    if (action === 'cancel' || action === 'resume') return this.change(mutation, caller, agentId, body);
-    if (action === 'start') return this.start(mutation, caller, agentId, body);
+    if (action === 'cancel' || action === 'resume') return this.changeSession(mutation, caller, agentId, body);
+    if (action === 'start') return this.startSession(mutation, caller, agentId, body);
     const answer = await (action === 'generate-task'
-      ? this.generate(caller, agentId, body)
-      : this.analyze(caller, agentId, body));
-    reply.status(HttpStatus.OK);
+      ? this.generateAutopilotTask(caller, agentId, body)
+      : this.analyzeScript(caller, agentId, body));
+    reply.setStatus(HttpStatus.OK);
     return answer;
   }
 
@@ -131,73 +131,78 @@ export class AutopilotController {
     const { sessionId } = query;
     if (sessionId) {
       const found = await findSession(this.database, { organizationId, agentId, sessionId });
-      return presentSession(found, imagePresigner(this.storage), this.database.now());
+      return presentSession(found, createImagePresigner(this.storage), this.database.now());
     }
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listSessions(this.database, organizationId, { page, filter: { agentId } });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    const [lend, now] = [imagePresigner(this.storage), this.database.now()];
-    return { sessions: await Promise.all(items.map((row) => presentSummary(row, lend, now))), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    const [lend, now] = [createImagePresigner(this.storage), this.database.now()];
+    return { sessions: await Promise.all(items.map((row) => presentSessionSummary(row, lend, now))), nextCursor };
   }
 
-  private async generate(caller: Principal, agentId: string, { intent }: AutopilotBody): Promise<AutopilotAnswer> {
-    if (intent === undefined) throw invalidField('intent', 'intent must be given');
-    const model = await this.model(caller, agentId);
-    const { task } = await writeTask(model, await this.redactSecrets(caller, intent));
+  private async generateAutopilotTask(
+    caller: Principal,
+    agentId: string,
+    { intent }: AutopilotBody,
+  ): Promise<AutopilotAnswer> {
+    if (intent === undefined) throw invalidFieldError('intent', 'intent must be given');
+    const model = await this.openModelOfCaller(caller, agentId);
+    const { task } = await generateTask(model, await this.redactSecrets(caller, intent));
     return { task };
   }
 
-  private async analyze(caller: Principal, agentId: string, body: AutopilotBody): Promise<AutopilotAnswer> {
+  private async analyzeScript(caller: Principal, agentId: string, body: AutopilotBody): Promise<AutopilotAnswer> {
     const { workflowId, gap } = body;
     if ((body.script === undefined) === (workflowId === undefined)) {
-      throw invalidField('script', 'specify exactly one of script and workflowId');
+      throw invalidFieldError('script', 'specify exactly one of script and workflowId');
     }
-    const script = body.script ?? scriptOf(await findWorkflow(this.database, caller.organizationId, workflowId!));
-    if (script === null) throw invalidField('workflowId', 'the workflow has neither a script nor steps');
-    const model = await this.model(caller, agentId);
+    const script =
+      body.script ?? buildScriptToRun(await findWorkflow(this.database, caller.organizationId, workflowId!));
+    if (script === null) throw invalidFieldError('workflowId', 'the workflow has neither a script nor steps');
+    const model = await this.openModelOfCaller(caller, agentId);
     const redacted = {
       script: await this.redactSecrets(caller, script),
       gap: gap && (await this.redactSecrets(caller, gap)),
     };
-    return { plan: await planFromScript(model, redacted) };
+    return { plan: await generatePlanFromScript(model, redacted) };
   }
 
-  private async start(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
-    await this.model(caller, agentId);
+  private async startSession(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
+    await this.openModelOfCaller(caller, agentId);
     const { wakeTimeoutMs } = this.vm;
     // The intent is stored, so secrets of the vault are removed from it.
     const intent = body.intent && (await this.redactSecrets(caller, body.intent));
-    const work = this.mutations.run(mutation, async (tx) => {
+    const work = this.mutations.runMutation(mutation, async (tx) => {
       const started = await startSession(tx, caller, agentId, { body: { ...body, intent }, wakeTimeoutMs });
-      return { body: started, location: locationOf(agentId, started.sessionId) };
+      return { body: started, location: getSessionLocation(agentId, started.sessionId) };
     });
-    return explainingBlocked(this.database, work);
+    return recordBlockedWakeOnError(this.database, work);
   }
 
-  private change(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
+  private changeSession(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
     const { action, sessionId, stepOverride } = body;
-    if (sessionId === undefined) throw invalidField('sessionId', 'sessionId must be given');
-    return this.mutations.run(mutation, async (tx) => {
+    if (sessionId === undefined) throw invalidFieldError('sessionId', 'sessionId must be given');
+    return this.mutations.runMutation(mutation, async (tx) => {
       const changed =
         action === 'cancel'
           ? await cancelSession(tx, caller, { agentId, sessionId })
           : await resumeSession(tx, caller, { agentId, sessionId, stepOverride });
-      return { body: changed, location: locationOf(agentId, sessionId) };
+      return { body: changed, location: getSessionLocation(agentId, sessionId) };
     });
   }
 
   /** Replaces values of the vault's secrets in a text that a person typed, so that no model receives them. */
   private async redactSecrets({ organizationId }: Principal, text: string): Promise<string> {
     const { database, keyRing } = this;
-    return (await hideSecrets({ database, keyRing }, { organizationId, agentId: null })).text(text);
+    return (await loadSecretRedactor({ database, keyRing }, { organizationId, agentId: null })).text(text);
   }
 
-  private model({ organizationId }: Principal, agentId: string) {
+  private openModelOfCaller({ organizationId }: Principal, agentId: string) {
     const { database, keyRing, models, clock } = this;
-    return openModel({ database, keyRing, models, clock }, { organizationId, agentId, purpose: 'autopilot' });
+    return openModelForCaller({ database, keyRing, models, clock }, { organizationId, agentId, purpose: 'autopilot' });
   }
 }
 
-function locationOf(agentId: string, sessionId: string): string {
+function getSessionLocation(agentId: string, sessionId: string): string {
   return `/api/agents/${agentId}/autopilot?sessionId=${sessionId}`;
 }

@@ -22,7 +22,7 @@ describe('a chat’s stream', () => {
     events.filter(({ event }) => event === 'token').map(({ data }) => data.text);
 
   it('a chat’s stream sends session, tokens, tool calls and results in order, then usage and done', async () => {
-    fixture.model.says(
+    fixture.model.addResponses(
       {
         content: 'Let me look.',
         toolCalls: [
@@ -63,7 +63,7 @@ describe('a chat’s stream', () => {
   });
 
   it('a chat’s stream sends each token when the model produces it, and comments in between', async () => {
-    fixture.model.says({ content: 'one two three four five six', slowMs: 120 });
+    fixture.model.addResponses({ content: 'one two three four five six', slowMs: 120 });
     const { events, comments, ended } = await open({ message: 'Count' });
     await waitFor('the first token', () => tokensOf(events).length > 0);
     expect(fixture.model.calls[0]!.isOver).toBe(false);
@@ -73,7 +73,7 @@ describe('a chat’s stream', () => {
   });
 
   it('a chat’s stream whose reader disconnects aborts the model call but stores the text so far', async () => {
-    fixture.model.says({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
+    fixture.model.addResponses({ content: 'a b c d e f g h i j k l m n o p', slowMs: 100 });
     const { events, leave } = await open({ message: 'Tell me' });
     await waitFor('three tokens', () => tokensOf(events).length >= 3);
     leave();
@@ -85,7 +85,7 @@ describe('a chat’s stream', () => {
     });
     expect(left.content).toMatch(/^a b c /);
     expect(left.content).not.toContain('p');
-    fixture.model.says('Where was I.');
+    fixture.model.addResponses('Where was I.');
     const again = await open({ message: 'Continue', sessionId });
     await again.ended;
     expect(again.events.at(-1)).toEqual({ event: 'done', data: { reply: 'Where was I.' } });
@@ -94,7 +94,7 @@ describe('a chat’s stream', () => {
   });
 
   it('a chat without a stream aborts the model call when its caller disconnects', async () => {
-    fixture.model.says({ hang: true });
+    fixture.model.addResponses({ hang: true });
     const going = new AbortController();
     const { headers, url } = fixture.tenant.as.member;
     const request = fetch(`${url}/api/agents/${agentId}/chat`, {
@@ -113,14 +113,14 @@ describe('a chat’s stream', () => {
   ] as const)(
     'a chat’s stream ends with an error but stores the received text if the model %s',
     async (_, script, code) => {
-      fixture.model.says(script);
+      fixture.model.addResponses(script);
       const { events, ended } = await open({ message: 'Count' });
       await ended;
       expect(events.at(-1)).toEqual({ event: 'error', data: { code, detail: expect.any(String) } });
       expect(events.filter(({ event }) => event === 'done')).toEqual([]);
       const { sessionId } = events[0]!.data;
       expect(await lastOf(sessionId)).toMatchObject({ content: 'one two ', status: 'failed', code });
-      fixture.model.says('Better now.');
+      fixture.model.addResponses('Better now.');
       const again = await open({ message: 'And now?', sessionId });
       await again.ended;
       expect(again.events.at(-1)!.data).toEqual({ reply: 'Better now.' });

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { AppError, wireCodeOf } from '@muster/contracts';
-import { eventFrame } from '@muster/platform';
+import { AppError, toWireCode } from '@muster/contracts';
+import { formatEventFrame } from '@muster/platform';
 import type { FastifyReply } from 'fastify';
-import { eventStreamType, startResponse } from '../open-stream';
+import { eventStreamType, startResponse } from '../open-event-stream';
 
 export interface ChatStream {
   send(event: string, data: object): void;
@@ -16,18 +16,18 @@ const logger = new Logger('ChatStream');
 export function openChatStream(reply: FastifyReply, heartbeatMs: number): ChatStream {
   const connection = startResponse(reply, { 'content-type': eventStreamType });
   connection.on('error', () => undefined);
-  const write = (text: string) => {
+  const writeText = (text: string) => {
     if (!connection.writableEnded && !connection.destroyed) connection.write(text);
   };
-  const beats = setInterval(() => write(': still here\n\n'), heartbeatMs);
-  const send = (event: string, data: object) => write(eventFrame({ event, data }));
+  const beats = setInterval(() => writeText(': still here\n\n'), heartbeatMs);
+  const sendEvent = (event: string, data: object) => writeText(formatEventFrame({ event, data }));
   return {
-    send,
+    send: sendEvent,
     fail: (error) => {
       const appError = error instanceof AppError ? error : null;
       if (!appError) logger.error('a chat stream failed', { err: error });
       const detail = appError?.message ?? 'Something failed on our side; it is logged.';
-      send('error', { code: wireCodeOf(appError?.code ?? 'internal_error'), detail });
+      sendEvent('error', { code: toWireCode(appError?.code ?? 'internal_error'), detail });
     },
     end: () => {
       clearInterval(beats);

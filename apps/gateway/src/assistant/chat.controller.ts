@@ -1,8 +1,15 @@
 import { Body, Controller, Get, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { AccessRecheck, Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { AccessRecheck, Caller, Endpoint, type Principal, allowSessionsAndKeys } from '@muster/access';
 import { findAgent, requireOwnAgent } from '@muster/machines';
-import { answerTurn, beginTurn, type Following, listChatSessions, readHistory, type Turn } from '@muster/assistant';
+import {
+  answerChatTurn,
+  startTurn,
+  type Following,
+  listChatSessions,
+  readChatHistory,
+  type Turn,
+} from '@muster/assistant';
 import {
   ChatAnswer,
   ChatBody,
@@ -17,14 +24,14 @@ import {
   ChatUsage,
   type ErrorCode,
 } from '@muster/contracts';
-import { OpenStreams, pageOf } from '@muster/platform';
-import { openModel } from '@muster/pricing';
+import { OpenStreams, parsePage } from '@muster/platform';
+import { openModelForCaller } from '@muster/pricing';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { GatewayConfig } from '../gateway.config';
 import { AssistantParts } from './assistant-parts';
 import { openChatStream } from './chat-stream';
 
-const talkers = sessionsAndKeysOf('viewer');
+const talkers = allowSessionsAndKeys('viewer');
 const errors: ErrorCode[] = [
   'agent_not_found',
   'not_found',
@@ -66,9 +73,11 @@ export class ChatController {
     @Param('id') agentId: string,
     @Body() body: ChatBody,
   ): Promise<ChatAnswer> {
-    const turn = await this.begin(caller, agentId, body);
-    const mayStay = this.standing.forRequest(request, talkers).holds;
-    return this.streams.waiting(request.raw.socket, 'chat', (left) => answerTurn(this.parts, turn, { left, mayStay }));
+    const turn = await this.beginChatTurn(caller, agentId, body);
+    const mayStay = this.standing.createRecheck(request, talkers).holds;
+    return this.streams.runWaiting(request.raw.socket, 'chat', (left) =>
+      answerChatTurn(this.parts, turn, { left, mayStay }),
+    );
   }
 
   @Post('stream')
@@ -99,8 +108,8 @@ export class ChatController {
     @Param('id') agentId: string,
     @Body() body: ChatBody,
   ): Promise<void> {
-    const turn = await this.begin(caller, agentId, body);
-    const mayStay = this.standing.forRequest(request, talkers).holds;
+    const turn = await this.beginChatTurn(caller, agentId, body);
+    const mayStay = this.standing.createRecheck(request, talkers).holds;
     const stream = openChatStream(reply, this.config.eventStreamsHeartbeatMs);
     stream.send('session', { sessionId: turn.sessionId });
     const listener: Following['listener'] = {
@@ -110,8 +119,8 @@ export class ChatController {
       usage: (usage) => stream.send('usage', usage),
     };
     try {
-      const { reply: whole } = await this.streams.waiting(request.raw.socket, 'chat', (left) =>
-        answerTurn(this.parts, turn, { left, mayStay, listener }),
+      const { reply: whole } = await this.streams.runWaiting(request.raw.socket, 'chat', (left) =>
+        answerChatTurn(this.parts, turn, { left, mayStay, listener }),
       );
       stream.send('done', { reply: whole });
     } catch (error) {
@@ -141,20 +150,20 @@ export class ChatController {
     requireOwnAgent(caller, agentId);
     await findAgent(database, caller.organizationId, agentId);
     const { sessionId } = query;
-    if (!sessionId) return listChatSessions(database, caller, agentId, pageOf(query, 'time', 'id'));
-    return readHistory(database, caller, agentId, {
+    if (!sessionId) return listChatSessions(database, caller, agentId, parsePage(query, 'time', 'id'));
+    return readChatHistory(database, caller, agentId, {
       sessionId,
-      page: pageOf(query, 'id', 'integer'),
+      page: parsePage(query, 'id', 'integer'),
       now: clock.now(),
     });
   }
 
   /** Checks the agent and the model before the message is stored, so that a rejected message leaves nothing behind. */
-  private async begin(caller: Principal, agentId: string, body: ChatBody): Promise<Turn> {
+  private async beginChatTurn(caller: Principal, agentId: string, body: ChatBody): Promise<Turn> {
     requireOwnAgent(caller, agentId);
     await findAgent(this.parts.database, caller.organizationId, agentId);
-    await openModel(this.parts, { organizationId: caller.organizationId, purpose: 'chat' });
-    const begun = await beginTurn(this.parts, caller, agentId, body);
+    await openModelForCaller(this.parts, { organizationId: caller.organizationId, purpose: 'chat' });
+    const begun = await startTurn(this.parts, caller, agentId, body);
     return { ...begun, caller, agentId };
   }
 }

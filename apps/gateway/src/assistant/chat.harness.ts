@@ -1,7 +1,7 @@
 import type { Clock, Environment } from '@muster/platform';
 import { type Answer, FakeModel, type Harness, type HttpClient, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { toolHelpers } from './manage.harness';
+import { createToolHelpers } from './manage.harness';
 
 interface StreamedEvent {
   event: string;
@@ -26,22 +26,22 @@ export type ChatFixture = Awaited<ReturnType<typeof openChatFixture>>;
 export async function openChatFixture(options: { env?: Environment; clock?: Clock } = {}) {
   const model = await FakeModel.start();
   const { clock } = options;
-  const env = { ...model.env, RATE_LIMIT_PER_MINUTE: '100000', ...options.env };
+  const env = { ...model.environment, RATE_LIMIT_PER_MINUTE: '100000', ...options.env };
   const harness: Harness = await startHarness({ ...gateway, env, clock });
   const tenant: Tenant = await harness.makeTenant();
-  const managed = toolHelpers(
+  const managed = createToolHelpers(
     () => harness,
     () => tenant,
   );
-  const chat = (client: HttpClient, agentId: string, body: object): Promise<Answer> =>
+  const streamAnswer = (client: HttpClient, agentId: string, body: object): Promise<Answer> =>
     client.post(`/api/agents/${agentId}/chat`, body);
-  const history = async (client: HttpClient, agentId: string, sessionId: string) =>
+  const readHistory = async (client: HttpClient, agentId: string, sessionId: string) =>
     (await client.get(`/api/agents/${agentId}/chat?sessionId=${sessionId}`)).body.messages;
   const close = async () => {
     await harness.close();
     await model.close();
   };
-  return { ...managed, model, harness, tenant, chat, history, stream: streamChat, close };
+  return { ...managed, model, harness, tenant, chat: streamAnswer, history: readHistory, stream: streamChat, close };
 }
 
 /** Reads a chat's stream as it arrives. `leave` disconnects before the stream ends. */

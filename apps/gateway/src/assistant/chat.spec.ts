@@ -24,7 +24,10 @@ describe('a chat', () => {
   it('a chat returns the model’s reply, its tool calls and its usage', async () => {
     const { model, harness, tenant } = fixture;
     const usage = { inputTokens: 100, outputTokens: 10 };
-    model.says({ toolCalls: [{ name: 'get_status', arguments: {} }], usage }, { content: 'It is online.', usage });
+    model.addResponses(
+      { toolCalls: [{ name: 'get_status', arguments: {} }], usage },
+      { content: 'It is online.', usage },
+    );
     const { status, body } = await say('How is it?');
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -55,7 +58,7 @@ describe('a chat', () => {
 
   it('a chat message can continue an existing session, which returns its whole history', async () => {
     const { model, tenant, history } = fixture;
-    model.says(
+    model.addResponses(
       { content: 'Looking.', toolCalls: [{ name: 'list_runs', arguments: {} }] },
       'No runs yet.',
       'As I said.',
@@ -89,10 +92,10 @@ describe('a chat', () => {
     const { model, tenant } = fixture;
     const ids: string[] = [];
     for (const message of ['one', 'two', `three ${'x'.repeat(200)}`]) {
-      model.says('Yes.');
+      model.addResponses('Yes.');
       ids.push((await say(message)).body.sessionId);
     }
-    model.says('Yes.');
+    model.addResponses('Yes.');
     await say({ message: 'again', sessionId: ids[0] });
     const path = `/api/agents/${agentId}/chat`;
     const page = (await tenant.as.member.get(`${path}?limit=2`)).body;
@@ -113,7 +116,7 @@ describe('a chat', () => {
     let sessionId: string | undefined;
     const expected: string[] = [];
     for (let at = 1; at <= 4; at += 1) {
-      model.says(`Answer ${at}`);
+      model.addResponses(`Answer ${at}`);
       const message = `Question ${at}`;
       sessionId = (await fixture.chat(tenant.as.member, agentId, { message, ...(sessionId ? { sessionId } : {}) })).body
         .sessionId;
@@ -137,7 +140,7 @@ describe('a chat', () => {
 
   it('a chat session is shown only to its owner, and only for its agent', async () => {
     const { model, tenant, harness, anAgent } = fixture;
-    model.says('Yes.');
+    model.addResponses('Yes.');
     const { sessionId } = (await say('Mine')).body;
     const otherTenant = await harness.makeTenant();
     const path = `/api/agents/${agentId}/chat?sessionId=${sessionId}`;
@@ -153,7 +156,7 @@ describe('a chat', () => {
       expect((await client.get(`/api/agents/${agentId}/chat`)).body.sessions ?? []).toEqual([]);
     }
     expect((await fixture.chat(tenant.as.member, await anAgent(), { message: 'Hm', sessionId })).status).toBe(404);
-    model.says('For a program.');
+    model.addResponses('For a program.');
     const own = await say('Its own', tenant.api);
     expect((await tenant.api.get(`/api/agents/${agentId}/chat?sessionId=${own.body.sessionId}`)).status).toBe(200);
     const { secret } = await makeApiKey(harness.db, {
@@ -166,7 +169,7 @@ describe('a chat', () => {
   });
 
   it('a chat message must have 1 to 8,000 characters', async () => {
-    fixture.model.says('Yes.');
+    fixture.model.addResponses('Yes.');
     for (const message of ['', 'x'.repeat(8001), 7, null]) expect((await say({ message })).status).toBe(400);
     expect((await say('x'.repeat(8000))).status).toBe(200);
   });
@@ -174,7 +177,7 @@ describe('a chat', () => {
   it('the chat of a viewer calls only reading tools, whatever the model requests', async () => {
     const { model, tenant, rowsOf } = fixture;
     const before = await rowsOf(agentId);
-    model.says({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
+    model.addResponses({ toolCalls: [{ name: 'stop', arguments: {} }] }, 'I may not.');
     const { body } = await say('Stop it', tenant.as.viewer);
     expect(body.toolCalls).toEqual([
       expect.objectContaining({ tool: 'stop', status: 'failed', code: 'permission_denied' }),
@@ -187,7 +190,7 @@ describe('a chat', () => {
   it('a chat calls at most 12 tools for one message, and then requests the model’s answer', async () => {
     const { model } = fixture;
     const calls = (count: number) => Array.from({ length: count }, () => ({ name: 'list_runs', arguments: {} }));
-    model.says({ toolCalls: calls(10) }, { toolCalls: calls(5) }, 'Enough.');
+    model.addResponses({ toolCalls: calls(10) }, { toolCalls: calls(5) }, 'Enough.');
     const { body } = await say('Look very closely');
     expect(body.reply).toBe('Enough.');
     expect(body.toolCalls).toHaveLength(12);
@@ -200,18 +203,18 @@ describe('a chat', () => {
     const { model, tenant } = fixture;
     let letGo!: () => void;
     const held = new Promise<string>((resolve) => (letGo = () => resolve('At last.')));
-    model.says('Yes.');
+    model.addResponses('Yes.');
     const { sessionId } = (await say('First')).body;
-    model.answers(({ lastText }) => (lastText === 'Slow' ? held : undefined));
+    model.addRule(({ lastText }) => (lastText === 'Slow' ? held : undefined));
     const slow = say({ message: 'Slow', sessionId });
     await waitFor('the slow call', () => model.calls.some(({ lastText }) => lastText === 'Slow'));
     const second = await say({ message: 'Too soon', sessionId });
     expect([second.status, second.body.code]).toEqual([409, 'conflict']);
-    model.says('Elsewhere.');
+    model.addResponses('Elsewhere.');
     expect((await say('In another session')).status).toBe(200);
     letGo();
     expect((await slow).body.reply).toBe('At last.');
-    model.says('Now.');
+    model.addResponses('Now.');
     expect((await say({ message: 'Now', sessionId })).body.reply).toBe('Now.');
     const messages = await fixture.history(tenant.as.member, agentId, sessionId);
     expect(messages.map(({ content }: { content: string }) => content)).toEqual([
@@ -226,7 +229,7 @@ describe('a chat', () => {
 
   it('a chat turn whose process died is shown as interrupted, and its session continues', async () => {
     const { model, tenant, harness, history } = fixture;
-    model.says('Yes.');
+    model.addResponses('Yes.');
     const { sessionId } = (await say('First')).body;
     const turnId = newId();
     const { organizationId } = tenant;
@@ -249,7 +252,7 @@ describe('a chat', () => {
     ]);
     const broken = { role: 'assistant', content: 'So far', status: 'interrupted', code: 'interrupted' };
     expect((await history(tenant.as.member, agentId, sessionId))[3]).toMatchObject(broken);
-    model.says('On we go.');
+    model.addResponses('On we go.');
     expect((await say({ message: 'Third', sessionId })).body.reply).toBe('On we go.');
     const messages = await history(tenant.as.member, agentId, sessionId);
     expect(messages[3]).toMatchObject({
@@ -261,7 +264,7 @@ describe('a chat', () => {
 
   it('a chat sends the model only the newest part of a long session', async () => {
     const { model, tenant, harness } = fixture;
-    model.says('Yes.');
+    model.addResponses('Yes.');
     const { sessionId } = (await say('The very first')).body;
     for (let at = 0; at < 30; at += 1) {
       await harness.db.query(
@@ -271,7 +274,7 @@ describe('a chat', () => {
         [newId(), tenant.organizationId, sessionId, `question ${at} ${'q'.repeat(4000)}`, 'a'.repeat(4000)],
       );
     }
-    model.says('Still here.');
+    model.addResponses('Still here.');
     expect((await say({ message: 'And now?', sessionId })).status).toBe(200);
     const { text, body } = model.calls.at(-1)!;
     expect(text.length).toBeLessThan(70_000);
@@ -288,7 +291,7 @@ describe('a chat', () => {
       ...{ ...agentRef, workflowId: (await makeWorkflow(harness.db, agentRef)).id },
       ...{ error: 'e'.repeat(50_000) },
     });
-    model.says({ toolCalls: [{ name: 'get_run', arguments: { jobId } }] }, 'Long.');
+    model.addResponses({ toolCalls: [{ name: 'get_run', arguments: { jobId } }] }, 'Long.');
     const { body } = await say('What is it?');
     expect(JSON.stringify(body.toolCalls[0].result).length).toBeLessThan(12_500);
     expect(body.toolCalls[0].result.error).toContain('[cut: it has 50000 characters]');

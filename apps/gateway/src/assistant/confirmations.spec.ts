@@ -22,7 +22,10 @@ describe('a chat’s tool call that changes something', () => {
   afterEach(() => expect(fixture.model.faults).toEqual([]));
 
   const request = async (client = fixture.tenant.as.member, args: object = { workflowId }) => {
-    fixture.model.says({ toolCalls: [{ name: 'run_workflow', arguments: args }] }, 'It waits for your confirmation.');
+    fixture.model.addResponses(
+      { toolCalls: [{ name: 'run_workflow', arguments: args }] },
+      'It waits for your confirmation.',
+    );
     const { body } = await fixture.chat(client, agentId, { message: 'Run it' });
     return { ...body, call: body.toolCalls[0] };
   };
@@ -74,7 +77,7 @@ describe('a chat’s tool call that changes something', () => {
     const launched = await tenant.as.admin.get(`/api/audit?targetId=${body.result.jobId}`);
     expect(launched.body.entries[0].actor.id).toBe(tenant.userIds.member);
 
-    model.says('It is queued.');
+    model.addResponses('It is queued.');
     await fixture.chat(tenant.as.member, agentId, { message: 'And?', sessionId });
     expect(model.calls.at(-1)!.text).toContain(body.result.jobId);
   });
@@ -109,7 +112,7 @@ describe('a chat’s tool call that changes something', () => {
     expect(await readCall()).toMatchObject({ status: 'running' });
     clock.advance(300_001);
     expect(await readCall()).toMatchObject({ status: 'failed', code: 'interrupted', error: expect.any(String) });
-    fixture.model.says('I do not know.');
+    fixture.model.addResponses('I do not know.');
     await fixture.chat(fixture.tenant.as.member, agentId, { message: 'And?', sessionId });
     expect(fixture.model.calls.at(-1)!.text).toContain('the process that executed it died');
   });
@@ -172,13 +175,16 @@ describe('a chat’s tool call that changes something', () => {
       expect((await begin(client)).status).toBe(403);
     expect(model.calls).toEqual([]);
     expect((await tenant.as.member.get(`/api/agents/${agentId}/chat`)).body.sessions).toEqual([]);
-    model.says({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'Done.');
+    model.addResponses({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'Done.');
     const { body } = await begin(tenant.as.admin);
     expect(body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'queued' } }]);
     const { sessionId } = body;
     const later = await fixture.chat(tenant.as.admin, agentId, { message: 'Again', sessionId, autoConfirm: true });
     expect(later.status).toBe(400);
-    model.says({ toolCalls: [{ name: 'cancel_run', arguments: { jobId: body.toolCalls[0].result.jobId } }] }, 'Gone.');
+    model.addResponses(
+      { toolCalls: [{ name: 'cancel_run', arguments: { jobId: body.toolCalls[0].result.jobId } }] },
+      'Gone.',
+    );
     const again = await fixture.chat(tenant.as.admin, agentId, { message: 'Cancel it', sessionId });
     expect(again.body.toolCalls).toMatchObject([{ status: 'done', result: { status: 'cancelled' } }]);
     const plain = await request(tenant.as.admin);
@@ -193,7 +199,8 @@ describe('a chat’s tool call that changes something', () => {
     const visit = async (organizationId: string | null) =>
       expect((await root.post('/api/auth/organization', { organizationId })).status).toBe(200);
     const outcomeOf = ({ status, body }: { status: number; body: any }) => [status, body.code];
-    const runs = () => model.says({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'Done.');
+    const runs = () =>
+      model.addResponses({ toolCalls: [{ name: 'run_workflow', arguments: { workflowId } }] }, 'Done.');
 
     await visit(tenant.organizationId);
     runs();

@@ -77,7 +77,7 @@ describe('ids of others in requests of the assistant', () => {
     const { tenant, model } = fixture;
     const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), script: 'print(1)' });
     const args = { workflowId: workflow.body.id };
-    model.says({ toolCalls: [{ name: 'run_workflow', arguments: args }] }, 'It waits for your confirmation.');
+    model.addResponses({ toolCalls: [{ name: 'run_workflow', arguments: args }] }, 'It waits for your confirmation.');
     const { body } = await fixture.chat(tenant.as.member, agentId, { message: 'Run it' });
     const { confirmationId } = body.toolCalls[0];
     const before = await stored();
@@ -105,7 +105,7 @@ describe('ids of others in requests of the assistant', () => {
   it('a chat cannot be continued or read by its session id by another user or organization', async () => {
     const { tenant, model } = fixture;
     model.reset();
-    model.says('Hello.');
+    model.addResponses('Hello.');
     const { sessionId } = (await fixture.chat(tenant.as.member, agentId, { message: 'Hello' })).body;
     const before = await stored();
     const calls = model.calls.length;

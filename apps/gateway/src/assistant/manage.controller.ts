@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, type Principal, sessionsAndKeysOf } from '@muster/access';
+import { Caller, Endpoint, type Principal, allowSessionsAndKeys } from '@muster/access';
 import { findAgent, requireOwnAgent } from '@muster/machines';
-import { decideCall, type Decision, manage } from '@muster/assistant';
-import { invalidField, ManageAnswer, ManageBody } from '@muster/contracts';
+import { approveOrRejectCall, type Decision, callToolForCaller } from '@muster/assistant';
+import { invalidFieldError, ManageAnswer, ManageBody } from '@muster/contracts';
 import { Connection, OpenStreams } from '@muster/platform';
 import { AssistantParts } from './assistant-parts';
 
@@ -24,7 +24,7 @@ export class ManageController {
       'required roles. With `confirmationId` and `approve`, decides a pending call of the caller’s own chat. An ' +
       'approved call is executed exactly as it was shown. If the operation that a tool uses rejects the call, the ' +
       'same problem is returned here.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     unsuspended: 'sometimes',
     body: ManageBody,
     answer: ManageAnswer,
@@ -51,25 +51,25 @@ export class ManageController {
   ): Promise<ManageAnswer> {
     requireOwnAgent(caller, agentId);
     await findAgent(this.parts.database, caller.organizationId, agentId);
-    const wanted = wantedOf(body);
-    return this.streams.waiting(connection, 'tool', (left) =>
+    const wanted = parseWanted(body);
+    return this.streams.runWaiting(connection, 'tool', (left) =>
       'decision' in wanted
-        ? decideCall(this.parts, caller, agentId, wanted.decision, left)
-        : manage(this.parts, caller, agentId, wanted, left),
+        ? approveOrRejectCall(this.parts, caller, agentId, wanted.decision, left)
+        : callToolForCaller(this.parts, caller, agentId, wanted, left),
     );
   }
 }
 
 type Wanted = { decision: Decision } | { tool: string; args?: Record<string, unknown> };
 
-function wantedOf({ tool, arguments: args, confirmationId, approve }: ManageBody): Wanted {
+function parseWanted({ tool, arguments: args, confirmationId, approve }: ManageBody): Wanted {
   if (confirmationId === undefined) {
-    if (tool === undefined) throw invalidField('tool', 'tool must be given, or else confirmationId and approve');
-    if (approve !== undefined) throw invalidField('approve', 'approve requires a confirmationId');
+    if (tool === undefined) throw invalidFieldError('tool', 'tool must be given, or else confirmationId and approve');
+    if (approve !== undefined) throw invalidFieldError('approve', 'approve requires a confirmationId');
     return { tool, args };
   }
-  if (approve === undefined) throw invalidField('approve', 'approve must be given with a confirmationId');
-  if (tool !== undefined) throw invalidField('tool', 'tool must be absent when confirmationId is given');
-  if (args !== undefined) throw invalidField('arguments', 'arguments must be absent when confirmationId is given');
+  if (approve === undefined) throw invalidFieldError('approve', 'approve must be given with a confirmationId');
+  if (tool !== undefined) throw invalidFieldError('tool', 'tool must be absent when confirmationId is given');
+  if (args !== undefined) throw invalidFieldError('arguments', 'arguments must be absent when confirmationId is given');
   return { decision: { confirmationId, approve } };
 }

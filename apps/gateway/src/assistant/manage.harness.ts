@@ -3,16 +3,16 @@ import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeAgent, type Tenant, waitFor } from '@muster/testing';
 
 /** Returns functions that call the assistant's tools on agents of a tenant. */
-export function toolHelpers(harness: () => Harness, tenant: () => Tenant) {
-  const anAgent = async (more: object = {}) => {
+export function createToolHelpers(harness: () => Harness, tenant: () => Tenant) {
+  const makeToolAgent = async (more: object = {}) => {
     const { organizationId } = tenant();
     const agent = { organizationId, name: newId(), provider: 'http', status: 'online', ...more };
     return (await makeAgent(harness().db, agent as never)).id;
   };
-  const call = (client: HttpClient, agentId: string, tool: string, args?: object): Promise<Answer> =>
+  const callTool = (client: HttpClient, agentId: string, tool: string, args?: object): Promise<Answer> =>
     client.post(`/api/agents/${agentId}/manage`, { tool, ...(args ? { arguments: args } : {}) });
   /** Returns all counts and states of an agent that a tool call can change. */
-  const rowsOf = async (agentId: string) => {
+  const readCommandRows = async (agentId: string) => {
     const [row] = await harness().db.query<Record<string, unknown>>(
       'system',
       `SELECT (SELECT count(*) FROM job WHERE agent_id = $1)::int AS jobs,
@@ -27,7 +27,7 @@ export function toolHelpers(harness: () => Harness, tenant: () => Tenant) {
     return row;
   };
   /** Answers the next command of an agent as its worker does. */
-  const answerNext = async (agentId: string, result: object): Promise<Record<string, unknown>> => {
+  const answerNextCommand = async (agentId: string, result: object): Promise<Record<string, unknown>> => {
     const { organizationId } = tenant();
     const command = await waitFor('a command', async () => {
       const [row] = await harness().db.query<{ id: string; kind: string; payload: Record<string, unknown> }>(
@@ -41,10 +41,16 @@ export function toolHelpers(harness: () => Harness, tenant: () => Tenant) {
     return { kind: command.kind, ...command.payload };
   };
 
-  const auditOf = async (targetId: string, action: string) => {
+  const readAuditEntries = async (targetId: string, action: string) => {
     const { body } = await tenant().as.admin.get(`/api/audit?targetId=${targetId}&action=${action}`);
     return body.entries.map(({ changes }: { changes: object }) => changes);
   };
 
-  return { anAgent, call, rowsOf, answerNext, auditOf };
+  return {
+    anAgent: makeToolAgent,
+    call: callTool,
+    rowsOf: readCommandRows,
+    answerNext: answerNextCommand,
+    auditOf: readAuditEntries,
+  };
 }

@@ -4,7 +4,7 @@ import {
   appendEntries,
   type Harness,
   type HttpClient,
-  logLine,
+  makeLogLine,
   makeAgent,
   makeApiKey,
   makeJob,
@@ -13,7 +13,7 @@ import {
   type Tenant,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { toolHelpers } from './manage.harness';
+import { createToolHelpers } from './manage.harness';
 
 const allTools = [
   ...['get_status', 'list_runs', 'get_run', 'read_logs', 'list_workflows', 'list_schedules'],
@@ -36,7 +36,7 @@ describe('manage', () => {
   });
   afterAll(() => harness.close());
 
-  const { anAgent, call, rowsOf, answerNext, auditOf } = toolHelpers(
+  const { anAgent, call, rowsOf, answerNext, auditOf } = createToolHelpers(
     () => harness,
     () => tenant,
   );
@@ -185,7 +185,7 @@ describe('manage', () => {
     const { organizationId } = tenant;
     const foreign = await makeJob(harness.db, { organizationId: otherTenant.organizationId });
     const ofOther = await makeJob(harness.db, { organizationId, agentId: other, workflowId });
-    await appendEntries(harness.db, { organizationId, agentId: other }, logLine('the other one’s', ofOther.id));
+    await appendEntries(harness.db, { organizationId, agentId: other }, makeLogLine('the other one’s', ofOther.id));
     for (const jobId of [ofOther.id, foreign.id, newId()]) {
       for (const tool of ['get_run', 'read_logs', 'explain_waiting', 'cancel_run']) {
         const answer = await call(tenant.as.admin, agentId, tool, { jobId });

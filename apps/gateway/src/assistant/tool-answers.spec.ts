@@ -1,6 +1,14 @@
-import { type Harness, appendEntries, logLine, makeApiKey, makeJob, startHarness, type Tenant } from '@muster/testing';
+import {
+  type Harness,
+  appendEntries,
+  makeLogLine,
+  makeApiKey,
+  makeJob,
+  startHarness,
+  type Tenant,
+} from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { toolHelpers } from './manage.harness';
+import { createToolHelpers } from './manage.harness';
 
 describe('results of the assistant’s tools', () => {
   let harness: Harness;
@@ -12,7 +20,7 @@ describe('results of the assistant’s tools', () => {
   });
   afterAll(() => harness.close());
 
-  const { anAgent, call, answerNext } = toolHelpers(
+  const { anAgent, call, answerNext } = createToolHelpers(
     () => harness,
     () => tenant,
   );
@@ -32,7 +40,7 @@ describe('results of the assistant’s tools', () => {
       signingSecret,
       key,
     ];
-    await appendEntries(harness.db, agentRef, ...leaks.map((leak) => logLine(`it is ${leak} indeed`, jobId)));
+    await appendEntries(harness.db, agentRef, ...leaks.map((leak) => makeLogLine(`it is ${leak} indeed`, jobId)));
     const logs = await call(tenant.as.viewer, agentId, 'read_logs', { jobId });
     expect(logs.body.result.entries).toHaveLength(leaks.length);
     for (const { message } of logs.body.result.entries) expect(message).toContain('[secret]');
@@ -50,7 +58,7 @@ describe('results of the assistant’s tools', () => {
     const agentId = await anAgent();
     const agentRef = { organizationId: tenant.organizationId, agentId };
     const line = 'a long line '.repeat(4000);
-    for (let at = 0; at < 60; at += 1) await appendEntries(harness.db, agentRef, logLine(`${at} ${line}`));
+    for (let at = 0; at < 60; at += 1) await appendEntries(harness.db, agentRef, makeLogLine(`${at} ${line}`));
     const { body, text } = await call(tenant.as.viewer, agentId, 'read_logs');
     expect(text.length).toBeLessThan(2_000_000);
     expect(body.result.cut).toContain('a part of it');

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { type AnalysisState, readAnalysis, requestFilmUpload, startAnalysis } from '@muster/assistant';
 import {
   FilmUpload,
   FilmUploadBody,
-  usdOf,
+  microsToUsd,
   VideoAnalysis,
   VideoAnalysisQuery,
   VideoAnalysisStarted,
@@ -33,7 +33,7 @@ export class VideoAnalysesController {
     description:
       'Uses the events of a recorded browser, or a video. For a video, the machine extracts frames and a language ' +
       'model identifies the steps in them. Steps that the model is not sure of must be confirmed.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: VideoAnalyzeBody,
     answer: VideoAnalysisStarted,
@@ -46,7 +46,7 @@ export class VideoAnalysesController {
     @Param('id') agentId: string,
     @Body() body: VideoAnalyzeBody,
   ): Promise<VideoAnalysisStarted> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { id: analysisId } = await startAnalysis(tx, caller, agentId, body);
       const location = `/api/agents/${agentId}/video-analyze?analysisId=${analysisId}`;
       return { body: { analysisId, status: 'queued' as const }, location };
@@ -57,7 +57,7 @@ export class VideoAnalysesController {
   @Endpoint({
     summary: 'Read the progress of a recording’s analysis',
     reads: 'film',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: VideoAnalysis,
     errors: ['not_found'],
   })
@@ -75,13 +75,13 @@ export class VideoAnalysesController {
     description:
       'Returns a presigned URL of the object store and the key that identifies the video afterwards. Send the bytes ' +
       'to the URL within an hour, with the returned method and headers.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: FilmUploadBody,
     answer: FilmUpload,
     status: 201,
   })
   upload(@Mutation() mutation: MutationRequest, @Body() body: FilmUploadBody): Promise<FilmUpload> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { uploadKey } = requestFilmUpload(tx, caller, body);
       const { url: uploadUrl, headers } = await this.storage.presignPut(uploadKey, {
         ...body,
@@ -100,6 +100,6 @@ function presentAnalysis(row: AnalysisState): VideoAnalysis {
     ...(workflowId ? { workflowId } : {}),
     ...(error ? { error } : {}),
     ...(code ? { code } : {}),
-    usage: { inputTokens, outputTokens, costUsd: usdOf(costMicros) },
+    usage: { inputTokens, outputTokens, costUsd: microsToUsd(costMicros) },
   };
 }

@@ -19,8 +19,8 @@ import {
   type Principal,
   SentHeader,
   type SessionRow,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
   SignInConfig,
   type UserPrincipal,
 } from '@muster/access';
@@ -37,8 +37,8 @@ import {
   SignInNeeds,
   SuccessAnswer,
 } from '@muster/contracts';
-import { Database, readRecovery } from '@muster/database';
-import { Attempts, ClientAddress, Clock, pageOf, paginate, RecoveryHold } from '@muster/platform';
+import { Database, readRecoveryState } from '@muster/database';
+import { Attempts, ClientAddress, Clock, parsePage, buildPage, RecoveryHold } from '@muster/platform';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Sessions')
@@ -79,15 +79,15 @@ export class AuthController {
     const client = { address, userAgent };
     const opened = await logIn({ database, attempts, passwords, clock, failures }, body, client);
     if ('needs' in opened) return opened;
-    browser.keepSession(this.config, opened.token);
+    browser.setSessionCookie(this.config, opened.token);
     return presentIdentity(opened.principal);
   }
 
   @Post('/logout')
-  @Endpoint({ summary: 'Sign out', access: sessionsOf('viewer'), answer: SuccessAnswer })
+  @Endpoint({ summary: 'Sign out', access: allowSessions('viewer'), answer: SuccessAnswer })
   logout(@Mutation() mutation: MutationRequest, @FromBrowser() browser: Browser): Promise<SuccessAnswer> {
-    browser.forgetSession(this.config);
-    return this.mutations.run(
+    browser.clearSessionCookie(this.config);
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         const user = caller as UserPrincipal;
@@ -104,7 +104,7 @@ export class AuthController {
     description:
       'Ends all your other sessions and all sign-ins that were started with the old password, and revokes the keys that ' +
       'programs received from you in the browser, such as that of `muster login`.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     body: ChangePasswordBody,
     answer: SuccessAnswer,
     errors: ['conflict'],
@@ -125,21 +125,21 @@ export class AuthController {
     summary: 'List your sessions',
     description:
       'Returns the sessions that have not ended. Each has the address, time and browser with which it was opened.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: SessionList,
   })
   async sessions(@Caller() caller: Principal, @Query() query: PageQuery): Promise<SessionList> {
     const user = caller as UserPrincipal;
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listSessions(this.database, user, { page, now: this.clock.now() });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { sessions: items.map((row) => presentSession(row, user.sessionId)), nextCursor };
   }
 
   @Delete('/sessions')
-  @Endpoint({ summary: 'End all your other sessions', access: sessionsOf('viewer'), answer: EndedSessions })
+  @Endpoint({ summary: 'End all your other sessions', access: allowSessions('viewer'), answer: EndedSessions })
   endOthers(@Mutation() mutation: MutationRequest): Promise<EndedSessions> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => ({ body: { ended: await endOtherSessions(tx, caller as UserPrincipal) } }),
       { scope: 'system' },
@@ -149,12 +149,12 @@ export class AuthController {
   @Delete('/sessions/:id')
   @Endpoint({
     summary: 'End one of your sessions',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     status: 204,
     errors: ['not_found'],
   })
   end(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         await endSession(tx, caller as UserPrincipal, id);
@@ -168,11 +168,11 @@ export class AuthController {
   @Endpoint({
     summary: 'Read the caller’s identity',
     description: 'For an API key, the user is the key itself: its id, no email address, and its role.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Identity,
   })
   async me(@Caller() caller: Principal): Promise<Identity> {
-    const recovery = this.hold.isHeld ? await readRecovery(this.database) : undefined;
+    const recovery = this.hold.isHeld ? await readRecoveryState(this.database) : undefined;
     return {
       ...presentIdentity(caller),
       ...(recovery?.held ? { recoveryHold: { savedAt: recovery.savedAt.toISOString() } } : {}),
@@ -185,13 +185,13 @@ export class AuthController {
     description:
       'All further requests of the session are about that organization. Null returns to the caller’s own ' +
       'organization.',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     body: OrganizationOverrideBody,
     answer: Identity,
     errors: ['not_found'],
   })
   organization(@Mutation() mutation: MutationRequest, @Body() body: OrganizationOverrideBody): Promise<Identity> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         const user = caller as UserPrincipal;

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import {
   answerDeviceLogin,
   anyone,
-  beginDeviceLogin,
+  startDeviceLogin,
   Browser,
   Caller,
   deviceLoginSeconds,
@@ -17,7 +17,7 @@ import {
   MutationRequest,
   Mutations,
   type Principal,
-  sessionsOf,
+  allowSessions,
   SignInConfig,
 } from '@muster/access';
 import {
@@ -31,7 +31,7 @@ import {
   SuccessAnswer,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Attempts, ClientAddress, Clock, publicAddress } from '@muster/platform';
+import { Attempts, ClientAddress, Clock, getPublicAddress } from '@muster/platform';
 
 /** Signs in a program from a browser (RFC 8628). The program shows a code, and a signed-in person allows it. */
 @ApiTags('Auth')
@@ -62,11 +62,11 @@ export class DeviceController {
     @Body() body: BeginDeviceLoginBody,
   ): Promise<DeviceCodes> {
     browser.requireSameOrigin(this.config);
-    await this.attempts.begin(this.policy('device-logins'), [`address:${address}`]);
+    await this.attempts.countAttempt(this.getRatePolicy('device-logins'), [`address:${address}`]);
     const deviceName = body.device_name ?? body.client_id ?? 'A program';
     const request = { deviceName, address, now: this.clock.now() };
-    const { deviceCode, userCode } = await beginDeviceLogin(this.database, request);
-    const uri = `${publicAddress(this.config)}/app/device`;
+    const { deviceCode, userCode } = await startDeviceLogin(this.database, request);
+    const uri = `${getPublicAddress(this.config)}/app/device`;
     return {
       device_code: deviceCode,
       user_code: userCode,
@@ -99,12 +99,12 @@ export class DeviceController {
   @Endpoint({
     summary: 'Read the program that shows a code',
     description: 'Returns the program whose sign-in waits for an answer under this code.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: DeviceLogin,
     errors: ['invalid_payload', 'not_found', 'rate_limited'],
   })
   async read(@Caller() caller: Principal, @Query() { userCode }: DeviceLoginQuery): Promise<DeviceLogin> {
-    const attempt = await this.attempts.begin(this.policy('device-codes'), [`user:${caller.id}`]);
+    const attempt = await this.attempts.countAttempt(this.getRatePolicy('device-codes'), [`user:${caller.id}`]);
     const found = await findDeviceLogin(this.database, userCode, this.clock.now());
     attempt.forgive();
     const { createdAt, expiresAt, ...presented } = found;
@@ -117,7 +117,7 @@ export class DeviceController {
     description:
       'An allowed program gets an API key with your rights, limited to those of a member. The key is valid only as ' +
       'long as your account.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     sensitive: true,
     unsuspended: true,
     body: AnswerDeviceLoginBody,
@@ -129,8 +129,8 @@ export class DeviceController {
     @Mutation() mutation: MutationRequest,
     @Body() body: AnswerDeviceLoginBody,
   ): Promise<SuccessAnswer> {
-    const attempt = await this.attempts.begin(this.policy('device-codes'), [`user:${id}`]);
-    const answered = await this.mutations.run(
+    const attempt = await this.attempts.countAttempt(this.getRatePolicy('device-codes'), [`user:${id}`]);
+    const answered = await this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         await answerDeviceLogin(tx, caller, { ...body, now: this.clock.now() });
@@ -151,13 +151,13 @@ export class DeviceController {
     errors: ['conflict'],
   })
   end(@Mutation() mutation: MutationRequest): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await endDeviceLogin(tx, caller);
       return { body: undefined };
     });
   }
 
-  private policy(name: string) {
+  private getRatePolicy(name: string) {
     return { name, limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
   }
 }

@@ -1,4 +1,4 @@
-import { purgeExpired } from '@muster/access';
+import { purgeExpiredCredentials } from '@muster/access';
 import { FakeClock, type Harness, makeUser, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -78,7 +78,7 @@ describe('a program that signs in through a browser', () => {
     expect(await pollRefusal(late.device_code)).toEqual([400, 'expired_token']);
     expect((await answer(late.user_code, true)).status).toBe(404);
     expect(await pollRefusal('mdl_of-nobody')).toEqual([400, 'expired_token']);
-    expect((await purgeExpired(harness.db, clock.now())).deviceLogins).toBeGreaterThan(0);
+    expect((await purgeExpiredCredentials(harness.db, clock.now())).deviceLogins).toBeGreaterThan(0);
     expect(
       (await harness.http.post('/api/auth/device/token', { device_code: 'x', grant_type: 'password' })).status,
     ).toBe(400);

@@ -12,15 +12,15 @@ import {
   Mutation,
   MutationRequest,
   Mutations,
-  ownerOf,
-  passkeyCreationOptions,
-  passkeyRequestOptions,
+  toFactorOwner,
+  buildPasskeyCreationOptions,
+  buildPasskeyRequestOptions,
   type PasskeyRow,
   type Principal,
-  relyingPartyOf,
+  deriveRelyingParty,
   removePasskey,
   SentHeader,
-  sessionsOf,
+  allowSessions,
   SignInConfig,
   type UserPrincipal,
 } from '@muster/access';
@@ -35,7 +35,7 @@ import {
   PasskeySignInBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Attempts, ClientAddress, Clock, pageOf, paginate } from '@muster/platform';
+import { Attempts, ClientAddress, Clock, parsePage, buildPage } from '@muster/platform';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Second factor')
@@ -52,14 +52,14 @@ export class PasskeysController {
   @Get()
   @Endpoint({
     summary: 'List your passkeys',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: PasskeyList,
     errors: ['invalid_payload'],
   })
   async list(@Caller() caller: Principal, @Query() query: PageQuery): Promise<PasskeyList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listPasskeys(this.database, caller as UserPrincipal, page);
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { passkeys: items.map(presentPasskey), nextCursor };
   }
 
@@ -69,13 +69,13 @@ export class PasskeysController {
     description:
       'Returns the options with which the browser creates the passkey. Passkeys are valid for the host of ' +
       'PUBLIC_APP_URL, or for localhost if it is not set.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     sensitive: true,
     answer: PasskeyCreationOptions,
     errors: ['conflict'],
   })
   options(@Caller() caller: Principal): Promise<PasskeyCreationOptions> {
-    return passkeyCreationOptions(this.parts(), ownerOf(caller as UserPrincipal));
+    return buildPasskeyCreationOptions(this.getPasskeyParts(), toFactorOwner(caller as UserPrincipal));
   }
 
   @Post()
@@ -84,7 +84,7 @@ export class PasskeysController {
     description:
       'You can sign in with a passkey alone, and it is a second factor. If it is your first second factor, your ' +
       'other sessions end, because they were opened without one.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     sensitive: true,
     body: CreatePasskeyBody,
     answer: Passkey,
@@ -93,7 +93,9 @@ export class PasskeysController {
   })
   async add(@Caller() caller: Principal, @Body() body: CreatePasskeyBody): Promise<Passkey> {
     const { sessionId } = caller as UserPrincipal;
-    return presentPasskey(await addPasskey(this.parts(), { ...ownerOf(caller as UserPrincipal), sessionId }, body));
+    return presentPasskey(
+      await addPasskey(this.getPasskeyParts(), { ...toFactorOwner(caller as UserPrincipal), sessionId }, body),
+    );
   }
 
   @Delete('/:id')
@@ -102,13 +104,13 @@ export class PasskeysController {
     description:
       'Ends your other sessions. If the passkey was your only second factor and the organization requires one, this ' +
       'session ends too.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
   remove(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         await removePasskey(tx, caller as UserPrincipal, id);
@@ -130,7 +132,7 @@ export class PasskeysController {
   })
   signInOptions(@FromBrowser() browser: Browser): Promise<PasskeyRequestOptions> {
     browser.requireSameOrigin(this.config);
-    return passkeyRequestOptions(this.parts());
+    return buildPasskeyRequestOptions(this.getPasskeyParts());
   }
 
   @Post('/sign-in')
@@ -151,15 +153,15 @@ export class PasskeysController {
     browser.requireSameOrigin(this.config);
     const { attempts, config } = this;
     const failures = { name: 'failed-logins', limit: config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
-    const parts = { ...this.parts(), attempts, failures };
+    const parts = { ...this.getPasskeyParts(), attempts, failures };
     const { token, principal } = await logInWithPasskey(parts, body, { address, userAgent });
-    browser.keepSession(config, token);
+    browser.setSessionCookie(config, token);
     return presentIdentity(principal);
   }
 
-  private parts() {
+  private getPasskeyParts() {
     const { database, clock, config } = this;
-    return { database, clock, relyingParty: relyingPartyOf(config) };
+    return { database, clock, relyingParty: deriveRelyingParty(config) };
   }
 }
 

@@ -1,5 +1,5 @@
 import {
-  authenticatorCode,
+  computeAuthenticatorCode,
   FakeClock,
   type Harness,
   HttpClient,
@@ -9,7 +9,7 @@ import {
   TestAuthenticator,
   testPassword,
 } from '@muster/testing';
-import { purgeExpired } from '@muster/access';
+import { purgeExpiredCredentials } from '@muster/access';
 import { gateway } from '../gateway.harness';
 
 const page = { origin: 'https://muster.example.com', rpId: 'muster.example.com' };
@@ -42,7 +42,7 @@ describe('passkeys', () => {
   const creationOptions = async (session: HttpClient) => (await session.post('/api/auth/passkeys/options')).body;
   const add = async (session: HttpClient, name = 'Telephone') => {
     const device = new TestAuthenticator(page);
-    const response = device.create(await creationOptions(session));
+    const response = device.createCredential(await creationOptions(session));
     const { status, body } = await session.post('/api/auth/passkeys', { name, response });
     expect([status, body.name]).toEqual([201, name]);
     return Object.assign(device, { passkeyId: body.id as string });
@@ -99,7 +99,7 @@ describe('passkeys', () => {
       timeout: 300_000,
       userVerification: 'required',
     });
-    const answer = await signIn(device.get(options));
+    const answer = await signIn(device.getAssertion(options));
     expect(answer.body).toMatchObject({ user: { id: user.id, email: user.email } });
     expect(answer.headers.get('set-cookie')).toMatch(/^__Host-muster_session=.*HttpOnly.*Secure/);
     const session = signedIn(answer);
@@ -115,16 +115,16 @@ describe('passkeys', () => {
     const { ticket } = first.body;
     const step = (body: object) => from().post('/api/auth/login/totp', { ticket, ...body });
     expect((await step({ code: '123456' })).status).toBe(401);
-    expect((await step({ code: '123456', passkey: device.get(await signInOptions()) })).status).toBe(400);
+    expect((await step({ code: '123456', passkey: device.getAssertion(await signInOptions()) })).status).toBe(400);
     const otherDevice = (await makePasskeyUser()).device;
-    expect((await step({ passkey: otherDevice.get(await signInOptions()) })).status).toBe(401);
-    const session = signedIn(await step({ passkey: device.get(await signInOptions()) }));
+    expect((await step({ passkey: otherDevice.getAssertion(await signInOptions()) })).status).toBe(401);
+    const session = signedIn(await step({ passkey: device.getAssertion(await signInOptions()) }));
     clock.advance(15 * 60_000 + 1);
     const make = () => session.post('/api/api-keys', { name: 'k', scope: 'api' });
     expect((await make()).body.code).toBe('step_up_required');
     const stepUp = (passkey: object) => session.post('/api/auth/step-up', { passkey });
-    const used = device.get(await signInOptions());
-    expect((await stepUp(otherDevice.get(await signInOptions()))).status).toBe(403);
+    const used = device.getAssertion(await signInOptions());
+    expect((await stepUp(otherDevice.getAssertion(await signInOptions()))).status).toBe(403);
     expect((await make()).status).toBe(403);
     expect((await stepUp(used)).status).toBe(200);
     expect((await stepUp(used)).status).toBe(403);
@@ -137,25 +137,25 @@ describe('passkeys', () => {
     nobody.userHandle = device.userHandle;
     const stolen = new TestAuthenticator(page);
     stolen.userHandle = device.userHandle;
-    const replayed = device.get(await signInOptions());
+    const replayed = device.getAssertion(await signInOptions());
     expect((await signIn(replayed)).status).toBe(200);
     const ofCreation = await creationOptions(session);
     const late = await signInOptions();
     clock.advance(300_000);
     const wrongs: [string, object][] = [
       ['a response that was used', replayed],
-      ['an unknown challenge', device.get({ challenge: 'A'.repeat(43) })],
-      ['a challenge that is too old', device.get(late)],
-      ['a challenge for adding a passkey', device.get(ofCreation)],
-      ['another origin', device.get(await signInOptions(), { origin: 'https://evil.example' })],
-      ['a weaker origin', device.get(await signInOptions(), { origin: 'http://muster.example.com' })],
-      ['another domain', device.get(await signInOptions(), { rpId: 'evil.example' })],
-      ['no verified user', device.get(await signInOptions(), { userVerified: false })],
-      ['an unknown passkey', nobody.get(await signInOptions())],
-      ['another key', { ...stolen.get(await signInOptions()), id: device.id, rawId: device.id }],
-      ['no client data', { ...device.get(await signInOptions()), response: {} }],
+      ['an unknown challenge', device.getAssertion({ challenge: 'A'.repeat(43) })],
+      ['a challenge that is too old', device.getAssertion(late)],
+      ['a challenge for adding a passkey', device.getAssertion(ofCreation)],
+      ['another origin', device.getAssertion(await signInOptions(), { origin: 'https://evil.example' })],
+      ['a weaker origin', device.getAssertion(await signInOptions(), { origin: 'http://muster.example.com' })],
+      ['another domain', device.getAssertion(await signInOptions(), { rpId: 'evil.example' })],
+      ['no verified user', device.getAssertion(await signInOptions(), { userVerified: false })],
+      ['an unknown passkey', nobody.getAssertion(await signInOptions())],
+      ['another key', { ...stolen.getAssertion(await signInOptions()), id: device.id, rawId: device.id }],
+      ['no client data', { ...device.getAssertion(await signInOptions()), response: {} }],
     ];
-    const handed = device.get(await signInOptions());
+    const handed = device.getAssertion(await signInOptions());
     wrongs.push([
       'another owner',
       { ...handed, response: { ...handed.response, userHandle: 'AZLwxHuOfTqcVS9Ka4wNHg' } },
@@ -173,17 +173,17 @@ describe('passkeys', () => {
     expect((await signIn({ id: 7 })).status).toBe(400);
     // An invalid response uses up its challenge too.
     const options = await signInOptions();
-    expect((await signIn(device.get(options, { userVerified: false }))).status).toBe(401);
-    expect((await signIn(device.get(options))).status).toBe(401);
-    expect((await signIn(device.get(await signInOptions()))).status).toBe(200);
+    expect((await signIn(device.getAssertion(options, { userVerified: false }))).status).toBe(401);
+    expect((await signIn(device.getAssertion(options))).status).toBe(401);
+    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(200);
     expect(await actions(id)).not.toContain('passkey.refuse');
   });
 
   it('a passkey whose counter does not increase is refused and recorded, unless it never counts', async () => {
     const { id, device } = await makePasskeyUser();
-    expect((await signIn(device.get(await signInOptions(), { counter: 7 }))).status).toBe(200);
+    expect((await signIn(device.getAssertion(await signInOptions(), { counter: 7 }))).status).toBe(200);
     for (const counter of [7, 6, 0]) {
-      expect((await signIn(device.get(await signInOptions(), { counter }))).status).toBe(401);
+      expect((await signIn(device.getAssertion(await signInOptions(), { counter }))).status).toBe(401);
     }
     const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${id}&action=passkey.refuse`)).body;
     expect(entries.map(({ changes }: { changes: { counter: number[] } }) => changes.counter)).toEqual([
@@ -191,15 +191,15 @@ describe('passkeys', () => {
       [7, 6],
       [7, 7],
     ]);
-    expect((await signIn(device.get(await signInOptions(), { counter: 8 }))).status).toBe(200);
+    expect((await signIn(device.getAssertion(await signInOptions(), { counter: 8 }))).status).toBe(200);
     const still = (await makePasskeyUser()).device;
-    expect((await signIn(still.get(await signInOptions(), { counter: 0 }))).status).toBe(200);
-    expect((await signIn(still.get(await signInOptions(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(still.getAssertion(await signInOptions(), { counter: 0 }))).status).toBe(200);
+    expect((await signIn(still.getAssertion(await signInOptions(), { counter: 0 }))).status).toBe(200);
   });
 
   it('only one of two concurrent sign-ins with the same passkey response is accepted', async () => {
     const { device } = await makePasskeyUser();
-    const answer = device.get(await signInOptions());
+    const answer = device.getAssertion(await signInOptions());
     const both = await Promise.all([signIn(answer), signIn(answer)]);
     expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
   });
@@ -210,34 +210,36 @@ describe('passkeys', () => {
     const send = (response: object) => session.post('/api/auth/passkeys', { name: 'x', response });
     const wrong = [{ challenge: 'A'.repeat(43) }, { origin: 'https://evil.example' }, { rpId: 'evil.example' }];
     for (const answering of [...wrong, { userVerified: false }]) {
-      const response = new TestAuthenticator(page).create(await creationOptions(session), answering);
+      const response = new TestAuthenticator(page).createCredential(await creationOptions(session), answering);
       const { status, body } = await send(response);
       expect([status, body.errors[0].field]).toEqual([400, 'response']);
     }
-    expect((await send(new TestAuthenticator(page).create(await creationOptions(tenant.as.viewer)))).status).toBe(400);
+    expect(
+      (await send(new TestAuthenticator(page).createCredential(await creationOptions(tenant.as.viewer)))).status,
+    ).toBe(400);
     expect((await login(user.email)).body.user.id).toBe(user.id);
     const device = new TestAuthenticator(page);
-    const response = device.create(await creationOptions(session));
+    const response = device.createCredential(await creationOptions(session));
     expect((await send(response)).status).toBe(201);
     expect((await send(response)).status).toBe(400);
-    expect((await send(device.create(await creationOptions(session)))).status).toBe(409);
+    expect((await send(device.createCredential(await creationOptions(session)))).status).toBe(409);
     const foreign = (await harness.makeTenant()).as.member;
-    const taken = device.create(await creationOptions(foreign));
+    const taken = device.createCredential(await creationOptions(foreign));
     expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
   });
 
   it('a passkey of a disabled or deleted user is refused, with a limit on wrong passkeys per address', async () => {
     const { id, device } = await makePasskeyUser();
     expect((await tenant.as.admin.delete(`/api/users/${id}`)).status).toBe(204);
-    expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
+    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(401);
     await harness.db.query('system', 'DELETE FROM app_user WHERE id = $1', [id]);
-    expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
+    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(401);
     const { device: good } = await makePasskeyUser();
     const address = newAddress();
-    const wrong = new TestAuthenticator(page).get(await signInOptions());
+    const wrong = new TestAuthenticator(page).getAssertion(await signInOptions());
     for (let guess = 0; guess < 20; guess += 1) expect((await signIn(wrong, address)).status).toBe(401);
     expect((await signIn(wrong, address)).status).toBe(429);
-    expect((await signIn(good.get(await signInOptions()))).status).toBe(200);
+    expect((await signIn(good.getAssertion(await signInOptions()))).status).toBe(200);
     const evil = harness.http.with({ origin: 'https://evil.example' });
     expect((await evil.post('/api/auth/passkeys/sign-in/options')).status).toBe(403);
     expect((await evil.post('/api/auth/passkeys/sign-in', { response: wrong })).status).toBe(403);
@@ -246,7 +248,7 @@ describe('passkeys', () => {
   it('owners can remove their passkeys, even the last one, with a proof from the last 15 minutes', async () => {
     const { id, email, session, device } = await makePasskeyUser();
     const second = await add(session, 'Key ring');
-    const elsewhere = signedIn(await signIn(second.get(await signInOptions())));
+    const elsewhere = signedIn(await signIn(second.getAssertion(await signInOptions())));
     const otherClient = tenant.as.admin;
     expect((await otherClient.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(404);
     clock.advance(15 * 60_000 + 1);
@@ -255,11 +257,11 @@ describe('passkeys', () => {
     for (const path of ['totp', 'passkeys/options']) {
       expect((await session.post(`/api/auth/${path}`)).body.code).toBe('step_up_required');
     }
-    const proof = device.get(await signInOptions());
+    const proof = device.getAssertion(await signInOptions());
     expect((await session.post('/api/auth/step-up', { passkey: proof })).status).toBe(200);
     expect((await remove(second.passkeyId)).status).toBe(204);
     expect((await elsewhere.get('/api/auth/me')).status).toBe(401);
-    expect((await signIn(second.get(await signInOptions()))).status).toBe(401);
+    expect((await signIn(second.getAssertion(await signInOptions()))).status).toBe(401);
     expect((await login(email)).body.needs).toBe('passkey');
     expect((await remove(device.passkeyId)).status).toBe(204);
     expect((await session.get('/api/auth/me')).status).toBe(200);
@@ -270,22 +272,24 @@ describe('passkeys', () => {
   it('passkeys stay when the authenticator app is removed, but not when an admin resets the factor', async () => {
     const { id, email, session, device } = await makePasskeyUser();
     const { secret } = (await session.post('/api/auth/totp')).body;
-    const code = (windows = 0) => authenticatorCode(secret, clock.now(), windows);
+    const code = (windows = 0) => computeAuthenticatorCode(secret, clock.now(), windows);
     expect((await session.post('/api/auth/totp/confirm', { code: code() })).status).toBe(200);
     expect((await login(email)).body.needs).toBe('totp');
-    const removal = { password: testPassword, passkey: device.get(await signInOptions()) };
+    const removal = { password: testPassword, passkey: device.getAssertion(await signInOptions()) };
     expect((await session.send('DELETE', '/api/auth/totp', removal)).status).toBe(204);
     expect((await session.get('/api/auth/totp')).body).toEqual({ since: null, recoveryCodesLeft: 0, passkeys: 1 });
     expect((await login(email)).body.needs).toBe('passkey');
     expect((await tenant.as.admin.delete(`/api/users/${id}/totp`)).status).toBe(204);
     expect((await session.get('/api/auth/me')).status).toBe(401);
-    expect((await signIn(device.get(await signInOptions()))).status).toBe(401);
+    expect((await signIn(device.getAssertion(await signInOptions()))).status).toBe(401);
     expect((await login(email)).body.user.id).toBe(id);
   });
 
   it('passkey challenges that were not answered are deleted', async () => {
     await signInOptions();
-    expect((await purgeExpired(harness.db, new Date(clock.now().getTime() + 300_001))).challenges).toBeGreaterThan(0);
+    expect(
+      (await purgeExpiredCredentials(harness.db, new Date(clock.now().getTime() + 300_001))).challenges,
+    ).toBeGreaterThan(0);
     const left = await harness.db.query('system', 'SELECT 1 FROM passkey_challenge');
     expect(left).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import type { Identity, IdentityOrganization } from '@muster/contracts';
 
-export function presentIdentity(principal: Principal, organization = organizationOf(principal)): Identity {
+export function presentIdentity(principal: Principal, organization = presentIdentityOrganization(principal)): Identity {
   const isUser = principal.kind === 'user';
   const isElsewhere = isUser && organization.id !== principal.homeOrganizationId;
   return {
@@ -11,6 +11,6 @@ export function presentIdentity(principal: Principal, organization = organizatio
   };
 }
 
-function organizationOf({ organizationId: id, organizationName: name }: Principal): IdentityOrganization {
+function presentIdentityOrganization({ organizationId: id, organizationName: name }: Principal): IdentityOrganization {
   return { id, name };
 }

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import {
   anyone,
   beginEnrolment,
-  beginOwnTotp,
+  startOwnTotp,
   Browser,
   Caller,
   type CodeParts,
@@ -12,14 +12,14 @@ import {
   finishEnrolment,
   FromBrowser,
   logInWithCode,
-  ownFactor,
+  readOwnFactor,
   Passwords,
   type Principal,
-  proveAgain,
-  relyingPartyOf,
+  proveSecondFactorAgain,
+  deriveRelyingParty,
   removeOwnTotp,
   SentHeader,
-  sessionsOf,
+  allowSessions,
   SignInConfig,
   type UserPrincipal,
 } from '@muster/access';
@@ -55,7 +55,7 @@ export class SecondFactorController {
     @Inject(Passwords) private readonly passwords: Passwords,
     @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {
-    this.parts = { database, attempts, keyRing, clock, relyingParty: () => relyingPartyOf(config) };
+    this.parts = { database, attempts, keyRing, clock, relyingParty: () => deriveRelyingParty(config) };
   }
 
   @Post('/login/totp')
@@ -77,7 +77,7 @@ export class SecondFactorController {
   ): Promise<Identity> {
     browser.requireSameOrigin(this.config);
     const { token, principal } = await logInWithCode(this.parts, body, { address, userAgent });
-    browser.keepSession(this.config, token);
+    browser.setSessionCookie(this.config, token);
     return presentIdentity(principal);
   }
 
@@ -119,7 +119,7 @@ export class SecondFactorController {
   ): Promise<EnrolledIdentity> {
     browser.requireSameOrigin(this.config);
     const { token, principal, recoveryCodes } = await finishEnrolment(this.parts, body, { address, userAgent });
-    browser.keepSession(this.config, token);
+    browser.setSessionCookie(this.config, token);
     return { ...presentIdentity(principal), recoveryCodes };
   }
 
@@ -129,12 +129,12 @@ export class SecondFactorController {
     description:
       'Returns since when you have had an authenticator app, how many recovery codes are left, and the number of ' +
       'passkeys.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: OwnSecondFactor,
   })
   async read(@Caller() caller: Principal): Promise<OwnSecondFactor> {
     const { id, homeOrganizationId } = caller as UserPrincipal;
-    const { since, recoveryCodesLeft, passkeys } = await ownFactor(this.database, {
+    const { since, recoveryCodesLeft, passkeys } = await readOwnFactor(this.database, {
       id,
       organizationId: homeOrganizationId,
     });
@@ -146,20 +146,20 @@ export class SecondFactorController {
     summary: 'Start setting up an authenticator app',
     description:
       'The app becomes a second factor when it is confirmed with a code. Starting again replaces the secret.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     sensitive: true,
     answer: TotpEnrolment,
     errors: ['conflict'],
   })
   begin(@Caller() caller: Principal): Promise<TotpEnrolment> {
-    return beginOwnTotp(this.parts, caller as UserPrincipal);
+    return startOwnTotp(this.parts, caller as UserPrincipal);
   }
 
   @Post('/totp/confirm')
   @Endpoint({
     summary: 'Confirm an authenticator app with a code',
     description: 'Returns the recovery codes. Ends your other sessions, because they were opened without the app.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     body: CodeBody,
     answer: RecoveryCodes,
     errors: ['conflict'],
@@ -174,7 +174,7 @@ export class SecondFactorController {
     description:
       'Ends your other sessions. If the organization requires a second factor and you have no passkey, this session ' +
       'ends too.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     body: RemoveTotpBody,
     status: 204,
   })
@@ -193,7 +193,7 @@ export class SecondFactorController {
   @Endpoint({
     summary: 'Prove your second factor again',
     description: 'For 15 minutes, operations that otherwise fail with `step_up_required` are allowed.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     body: SecondFactorProof,
     answer: SuccessAnswer,
   })
@@ -202,7 +202,7 @@ export class SecondFactorController {
     @ClientAddress() address: string,
     @Body() body: SecondFactorProof,
   ): Promise<SuccessAnswer> {
-    await proveAgain(this.parts, caller as UserPrincipal, { ...body, address });
+    await proveSecondFactorAgain(this.parts, caller as UserPrincipal, { ...body, address });
     return { success: true };
   }
 }

@@ -1,6 +1,6 @@
 import { rewrapSecondFactors } from '@muster/access';
 import {
-  authenticatorCode,
+  computeAuthenticatorCode,
   FakeClock,
   type Harness,
   HttpClient,
@@ -40,7 +40,7 @@ describe('a second factor', () => {
     harness.http.with({ 'x-forwarded-for': from }).post('/api/auth/login/totp', { ticket, code });
   const signedIn = (answer: { headers: Headers }) =>
     harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
-  const codeOf = (secret: string, windows = 0) => authenticatorCode(secret, clock.now(), windows);
+  const codeOf = (secret: string, windows = 0) => computeAuthenticatorCode(secret, clock.now(), windows);
   const wrongCode = (secret: string) => String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
   /** Creates a user with a second factor, after the window of the first code. */
   const makeEnrolledUser = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
@@ -320,11 +320,11 @@ describe('a second factor', () => {
 
   it('second-factor secrets stay bound to their owners when they are re-encrypted with a new master key', async () => {
     const [user, other] = [await makeEnrolledUser(), await makeEnrolledUser()];
-    const young = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const young = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const { looked, rewrapped } = await rewrapSecondFactors(harness.db, young);
     expect(rewrapped).toBe(looked);
     expect(looked).toBeGreaterThanOrEqual(2);
-    const old = KeyRing.parse(`${testMasterKey},young:${Buffer.alloc(32, 9).toString('base64')}`);
+    const old = KeyRing.parseKeyRing(`${testMasterKey},young:${Buffer.alloc(32, 9).toString('base64')}`);
     expect((await rewrapSecondFactors(harness.db, old)).rewrapped).toBe(looked);
     expect((await sendCode(await ticketOf(user.email), codeOf(user.secret))).status).toBe(200);
     await harness.db.query(

@@ -23,7 +23,7 @@ describe('the files of the console', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const found = async (path: string, encodings?: string) => {
-    const file = await files.find(path, encodings);
+    const file = await files.findFile(path, encodings);
     return file && [file.content.toString(), file.encoding, file.hashed];
   };
 
@@ -46,6 +46,6 @@ describe('the files of the console', () => {
   });
 
   it('each nonce placeholder in the console’s page is replaced', async () => {
-    expect(await files.page('abc')).toBe('<meta nonce="abc"><script nonce="abc"></script>');
+    expect(await files.renderPage('abc')).toBe('<meta nonce="abc"><script nonce="abc"></script>');
   });
 });

@@ -27,8 +27,8 @@ export class ConsoleFiles {
   private readonly names: Set<string>;
   private readonly contents = new Map<string, Promise<Buffer>>();
 
-  constructor(private readonly folder = builtConsole()) {
-    this.names = new Set(folder ? ['', 'assets'].flatMap((below) => namesIn(join(folder, below), below)) : []);
+  constructor(private readonly folder = findBuiltConsole()) {
+    this.names = new Set(folder ? ['', 'assets'].flatMap((below) => listFileNames(join(folder, below), below)) : []);
   }
 
   get areBuilt(): boolean {
@@ -36,21 +36,21 @@ export class ConsoleFiles {
   }
 
   /** Returns the file at this path in the best encoding that the browser accepts; null if there is no such file. */
-  async find(path: string, acceptEncoding: string | undefined): Promise<ConsoleFile | null> {
+  async findFile(path: string, acceptEncoding: string | undefined): Promise<ConsoleFile | null> {
     const type = types[extname(path)];
     if (!type || path === 'index.html' || !this.names.has(path)) return null;
     const hashed = path.startsWith('assets/');
     const [encoding, suffix] =
       encodings.find(([name, ending]) => this.names.has(path + ending) && acceptsEncoding(acceptEncoding, name)) ?? [];
-    return { type, encoding, hashed, content: await this.read(path + (suffix ?? '')) };
+    return { type, encoding, hashed, content: await this.readFile(path + (suffix ?? '')) };
   }
 
   /** Returns the page that all paths of the console serve, with the nonce for its styles. */
-  async page(nonce: string): Promise<string> {
-    return (await this.read('index.html')).toString().replaceAll('__CSP_NONCE__', nonce);
+  async renderPage(nonce: string): Promise<string> {
+    return (await this.readFile('index.html')).toString().replaceAll('__CSP_NONCE__', nonce);
   }
 
-  private read(name: string): Promise<Buffer> {
+  private readFile(name: string): Promise<Buffer> {
     const cached = this.contents.get(name);
     if (cached) return cached;
     const reading = readFile(join(this.folder!, name));
@@ -62,12 +62,12 @@ export class ConsoleFiles {
 }
 
 /** Returns the folder next to the compiled gateway, or the build's output folder if the gateway runs from source. */
-function builtConsole(): string | undefined {
+function findBuiltConsole(): string | undefined {
   const folders = [join(__dirname, '../../../console'), join(__dirname, '../../../../dist/apps/console')];
   return folders.find((folder) => existsSync(join(folder, '.vite/manifest.json')));
 }
 
-function namesIn(folder: string, below: string): string[] {
+function listFileNames(folder: string, below: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { AppError } from '@muster/contracts';
-import { pagePolicy } from '@muster/platform';
+import { buildPagePolicy } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConsoleFiles } from './console-files';
@@ -22,15 +22,15 @@ export class ConsoleRoutes implements OnModuleInit {
     @Inject(ConsoleFiles) private readonly files: ConsoleFiles,
     @Inject(StorageConfig) storage: StorageConfig,
   ) {
-    this.pictures = objectOrigin(storage);
+    this.pictures = getObjectOrigin(storage);
   }
 
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     const own = { config: { guardsItself: true } };
-    fastify.get('/app', own, (_request, reply) => this.page(reply));
+    fastify.get('/app', own, (_request, reply) => this.sendPage(reply));
     fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
-      this.answer(request.params['*'], request, reply),
+      this.answerRequest(request.params['*'], request, reply),
     );
     // Messages about a question contain this link. The redirect moves the token behind the #, where no server, log or
     // referrer contains it.
@@ -41,12 +41,12 @@ export class ConsoleRoutes implements OnModuleInit {
     );
   }
 
-  private async answer(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const file = await this.files.find(path, request.headers['accept-encoding']);
+  private async answerRequest(path: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const file = await this.files.findFile(path, request.headers['accept-encoding']);
     if (!file) {
       // A missing asset belongs to an older build. If the page were sent instead, browsers would run it as a script.
       if (path.startsWith('assets/')) throw new AppError('not_found', { detail: 'There is nothing at this path.' });
-      return this.page(reply);
+      return this.sendPage(reply);
     }
     if (file.encoding) void reply.header('content-encoding', file.encoding);
     return reply
@@ -56,20 +56,20 @@ export class ConsoleRoutes implements OnModuleInit {
       .send(file.content);
   }
 
-  private async page(reply: FastifyReply): Promise<FastifyReply> {
+  private async sendPage(reply: FastifyReply): Promise<FastifyReply> {
     if (!this.files.areBuilt) {
       throw new AppError('not_found', { detail: 'The console has not been built: node tools/build/console.mjs.' });
     }
     const nonce = randomBytes(16).toString('base64');
     return reply
       .header('cache-control', 'no-cache')
-      .header('content-security-policy', this.policy(nonce))
+      .header('content-security-policy', this.buildPolicy(nonce))
       .type('text/html; charset=utf-8')
-      .send(await this.files.page(nonce));
+      .send(await this.files.renderPage(nonce));
   }
 
-  private policy(nonce: string): string {
-    return pagePolicy(
+  private buildPolicy(nonce: string): string {
+    return buildPagePolicy(
       `style-src 'self' 'nonce-${nonce}'`,
       // Libraries set styles on elements, such as the position of a menu.
       "style-src-attr 'unsafe-inline'",
@@ -80,7 +80,13 @@ export class ConsoleRoutes implements OnModuleInit {
 }
 
 /** Returns the origin of presigned URLs; empty if they lead to the service itself. */
-function objectOrigin({ s3ThroughService, s3PublicEndpoint, s3Endpoint, s3Bucket, s3Region }: StorageConfig): string {
+function getObjectOrigin({
+  s3ThroughService,
+  s3PublicEndpoint,
+  s3Endpoint,
+  s3Bucket,
+  s3Region,
+}: StorageConfig): string {
   if (s3ThroughService) return '';
   const endpoint = s3PublicEndpoint ?? s3Endpoint;
   return endpoint ? new URL(endpoint).origin : `https://${s3Bucket}.s3.${s3Region}.amazonaws.com`;

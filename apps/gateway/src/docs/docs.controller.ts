@@ -4,7 +4,7 @@ import { Controller, Get, Param, Res } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { anyone, Endpoint } from '@muster/access';
 import { AppError, openApiDocument } from '@muster/contracts';
-import { pagePolicy } from '@muster/platform';
+import { buildPagePolicy } from '@muster/platform';
 import type { FastifyReply } from 'fastify';
 
 const assets: Record<string, string> = {
@@ -52,7 +52,7 @@ export class DocsController {
   @Endpoint({ summary: 'Show the OpenAPI document as a page', access: anyone })
   page(@Res() reply: FastifyReply): void {
     void reply
-      .header('content-security-policy', pagePolicy("img-src 'self' data:", "style-src 'self' 'unsafe-inline'"))
+      .header('content-security-policy', buildPagePolicy("img-src 'self' data:", "style-src 'self' 'unsafe-inline'"))
       .type('text/html; charset=utf-8')
       .send(page);
   }

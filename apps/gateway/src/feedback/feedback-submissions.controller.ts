@@ -8,8 +8,8 @@ import {
   Mutations,
   OrganizationId,
   type Principal,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
 } from '@muster/access';
 import {
   AppError,
@@ -34,7 +34,7 @@ import {
   presentSubmissionDetail,
   type Screenshot,
 } from '@muster/feedback';
-import { Clock, FormOrJson, Given, newId, pageOf, paginate } from '@muster/platform';
+import { Clock, FormOrJson, Given, newId, parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { readFeedbackForm } from './read-feedback-form';
 
@@ -57,7 +57,7 @@ export class FeedbackSubmissionsController {
     description:
       'Send multipart/form-data with the report as JSON in `payload` and, if there is one, an image in `screenshot`. ' +
       'A workflow_issue_report cannot have a screenshot.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     form: FeedbackForm,
     bodyLimit: maxFormBytes,
     answer: FeedbackReceipt,
@@ -72,7 +72,7 @@ export class FeedbackSubmissionsController {
     const { report, screenshot } = await readFeedbackForm(input);
     const id = newId();
     return this.withStoredScreenshot(screenshot, `organizations/${organizationId}/feedback/${id}`, (screenshotKey) =>
-      this.mutations.run(mutation, async (tx, caller) => {
+      this.mutations.runMutation(mutation, async (tx, caller) => {
         const row = await createSubmission(tx, caller, { id, report, screenshotKey });
         const { type, status, createdAt } = row;
         return {
@@ -87,33 +87,33 @@ export class FeedbackSubmissionsController {
   @Endpoint({
     summary: 'List submissions, newest first',
     description: 'An admin sees all submissions of the organization. Other callers see only their own.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: FeedbackSubmissionList,
   })
   async list(@Caller() caller: Principal, @Query() query: FeedbackFilter): Promise<FeedbackSubmissionList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listSubmissions(this.database, caller, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    const submissions = await Promise.all(items.map((row) => presentSubmission(row, this.presignOptions())));
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    const submissions = await Promise.all(items.map((row) => presentSubmission(row, this.getPresignOptions())));
     return { submissions, nextCursor };
   }
 
   @Get('/feedback-submissions/:id')
   @Endpoint({
     summary: 'Read a submission with its history',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: FeedbackSubmissionDetail,
     errors: ['not_found'],
   })
   async read(@Caller() caller: Principal, @Param('id') id: string): Promise<FeedbackSubmissionDetail> {
-    return presentSubmissionDetail(await findSubmission(this.database, caller, id), this.presignOptions());
+    return presentSubmissionDetail(await findSubmission(this.database, caller, id), this.getPresignOptions());
   }
 
   @Patch('/feedback-submissions/:id')
   @Endpoint({
     summary: 'Change a submission’s status',
     description: 'The new status is also synchronized to the trackers that the submission is linked to.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: UpdateFeedbackBody,
     answer: FeedbackSubmissionDetail,
     errors: ['not_found'],
@@ -123,9 +123,9 @@ export class FeedbackSubmissionsController {
     @Param('id') id: string,
     @Body() { status }: UpdateFeedbackBody,
   ): Promise<FeedbackSubmissionDetail> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await changeStatus(tx, caller, { id, status, now: this.clock.now() });
-      return { body: await presentSubmissionDetail(await loadSubmission(tx, caller, id), this.presignOptions()) };
+      return { body: await presentSubmissionDetail(await loadSubmission(tx, caller, id), this.getPresignOptions()) };
     });
   }
 
@@ -133,14 +133,14 @@ export class FeedbackSubmissionsController {
   @Endpoint({
     summary: 'List the agents that a report can concern',
     description: 'Terminated agents are not included.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: FeedbackAgentList,
   })
   async agents(@OrganizationId() organizationId: string): Promise<FeedbackAgentList> {
     return { agents: await listAttachableAgents(this.database, organizationId) };
   }
 
-  private presignOptions() {
+  private getPresignOptions() {
     return { storage: this.storage, now: this.clock.now() };
   }
 

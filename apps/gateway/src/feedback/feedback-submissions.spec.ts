@@ -1,8 +1,8 @@
-import { firstIdAt, newId } from '@muster/platform';
+import { smallestIdAt, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, startHarness, type Tenant } from '@muster/testing';
 import sharp from 'sharp';
 import { gateway } from '../gateway.harness';
-import { bug, report, sendForm, wish } from './feedback.harness';
+import { bug, sendReport, sendForm, wish } from './feedback.harness';
 
 const path = '/api/feedback-submissions';
 
@@ -26,7 +26,7 @@ describe('feedback submissions', () => {
 
   it('feedback can be submitted by every role and by an API key, but not by machines', async () => {
     for (const client of [...Object.values(tenant.as), tenant.api]) {
-      const created = await report(client, wish);
+      const created = await sendReport(client, wish);
       expect(created.status).toBe(201);
       expect(created.body).toEqual({
         id: expect.any(String),
@@ -36,8 +36,8 @@ describe('feedback submissions', () => {
       });
       expect(created.headers.get('location')).toBe(`${path}/${created.body.id}`);
     }
-    expect((await report(tenant.worker, wish)).status).toBe(403);
-    expect((await report(harness.http, wish)).status).toBe(401);
+    expect((await sendReport(tenant.worker, wish)).status).toBe(403);
+    expect((await sendReport(harness.http, wish)).status).toBe(401);
   });
 
   it('a feedback submission has a presigned screenshot URL, an audit row and a work item', async () => {
@@ -51,7 +51,7 @@ describe('feedback submissions', () => {
       agentId,
       jobId,
     };
-    const created = await report(tenant.as.member, payload, picture);
+    const created = await sendReport(tenant.as.member, payload, picture);
     const { body } = await tenant.as.member.get(`${path}/${created.body.id}`);
     expect(body).toEqual({
       ...payload,
@@ -81,13 +81,13 @@ describe('feedback submissions', () => {
     await tenant.as.super_admin.patch(`/api/admin/organizations/${suspendedTenant.organizationId}`, {
       suspended: true,
     });
-    expect((await report(suspendedTenant.as.member, wish)).status).toBe(201);
+    expect((await sendReport(suspendedTenant.as.member, wish)).status).toBe(201);
   });
 
   it('a super_admin’s feedback belongs to the organization that they selected, or to their own', async () => {
     const client = otherTenant.as.super_admin;
     const owner = async () => {
-      const { id } = (await report(client, wish)).body;
+      const { id } = (await sendReport(client, wish)).body;
       const [row] = await harness.db.query<{ organizationId: string }>(
         'system',
         'SELECT organization_id FROM feedback_submission WHERE id = $1',
@@ -134,7 +134,7 @@ describe('feedback submissions', () => {
     ['more than 64 KiB', JSON.stringify({ ...wish, extra: long(65_536) }), 413],
   ])('a feedback submission with %s is refused', async (_, payload, status) => {
     const before = await count();
-    const answer = await report(tenant.api, payload);
+    const answer = await sendReport(tenant.api, payload);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       status,
       expect.stringContaining('application/problem+json'),
@@ -153,7 +153,7 @@ describe('feedback submissions', () => {
       { ...bug, jobId },
       { ...bug, type: 'workflow_issue_report', workflowId },
     ]) {
-      expect((await report(tenant.api, payload)).status).toBe(404);
+      expect((await sendReport(tenant.api, payload)).status).toBe(404);
     }
   });
 
@@ -167,7 +167,7 @@ describe('feedback submissions', () => {
 
   it('a feedback text may contain replacement characters, but no invalid UTF-8', async () => {
     const title = 'M\ufffdller shows as \ufffd\ufffd';
-    const created = await report(tenant.api, { ...bug, title }, picture);
+    const created = await sendReport(tenant.api, { ...bug, title }, picture);
     expect(created.status).toBe(201);
     expect((await tenant.api.get(`${path}/${created.body.id}`)).body.title).toBe(title);
     const before = await count();
@@ -195,13 +195,13 @@ describe('feedback submissions', () => {
   it('a screenshot is refused if it is not an image, is too large, or belongs to a workflow report', async () => {
     const { id: workflowId } = (await tenant.api.post('/api/workflows', { name: 'w' })).body;
     const issue = { ...bug, type: 'workflow_issue_report', workflowId };
-    expect((await report(tenant.api, issue)).status).toBe(201);
+    expect((await sendReport(tenant.api, issue)).status).toBe(201);
     const before = await count();
-    expect((await report(tenant.api, issue, picture)).status).toBe(400);
-    expect((await report(tenant.api, bug, Buffer.from('<svg/>'))).status).toBe(415);
-    expect((await report(tenant.api, bug, Buffer.concat([picture.subarray(0, 40)]))).status).toBe(400);
+    expect((await sendReport(tenant.api, issue, picture)).status).toBe(400);
+    expect((await sendReport(tenant.api, bug, Buffer.from('<svg/>'))).status).toBe(415);
+    expect((await sendReport(tenant.api, bug, Buffer.concat([picture.subarray(0, 40)]))).status).toBe(400);
     const large = Buffer.concat([picture, Buffer.alloc(5 * 1024 * 1024)]);
-    expect((await report(tenant.api, bug, large)).status).toBe(413);
+    expect((await sendReport(tenant.api, bug, large)).status).toBe(413);
     expect(await count()).toBe(before);
   });
 
@@ -211,9 +211,9 @@ describe('feedback submissions', () => {
 
     beforeAll(async () => {
       listTenant = await harness.makeTenant();
-      ids.viewer = (await report(listTenant.as.viewer, wish)).body.id;
-      ids.member = (await report(listTenant.as.member, bug)).body.id;
-      ids.api = (await report(listTenant.api, bug)).body.id;
+      ids.viewer = (await sendReport(listTenant.as.viewer, wish)).body.id;
+      ids.member = (await sendReport(listTenant.as.member, bug)).body.id;
+      ids.api = (await sendReport(listTenant.api, bug)).body.id;
     });
     const listed = async (client: Tenant['api'], query = '') =>
       (await client.get(`${path}${query}`)).body.submissions.map(({ id }: { id: string }) => id);
@@ -252,7 +252,7 @@ describe('feedback submissions', () => {
       await listTenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
       // In Auckland, 3 March starts at 11:00 UTC on 2 March.
       const at = new Date('2026-03-02T11:00Z');
-      const id = firstIdAt(at);
+      const id = smallestIdAt(at);
       await harness.db.query(
         'system',
         `INSERT INTO feedback_submission (id, organization_id, type, title, description, reporter_id, created_at)
@@ -270,7 +270,7 @@ describe('feedback submissions', () => {
   });
 
   it('only an admin can change the status of feedback, which is recorded and requests a new sync', async () => {
-    const { id } = (await report(tenant.as.member, bug)).body;
+    const { id } = (await sendReport(tenant.as.member, bug)).body;
     const armed = async () =>
       (
         await harness.db.query<{ armed: number }>(

@@ -14,7 +14,7 @@ export async function sendForm(
   return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) };
 }
 
-export const report = (client: HttpClient, payload: object | string, screenshot?: Buffer) =>
+export const sendReport = (client: HttpClient, payload: object | string, screenshot?: Buffer) =>
   sendForm(client, '/api/feedback-submissions', {
     payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
     ...(screenshot ? { screenshot: new File([new Uint8Array(screenshot)], 'screen.png', { type: 'image/png' }) } : {}),

@@ -46,11 +46,11 @@ export class HealthController {
   })
   async deep(@Reply() reply: ReplyHead): Promise<DeepHealth> {
     const [database, queue, storage] = await Promise.all(
-      ['database', 'queue', 'storage'].map((name) => this.readiness.runDeep(name)),
+      ['database', 'queue', 'storage'].map((name) => this.readiness.runDeepCheck(name)),
     );
     const checks = { database: database!, queue: queue!, storage: storage! };
     if (checks.database.status !== 'ok') {
-      reply.status(503);
+      reply.setStatus(503);
       return { status: 'failed', checks };
     }
     return { status: Object.values(checks).every(({ status }) => status === 'ok') ? 'ok' : 'degraded', checks };

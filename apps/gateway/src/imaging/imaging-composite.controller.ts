@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { explainingBlocked, readCompositeStatus, startComposite } from '@muster/commands';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
+import { recordBlockedWakeOnError, readCompositeStatus, startComposite } from '@muster/commands';
 import { CommandStarted, CommandStatusQuery, ImagingCompositeBody, ImagingCompositeStatus } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
@@ -28,7 +28,7 @@ export class ImagingCompositeController {
       'Starts a command on the agent. The worker finds the patient in the practice’s own database and uses the newest ' +
       'image of each requested tooth. A tooth without an image becomes a placeholder. A lookup that matches several ' +
       'patients fails, and the error names none of them.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: ImagingCompositeBody,
     answer: CommandStarted,
@@ -43,14 +43,14 @@ export class ImagingCompositeController {
   ): Promise<CommandStarted> {
     const { keyRing, clock } = this;
     const { wakeTimeoutMs } = this.vm;
-    const work = this.mutations.run(mutation, async (tx, caller) => {
+    const work = this.mutations.runMutation(mutation, async (tx, caller) => {
       const commandId = await startComposite(tx, caller, agentId, body, { keyRing, wakeTimeoutMs, now: clock.now() });
       return {
         body: { commandId },
         location: `/api/agents/${agentId}/imaging-composite/status?commandId=${commandId}`,
       };
     });
-    return explainingBlocked(this.database, work);
+    return recordBlockedWakeOnError(this.database, work);
   }
 
   @Get('/status')
@@ -60,7 +60,7 @@ export class ImagingCompositeController {
       'After a success, the output contains JSON between __IMAGING_COMP_START__ and __IMAGING_COMP_END__. Its fields ' +
       'are composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
     reads: 'imaging',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ImagingCompositeStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
   })

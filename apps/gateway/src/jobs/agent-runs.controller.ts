@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { invalidField, LaunchedJob, RunList, RunOnAgentBody } from '@muster/contracts';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
+import { invalidFieldError, LaunchedJob, RunList, RunOnAgentBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { launchJob, listAgentRuns, presentRun } from '@muster/jobs';
 import { Clock } from '@muster/platform';
@@ -18,7 +18,7 @@ export class AgentRunsController {
   @Post('run')
   @Endpoint({
     summary: 'Run a saved workflow on an agent',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: RunOnAgentBody,
     answer: LaunchedJob,
@@ -33,9 +33,9 @@ export class AgentRunsController {
   ): Promise<LaunchedJob> {
     if (!workflowId || (scriptId && scriptId !== workflowId)) {
       const message = workflowId ? 'workflowId and scriptId must name the same workflow' : 'workflowId is required';
-      throw invalidField('workflowId', message);
+      throw invalidFieldError('workflowId', message);
     }
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const launched = await launchJob(tx, caller, { ...options, workflowId, agentId }, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     });
@@ -48,7 +48,7 @@ export class AgentRunsController {
       'Contains jobs that have started, the latest start first, with the cost of their AI calls. To list queued jobs, ' +
       'use GET /api/jobs.',
     reads: 'runs',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],
   })

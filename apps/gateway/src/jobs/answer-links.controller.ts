@@ -38,7 +38,7 @@ export class AnswerLinksController {
     @ClientAddress() address: string,
     @Body() { token }: AnswerLinkBody,
   ): Promise<LinkedQuestion> {
-    const { row } = await this.find(browser, address, token);
+    const { row } = await this.findQuestion(browser, address, token);
     return presentLinkedQuestion(row, this.storage);
   }
 
@@ -57,7 +57,7 @@ export class AnswerLinksController {
     @ClientAddress() address: string,
     @Body() { token, answer }: AnswerByLinkBody,
   ): Promise<LinkedQuestion> {
-    const { row, answerer } = await this.find(browser, address, token);
+    const { row, answerer } = await this.findQuestion(browser, address, token);
     const { organizationId, id } = row;
     const answered = await this.database.transaction({ organizationId }, (tx) =>
       answerQuestion(tx, this.keyRing, answerer, { id, answer }),
@@ -66,10 +66,10 @@ export class AnswerLinksController {
   }
 
   /** Wrong tokens are limited per client address, as failed sign-ins are. */
-  private async find(browser: Browser, address: string, token: string) {
+  private async findQuestion(browser: Browser, address: string, token: string) {
     browser.requireSameOrigin(this.config);
     const policy = { name: 'answer-links', limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
-    const attempt = await this.attempts.begin(policy, [`address:${address}`]);
+    const attempt = await this.attempts.countAttempt(policy, [`address:${address}`]);
     const found = await findByAnswerLink(this.database, this.keyRing, token);
     attempt.forgive();
     return found;

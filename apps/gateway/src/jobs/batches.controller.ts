@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import {
   Batch,
   BatchList,
@@ -14,18 +14,18 @@ import {
   CreatedBatch,
   maxBatchBytes,
 } from '@muster/contracts';
-import { Database, placeOf } from '@muster/database';
+import { Database, getPositionValues } from '@muster/database';
 import {
   checkBatch,
   findBatch,
   launchBatch,
-  batchSortKindsOf,
+  getBatchSortKinds,
   listBatches,
   presentBatch,
   requestBatchCancel,
 } from '@muster/jobs';
-import { Clock, FormOrJson, Given, pageOf, paginate } from '@muster/platform';
-import { readBatch, readBatchToCheck } from './read-batch';
+import { Clock, FormOrJson, Given, parsePage, buildPage } from '@muster/platform';
+import { parseBatchRequest, parseBatchToCheck } from './parse-batch-request';
 
 @ApiTags('Batches')
 @Controller()
@@ -43,7 +43,7 @@ export class BatchesController {
       'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. A wrong ' +
       'row is rejected with its errors, and the other rows are queued. With `strict` true, a wrong row rejects the ' +
       'whole batch.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: CreateBatchBody,
     form: CreateBatchForm,
@@ -54,8 +54,8 @@ export class BatchesController {
     idempotent: true,
   })
   async create(@Mutation() mutation: MutationRequest, @Given() body: FormOrJson): Promise<CreatedBatch> {
-    const { input, rows } = await readBatch(body);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    const { input, rows } = await parseBatchRequest(body);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const launched = await launchBatch(tx, caller, { input, rows, now: this.clock.now() });
       return { body: launched, location: `/api/batches/${launched.batchId}` };
     });
@@ -67,7 +67,7 @@ export class BatchesController {
     description:
       'Returns the errors of each wrong row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
       '`agentIds` is optional.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CheckBatchBody,
     form: CheckBatchForm,
     bodyLimit: maxBatchBytes,
@@ -75,7 +75,7 @@ export class BatchesController {
     errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
   })
   async check(@OrganizationId() organizationId: string, @Given() body: FormOrJson): Promise<CheckedBatch> {
-    const { input, rows } = await readBatchToCheck(body);
+    const { input, rows } = await parseBatchToCheck(body);
     return this.database.transaction({ organizationId }, (tx) =>
       checkBatch(tx, organizationId, { input, rows, now: this.clock.now() }),
     );
@@ -84,14 +84,14 @@ export class BatchesController {
   @Get('/api/batches')
   @Endpoint({
     summary: 'List batches, newest first',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: BatchList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: BatchQuery): Promise<BatchList> {
-    const page = pageOf(query, ...batchSortKindsOf(query.sort));
+    const page = parsePage(query, ...getBatchSortKinds(query.sort));
     const rows = await listBatches(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, placeOf);
+    const { items, nextCursor } = buildPage(rows, page, getPositionValues);
     return { batches: items.map(presentBatch), nextCursor };
   }
 
@@ -99,7 +99,7 @@ export class BatchesController {
   @Endpoint({
     summary: 'Read a batch and its progress',
     description: 'To list the runs of the batch, use GET /api/jobs?batchId=<id>.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Batch,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -113,7 +113,7 @@ export class BatchesController {
     description:
       'After this request, no further run of the batch starts. Runs that have not started are cancelled, and started ' +
       'runs are instructed to stop. For a large batch this takes some time; read the batch to see the progress.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CancelBatchBody,
     answer: Batch,
     status: 202,
@@ -125,7 +125,7 @@ export class BatchesController {
     @Param('id') id: string,
     @Body() { reason }: CancelBatchBody,
   ): Promise<Batch> {
-    await this.mutations.run(mutation, async (tx, caller) => {
+    await this.mutations.runMutation(mutation, async (tx, caller) => {
       await requestBatchCancel(tx, caller, id, { reason });
       return { body: undefined, location: `/api/batches/${id}` };
     });

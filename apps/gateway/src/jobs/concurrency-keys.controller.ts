@@ -6,8 +6,8 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
 } from '@muster/access';
 import {
   ConcurrencyKeyList,
@@ -19,7 +19,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { deleteConcurrencyLimit, listConcurrencyKeys, listKeyHolders, setConcurrencyLimit } from '@muster/jobs';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('Concurrency keys')
 @Controller('/api/concurrency-keys')
@@ -34,14 +34,14 @@ export class ConcurrencyKeysController {
     summary: 'List concurrency keys',
     description:
       'Contains the keys that runs hold or wait for, and the keys for which the organization has set a limit.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ConcurrencyKeyList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<ConcurrencyKeyList> {
-    const page = pageOf(query, 'text');
+    const page = parsePage(query, 'text');
     const rows = await listConcurrencyKeys(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
+    const { items, nextCursor } = buildPage(rows, page, ({ key }) => [key]);
     const concurrencyKeys = items.map(({ oldestWaitingSince, ...row }) => ({
       ...row,
       paused: row.limit === 0,
@@ -54,7 +54,7 @@ export class ConcurrencyKeysController {
   @Endpoint({
     summary: 'List the runs that hold a concurrency key',
     description: 'Returns at most 1,000 runs, the longest holder first.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: KeyHolderList,
     errors: ['invalid_payload'],
   })
@@ -69,12 +69,12 @@ export class ConcurrencyKeysController {
     description:
       'If a key has several limits, the smallest one applies. With limit 0, no run that needs the key starts; runs ' +
       'that already hold it continue.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: SetConcurrencyLimitBody,
     answer: ConcurrencyLimit,
   })
   set(@Mutation() mutation: MutationRequest, @Body() body: SetConcurrencyLimitBody): Promise<ConcurrencyLimit> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await setConcurrencyLimit(tx, caller, body);
       return { body: { key: body.key, limit: body.limit, paused: body.limit === 0 } };
     });
@@ -83,12 +83,12 @@ export class ConcurrencyKeysController {
   @Delete()
   @Endpoint({
     summary: 'Remove the organization’s limit for a concurrency key',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
   delete(@Mutation() mutation: MutationRequest, @Query() query: ConcurrencyKeyQuery): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteConcurrencyLimit(tx, caller, query.key);
       return { body: undefined };
     });

@@ -5,9 +5,9 @@ describe('the bundle of an installation', () => {
   const fixture = new SchedulesFixture();
   const nowhere = '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e';
 
-  beforeAll(() => fixture.open());
+  beforeAll(() => fixture.openFixture());
   afterAll(() => fixture.harness.close());
-  beforeEach(() => fixture.begin());
+  beforeEach(() => fixture.resetState());
 
   const install = (...contents: string[]): Promise<MadeInstallation> =>
     makeInstallation(fixture.harness.db, { organizationId: fixture.tenant.organizationId, contents });
@@ -34,7 +34,7 @@ describe('the bundle of an installation', () => {
     for (const id of [launched.body.jobId, onAgent.body.jobId, batch.body.jobIds[0]]) {
       expect((await job(id)).bundle).toEqual(bundle(installation));
     }
-    expect((await fixture.jobs()).map((each) => each.bundle)).toEqual([1, 2, 3].map(() => bundle(installation)));
+    expect((await fixture.listJobs()).map((each) => each.bundle)).toEqual([1, 2, 3].map(() => bundle(installation)));
     const without = await api.post('/api/jobs/launch', run());
     expect((await job(without.body.jobId)).bundle).toBeNull();
   });
@@ -54,7 +54,7 @@ describe('the bundle of an installation', () => {
       expect([answer.status, answer.body.code]).toEqual([409, 'no_pinned_version']);
     }
     expect((await api.post('/api/jobs/launch', { ...run(), workflowPackInstallationId: 'x' })).status).toBe(400);
-    expect(await fixture.jobs()).toEqual([]);
+    expect(await fixture.listJobs()).toEqual([]);
   });
 
   it('a workflow’s installation applies to its runs until the installation is removed from the workflow', async () => {
@@ -86,8 +86,8 @@ describe('the bundle of an installation', () => {
       workflowPackInstallationId: installation?.installationId ?? null,
     });
     await api.patch(`/api/workflows/${fixture.scriptId}`, on(ofWorkflow));
-    const id = await fixture.make(on(ofSchedule));
-    const fire = async () => (await fixture.execute({ scheduleId: id, force: true })).launched[0];
+    const id = await fixture.createSchedule(on(ofSchedule));
+    const fire = async () => (await fixture.executeSchedules({ scheduleId: id, force: true })).launched[0];
     expect((await job((await fire()).jobId)).bundle).toEqual(bundle(ofSchedule));
     expect((await api.put(`/api/schedules/${id}`, on(null))).body.workflowPackInstallationId).toBeNull();
     fixture.clock.advance(1000);
@@ -95,25 +95,27 @@ describe('the bundle of an installation', () => {
     await api.put(`/api/schedules/${id}`, on(await install()));
     fixture.clock.advance(1000);
     expect(await fire()).toBeUndefined();
-    expect((await fixture.read(id)).recentRuns[0]).toMatchObject({
+    expect((await fixture.readSchedule(id)).recentRuns[0]).toMatchObject({
       outcome: 'failed',
       reason: 'no_pinned_version',
       jobId: null,
     });
     expect((await api.put(`/api/schedules/${id}`, { workflowPackInstallationId: nowhere })).status).toBe(404);
-    expect((await api.post('/api/schedules', fixture.body({ workflowPackInstallationId: nowhere }))).status).toBe(404);
+    expect((await api.post('/api/schedules', fixture.buildBody({ workflowPackInstallationId: nowhere }))).status).toBe(
+      404,
+    );
   });
 
   it('a schedule for a workflow without a script is allowed if the schedule has an installation', async () => {
     const { api } = fixture.tenant;
     const { body } = await api.post('/api/workflows', { name: 'Empty' });
     const schedule = { scriptId: body.id, variables: {} };
-    expect((await api.post('/api/schedules', fixture.body(schedule))).body.code).toBe('nothing_to_run');
+    expect((await api.post('/api/schedules', fixture.buildBody(schedule))).body.code).toBe('nothing_to_run');
     const { installationId: workflowPackInstallationId } = await install('code');
-    const id = await fixture.make({ ...schedule, workflowPackInstallationId });
+    const id = await fixture.createSchedule({ ...schedule, workflowPackInstallationId });
     const removed = await api.put(`/api/schedules/${id}`, { workflowPackInstallationId: null });
     expect([removed.status, removed.body.code]).toEqual([409, 'nothing_to_run']);
-    expect((await fixture.read(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
+    expect((await fixture.readSchedule(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
   });
 
   it('a builder phase gets the bundle by any of its names, and unknown names are passed through', async () => {
@@ -127,7 +129,7 @@ describe('the bundle of an installation', () => {
         ...names,
       });
       expect(started.status).toBe(202);
-      const [command] = await fixture.rows(
+      const [command] = await fixture.queryRows(
         'SELECT payload, env FROM agent_command WHERE id = $1',
         started.body.commandId,
       );

@@ -1,6 +1,6 @@
 import type { ActivityHour, FailureCause } from '@muster/contracts';
 import { newId } from '@muster/platform';
-import { type Harness, isLongForm, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { type Harness, isLongRun, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 interface Listed {
@@ -87,7 +87,7 @@ describe('lists of runs', () => {
 
   it.each(sorts)('runs sorted by %s are listed over all pages without repeated or missing runs', async (sort) => {
     const lists = [{ tenant: few, count: 40, limit: 3 }];
-    if (isLongForm() || sortsOfMany.includes(sort)) lists.push({ tenant: many, count: 2700, limit: 200 });
+    if (isLongRun() || sortsOfMany.includes(sort)) lists.push({ tenant: many, count: 2700, limit: 200 });
     for (const { tenant, count, limit } of lists) {
       const listed = await readAll(tenant, `sort=${sort}`, limit);
       expect(listed).toHaveLength(count);
@@ -114,7 +114,7 @@ describe('lists of runs', () => {
     ];
     for (const [filter, fits] of filters) {
       const expected = inOrder(sort, whole.filter(fits)).map(({ id }) => id);
-      const listed = await readAll(many, `sort=${sort}&${filter}`, isLongForm() ? 90 : 200);
+      const listed = await readAll(many, `sort=${sort}&${filter}`, isLongRun() ? 90 : 200);
       expect([filter, listed.map(({ id }) => id)]).toEqual([filter, expected]);
     }
   });
@@ -126,7 +126,7 @@ describe('lists of runs', () => {
       const [from, to] = [ended[40]!, ended[120]!];
       const isWithin = ({ finishedAt }: Listed) => finishedAt !== null && finishedAt >= from && finishedAt < to;
       const expected = (await readAll(many, '', 200)).filter(isWithin).map(({ id }) => id);
-      const listed = await readAll(many, `endedFrom=${from}&endedTo=${to}${sort}`, isLongForm() ? 9 : 200);
+      const listed = await readAll(many, `endedFrom=${from}&endedTo=${to}${sort}`, isLongRun() ? 9 : 200);
       expect(expected.length).toBeGreaterThan(100);
       expect(listed.map(({ id }) => id).sort()).toEqual(expected.sort());
       const before = await readAll(many, `endedTo=${to}&status=failed${sort}`, 200);

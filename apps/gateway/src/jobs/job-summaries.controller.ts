@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { ActivityQuery, FailureCauses, FailureQuery, JobActivity } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { groupFailures, readActivity } from '@muster/jobs';
@@ -21,7 +21,7 @@ export class JobSummariesController {
       'The cause with the most recent failure comes first. Two runs have the same cause if the first lines of their ' +
       'errors are equal, apart from words that contain digits, such as numbers, ids and times.',
     reads: 'runs',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: FailureCauses,
     errors: ['invalid_payload'],
   })
@@ -33,7 +33,7 @@ export class JobSummariesController {
   @Endpoint({
     summary: 'Count ended jobs by hour',
     description: 'Returns the number of completed, failed and cancelled jobs for each hour in which jobs ended.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: JobActivity,
     errors: ['invalid_payload'],
   })

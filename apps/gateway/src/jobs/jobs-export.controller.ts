@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { JobsExportQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { exportJobs } from '@muster/jobs';
@@ -25,7 +25,7 @@ export class JobsExportController {
       'ends. A cell that a spreadsheet would evaluate starts with an apostrophe. The response is streamed; a response ' +
       'without its last chunk is incomplete.',
     reads: 'runs',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     csv: true,
     waits: true,
     errors: ['invalid_payload'],

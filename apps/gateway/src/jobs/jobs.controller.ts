@@ -8,8 +8,8 @@ import {
   Mutations,
   OrganizationId,
   type Principal,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
 } from '@muster/access';
 import {
   AgentLogList,
@@ -27,7 +27,7 @@ import {
   LaunchJobBody,
   StepQuery,
 } from '@muster/contracts';
-import { Database, placeOf, type Transaction } from '@muster/database';
+import { Database, getPositionValues, type Transaction } from '@muster/database';
 import {
   cancelJob,
   cancelJobs,
@@ -40,12 +40,12 @@ import {
   presentJobStatus,
   presentStep,
   replayJob,
-  sortKindsOf,
+  getSortKinds,
 } from '@muster/jobs';
-import { forgetJobOfBatches } from '@muster/pilot';
-import { Clock, pageOf, paginate } from '@muster/platform';
+import { unlinkJobFromBatches } from '@muster/pilot';
+import { Clock, parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { presentEntry } from '../agents/present-entry';
+import { presentTimelineEntry } from '../agents/present-entry';
 
 @ApiTags('Jobs')
 @Controller()
@@ -62,15 +62,15 @@ export class JobsController {
     summary: 'List jobs',
     description: 'The newest job comes first, unless `sort` specifies another order.',
     reads: 'runs',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: JobList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: JobFilter): Promise<JobList> {
     const { sort, ...filter } = query;
-    const page = pageOf(query, ...sortKindsOf(sort));
+    const page = parsePage(query, ...getSortKinds(sort));
     const rows = await listJobs(this.database, organizationId, { page, filter, sort });
-    const { items, nextCursor } = paginate(rows, page, placeOf);
+    const { items, nextCursor } = buildPage(rows, page, getPositionValues);
     return { jobs: await Promise.all(items.map((row) => presentJob(row, this.storage))), nextCursor };
   }
 
@@ -78,7 +78,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Queue a run of a workflow on an agent',
     description: 'The job runs the revision that the workflow has now. It starts when the agent can run it.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: LaunchJobBody,
     answer: LaunchedJob,
@@ -87,23 +87,23 @@ export class JobsController {
     idempotent: true,
   })
   launch(@Mutation() mutation: MutationRequest, @Body() body: LaunchJobBody): Promise<LaunchedJob> {
-    const launch = async (tx: Transaction, caller: Principal) => {
+    const launchInTransaction = async (tx: Transaction, caller: Principal) => {
       const launched = await launchJob(tx, caller, body, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     };
-    return this.mutations.run(mutation, launch, { shared: 'launch' });
+    return this.mutations.runMutation(mutation, launchInTransaction, { shared: 'launch' });
   }
 
   @Post('/api/jobs/cancel')
   @Endpoint({
     summary: 'Cancel many jobs',
     description: 'Select the jobs by `ids` or by `filter`. A request cancels at most 1,000 jobs, oldest first.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CancelJobsBody,
     answer: CancelledJobs,
   })
   cancelMany(@Mutation() mutation: MutationRequest, @Body() body: CancelJobsBody): Promise<CancelledJobs> {
-    return this.mutations.run(mutation, async (tx, caller) => ({
+    return this.mutations.runMutation(mutation, async (tx, caller) => ({
       body: await cancelJobs(tx, caller, body, this.clock.now()),
     }));
   }
@@ -112,7 +112,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Read the status and result of a job',
     reads: 'run',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: JobStatusAnswer,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -126,7 +126,7 @@ export class JobsController {
     summary: 'Read a job',
     description: 'Contains its status, its progress and, if it waits, the reason.',
     reads: 'run',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Job,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -141,16 +141,16 @@ export class JobsController {
       'An open job is ended first, and its worker is instructed to stop. The cost of the job remains in usage, costs ' +
       'and billing records. Schedules and batches no longer refer to the job. Later reports of its worker are ' +
       'answered with the reason job_over.',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })
   delete(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
-        await deleteJob(tx, caller, id, { now: this.clock.now(), forget: forgetJobOfBatches });
+        await deleteJob(tx, caller, id, { now: this.clock.now(), forget: unlinkJobFromBatches });
         return { body: undefined };
       },
       // Billing records can be written only in the system's scope.
@@ -164,7 +164,7 @@ export class JobsController {
     description:
       'A queued job is cancelled at once. A started job has the status cancelling until its agent confirms that ' +
       'nothing of it runs.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CancelJobBody,
     answer: Job,
     status: 202,
@@ -176,7 +176,7 @@ export class JobsController {
     @Param('id') id: string,
     @Body() { reason }: CancelJobBody,
   ): Promise<Job> {
-    await this.mutations.run(mutation, async (tx, caller) => {
+    await this.mutations.runMutation(mutation, async (tx, caller) => {
       await cancelJob(tx, caller, id, { reason, now: this.clock.now() });
       return { body: undefined, location: `/api/jobs/${id}` };
     });
@@ -187,7 +187,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Run an ended job again',
     description: 'Queues a new job with the same revision, agent, variables and options.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     answer: LaunchedJob,
     status: 202,
@@ -195,7 +195,7 @@ export class JobsController {
     idempotent: true,
   })
   replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<LaunchedJob> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const launched = await replayJob(tx, caller, id, this.clock.now());
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     });
@@ -205,7 +205,7 @@ export class JobsController {
   @Endpoint({
     summary: 'List a job’s steps in order',
     reads: 'run',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: JobStepList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -214,9 +214,9 @@ export class JobsController {
     @Param('id') jobId: string,
     @Query() query: StepQuery,
   ): Promise<JobStepList> {
-    const page = pageOf(query, 'integer');
+    const page = parsePage(query, 'integer');
     const rows = await listSteps(this.database, organizationId, { jobId, page });
-    const { items, nextCursor } = paginate(rows, page, ({ stepOrder }) => [String(stepOrder)]);
+    const { items, nextCursor } = buildPage(rows, page, ({ stepOrder }) => [String(stepOrder)]);
     return { steps: items.map(presentStep), nextCursor };
   }
 
@@ -225,7 +225,7 @@ export class JobsController {
     summary: 'List a job’s log entries',
     description: 'The oldest entry comes first, unless `order` is desc.',
     reads: 'log',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: AgentLogList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -234,10 +234,10 @@ export class JobsController {
     @Param('id') jobId: string,
     @Query() query: JobLogsQuery,
   ): Promise<AgentLogList> {
-    const page = pageOf(query, 'bigint');
+    const page = parsePage(query, 'bigint');
     const rows = await readJobLogs(this.database, organizationId, jobId, page, query);
     if (rows.length === 0) await findJob(this.database, organizationId, jobId);
-    const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
-    return { entries: items.map(presentEntry), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ seq }) => [String(seq)]);
+    return { entries: items.map(presentTimelineEntry), nextCursor };
   }
 }

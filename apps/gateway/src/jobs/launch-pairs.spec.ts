@@ -1,5 +1,5 @@
 import { applyJobReport } from '@muster/jobs';
-import { ownerDataSource } from '@muster/database';
+import { createOwnerDataSource } from '@muster/database';
 import { newId } from '@muster/platform';
 import {
   type Harness,
@@ -195,7 +195,7 @@ describe('launches near a limit', () => {
 
   it('a launch that Postgres rolls back in each of five attempts is answered 503 with Retry-After', async () => {
     await limitTo(null);
-    const owner = await ownerDataSource(harness.databaseUrl).initialize();
+    const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
     await owner.query(`
       CREATE SEQUENCE attempts;
       GRANT USAGE ON attempts TO PUBLIC;

@@ -7,20 +7,20 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  sessionsAndKeysOf,
+  allowSessionsAndKeys,
 } from '@muster/access';
 import type { Principal } from '@muster/access';
 import { AnswerQuestionBody, DeclineQuestionBody, Question, QuestionList, QuestionsQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
-  answererOf,
+  toAnswerer,
   answerQuestion,
   declineQuestion,
   findQuestion,
   listQuestions,
   presentQuestion,
 } from '@muster/jobs';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 
@@ -39,14 +39,14 @@ export class QuestionsController {
     summary: 'List the questions of runs',
     description: 'A question is what a run asks a person; the run waits for the answer.',
     reads: 'questions',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: QuestionList,
     errors: ['invalid_payload'],
   })
   async list(@Caller() caller: Principal, @Query() filter: QuestionsQuery): Promise<QuestionList> {
-    const page = pageOf(filter, 'id');
+    const page = parsePage(filter, 'id');
     const rows = await listQuestions(this.database, caller, { page, filter });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { questions: await Promise.all(items.map((row) => presentQuestion(row, this.storage))), nextCursor };
   }
 
@@ -54,7 +54,7 @@ export class QuestionsController {
   @Endpoint({
     summary: 'Read a question',
     reads: 'question',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Question,
     errors: ['not_found'],
   })
@@ -67,7 +67,7 @@ export class QuestionsController {
     summary: 'Answer a question',
     description:
       'A question can be answered once; a second answer fails with already_answered. The run then continues.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: AnswerQuestionBody,
     answer: Question,
     errors: ['not_found', 'already_answered', 'question_over'],
@@ -77,8 +77,8 @@ export class QuestionsController {
     @Param('id') id: string,
     @Body() { answer }: AnswerQuestionBody,
   ): Promise<Question> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const row = await answerQuestion(tx, this.keyRing, answererOf(caller), { id, answer });
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const row = await answerQuestion(tx, this.keyRing, toAnswerer(caller), { id, answer });
       return { body: await presentQuestion(row, this.storage) };
     });
   }
@@ -89,7 +89,7 @@ export class QuestionsController {
     description:
       'The script continues with the question’s default answer. If the question has no default, the script’s call ' +
       'raises an error.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: DeclineQuestionBody,
     answer: Question,
     errors: ['not_found', 'already_answered', 'question_over'],
@@ -99,8 +99,8 @@ export class QuestionsController {
     @Param('id') id: string,
     @Body() { reason }: DeclineQuestionBody,
   ): Promise<Question> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const row = await declineQuestion(tx, this.keyRing, answererOf(caller), { id, reason });
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const row = await declineQuestion(tx, this.keyRing, toAnswerer(caller), { id, reason });
       return { body: await presentQuestion(row, this.storage) };
     });
   }

@@ -31,14 +31,14 @@ export class ObjectPassage {
 
   constructor(private readonly endpoint: URL) {}
 
-  async pass(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async forwardToStore(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     requireSignedUrl(request);
-    const answer = await this.forward(request);
+    const answer = await this.sendUpstream(request);
     void reply.hijack();
     const { raw } = reply;
     raw.writeHead(answer.statusCode!, {
       ...(reply.getHeaders() as Record<string, string>),
-      ...responseHeaders(answer),
+      ...filterResponseHeaders(answer),
     });
     // If one side aborts, the other is closed too, so that a partial object does not look complete.
     await pipeline(answer, raw).catch(() => undefined);
@@ -48,7 +48,7 @@ export class ObjectPassage {
     for (const agent of Object.values(this.agents)) agent.destroy();
   }
 
-  private forward({ raw }: FastifyRequest): Promise<IncomingMessage> {
+  private sendUpstream({ raw }: FastifyRequest): Promise<IncomingMessage> {
     const { endpoint } = this;
     const send = endpoint.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
@@ -104,7 +104,7 @@ function requireSignedUrl({ method, raw, headers }: FastifyRequest): void {
 }
 
 /** Objects share the origin of the service's pages, so browsers may only display images and must not run anything. */
-function responseHeaders(answer: IncomingMessage): OutgoingHttpHeaders {
+function filterResponseHeaders(answer: IncomingMessage): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = Object.fromEntries(
     Object.entries(answer.headers).filter(([name]) => !notToCaller.includes(name)),
   );
@@ -126,7 +126,7 @@ const anyOrigin = {
   'access-control-expose-headers': 'etag, content-length, content-range, accept-ranges, last-modified',
 };
 
-export function preflightHeaders({ headers }: FastifyRequest): Record<string, string> {
+export function buildPreflightHeaders({ headers }: FastifyRequest): Record<string, string> {
   const requestedHeaders = headers['access-control-request-headers'];
   return {
     ...anyOrigin,

@@ -1,9 +1,9 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { BaseConfig, clientAddress, rateHeaders, RateLimiter } from '@muster/platform';
+import { BaseConfig, getClientAddress, buildRateHeaders, RateLimiter } from '@muster/platform';
 import { objectProxyPath, StorageConfig } from '@muster/storage';
 import type { FastifyInstance } from 'fastify';
-import { ObjectPassage, preflightHeaders } from './object-passage';
+import { ObjectPassage, buildPreflightHeaders } from './object-passage';
 
 /**
  * Serves objects below the service's own address, for an object store that only the service can reach. These routes are
@@ -36,15 +36,16 @@ export class ObjectsRoutes implements OnModuleInit, OnApplicationShutdown {
         url: `${objectProxyPath}/*`,
         config: { noTimeout: true, guardsItself: true },
         handler: async (request, reply) => {
-          const subject = `address:${clientAddress(request)}`;
-          const state = this.limiter.takeLeased(policy, subject) ?? (await this.limiter.take(policy, subject));
-          void reply.headers(rateHeaders(state));
-          await passage.pass(request, reply);
+          const subject = `address:${getClientAddress(request)}`;
+          const state =
+            this.limiter.countLeasedRequest(policy, subject) ?? (await this.limiter.countRequest(policy, subject));
+          void reply.headers(buildRateHeaders(state));
+          await passage.forwardToStore(request, reply);
         },
       });
       const own = { config: { guardsItself: true } };
       scope.options(`${objectProxyPath}/*`, own, (request, reply) =>
-        reply.code(204).headers(preflightHeaders(request)).send(),
+        reply.code(204).headers(buildPreflightHeaders(request)).send(),
       );
       done();
     });

@@ -1,9 +1,9 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type AccessRow, Endpoint, exportAccesses, listAccesses, OrganizationId, sessionsOf } from '@muster/access';
+import { type AccessRow, Endpoint, exportAccesses, listAccesses, OrganizationId, allowSessions } from '@muster/access';
 import { type AccessEntry, AccessLogExportQuery, AccessLogList, AccessLogQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, OpenStreams, pageOf, paginate } from '@muster/platform';
+import { Clock, OpenStreams, parsePage, buildPage } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { streamCsv } from '../stream-csv';
 
@@ -24,21 +24,21 @@ export class AccessLogController {
       'Covers screenshots, recordings, imaging, logs, variables, results and exports. Repeated reads of the same ' +
       'resource by the same caller through the same route are one row per minute. A row appears about a second after ' +
       'the read and is retained for six years.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: AccessLogList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: AccessLogQuery): Promise<AccessLogList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listAccesses(this.database, organizationId, query, page);
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    return { entries: items.map(presentAccess), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    return { entries: items.map(presentAccessEntry), nextCursor };
   }
 
   @Get('/export')
   @Endpoint({
     summary: 'Export the access log as CSV',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     csv: true,
     waits: true,
     errors: ['invalid_payload'],
@@ -55,7 +55,7 @@ export class AccessLogController {
   }
 }
 
-function presentAccess(row: AccessRow): AccessEntry {
+function presentAccessEntry(row: AccessRow): AccessEntry {
   const { actorKind: kind, actorId: id, actorEmail } = row;
   return {
     id: row.id,

@@ -1,6 +1,6 @@
-import { purgeExpired } from '@muster/access';
+import { purgeExpiredCredentials } from '@muster/access';
 import { openApiDocument } from '@muster/contracts';
-import { ownerDataSource } from '@muster/database';
+import { createOwnerDataSource } from '@muster/database';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
@@ -99,7 +99,7 @@ describe('the access log', () => {
 
   it('a read that succeeds while the access log cannot be written is recorded in the log afterwards', async () => {
     const id = await job();
-    const owner = await ownerDataSource(harness.databaseUrl).initialize();
+    const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
     await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');
     expect((await tenant.as.member.get(`/api/jobs/${id}`)).status).toBe(200);
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -113,8 +113,8 @@ describe('the access log', () => {
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
     const years = (count: number) => new Date(Date.now() + count * 365.25 * 24 * 60 * minuteMs);
-    expect((await purgeExpired(harness.db, years(5.9))).accesses).toBe(0);
-    expect((await purgeExpired(harness.db, years(6.1))).accesses).toBeGreaterThan(0);
+    expect((await purgeExpiredCredentials(harness.db, years(5.9))).accesses).toBe(0);
+    expect((await purgeExpiredCredentials(harness.db, years(6.1))).accesses).toBeGreaterThan(0);
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 

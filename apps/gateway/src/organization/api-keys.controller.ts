@@ -9,11 +9,11 @@ import {
   Mutations,
   OrganizationId,
   revokeApiKey,
-  sessionsOf,
+  allowSessions,
 } from '@muster/access';
 import { ApiKey, ApiKeyList, ApiKeyParams, CreateApiKeyBody, CreatedApiKey, SearchQuery } from '@muster/contracts';
 import { type ApiKeyEntity, Database } from '@muster/database';
-import { Clock, pageOf, paginate } from '@muster/platform';
+import { Clock, parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('API keys')
 @Controller('/api/api-keys')
@@ -27,14 +27,14 @@ export class ApiKeysController {
   @Get()
   @Endpoint({
     summary: 'List the organization’s API keys',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: ApiKeyList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<ApiKeyList> {
-    const page = pageOf(query, 'time', 'text');
+    const page = parsePage(query, 'time', 'text');
     const rows = await listApiKeys(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ createdAt, id }) => [createdAt.toISOString(), id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ createdAt, id }) => [createdAt.toISOString(), id]);
     return { apiKeys: items.map(presentApiKey), nextCursor };
   }
 
@@ -42,7 +42,7 @@ export class ApiKeysController {
   @Endpoint({
     summary: 'Create an API key',
     description: 'The response contains the secret, which is not shown again.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     unsuspended: true,
     body: CreateApiKeyBody,
@@ -52,7 +52,7 @@ export class ApiKeysController {
     idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateApiKeyBody): Promise<CreatedApiKey> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { expiresAt, ...key } = await createApiKey(tx, caller, body, this.clock);
       const answer: CreatedApiKey = { ...key, expiresAt: expiresAt?.toISOString() ?? null };
       return { body: answer, location: `/api/api-keys/${key.id}` };
@@ -62,13 +62,13 @@ export class ApiKeysController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Revoke an API key',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     status: 204,
     errors: ['not_found'],
   })
   revoke(@Mutation() mutation: MutationRequest, @Param() { id }: ApiKeyParams): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await revokeApiKey(tx, caller, id);
       return { body: undefined };
     });

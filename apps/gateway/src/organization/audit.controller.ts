@@ -1,9 +1,9 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type AuditRow, Endpoint, listAudit, OrganizationId, sessionsOf } from '@muster/access';
+import { type AuditRow, Endpoint, listAudit, OrganizationId, allowSessions } from '@muster/access';
 import { AuditEntry, AuditList, AuditQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('Audit')
 @Controller('/api/audit')
@@ -13,19 +13,19 @@ export class AuditController {
   @Get()
   @Endpoint({
     summary: 'List audit entries, newest first',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: AuditList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: AuditQuery): Promise<AuditList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listAudit(this.database, organizationId, query, page);
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    return { entries: items.map(presentEntry), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    return { entries: items.map(presentAuditEntry), nextCursor };
   }
 }
 
-function presentEntry(entry: AuditRow): AuditEntry {
+function presentAuditEntry(entry: AuditRow): AuditEntry {
   const { actorKind: kind, actorId: id, actorEmail } = entry;
   return {
     id: entry.id,

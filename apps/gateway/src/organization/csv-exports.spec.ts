@@ -1,7 +1,7 @@
 import { openApiDocument } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
-import { report, wish } from '../feedback/feedback.harness';
+import { sendReport, wish } from '../feedback/feedback.harness';
 import { gateway } from '../gateway.harness';
 import { endRun } from '../pricing/ended-runs.harness';
 
@@ -19,7 +19,7 @@ describe('CSV exports', () => {
     workflowId = (await makeWorkflow(harness.db, { organizationId, name: formula })).id;
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: formula });
     await endRun(harness.db, { organizationId, workflowId, agentId, finishedAt: '2026-03-10T12:00:00Z', ms: 60_000 });
-    expect((await report(tenant.api, { ...wish, title: `x${formula}`, description: 'x' })).status).toBe(201);
+    expect((await sendReport(tenant.api, { ...wish, title: `x${formula}`, description: 'x' })).status).toBe(201);
     await harness.db.query('system', 'UPDATE feedback_submission SET title = $2 WHERE organization_id = $1', [
       organizationId,
       formula,

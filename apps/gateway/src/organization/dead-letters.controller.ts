@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { audit, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { audit, Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import { DeadLetterList, DeadLetterQuery, type QueueName, SuccessAnswer } from '@muster/contracts';
 import { Database, listDeadLetters, replayDeadLetter } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
-import { noSuchDeadLetter, presentDeadLetter } from '../admin/present-dead-letter';
+import { parsePage, buildPage } from '@muster/platform';
+import { deadLetterNotFoundError, presentDeadLetter } from '../admin/present-dead-letter';
 
 /** Messages of the organization that failed permanently. */
 @ApiTags('Queues')
@@ -19,15 +19,15 @@ export class DeadLettersController {
   @Endpoint({
     summary: 'List the organization’s dead letters, newest first',
     description: 'A dead letter is a queue message that failed permanently.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: DeadLetterQuery): Promise<DeadLetterList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const queue = query.queue as QueueName | undefined;
     const rows = await listDeadLetters(this.database, { organizationId }, { page, queue, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { deadLetters: items.map(presentDeadLetter), nextCursor };
   }
 
@@ -35,14 +35,14 @@ export class DeadLettersController {
   @Endpoint({
     summary: 'Replay a dead letter',
     description: 'The message is published again and may be attempted as often as a new one.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: SuccessAnswer,
     status: 202,
     errors: ['invalid_payload', 'not_found'],
   })
   replay(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<SuccessAnswer> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      if (!(await replayDeadLetter(tx, id))) throw noSuchDeadLetter();
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      if (!(await replayDeadLetter(tx, id))) throw deadLetterNotFoundError();
       audit(tx, caller, { action: 'dead_letter.replay', target: { type: 'dead_letter', id } });
       return { body: { success: true }, location: '/api/dead-letters' };
     });

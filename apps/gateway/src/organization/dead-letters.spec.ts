@@ -32,7 +32,7 @@ describe('dead letters', () => {
       [id, agentId, organizationId],
     );
     const ledger = harness.app.nest.get(MessageLedger, { strict: false });
-    expect(await ledger.failed(id, new Error('broke'), once)).toBe('dead');
+    expect(await ledger.recordFailure(id, new Error('broke'), once)).toBe('dead');
     return id;
   };
   const listed = async (path: string, client: Tenant['api']) => {

@@ -1,7 +1,13 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { AccessRecheck, Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
-import { beginEvents, EventHub, EventStream, resyncFrameOf, writeCursor } from '@muster/timeline';
+import { AccessRecheck, Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
+import {
+  findEventStreamStart,
+  EventHub,
+  EventStream,
+  formatEventResyncFrame,
+  encodeEventCursor,
+} from '@muster/timeline';
 import {
   OrganizationAgentEvent,
   OrganizationBatchEvent,
@@ -16,9 +22,9 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { openStream } from '../open-stream';
+import { openEventStream } from '../open-event-stream';
 
-const readers = sessionsAndKeysOf('viewer');
+const readers = allowSessionsAndKeys('viewer');
 
 /** Streams the events of an organization. */
 @ApiTags('Events')
@@ -68,17 +74,17 @@ export class EventsController {
   ): Promise<void> {
     const header = request.headers['last-event-id'];
     const lastEventId = (typeof header === 'string' && header !== '' ? header : undefined) ?? query.lastEventId;
-    this.hub.requireRoom(organizationId);
-    const { cursor, resync } = await beginEvents(this.database, organizationId, lastEventId);
-    this.hub.requireRoom(organizationId);
+    this.hub.requireFreeStream(organizationId);
+    const { cursor, resync } = await findEventStreamStart(this.database, organizationId, lastEventId);
+    this.hub.requireFreeStream(organizationId);
     const types = query.types ? new Set(query.types.split(',') as StreamEventType[]) : null;
-    const access = this.standing.forRequest(request, readers);
+    const access = this.standing.createRecheck(request, readers);
 
-    const connection = openStream(request, reply, {
+    const connection = openEventStream(request, reply, {
       comment: 'the organization',
-      id: lastEventId === undefined ? writeCursor(cursor) : undefined,
-      frames: resync && resyncFrameOf(cursor, resync),
+      id: lastEventId === undefined ? encodeEventCursor(cursor) : undefined,
+      frames: resync && formatEventResyncFrame(cursor, resync),
     });
-    if (connection) this.hub.add(new EventStream({ organizationId, cursor, types, connection, access }));
+    if (connection) this.hub.addStream(new EventStream({ organizationId, cursor, types, connection, access }));
   }
 }

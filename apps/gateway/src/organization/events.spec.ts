@@ -72,9 +72,9 @@ describe('an organization’s event stream', () => {
     expect([stream.comments.length, stream.retry, typeof stream.lastEventId]).toEqual([1, 2000, 'string']);
     const { lastEventId } = stream;
     await append(2);
-    await stream.until(1);
+    await stream.waitForEvents(1);
     const again = await open(lastEventId);
-    await again.until(1);
+    await again.waitForEvents(1);
     expect([numbers(stream), numbers(again)]).toEqual([[2], [2]]);
     for (const each of [stream, again]) each.close();
   });
@@ -84,18 +84,18 @@ describe('an organization’s event stream', () => {
     const agentRef = { organizationId: tenant.organizationId, agentId };
     const { body } = await tenant.api.post('/api/jobs/launch', { workflowId, agentId });
     const { jobId } = body;
-    await stream.until(1);
+    await stream.waitForEvents(1);
     await appendEntries(harness.db, agentRef, { kind: 'execution', message: 'a line', jobId });
     await tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
-    await stream.until(2);
+    await stream.waitForEvents(2);
     expect((await tenant.as.admin.post(`/api/agents/${agentId}/drain`, { mode: 'finish' })).status).toBeLessThan(300);
-    await stream.until(3);
+    await stream.waitForEvents(3);
     const rows = [{}, {}];
     const batch = await tenant.api.post('/api/jobs/batch', { workflowId, agentIds: [agentId], rows });
     const { batchId } = batch.body;
-    await stream.until(4);
+    await stream.waitForEvents(4);
     await tenant.api.post(`/api/batches/${batchId}/cancel`, {});
-    await stream.until(5);
+    await stream.waitForEvents(5);
     const timestamp = expect.any(String);
     const run = { type: 'job', jobId, agentId, workflowId, timestamp };
     expect(stream.events.map(({ data }) => data)).toEqual([
@@ -124,7 +124,7 @@ describe('an organization’s event stream', () => {
     for (let times = 0; times < 3; times += 1) {
       await tenant.as.member.post('/api/schedules/execute', { force: true, scheduleId });
     }
-    await stream.until(4);
+    await stream.waitForEvents(4);
     const [first] = stream.events;
     const dataOf = (type: string) => stream.events.filter(({ event }) => event === type).map(({ data }) => data);
     const timestamp = expect.any(String);
@@ -150,8 +150,8 @@ describe('an organization’s event stream', () => {
       [id, agentId],
     );
     const once = { attempts: 1, backoffMs: 1, maxBackoffMs: 1 };
-    await harness.app.nest.get(MessageLedger, { strict: false }).failed(id, new Error('broke'), once);
-    await stream.until(5);
+    await harness.app.nest.get(MessageLedger, { strict: false }).recordFailure(id, new Error('broke'), once);
+    await stream.waitForEvents(5);
     expect(dataOf('dead_letter')).toEqual([
       { type: 'dead_letter', id, queue: 'dispatch', name: 'dispatch-agent', timestamp },
     ]);
@@ -164,7 +164,7 @@ describe('an organization’s event stream', () => {
     const stream = await follow();
     await appendEntries(harness.db, { organizationId: other.organizationId, agentId: id }, statusEntry(1));
     await append(2);
-    await stream.until(1);
+    await stream.waitForEvents(1);
     expect(numbers(stream)).toEqual([2]);
     stream.close();
   });
@@ -215,13 +215,13 @@ describe('an organization’s event stream', () => {
     const stream = await follow();
     const start = stream.lastEventId!;
     await append(...upTo(5000));
-    await stream.until(5000);
+    await stream.waitForEvents(5000);
     expect(numbers(stream)).toEqual(upTo(5000));
     const middle = await open(stream.events[2345]!.id);
-    await middle.until(5000 - 2346);
+    await middle.waitForEvents(5000 - 2346);
     expect(numbers(middle)).toEqual(upTo(5000).slice(2346));
     const late = await open(start);
-    await late.until(5000);
+    await late.waitForEvents(5000);
     await append(5001);
     for (const each of [stream, middle, late]) {
       await waitFor('the next event', () => numbers(each).at(-1) === 5001);
@@ -238,17 +238,17 @@ describe('an organization’s event stream', () => {
     const future = `${at}_${snapshot.split('.')[0]}.99999999999.`;
     for (const lastEventId of [old, future]) {
       const resumed = await open(lastEventId);
-      const [resync] = await resumed.until(1);
+      const [resync] = await resumed.waitForEvents(1);
       expect(resync).toEqual({
         id: expect.any(String),
         event: 'resync',
         data: { type: 'resync', lastEventId, oldest: expect.any(String), latest: resync!.id },
       });
       await append(2);
-      await resumed.until(2);
+      await resumed.waitForEvents(2);
       expect(resumed.events[1]!.data.why).toBe('2');
       const again = await open(resync!.id);
-      await again.until(1);
+      await again.waitForEvents(1);
       expect(numbers(again)).toEqual([2]);
       for (const each of [resumed, again]) each.close();
     }
@@ -280,19 +280,19 @@ describe('an organization’s event stream', () => {
     await waitFor('a newer id', () => stream.lastEventId !== before);
     await append(2);
     const all = await open(stream.lastEventId);
-    await all.until(1);
+    await all.waitForEvents(1);
     expect(numbers(all).at(-1)).toBe(2);
     expect(stream.events).toEqual([]);
     for (const each of [stream, all]) each.close();
   });
 
   it('a client that does not read its event stream is disconnected without delaying other streams', async () => {
-    const before = harness.app.streams.count;
+    const before = harness.app.streams.countOpen;
     const slow = connect(Number(new URL(harness.url).port), '127.0.0.1');
     slow.on('error', () => undefined);
     slow.write(`GET ${path} HTTP/1.1\r\nhost: muster.test\r\nx-api-key: ${secret}\r\n\r\n`);
     slow.pause();
-    await waitFor('the slow reader', () => harness.app.streams.count === before + 1);
+    await waitFor('the slow reader', () => harness.app.streams.countOpen === before + 1);
     const reader = await follow();
     const long = 'x'.repeat(60_000);
     let written = 0;
@@ -301,13 +301,13 @@ describe('an organization’s event stream', () => {
       const entries = upTo(20).map((): TimelineEntry => ({ kind: 'status', message: 'moved', data }));
       await appendEntries(harness.db, { organizationId: tenant.organizationId, agentId }, ...entries);
       written += 20;
-      await reader.until(written);
-      return harness.app.streams.count === before + 1;
+      await reader.waitForEvents(written);
+      return harness.app.streams.countOpen === before + 1;
     });
     expect(reader.events).toHaveLength(written);
     reader.close();
     slow.destroy();
-    await waitFor('all readers to be disconnected', () => harness.app.streams.count === before);
+    await waitFor('all readers to be disconnected', () => harness.app.streams.countOpen === before);
   });
 
   it('event streams of an organization and of its agents share one limit, and revoking a key ends its streams', async () => {

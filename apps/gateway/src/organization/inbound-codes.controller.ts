@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import {
   CreateInboundCodeBody,
   type InboundCode,
@@ -10,7 +10,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from '@muster/jobs';
-import { BaseConfig, pageOf, paginate, publicAddress } from '@muster/platform';
+import { BaseConfig, parsePage, buildPage, getPublicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
 @ApiTags('Questions')
@@ -26,15 +26,15 @@ export class InboundCodesController {
   @Get()
   @Endpoint({
     summary: 'List inbound addresses for codes',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: InboundCodeList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<InboundCodeList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listInboundCodes(this.database, organizationId, page);
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
-    return { inboundCodes: items.map((row) => this.present(row)), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
+    return { inboundCodes: items.map((row) => this.presentInboundCode(row)), nextCursor };
   }
 
   @Post()
@@ -43,7 +43,7 @@ export class InboundCodesController {
     description:
       'An SMS or mail gateway posts messages with one-time codes to the address. The response contains the secret ' +
       'that signs these messages; it is not shown again.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: CreateInboundCodeBody,
     answer: InboundCodeWithSecret,
     status: 201,
@@ -51,9 +51,9 @@ export class InboundCodesController {
     idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateInboundCodeBody): Promise<InboundCodeWithSecret> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { row, secret } = await createInboundCode(tx, this.keyRing, caller, body);
-      return { body: { ...this.present(row), secret }, location: '/api/inbound-codes' };
+      return { body: { ...this.presentInboundCode(row), secret }, location: '/api/inbound-codes' };
     });
   }
 
@@ -61,19 +61,19 @@ export class InboundCodesController {
   @Endpoint({
     summary: 'Delete an inbound address',
     description: 'Later messages to the address are rejected.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     status: 204,
     errors: ['not_found'],
   })
   delete(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteInboundCode(tx, caller, id);
       return { body: undefined };
     });
   }
 
-  private present({ id, name, pattern, senders, createdAt }: InboundCodeRow): InboundCode {
-    const url = `${publicAddress(this.config)}/api/inbound/${id}`;
+  private presentInboundCode({ id, name, pattern, senders, createdAt }: InboundCodeRow): InboundCode {
+    const url = `${getPublicAddress(this.config)}/api/inbound/${id}`;
     return { id, name, url, pattern, senders, createdAt: createdAt.toISOString() };
   }
 }

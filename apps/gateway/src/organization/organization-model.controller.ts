@@ -1,15 +1,15 @@
 import { Body, Controller, Delete, Get, Inject, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import { AppError, OrganizationModel, PutOrganizationModelBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Models } from '@muster/models';
-import { etagOf, Reply, ReplyHead } from '@muster/platform';
+import { toEtag, Reply, ReplyHead } from '@muster/platform';
 import {
   checkModelAddress,
   deleteOrganizationModel,
   findOrganizationModel,
-  modelRevision,
+  hashModelRevision,
   putOrganizationModel,
 } from '@muster/pricing';
 
@@ -25,7 +25,7 @@ export class OrganizationModelController {
   @Get()
   @Endpoint({
     summary: 'Read the organization’s own language model',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: OrganizationModel,
     errors: ['not_found'],
     etag: 'read',
@@ -33,7 +33,7 @@ export class OrganizationModelController {
   async read(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationModel> {
     const model = await findOrganizationModel(this.database, organizationId);
     if (!model) throw new AppError('not_found', { detail: 'The organization has not set its own language model.' });
-    reply.etag(modelRevision(model));
+    reply.setEtag(hashModelRevision(model));
     return model;
   }
 
@@ -41,7 +41,7 @@ export class OrganizationModelController {
   @Endpoint({
     summary: 'Set the organization’s own language model',
     description: 'The model is called instead of the deployment’s, with the vault secret that `apiKeyVaultKey` names.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: PutOrganizationModelBody,
     answer: OrganizationModel,
     etag: 'change',
@@ -52,9 +52,9 @@ export class OrganizationModelController {
     @IfMatch() ifMatch?: string,
   ): Promise<OrganizationModel> {
     await checkModelAddress(this.models, body.baseUrl);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const model = await putOrganizationModel(tx, caller, body, ifMatch);
-      return { body: model, etag: etagOf(modelRevision(model)) };
+      return { body: model, etag: toEtag(hashModelRevision(model)) };
     });
   }
 
@@ -62,13 +62,13 @@ export class OrganizationModelController {
   @Endpoint({
     summary: 'Remove the organization’s own language model',
     description: 'The deployment’s model is used again.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     status: 204,
     errors: ['not_found'],
     etag: 'change',
   })
   delete(@Mutation() mutation: MutationRequest, @IfMatch() ifMatch?: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteOrganizationModel(tx, caller, ifMatch);
       return { body: undefined };
     });

@@ -1,5 +1,11 @@
 import { bookJobCost } from '@muster/jobs';
-import { type ModelCaller, openModel, recomputeCosts, unequalCounters, verifyCostDays } from '@muster/pricing';
+import {
+  type ModelCaller,
+  openModelForCaller,
+  recomputeCosts,
+  findUnequalCounters,
+  verifyCostDays,
+} from '@muster/pricing';
 import { FakeModel, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { Clock, newId } from '@muster/platform';
@@ -21,7 +27,7 @@ describe('language models', () => {
 
   beforeAll(async () => {
     fake = await FakeModel.start();
-    harness = await startHarness({ ...gateway, env: { ...fake.env, OUTBOUND_ALLOW: '127.0.0.1' } });
+    harness = await startHarness({ ...gateway, env: { ...fake.environment, OUTBOUND_ALLOW: '127.0.0.1' } });
   });
   beforeEach(async () => {
     fake.reset();
@@ -34,7 +40,7 @@ describe('language models', () => {
   });
 
   const open = (overrides: Partial<ModelCaller> = {}) =>
-    openModel(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...overrides });
+    openModelForCaller(partsOf(harness), { organizationId: tenant.organizationId, purpose: 'chat', ...overrides });
   const price = () =>
     tenant.as.admin.put('/api/organization/model-prices', {
       prices: [
@@ -86,8 +92,8 @@ describe('language models', () => {
       const read = await admin.get(path);
       expect(read.body).toEqual(presented);
       expect(read.text).not.toContain('own-key-of-acme');
-      fake.says('Ours.');
-      await (await open()).chat({ messages: hello });
+      fake.addResponses('Ours.');
+      await (await open()).answerChat({ messages: hello });
       expect(fake.calls[0]!.headers.authorization).toBe('Bearer own-key-of-acme');
       expect(await admin.delete(path)).toMatchObject({ status: 204 });
       expect(await admin.delete(path)).toMatchObject({ status: 404 });
@@ -95,8 +101,8 @@ describe('language models', () => {
       expect(entries.map(({ action }: { action: string }) => action)).toEqual(
         expect.arrayContaining(['organization.put_model', 'organization.delete_model']),
       );
-      fake.says('The deployment’s.');
-      await (await open()).chat({ messages: hello });
+      fake.addResponses('The deployment’s.');
+      await (await open()).answerChat({ messages: hello });
       expect(fake.calls[1]!.headers.authorization).toBe(`Bearer ${fake.key}`);
       expect(harness.logs.join('')).not.toMatch(/own-key-of-acme|Hello\?/);
     });
@@ -131,10 +137,10 @@ describe('language models', () => {
         name: 'Front desk',
       });
       const sessionId = newId();
-      fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
-      const answer = await (await open({ agentId, sessionId })).chat({ messages: hello });
+      fake.addResponses({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
+      const answer = await (await open({ agentId, sessionId })).answerChat({ messages: hello });
       expect(answer.usage).toEqual({ calls: 1, inputTokens: 300, outputTokens: 50, costMicros: 400_000 });
-      fake.says({ content: 'One two three', cutAfter: 3, usage: null });
+      fake.addResponses({ content: 'One two three', cutAfter: 3, usage: null });
       const stream = (await open({ purpose: 'autopilot' })).streamChat({ messages: hello });
       await expect(
         (async () => {
@@ -162,22 +168,22 @@ describe('language models', () => {
         expect(await costsBy(groupBy)).toMatchObject({ totalUsd: total, groups: [{ totalUsd: total }] });
       }
       expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ runs: 0, spendUsd: total });
-      expect(await unequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
+      expect(await findUnequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
       expect(await verifyCostDays(harness.db, tenant.organizationId)).toEqual([]);
       expect(await costsBy('model')).toMatchObject({ totalUsd: total });
     });
 
     it('a failed model call costs nothing and is recorded as failed', async () => {
       await price();
-      fake.answers(() => ({ status: 500, headers: { 'retry-after': '0' } }));
-      await expect((await open()).chat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
+      fake.addRule(() => ({ status: 500, headers: { 'retry-after': '0' } }));
+      await expect((await open()).answerChat({ messages: hello })).rejects.toMatchObject({ code: 'model_failed' });
       expect(await rows()).toMatchObject([{ outcome: 'failed', costMicros: 0, inputTokens: 0 }]);
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [] });
     });
 
     it('a model call without a price costs nothing until a price is set and costs are recomputed', async () => {
-      fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
-      await (await open()).chat({ messages: hello });
+      fake.addResponses({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
+      await (await open()).answerChat({ messages: hello });
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0, groups: [{ runs: 0, totalUsd: 0 }] });
       await price();
       const today = new Date().toISOString().slice(0, 10);
@@ -188,7 +194,7 @@ describe('language models', () => {
       }
       expect(await costsBy('model')).toMatchObject({ totalUsd: 0.4, groups: [{ runs: 0, totalUsd: 0.4 }] });
       expect((await tenant.as.viewer.get('/api/usage')).body).toMatchObject({ spendUsd: 0.4 });
-      expect(await unequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
+      expect(await findUnequalCounters(harness.db, [tenant.organizationId])).toEqual([]);
     });
   });
 
@@ -196,29 +202,34 @@ describe('language models', () => {
     it('model calls are refused when the month’s spend limit is used up', async () => {
       await price();
       await limit(0.4);
-      fake.says({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
+      fake.addResponses({ content: 'One.', usage: { inputTokens: 300, outputTokens: 50 } });
       const model = await open();
-      await model.chat({ messages: hello });
-      await expect(model.chat({ messages: hello })).rejects.toMatchObject({ code: 'billing_gate_closed', status: 402 });
+      await model.answerChat({ messages: hello });
+      await expect(model.answerChat({ messages: hello })).rejects.toMatchObject({
+        code: 'billing_gate_closed',
+        status: 402,
+      });
       expect(fake.calls).toHaveLength(1);
       expect(await rows()).toHaveLength(1);
       await limit(1);
-      fake.says('Again.');
-      expect(await model.chat({ messages: hello })).toMatchObject({ content: 'Again.' });
+      fake.addResponses('Again.');
+      expect(await model.answerChat({ messages: hello })).toMatchObject({ content: 'Again.' });
     });
 
     it('model calls of a suspended organization are refused', async () => {
       await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [
         tenant.organizationId,
       ]);
-      await expect((await open()).chat({ messages: hello })).rejects.toMatchObject({ code: 'billing_gate_closed' });
+      await expect((await open()).answerChat({ messages: hello })).rejects.toMatchObject({
+        code: 'billing_gate_closed',
+      });
       expect(fake.calls).toEqual([]);
     });
 
     it('model calls are allowed when the month’s run limit is used up, because they are not runs', async () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 0 });
-      fake.says('Still here.');
-      expect(await (await open()).chat({ messages: hello })).toMatchObject({ content: 'Still here.' });
+      fake.addResponses('Still here.');
+      expect(await (await open()).answerChat({ messages: hello })).toMatchObject({ content: 'Still here.' });
     });
   });
 });
@@ -227,7 +238,7 @@ describe('a deployment without a language model', () => {
   it('a model cannot be opened without a configured one, which is reported as model_not_configured', async () => {
     const harness = await startHarness(gateway);
     const { organizationId } = await harness.makeTenant();
-    await expect(openModel(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({
+    await expect(openModelForCaller(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({
       ...{ code: 'model_not_configured', status: 503 },
     });
     await harness.close();

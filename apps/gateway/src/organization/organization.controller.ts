@@ -9,15 +9,15 @@ import {
   OrganizationId,
   presentSettings,
   readSettings,
-  sessionsAndKeysOf,
-  sessionsOf,
-  signingSecretsOf,
+  allowSessionsAndKeys,
+  allowSessions,
+  deriveSigningSecrets,
   updateSettings,
 } from '@muster/access';
 import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
-import { etagOf, Reply, ReplyHead } from '@muster/platform';
+import { toEtag, Reply, ReplyHead } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
 @ApiTags('Organization')
@@ -32,20 +32,20 @@ export class OrganizationController {
   @Get('/settings')
   @Endpoint({
     summary: 'Read the organization’s settings',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: OrganizationSettings,
     etag: 'read',
   })
   async settings(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationSettings> {
     const settings = await readSettings(this.database, organizationId);
-    reply.etag(settings.revision);
+    reply.setEtag(settings.revision);
     return presentSettings(settings);
   }
 
   @Patch('/settings')
   @Endpoint({
     summary: 'Change the organization’s settings',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     body: UpdateOrganizationSettingsBody,
     answer: OrganizationSettings,
@@ -56,10 +56,10 @@ export class OrganizationController {
     @Body() body: UpdateOrganizationSettingsBody,
     @IfMatch() ifMatch: string | undefined,
   ): Promise<OrganizationSettings> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const settings = await updateSettings(tx, caller, body, ifMatch);
       await enqueueWaitingAgents(tx, caller.organizationId);
-      return { body: presentSettings(settings), etag: etagOf(settings.revision) };
+      return { body: presentSettings(settings), etag: toEtag(settings.revision) };
     });
   }
 
@@ -69,11 +69,11 @@ export class OrganizationController {
     description:
       'Workers sign callbacks with this secret, and the service signs its calls to workers with it. A worker whose key ' +
       'is bound to an agent signs with a secret of that agent instead.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: SigningSecret,
   })
   signingSecret(@OrganizationId() organizationId: string): SigningSecret {
-    const [active] = signingSecretsOf(this.keyRing, organizationId);
+    const [active] = deriveSigningSecrets(this.keyRing, organizationId);
     return { signingSecret: active! };
   }
 }

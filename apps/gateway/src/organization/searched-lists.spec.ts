@@ -1,6 +1,6 @@
 import { type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { newId } from '@muster/platform';
-import { bug, report } from '../feedback/feedback.harness';
+import { bug, sendReport } from '../feedback/feedback.harness';
 import { gateway } from '../gateway.harness';
 
 interface Searched {
@@ -93,7 +93,7 @@ describe('searched lists', () => {
           events: ['*'],
         }),
         admin.put(`/api/process-library/${name}.process`, { name: `${name} process` }),
-        report(admin, { ...bug, title: `${titled} is slow`, description: `Seen at ${name}.` }),
+        sendReport(admin, { ...bug, title: `${titled} is slow`, description: `Seen at ${name}.` }),
       ]);
       expect(responses.map(({ status }) => status).filter((status) => status >= 300)).toEqual([]);
       await admin.post('/api/workflow-packs', { workerKey: `${name}.process`, name: `${titled} claims` });

@@ -11,12 +11,12 @@ import {
   OrganizationId,
   Passwords,
   resetSecondFactor,
-  sessionsOf,
+  allowSessions,
   updateUser,
 } from '@muster/access';
 import { CreateUserBody, SearchQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
 import { Database, type UserEntity } from '@muster/database';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('Users')
 @Controller('/api/users')
@@ -30,21 +30,21 @@ export class UsersController {
   @Get()
   @Endpoint({
     summary: 'List the organization’s users',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: UserList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<UserList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listUsers(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { users: items.map(presentUser), nextCursor };
   }
 
   @Post()
   @Endpoint({
     summary: 'Create a user',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     unsuspended: true,
     body: CreateUserBody,
@@ -57,8 +57,8 @@ export class UsersController {
     @Mutation() mutation: MutationRequest,
     @Body() { email, role, password }: CreateUserBody,
   ): Promise<User> {
-    const passwordHash = await this.passwords.hash(password, { email });
-    return this.mutations.run(mutation, async (tx, caller) => {
+    const passwordHash = await this.passwords.hashNewPassword(password, { email });
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const user = await createUser(tx, caller, { email, role, passwordHash });
       return { body: presentUser(user), location: `/api/users/${user.id}` };
     });
@@ -67,7 +67,7 @@ export class UsersController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a user',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: User,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -79,7 +79,7 @@ export class UsersController {
   @Endpoint({
     summary: 'Change a user',
     description: 'A new password, or disabling the account, ends the user’s sessions and revokes the user’s API keys.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     body: UpdateUserBody,
     answer: User,
@@ -94,8 +94,8 @@ export class UsersController {
     const passwordHash =
       password === undefined
         ? undefined
-        : await this.passwords.hash(password, await findUser(this.database, organizationId, id));
-    return this.mutations.run(mutation, async (tx, caller) => ({
+        : await this.passwords.hashNewPassword(password, await findUser(this.database, organizationId, id));
+    return this.mutations.runMutation(mutation, async (tx, caller) => ({
       body: presentUser(await updateUser(tx, caller, id, { role, disabled, passwordHash })),
     }));
   }
@@ -105,13 +105,13 @@ export class UsersController {
     summary: 'Disable a user',
     description:
       'The account is not deleted, because other records refer to it. PATCH with `disabled` false enables it again.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found', 'conflict'],
   })
   disable(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await updateUser(tx, caller, id, { disabled: true });
       return { body: undefined };
     });
@@ -123,13 +123,13 @@ export class UsersController {
     description:
       'For a user who has lost the second factor. The codes and passkeys are removed and the sessions end. The user ' +
       'then signs in with the password alone, or has to set up a new second factor if one is required.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found', 'conflict'],
   })
   resetSecondFactor(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await resetSecondFactor(tx, caller, id);
       return { body: undefined };
     });

@@ -9,12 +9,12 @@ import {
   Mutations,
   OrganizationId,
   putSecret,
-  sessionsOf,
+  allowSessions,
 } from '@muster/access';
 import { PutSecretBody, SearchQuery, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
 import { enqueueWaitingAgents } from '@muster/jobs';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
 @ApiTags('Vault')
@@ -30,14 +30,14 @@ export class VaultController {
   @Endpoint({
     summary: 'List secrets',
     description: 'Contains the name, kind and dates of each secret, never its value.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: SecretList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<SecretList> {
-    const page = pageOf(query, 'text');
+    const page = parsePage(query, 'text');
     const rows = await listSecrets(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ key }) => [key]);
+    const { items, nextCursor } = buildPage(rows, page, ({ key }) => [key]);
     return { secrets: items.map(presentSecret), nextCursor };
   }
 
@@ -45,13 +45,13 @@ export class VaultController {
   @Endpoint({
     summary: 'Set a secret',
     description: 'A script that names the key receives the value as an environment variable of that name.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     body: PutSecretBody,
     answer: Secret,
   })
   put(@Mutation() mutation: MutationRequest, @Param('key') key: string, @Body() body: PutSecretBody): Promise<Secret> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const secret = await putSecret(tx, this.keyRing, caller, key, body);
       await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSecret(secret) };
@@ -61,13 +61,13 @@ export class VaultController {
   @Delete('/:key')
   @Endpoint({
     summary: 'Delete a secret',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     sensitive: true,
     status: 204,
     errors: ['not_found'],
   })
   delete(@Mutation() mutation: MutationRequest, @Param('key') key: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteSecret(tx, caller, key);
       return { body: undefined };
     });

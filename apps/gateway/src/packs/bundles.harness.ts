@@ -12,13 +12,13 @@ export function makeBundle(files: Record<string, string | Buffer>): TestBundle {
   const zip = makeZip(entries);
   return {
     zip,
-    digest: `sha256:${sha256(zip)}`,
-    files: entries.map(({ name, content }) => ({ path: name, size: content.length, sha256: sha256(content) })),
+    digest: `sha256:${sha256Hex(zip)}`,
+    files: entries.map(({ name, content }) => ({ path: name, size: content.length, sha256: sha256Hex(content) })),
   };
 }
 
 /** Returns a bundle with unique content, because the store keeps equal bundles only once. */
-export function anyBundle(): TestBundle {
+export function makeAnyBundle(): TestBundle {
   return makeBundle({ 'main.py': `print("${randomBytes(8).toString('hex')}")\n`, 'lib/claims.py': 'x = 1\n' });
 }
 
@@ -34,14 +34,14 @@ export function putDraft(client: HttpClient, packId: string, { zip, files }: Tes
 }
 
 /** Uploads the zip to the store, and returns the upload's key. */
-export async function upload(client: HttpClient, packId: string, zip: Buffer): Promise<string> {
+export async function uploadZip(client: HttpClient, packId: string, zip: Buffer): Promise<string> {
   const { body } = await client.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`);
   const sent = await fetch(body.uploadUrl, { method: 'PUT', headers: body.headers, body: new Uint8Array(zip) });
   if (sent.status !== 200) throw new Error(`the store answered ${sent.status}: ${await sent.text()}`);
   return body.uploadKey;
 }
 
-export function finalize(
+export function finalizeUpload(
   client: HttpClient,
   packId: string,
   body: { uploadKey: string; baseRuntimeBundleId: string | null; files: TestBundle['files'] },
@@ -51,7 +51,7 @@ export function finalize(
 
 /** Publishes a version of a new bundle, and promotes it through the stages. */
 export async function makeVersion(tenant: Tenant, packId: string, ...stages: string[]): Promise<string> {
-  await putDraft(tenant.as.member, packId, anyBundle());
+  await putDraft(tenant.as.member, packId, makeAnyBundle());
   const { body } = await tenant.as.member.post(`/api/workflow-packs/${packId}/versions`);
   for (const stage of stages) {
     const promotion = await tenant.as.admin.post(`/api/workflow-packs/${packId}/versions/${body.versionId}/promote`, {
@@ -63,6 +63,6 @@ export async function makeVersion(tenant: Tenant, packId: string, ...stages: str
   return body.versionId;
 }
 
-function sha256(bytes: Buffer): string {
+function sha256Hex(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -9,8 +9,8 @@ import {
   Mutations,
   OrganizationId,
   type Principal,
-  sessionsOf,
-  workersAndSessionsOf,
+  allowSessions,
+  allowWorkersAndSessions,
 } from '@muster/access';
 import {
   BundleUploadBody,
@@ -22,7 +22,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
-  beginUpload,
+  startUpload,
   type DraftExpectation,
   finalizeUpload,
   findDraft,
@@ -36,13 +36,13 @@ import {
   readBundle,
   uploadSeconds,
 } from '@muster/packs';
-import { checkBody, etagOf, FormOrJson, Given, Reply, ReplyHead } from '@muster/platform';
+import { checkBody, toEtag, FormOrJson, Given, Reply, ReplyHead } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { asLegacyFailure, deprecationHeaders } from './legacy-publish';
+import { asLegacyFailure, buildDeprecationHeaders } from './legacy-publish';
 
 const mebibyte = 1024 * 1024;
 const directLimit = 24 * mebibyte;
-const draftOf = (packId: string) => `/api/workflow-packs/${packId}/draft`;
+const getDraftPath = (packId: string) => `/api/workflow-packs/${packId}/draft`;
 /** Bundles take long to store and to check, so these requests have no timeout. The client decides how long to wait. */
 const hasNoTimeout = true;
 const pathRule =
@@ -61,7 +61,7 @@ export class DraftsController {
   @Get('/draft')
   @Endpoint({
     summary: 'Read a pack’s draft',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: PackDraft,
     errors: ['not_found', 'draft_not_found'],
     etag: 'read',
@@ -72,7 +72,7 @@ export class DraftsController {
     @Param('id') id: string,
   ): Promise<PackDraft> {
     const row = await findDraft(this, organizationId, id);
-    reply.etag(row.id);
+    reply.setEtag(row.id);
     return presentDraft(this.storage, organizationId, row);
   }
 
@@ -80,7 +80,7 @@ export class DraftsController {
   @Endpoint({
     summary: 'Upload a bundle as the draft',
     description: pathRule,
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: PutDraftBody,
     bodyLimit: directLimit,
     answer: PackDraft,
@@ -95,7 +95,7 @@ export class DraftsController {
     @Body() body: PutDraftBody,
     @IfMatch() ifMatch?: string,
   ): Promise<PackDraft> {
-    return this.takeDirect(mutation, caller, { packId: id, body, ifMatch });
+    return this.replaceDraftFromBody(mutation, caller, { packId: id, body, ifMatch });
   }
 
   @Post('/publish-from-vm')
@@ -105,7 +105,7 @@ export class DraftsController {
       'Deprecated and kept for older workers; use publish-from-vm/upload and publish-from-vm/finalize instead. A body ' +
       'that cannot be parsed is answered with 400, `parseError` and `contentLength`. ' +
       pathRule,
-    access: workersAndSessionsOf('member'),
+    access: allowWorkersAndSessions('member'),
     body: PutDraftBody,
     bodyLimit: directLimit,
     answer: PackDraft,
@@ -121,8 +121,8 @@ export class DraftsController {
     @Param('id') id: string,
     @Body() body: PutDraftBody,
   ): Promise<PackDraft> {
-    reply.headers(deprecationHeaders(id));
-    return this.takeDirect(mutation, caller, { packId: id, body });
+    reply.setHeaders(buildDeprecationHeaders(id));
+    return this.replaceDraftFromBody(mutation, caller, { packId: id, body });
   }
 
   @Post('/publish-from-vm/upload')
@@ -131,7 +131,7 @@ export class DraftsController {
     description:
       'Upload the zip directly to the object store within 15 minutes, with exactly the returned headers. It may have ' +
       'at most 64 MiB. Then call publish-from-vm/finalize.',
-    access: workersAndSessionsOf('member'),
+    access: allowWorkersAndSessions('member'),
     body: BundleUploadBody,
     answer: BundleUploadTicket,
     status: 201,
@@ -142,8 +142,8 @@ export class DraftsController {
     @Param('id') id: string,
     @Body() body: BundleUploadBody,
   ): Promise<BundleUploadTicket> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const { uploadKey, contentType, expiresAt } = await beginUpload(tx, caller, id, body);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const { uploadKey, contentType, expiresAt } = await startUpload(tx, caller, id, body);
       const ticket = await this.storage.presignPut(uploadKey, { contentType, expiresInSeconds: uploadSeconds });
       return {
         body: {
@@ -153,7 +153,7 @@ export class DraftsController {
           headers: ticket.headers,
           expiresAt: expiresAt.toISOString(),
         },
-        location: draftOf(id),
+        location: getDraftPath(id),
       };
     });
   }
@@ -165,7 +165,7 @@ export class DraftsController {
       'The draft head changes only if it is still `baseRuntimeBundleId`. The request can be repeated safely: if the ' +
       'upload is the draft head already, the response is the same again. ' +
       pathRule,
-    access: workersAndSessionsOf('member'),
+    access: allowWorkersAndSessions('member'),
     body: FinalizeUploadBody,
     bodyLimit: 8 * mebibyte,
     answer: PackDraft,
@@ -188,11 +188,11 @@ export class DraftsController {
     @Body() body: FinalizeUploadBody,
   ): Promise<PackDraft> {
     const prepared = await prepareUpload(this, caller, id, body);
-    const { runtimeBundleId } = await this.mutations.run(
+    const { runtimeBundleId } = await this.mutations.runMutation(
       mutation,
       async (tx) => {
         const head = await finalizeUpload(tx, caller, prepared);
-        return { body: { runtimeBundleId: head }, location: draftOf(id), etag: etagOf(head) };
+        return { body: { runtimeBundleId: head }, location: getDraftPath(id), etag: toEtag(head) };
       },
       { unaudited: 'an upload that is the draft head already changes nothing' },
     );
@@ -204,7 +204,7 @@ export class DraftsController {
   @Endpoint({
     summary: 'Import an exported version as the draft',
     description: pathRule,
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     form: ImportVersionForm,
     bodyLimit: maxExportBytes + mebibyte,
     answer: PackDraft,
@@ -224,10 +224,10 @@ export class DraftsController {
       const form = checkBody(ImportVersionForm, { ...fields, ...(file ? { file: 'given' } : {}) });
       return { archive: file!.content, expected: { baseRuntimeBundleId: form.baseRuntimeBundleId } };
     });
-    return this.take(mutation, caller, { packId: id, prepared, expected });
+    return this.replaceDraft(mutation, caller, { packId: id, prepared, expected });
   }
 
-  private async takeDirect(
+  private async replaceDraftFromBody(
     mutation: MutationRequest,
     caller: Principal,
     { packId, body, ifMatch }: { packId: string; body: PutDraftBody; ifMatch?: string },
@@ -235,19 +235,19 @@ export class DraftsController {
     const { bundleBase64, files, baseRuntimeBundleId } = body;
     const expected = { baseRuntimeBundleId, ifMatch };
     const prepared = await prepareDirectDraft(this, caller, { packId, bundleBase64, files, expected });
-    return this.take(mutation, caller, { packId, prepared, expected });
+    return this.replaceDraft(mutation, caller, { packId, prepared, expected });
   }
 
-  private async take(
+  private async replaceDraft(
     mutation: MutationRequest,
     caller: Principal,
     { packId, prepared, expected }: { packId: string; prepared: PreparedDraft; expected: DraftExpectation },
   ): Promise<PackDraft> {
     const { runtimeBundleId, files } = prepared;
-    return this.mutations.run(mutation, async (tx) => {
+    return this.mutations.runMutation(mutation, async (tx) => {
       const row = await setDraftHead(tx, caller, { packId, runtimeBundleId, expected });
       const body = await presentDraft(this.storage, caller.organizationId, { ...row, files });
-      return { body, location: draftOf(packId), etag: etagOf(row.id) };
+      return { body, location: getDraftPath(packId), etag: toEtag(row.id) };
     });
   }
 }

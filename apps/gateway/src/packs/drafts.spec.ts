@@ -1,7 +1,7 @@
 import { ObjectStorage } from '@muster/storage';
-import { behindLock, type Harness, startHarness, type Tenant } from '@muster/testing';
+import { runBehindLock, type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { anyBundle, finalize, makeBundle, makePack, putDraft, upload } from './bundles.harness';
+import { makeAnyBundle, finalizeUpload, makeBundle, makePack, putDraft, uploadZip } from './bundles.harness';
 
 describe('drafts of packs', () => {
   let harness: Harness;
@@ -20,11 +20,11 @@ describe('drafts of packs', () => {
   const publish = async (
     packId: string,
     baseRuntimeBundleId: string | null,
-    bundle = anyBundle(),
+    bundle = makeAnyBundle(),
     client = tenant.worker,
   ) => {
-    const uploadKey = await upload(client, packId, bundle.zip);
-    return finalize(client, packId, { uploadKey, baseRuntimeBundleId, files: bundle.files });
+    const uploadKey = await uploadZip(client, packId, bundle.zip);
+    return finalizeUpload(client, packId, { uploadKey, baseRuntimeBundleId, files: bundle.files });
   };
 
   it('a pack is created once per process of the library, and changed only with its current ETag', async () => {
@@ -70,7 +70,7 @@ describe('drafts of packs', () => {
   it('the presigned URL of a draft returns exactly the bytes that the request contained', async () => {
     const packId = await makePack(tenant);
     expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
-    const bundle = anyBundle();
+    const bundle = makeAnyBundle();
     const put = await putDraft(tenant.as.member, packId, bundle);
     expect(put).toMatchObject({
       status: 200,
@@ -85,7 +85,7 @@ describe('drafts of packs', () => {
     expect((await draftOf(packId, tenant.api)).status).toBe(403);
 
     const stale = await tenant.as.member.with({ 'if-match': '"other"' });
-    expect((await putDraft(stale, packId, anyBundle())).status).toBe(412);
+    expect((await putDraft(stale, packId, makeAnyBundle())).status).toBe(412);
     const same = await putDraft(tenant.as.member, packId, bundle, { baseRuntimeBundleId: draft.runtimeBundleId });
     expect(same.body.runtimeBundleId).not.toBe(draft.runtimeBundleId);
     expect(same.body).toMatchObject({ digest: bundle.digest, baseRuntimeBundleId: draft.runtimeBundleId });
@@ -111,8 +111,8 @@ describe('drafts of packs', () => {
     ],
   ])('a draft with %s is refused without a change of the draft head', async (_, more, status, code) => {
     const packId = await makePack(tenant);
-    const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, anyBundle())).body;
-    const refused = await putDraft(tenant.as.member, packId, anyBundle(), more);
+    const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, makeAnyBundle())).body;
+    const refused = await putDraft(tenant.as.member, packId, makeAnyBundle(), more);
     expect([refused.status, refused.body.code]).toEqual([status, code]);
     expect(await headOf(packId)).toBe(runtimeBundleId);
     if (code !== 'draft_head_conflict') return;
@@ -122,7 +122,7 @@ describe('drafts of packs', () => {
   it('the older publish call returns a deprecation date, also with the parser’s error for invalid JSON', async () => {
     const packId = await makePack(tenant);
     const path = `/api/workflow-packs/${packId}/publish-from-vm`;
-    const { zip, files } = anyBundle();
+    const { zip, files } = makeAnyBundle();
     const body = { bundleBase64: zip.toString('base64'), files };
     for (const client of [tenant.worker, tenant.api, tenant.as.member]) {
       const created = await client.post(path, body);
@@ -144,7 +144,7 @@ describe('drafts of packs', () => {
   describe('drafts that a machine publishes', () => {
     it('a draft that a machine uploads directly to the store becomes the head once', async () => {
       const packId = await makePack(tenant);
-      const bundle = anyBundle();
+      const bundle = makeAnyBundle();
       const begun = await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {
         fileName: 'a.zip',
       });
@@ -155,7 +155,7 @@ describe('drafts of packs', () => {
       const { uploadUrl, uploadKey, headers, expiresAt } = begun.body;
       expect(new Date(expiresAt).getTime() - Date.now()).toBeLessThanOrEqual(15 * 60_000);
       const body = { uploadKey, baseRuntimeBundleId: null, files: bundle.files };
-      expect(await finalize(tenant.worker, packId, body)).toMatchObject({
+      expect(await finalizeUpload(tenant.worker, packId, body)).toMatchObject({
         status: 409,
         body: { code: 'upload_missing' },
       });
@@ -165,40 +165,43 @@ describe('drafts of packs', () => {
       expect((await send(uploadUrl.replace('/uploads/', '/bundles/'))).status).toBe(403);
       expect((await send(uploadUrl)).status).toBe(200);
 
-      const refused = await finalize(tenant.worker, packId, { ...body, files: [] });
+      const refused = await finalizeUpload(tenant.worker, packId, { ...body, files: [] });
       expect([refused.status, refused.body.errors[0].reason]).toEqual([422, 'missing_in_inventory']);
       expect(await headOf(packId)).toBeNull();
-      const done = await finalize(tenant.worker, packId, body);
+      const done = await finalizeUpload(tenant.worker, packId, body);
       expect(done).toMatchObject({ status: 201, body: { digest: bundle.digest, baseRuntimeBundleId: null } });
-      const repeated = await finalize(tenant.api, packId, body);
+      const repeated = await finalizeUpload(tenant.api, packId, body);
       expect([repeated.status, repeated.body.runtimeBundleId]).toEqual([201, done.body.runtimeBundleId]);
       const { downloadUrl } = (await draftOf(packId)).body;
       expect(Buffer.from(await (await fetch(downloadUrl)).arrayBuffer())).toEqual(bundle.zip);
 
       expect((await publish(packId, done.body.runtimeBundleId)).status).toBe(201);
-      expect(await finalize(tenant.worker, packId, body)).toMatchObject({ status: 409, body: { code: 'upload_used' } });
+      expect(await finalizeUpload(tenant.worker, packId, body)).toMatchObject({
+        status: 409,
+        body: { code: 'upload_used' },
+      });
     });
 
     it('an upload key is accepted only for its own pack and organization, and for 15 minutes', async () => {
       const [packId, other] = [await makePack(tenant), await makePack(tenant)];
       const foreign = await makePack(otherTenant);
-      const { zip, files } = anyBundle();
-      const uploadKey = await upload(tenant.worker, packId, zip);
+      const { zip, files } = makeAnyBundle();
+      const uploadKey = await uploadZip(tenant.worker, packId, zip);
       const body = { uploadKey, baseRuntimeBundleId: null, files };
-      expect(await finalize(tenant.worker, other, body)).toMatchObject({
+      expect(await finalizeUpload(tenant.worker, other, body)).toMatchObject({
         status: 404,
         body: { code: 'upload_not_found' },
       });
-      expect(await finalize(otherTenant.worker, packId, body)).toMatchObject({
+      expect(await finalizeUpload(otherTenant.worker, packId, body)).toMatchObject({
         status: 404,
         body: { code: 'not_found' },
       });
-      expect(await finalize(otherTenant.worker, foreign, body)).toMatchObject({
+      expect(await finalizeUpload(otherTenant.worker, foreign, body)).toMatchObject({
         status: 404,
         body: { code: 'upload_not_found' },
       });
       await harness.db.query('system', 'UPDATE pack_upload SET expires_at = now() WHERE upload_key = $1', [uploadKey]);
-      expect(await finalize(tenant.worker, packId, body)).toMatchObject({
+      expect(await finalizeUpload(tenant.worker, packId, body)).toMatchObject({
         status: 404,
         body: { code: 'upload_not_found' },
       });
@@ -208,14 +211,14 @@ describe('drafts of packs', () => {
       const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);
-        const bundles = [anyBundle(), anyBundle(), anyBundle()];
-        const keys = await Promise.all(bundles.map(({ zip }) => upload(tenant.worker, packId, zip)));
-        const answers = await behindLock(
+        const bundles = [makeAnyBundle(), makeAnyBundle(), makeAnyBundle()];
+        const keys = await Promise.all(bundles.map(({ zip }) => uploadZip(tenant.worker, packId, zip)));
+        const answers = await runBehindLock(
           harness.db,
           (tx) => tx.query('SELECT FROM workflow_pack WHERE id = $1 FOR UPDATE', [packId]),
           () =>
             bundles.map(({ files }, at) =>
-              finalize(tenant.worker, packId, { uploadKey: keys[at]!, baseRuntimeBundleId: base, files }),
+              finalizeUpload(tenant.worker, packId, { uploadKey: keys[at]!, baseRuntimeBundleId: base, files }),
             ),
         );
         expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
@@ -233,9 +236,9 @@ describe('drafts of packs', () => {
 
     it('concurrent requests that finalize the same upload get the same draft', async () => {
       const packId = await makePack(tenant);
-      const { zip, files } = anyBundle();
-      const body = { uploadKey: await upload(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
-      const answers = await Promise.all([1, 2, 3].map(() => finalize(tenant.worker, packId, body)));
+      const { zip, files } = makeAnyBundle();
+      const body = { uploadKey: await uploadZip(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
+      const answers = await Promise.all([1, 2, 3].map(() => finalizeUpload(tenant.worker, packId, body)));
       expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
       expect(new Set(answers.map(({ body: draft }) => draft.runtimeBundleId)).size).toBe(1);
       const rows = await harness.db.query(
@@ -258,12 +261,12 @@ describe('drafts of packs', () => {
       storage.copy = async (...args) => (await send(evil.zip), copy(...args));
       const body = { uploadKey: begun.uploadKey, baseRuntimeBundleId: null, files: good.files };
       try {
-        expect((await finalize(tenant.worker, packId, body)).status).toBe(409);
+        expect((await finalizeUpload(tenant.worker, packId, body)).status).toBe(409);
       } finally {
         storage.copy = copy;
       }
       expect(await headOf(packId)).toBeNull();
-      const refused = await finalize(tenant.worker, packId, body);
+      const refused = await finalizeUpload(tenant.worker, packId, body);
       expect([refused.status, refused.body.errors[0].reason]).toEqual([422, 'digest_mismatch']);
     });
   });

@@ -1,9 +1,9 @@
-import { collectPacks } from '@muster/packs';
+import { removeUnusedPackObjects } from '@muster/packs';
 import { Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { anyBundle, finalize, makePack, putDraft, upload } from './bundles.harness';
+import { makeAnyBundle, finalizeUpload, makePack, putDraft, uploadZip } from './bundles.harness';
 
 const days = (count: number) => new Date(Date.now() + count * 86_400_000);
 const steps = ['sizeOf', 'read', 'copy', 'put'] as const;
@@ -24,7 +24,7 @@ describe('objects of packs in the store', () => {
 
   const collect = async (now: Date) => {
     const round = new Round('test');
-    const counts = await collectPacks({ database: harness.db, storage }, round, now);
+    const counts = await removeUnusedPackObjects({ database: harness.db, storage }, round, now);
     return { ...counts, failed: round.failed };
   };
   const headOf = async (packId: string) =>
@@ -43,16 +43,16 @@ describe('objects of packs in the store', () => {
     'when the store operation %s %s, no part of a draft is stored until the same finalize is repeated',
     async (step, failure, status) => {
       const packId = await makePack(tenant);
-      const { zip, files, digest } = anyBundle();
-      const body = { uploadKey: await upload(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
+      const { zip, files, digest } = makeAnyBundle();
+      const body = { uploadKey: await uploadZip(tenant.worker, packId, zip), baseRuntimeBundleId: null, files };
       const fault = jest.spyOn(storage, step).mockImplementation(status === 503 ? unreachable : killed);
       try {
-        expect((await finalize(tenant.worker, packId, body)).status).toBe(status);
+        expect((await finalizeUpload(tenant.worker, packId, body)).status).toBe(status);
       } finally {
         fault.mockRestore();
       }
       expect(await headOf(packId)).toBeNull();
-      const done = await finalize(tenant.worker, packId, body);
+      const done = await finalizeUpload(tenant.worker, packId, body);
       expect([done.status, done.body.digest]).toEqual([201, digest]);
       // The objects of the failed request are collected, and those of the second are not.
       await collect(days(2));
@@ -65,10 +65,11 @@ describe('objects of packs in the store', () => {
 
   it('unused uploads are deleted after a day, drafts after 30 days together with bytes that no other draft needs', async () => {
     const packId = await makePack(tenant);
-    const [first, version, head] = [anyBundle(), anyBundle(), anyBundle()];
-    const { uploadKey } = { uploadKey: await upload(tenant.worker, packId, first.zip) };
-    const old = (await finalize(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: first.files }))
-      .body;
+    const [first, version, head] = [makeAnyBundle(), makeAnyBundle(), makeAnyBundle()];
+    const { uploadKey } = { uploadKey: await uploadZip(tenant.worker, packId, first.zip) };
+    const old = (
+      await finalizeUpload(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: first.files })
+    ).body;
     await putDraft(tenant.as.member, packId, version);
     await tenant.as.member.post(`/api/workflow-packs/${packId}/versions`);
     await putDraft(tenant.as.member, packId, head);
@@ -89,9 +90,9 @@ describe('objects of packs in the store', () => {
 
   it('a bundle’s bytes stay if they are used again during their removal; a failed removal is retried', async () => {
     const packId = await makePack(tenant);
-    const bundle = anyBundle();
+    const bundle = makeAnyBundle();
     await putDraft(tenant.as.member, packId, bundle);
-    await putDraft(tenant.as.member, packId, anyBundle());
+    await putDraft(tenant.as.member, packId, makeAnyBundle());
     const remove = storage.delete.bind(storage);
     let publishing: Promise<{ status: number }> | undefined;
     const slow = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
@@ -105,7 +106,7 @@ describe('objects of packs in the store', () => {
     slow.mockRestore();
     expect(await storage.sizeOf(keyOf(bundle.digest))).toBe(bundle.zip.length);
 
-    await putDraft(tenant.as.member, packId, anyBundle());
+    await putDraft(tenant.as.member, packId, makeAnyBundle());
     const broken = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
       if (key === keyOf(bundle.digest)) throw new Error('gone');
       return remove(key);

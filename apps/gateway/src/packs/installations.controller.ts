@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import {
   CreateInstallationBody,
   InstallationHistory,
@@ -20,13 +20,13 @@ import {
   type InstallationMoveRow,
   type InstallationRow,
   listInstallations,
-  listMoves,
+  listInstallationMoves,
   pinInstallation,
   presentInstallation,
   rollBackInstallation,
   updateInstallation,
 } from '@muster/packs';
-import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { toEtag, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-pack-installations')
@@ -39,23 +39,23 @@ export class InstallationsController {
   @Get()
   @Endpoint({
     summary: 'List installations, newest first',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: PackInstallationList,
   })
   async list(
     @OrganizationId() organizationId: string,
     @Query() query: InstallationQuery,
   ): Promise<PackInstallationList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listInstallations(this.database, organizationId, { page, packId: query.packId });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { installations: items.map(presentInstallation), nextCursor };
   }
 
   @Post()
   @Endpoint({
     summary: 'Install a pack',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: CreateInstallationBody,
     answer: PackInstallation,
     status: 201,
@@ -64,16 +64,16 @@ export class InstallationsController {
     etag: 'read',
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateInstallationBody): Promise<PackInstallation> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await createInstallation(tx, caller, body);
-      return { ...presented(row), location: `/api/workflow-pack-installations/${row.id}` };
+      return { ...presentWithEtag(row), location: `/api/workflow-pack-installations/${row.id}` };
     });
   }
 
   @Get('/:id')
   @Endpoint({
     summary: 'Read an installation',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: PackInstallation,
     errors: ['not_found'],
     etag: 'read',
@@ -84,14 +84,14 @@ export class InstallationsController {
     @Param('id') id: string,
   ): Promise<PackInstallation> {
     const row = await findInstallation(this.database, organizationId, id);
-    reply.etag(row.version);
+    reply.setEtag(row.version);
     return presentInstallation(row);
   }
 
   @Patch('/:id')
   @Endpoint({
     summary: 'Change an installation’s name or metadata',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: UpdateInstallationBody,
     answer: PackInstallation,
     errors: ['not_found', 'conflict'],
@@ -103,8 +103,8 @@ export class InstallationsController {
     @Body() change: UpdateInstallationBody,
     @IfMatch() ifMatch?: string,
   ): Promise<PackInstallation> {
-    return this.mutations.run(mutation, async (tx, caller) =>
-      presented(await updateInstallation(tx, caller, id, { change, ifMatch })),
+    return this.mutations.runMutation(mutation, async (tx, caller) =>
+      presentWithEtag(await updateInstallation(tx, caller, id, { change, ifMatch })),
     );
   }
 
@@ -113,7 +113,7 @@ export class InstallationsController {
     summary: 'Pin an installation to a version',
     description:
       'The next launches run this version. Jobs that are queued already keep the version that they were launched with.',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: PinBody,
     answer: PackInstallation,
     errors: ['not_found', 'version_not_installable'],
@@ -125,9 +125,9 @@ export class InstallationsController {
     @Body() body: PinBody,
     @IfMatch() ifMatch?: string,
   ): Promise<PackInstallation> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
-      async (tx, caller) => presented(await pinInstallation(tx, caller, id, { ...body, ifMatch })),
+      async (tx, caller) => presentWithEtag(await pinInstallation(tx, caller, id, { ...body, ifMatch })),
       { unaudited: 'pinning the pinned version changes nothing' },
     );
   }
@@ -135,7 +135,7 @@ export class InstallationsController {
   @Post('/:id/rollback')
   @Endpoint({
     summary: 'Swap the pinned version with the previous one',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: RollbackBody,
     answer: RollbackAnswer,
     errors: ['not_found', 'no_previous_version', 'version_not_installable'],
@@ -147,9 +147,9 @@ export class InstallationsController {
     @Body() body: RollbackBody,
     @IfMatch() ifMatch?: string,
   ): Promise<RollbackAnswer> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { installation, queuedJobs } = await rollBackInstallation(tx, caller, id, { ...body, ifMatch });
-      const { body: shown, etag } = presented(installation);
+      const { body: shown, etag } = presentWithEtag(installation);
       return { body: { installation: shown, queuedJobs }, etag };
     });
   }
@@ -157,7 +157,7 @@ export class InstallationsController {
   @Get('/:id/history')
   @Endpoint({
     summary: 'List an installation’s pins, newest first',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: InstallationHistory,
     errors: ['not_found'],
   })
@@ -166,17 +166,24 @@ export class InstallationsController {
     @Param('id') id: string,
     @Query() query: PageQuery,
   ): Promise<InstallationHistory> {
-    const page = pageOf(query, 'id');
-    const rows = await listMoves(this.database, organizationId, { id, page });
-    const { items, nextCursor } = paginate(rows, page, (row) => [row.id]);
-    return { history: items.map(presentMove), nextCursor };
+    const page = parsePage(query, 'id');
+    const rows = await listInstallationMoves(this.database, organizationId, { id, page });
+    const { items, nextCursor } = buildPage(rows, page, (row) => [row.id]);
+    return { history: items.map(presentInstallationMove), nextCursor };
   }
 }
 
-function presented(row: InstallationRow) {
-  return { body: presentInstallation(row), etag: etagOf(row.version) };
+function presentWithEtag(row: InstallationRow) {
+  return { body: presentInstallation(row), etag: toEtag(row.version) };
 }
 
-function presentMove({ action, fromVersionId, toVersionId, movedBy, reason, movedAt }: InstallationMoveRow) {
+function presentInstallationMove({
+  action,
+  fromVersionId,
+  toVersionId,
+  movedBy,
+  reason,
+  movedAt,
+}: InstallationMoveRow) {
   return { at: movedAt.toISOString(), by: movedBy, action, from: fromVersionId, to: toVersionId, reason };
 }

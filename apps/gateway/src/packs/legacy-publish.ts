@@ -5,7 +5,7 @@ const deprecatedAt = Date.UTC(2026, 0, 1) / 1000;
 const sunset = new Date(Date.UTC(2027, 11, 31)).toUTCString();
 
 /** Returns the headers for a deprecated call: its date (RFC 9745), the date of removal (RFC 8594) and the successor. */
-export function deprecationHeaders(packId: string): Record<string, string> {
+export function buildDeprecationHeaders(packId: string): Record<string, string> {
   return {
     deprecation: `@${deprecatedAt}`,
     sunset,
@@ -21,7 +21,7 @@ export function asLegacyFailure(error: AppError | undefined, request: FastifyReq
   const contentLength = Number(request.headers['content-length'] ?? 0);
   return new AppError(error.code, {
     ...error.options,
-    headers: { ...error.options.headers, ...deprecationHeaders(id) },
+    headers: { ...error.options.headers, ...buildDeprecationHeaders(id) },
     extra: { ...error.options.extra, ...(isUnread ? { parseError: error.message, contentLength } : {}) },
   });
 }

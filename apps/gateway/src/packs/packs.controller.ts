@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import { EnsurePackBody, SearchQuery, UpdatePackBody, WorkflowPack, WorkflowPackList } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
@@ -18,7 +18,7 @@ import {
   presentVersion,
   updatePack,
 } from '@muster/packs';
-import { etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { toEtag, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
 
 const newest = { limit: 200, after: null };
 
@@ -31,11 +31,11 @@ export class PacksController {
   ) {}
 
   @Get()
-  @Endpoint({ summary: 'List workflow packs', access: sessionsOf('viewer'), answer: WorkflowPackList })
+  @Endpoint({ summary: 'List workflow packs', access: allowSessions('viewer'), answer: WorkflowPackList })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<WorkflowPackList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listPacks(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { packs: items.map(presentPackSummary), nextCursor };
   }
 
@@ -43,7 +43,7 @@ export class PacksController {
   @Endpoint({
     summary: 'Create or read the pack of a process',
     description: 'If the process has a pack already, the response is 200 with that pack, unchanged.',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: EnsurePackBody,
     answer: WorkflowPack,
     status: 201,
@@ -56,24 +56,24 @@ export class PacksController {
     @OrganizationId() organizationId: string,
     @Body() body: EnsurePackBody,
   ): Promise<WorkflowPack> {
-    const { id } = await this.mutations.run(
+    const { id } = await this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         const { pack, isNew } = await ensurePack(tx, caller, body);
         const { id: packId, version } = pack;
         const location = `/api/workflow-packs/${packId}`;
-        return { body: { id: packId }, status: isNew ? 201 : 200, etag: etagOf(version), location };
+        return { body: { id: packId }, status: isNew ? 201 : 200, etag: toEtag(version), location };
       },
       { unaudited: 'an existing pack is not changed' },
     );
-    return this.present(organizationId, await findPack(this.database, organizationId, id));
+    return this.presentPack(organizationId, await findPack(this.database, organizationId, id));
   }
 
   @Get('/:id')
   @Endpoint({
     summary: 'Read a pack with its versions, installations and bundles',
     description: 'Contains at most the 200 newest versions, installations and bundles.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: WorkflowPack,
     errors: ['not_found'],
     etag: 'read',
@@ -84,14 +84,14 @@ export class PacksController {
     @Param('id') id: string,
   ): Promise<WorkflowPack> {
     const pack = await findPack(this.database, organizationId, id);
-    reply.etag(pack.version);
-    return this.present(organizationId, pack);
+    reply.setEtag(pack.version);
+    return this.presentPack(organizationId, pack);
   }
 
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a pack’s name, description or stage tags',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: UpdatePackBody,
     answer: WorkflowPack,
     errors: ['not_found'],
@@ -104,14 +104,14 @@ export class PacksController {
     @Body() change: UpdatePackBody,
     @IfMatch() ifMatch?: string,
   ): Promise<WorkflowPack> {
-    const pack = await this.mutations.run(mutation, async (tx, caller) => {
+    const pack = await this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await updatePack(tx, caller, id, { change, ifMatch });
-      return { body: row, etag: etagOf(row.version) };
+      return { body: row, etag: toEtag(row.version) };
     });
-    return this.present(organizationId, pack);
+    return this.presentPack(organizationId, pack);
   }
 
-  private async present(organizationId: string, pack: PackRow): Promise<WorkflowPack> {
+  private async presentPack(organizationId: string, pack: PackRow): Promise<WorkflowPack> {
     const { id: packId } = pack;
     const [versions, installations, bundles] = await Promise.all([
       listVersions(this.database, organizationId, { packId, page: newest }),

@@ -6,13 +6,13 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
 } from '@muster/access';
 import { LibraryProcess, PageQuery, ProcessLibrary, PutProcessBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { listProcesses, putProcess } from '@muster/packs';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('Workflow packs')
 @Controller('/api/process-library')
@@ -26,20 +26,20 @@ export class ProcessLibraryController {
   @Endpoint({
     summary: 'List processes',
     description: 'A process is what the organization automates. `packId` is its workflow pack, or null if it has none.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ProcessLibrary,
   })
   async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<ProcessLibrary> {
-    const page = pageOf(query, 'text');
+    const page = parsePage(query, 'text');
     const rows = await listProcesses(this.database, organizationId, page);
-    const { items, nextCursor } = paginate(rows, page, ({ workerKey }) => [workerKey]);
+    const { items, nextCursor } = buildPage(rows, page, ({ workerKey }) => [workerKey]);
     return { processes: items, nextCursor };
   }
 
   @Put('/:workerKey')
   @Endpoint({
     summary: 'Create or change a process',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: PutProcessBody,
     answer: LibraryProcess,
   })
@@ -48,7 +48,7 @@ export class ProcessLibraryController {
     @Param('workerKey') workerKey: string,
     @Body() body: PutProcessBody,
   ): Promise<LibraryProcess> {
-    return this.mutations.run(mutation, async (tx, caller) => ({
+    return this.mutations.runMutation(mutation, async (tx, caller) => ({
       body: await putProcess(tx, caller, workerKey, body),
     }));
   }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Body, Controller, Get, Inject, Param, Post, Query, StreamableFile } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import {
   PackVersion,
   PackVersionList,
@@ -21,7 +21,7 @@ import {
   promoteVersion,
   publishVersion,
 } from '@muster/packs';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 
 @ApiTags('Workflow packs')
@@ -36,7 +36,7 @@ export class VersionsController {
   @Get()
   @Endpoint({
     summary: 'List a pack’s versions, newest first',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: PackVersionList,
     errors: ['not_found'],
   })
@@ -45,17 +45,17 @@ export class VersionsController {
     @Param('id') packId: string,
     @Query() query: PageQuery,
   ): Promise<PackVersionList> {
-    const page = pageOf(query, 'integer');
+    const page = parsePage(query, 'integer');
     await findPack(this.database, organizationId, packId);
     const rows = await listVersions(this.database, organizationId, { packId, page });
-    const { items, nextCursor } = paginate(rows, page, ({ number }) => [String(number)]);
+    const { items, nextCursor } = buildPage(rows, page, ({ number }) => [String(number)]);
     return { versions: items.map(presentVersion), nextCursor };
   }
 
   @Post()
   @Endpoint({
     summary: 'Publish the draft as a version',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: PublishVersionBody,
     answer: PackVersion,
     status: 201,
@@ -67,7 +67,7 @@ export class VersionsController {
     @Param('id') id: string,
     @Body() body: PublishVersionBody,
   ): Promise<PackVersion> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const version = await publishVersion(tx, caller, id, body);
       return { body: presentVersion(version), location: `/api/workflow-packs/${id}/versions` };
     });
@@ -80,7 +80,7 @@ export class VersionsController {
       'Allowed moves: draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → ' +
       'production, internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. ' +
       'Moves to production, deprecated and archived require the role admin.',
-    access: sessionsOf('member'),
+    access: allowSessions('member'),
     body: PromoteVersionBody,
     answer: PackVersion,
     errors: ['not_found', 'stage_transition_not_allowed', 'stage_in_use'],
@@ -91,7 +91,7 @@ export class VersionsController {
     @Param('versionId') versionId: string,
     @Body() body: PromoteVersionBody,
   ): Promise<PackVersion> {
-    return this.mutations.run(mutation, async (tx, caller) => ({
+    return this.mutations.runMutation(mutation, async (tx, caller) => ({
       body: presentVersion(await promoteVersion(tx, caller, { packId, versionId }, body)),
     }));
   }
@@ -100,7 +100,7 @@ export class VersionsController {
   @Endpoint({
     summary: 'Compare two versions of a pack',
     description: 'Contains the files that were added, removed and changed since the version `from`.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     answer: VersionDiff,
     errors: ['not_found'],
   })
@@ -118,7 +118,7 @@ export class VersionsController {
     summary: 'Export a version with its bundle',
     description:
       'The response is a zip of manifest.json and bundle.zip, which POST /api/workflow-packs/{id}/import accepts.',
-    access: sessionsOf('viewer'),
+    access: allowSessions('viewer'),
     zip: true,
     errors: ['not_found'],
     waits: true,

@@ -3,7 +3,7 @@ import { packStages } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Harness, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { anyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
+import { makeAnyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
 
 /** For each stage, the promotions after which a new version has this stage. */
 const promotionsTo: Record<string, string[]> = {
@@ -45,7 +45,7 @@ describe('versions of packs', () => {
     const id = await makePack(tenant);
     const none = await tenant.as.member.post(versionsOf(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);
-    const bundle = anyBundle();
+    const bundle = makeAnyBundle();
     const draft = (await putDraft(tenant.as.member, id, bundle)).body;
     const first = await tenant.as.member.post(versionsOf(id), { label: '2026-01', notes: 'n' });
     expect(first).toMatchObject({
@@ -57,7 +57,7 @@ describe('versions of packs', () => {
     });
     const twice = await tenant.as.member.post(versionsOf(id));
     expect([twice.status, twice.body.code]).toEqual([409, 'draft_already_published']);
-    await putDraft(tenant.as.member, id, anyBundle());
+    await putDraft(tenant.as.member, id, makeAnyBundle());
     const [one, other] = await Promise.all([1, 2].map(() => tenant.as.member.post(versionsOf(id))));
     expect([one!.status, other!.status].sort()).toEqual([201, 409]);
     const { versions } = (await tenant.as.viewer.get(versionsOf(id))).body;

@@ -1,7 +1,7 @@
 import { newId } from '@muster/platform';
 import { type Harness, type HttpClient, makeAgent, makeApiKey, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { anyBundle, finalize, makePack, upload } from './bundles.harness';
+import { makeAnyBundle, finalizeUpload, makePack, uploadZip } from './bundles.harness';
 
 describe('worker keys and upload URLs at the routes of packs', () => {
   let harness: Harness;
@@ -41,18 +41,18 @@ describe('worker keys and upload URLs at the routes of packs', () => {
     };
 
   it('a worker key of another organization cannot publish to a pack, not even with an upload of that pack', async () => {
-    const { zip, files } = anyBundle();
-    const uploadKey = await upload(tenant.worker, packId, zip);
+    const { zip, files } = makeAnyBundle();
+    const uploadKey = await uploadZip(tenant.worker, packId, zip);
     const ownPackId = await makePack(otherTenant);
     const before = await stored();
     for (const client of [otherTenant.worker, await boundTo(otherTenant)]) {
       const base = { baseRuntimeBundleId: null, files };
       const refused = [
         await client.post(`${pathOf(packId)}/publish-from-vm/upload`),
-        await finalize(client, packId, { uploadKey, ...base }),
+        await finalizeUpload(client, packId, { uploadKey, ...base }),
         await client.post(`${pathOf(packId)}/publish-from-vm`, { bundleBase64: zip.toString('base64'), files }),
         // The key of the upload together with a pack of the worker's own organization.
-        await finalize(client, ownPackId, { uploadKey, ...base }),
+        await finalizeUpload(client, ownPackId, { uploadKey, ...base }),
       ];
       expect(refused.map(({ status, body }) => [status, body.code])).toEqual([
         [404, 'not_found'],
@@ -65,14 +65,14 @@ describe('worker keys and upload URLs at the routes of packs', () => {
   });
 
   it('a worker key that is bound to an agent publishes to the packs of its organization', async () => {
-    const { zip, files } = anyBundle();
+    const { zip, files } = makeAnyBundle();
     const bound = await boundTo(tenant);
-    const uploadKey = await upload(bound, packId, zip);
-    expect((await finalize(bound, packId, { uploadKey, baseRuntimeBundleId: null, files })).status).toBe(201);
+    const uploadKey = await uploadZip(bound, packId, zip);
+    expect((await finalizeUpload(bound, packId, { uploadKey, baseRuntimeBundleId: null, files })).status).toBe(201);
   });
 
   it('a worker key can call no route of packs except the three that publish a draft', async () => {
-    const { zip, files } = anyBundle();
+    const { zip, files } = makeAnyBundle();
     const path = pathOf(packId);
     const before = await stored();
     for (const client of [tenant.worker, await boundTo(tenant), otherTenant.worker]) {
@@ -103,15 +103,15 @@ describe('worker keys and upload URLs at the routes of packs', () => {
     expect((await send(ofBundle)).status).toBe(403);
     expect((await send(first.uploadUrl, { ...first.headers, 'content-type': 'text/html' })).status).toBe(403);
     for (const { uploadKey } of [first, second]) {
-      const missing = await finalize(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: [] });
+      const missing = await finalizeUpload(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files: [] });
       expect([missing.status, missing.body.code]).toEqual([409, 'upload_missing']);
     }
   });
 
   it('an uploaded bundle of more than 64 MiB does not become a draft', async () => {
-    const { files } = anyBundle();
-    const uploadKey = await upload(tenant.worker, packId, Buffer.alloc(64 * 1024 * 1024 + 1));
-    const refused = await finalize(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files });
+    const { files } = makeAnyBundle();
+    const uploadKey = await uploadZip(tenant.worker, packId, Buffer.alloc(64 * 1024 * 1024 + 1));
+    const refused = await finalizeUpload(tenant.worker, packId, { uploadKey, baseRuntimeBundleId: null, files });
     expect([refused.status, refused.body.errors]).toEqual([422, [{ path: '', reason: 'too_large' }]]);
     expect((await tenant.as.viewer.get(`${pathOf(packId)}/draft`)).body.code).toBe('draft_not_found');
   });

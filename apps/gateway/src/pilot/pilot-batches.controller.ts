@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { PilotBatchDetail, PilotBatchList, PilotBatchParams, PilotBatchQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findPilotBatch, listPilotBatches } from '@muster/pilot';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import { presentPilotBatch, presentPilotBatchDetail } from './present-pilot-batch';
 
 @ApiTags('Pilot')
@@ -17,14 +17,14 @@ export class PilotBatchesController {
     summary: 'List reported batches, latest first',
     description: 'A batch is a practice’s own summary of claims.',
     reads: 'session',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: PilotBatchList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: PilotBatchQuery): Promise<PilotBatchList> {
-    const page = pageOf(query, 'time', 'id');
+    const page = parsePage(query, 'time', 'id');
     const rows = await listPilotBatches(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ occurredAt, id }) => [occurredAt.toISOString(), id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ occurredAt, id }) => [occurredAt.toISOString(), id]);
     return { batches: items.map(presentPilotBatch), nextCursor };
   }
 
@@ -33,7 +33,7 @@ export class PilotBatchesController {
     summary: 'Read a reported batch',
     description: 'Contains its claims and stop events.',
     reads: 'session',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: PilotBatchDetail,
     errors: ['invalid_payload', 'not_found'],
   })

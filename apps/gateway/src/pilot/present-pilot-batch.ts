@@ -1,4 +1,4 @@
-import { type ClaimOutcome, type PilotBatch, type PilotBatchDetail, usdOf } from '@muster/contracts';
+import { type ClaimOutcome, type PilotBatch, type PilotBatchDetail, microsToUsd } from '@muster/contracts';
 import type { BatchRow, FoundBatch } from '@muster/pilot';
 
 export function presentPilotBatch(row: BatchRow): PilotBatch {
@@ -9,9 +9,9 @@ export function presentPilotBatch(row: BatchRow): PilotBatch {
     startedAt: row.startedAt?.toISOString() ?? null,
     finishedAt: row.finishedAt?.toISOString() ?? null,
     ingestedAt: row.ingestedAt.toISOString(),
-    claims: presentClaims(row),
-    processingSeconds: secondsOf(row.processingMicros),
-    totalCostUsd: row.totalCostMicros === null ? null : usdOf(row.totalCostMicros),
+    claims: presentClaimCounts(row),
+    processingSeconds: microsToSeconds(row.processingMicros),
+    totalCostUsd: row.totalCostMicros === null ? null : microsToUsd(row.totalCostMicros),
     stopEvents: row.stopEvents,
   };
 }
@@ -25,7 +25,7 @@ export function presentPilotBatchDetail({ batch, claims, stops }: FoundBatch): P
       ...row,
       index: claimIndex,
       outcome: outcome as ClaimOutcome,
-      processingSeconds: secondsOf(processingMicros),
+      processingSeconds: microsToSeconds(processingMicros),
       ...(metadata ? { metadata } : {}),
     })),
     stopEvents: stops.map(({ at, metadata, ...row }) => ({
@@ -36,7 +36,7 @@ export function presentPilotBatchDetail({ batch, claims, stops }: FoundBatch): P
   };
 }
 
-export function presentClaims(
+export function presentClaimCounts(
   row: Pick<BatchRow, 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed'>,
 ) {
   return {
@@ -47,6 +47,6 @@ export function presentClaims(
   };
 }
 
-function secondsOf(micros: number | null): number | null {
+function microsToSeconds(micros: number | null): number | null {
   return micros === null ? null : micros / 1_000_000;
 }

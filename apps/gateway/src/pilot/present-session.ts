@@ -1,6 +1,6 @@
 import type { ClaimOutcome, LibrarySession, SessionEntry, SessionEntryKind } from '@muster/contracts';
 import type { SessionEntryRow, SessionRow } from '@muster/pilot';
-import { presentClaims } from './present-pilot-batch';
+import { presentClaimCounts } from './present-pilot-batch';
 
 export function presentSession(row: SessionRow): LibrarySession {
   return {
@@ -10,7 +10,7 @@ export function presentSession(row: SessionRow): LibrarySession {
     startedAt: row.startedAt?.toISOString() ?? null,
     finishedAt: row.finishedAt?.toISOString() ?? null,
     durationSeconds: row.durationMs === null ? null : row.durationMs / 1000,
-    claims: presentClaims(row),
+    claims: presentClaimCounts(row),
     stopReason: row.stopReason,
     headline: row.headline,
   };

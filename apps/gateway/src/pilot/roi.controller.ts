@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { Roi, RoiQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { readRoi } from '@muster/pilot';
@@ -21,7 +21,7 @@ export class RoiController {
       'The days are those of the organization’s time zone, with the first and the last included. Without a range, the ' +
       'last 30 days are used. The sums over `daily` equal the totals. Deleted and expired data remain in the figures. ' +
       'To list the batches that they are computed from, use `GET /api/pilot/batches` with the same days.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Roi,
     errors: ['invalid_payload'],
   })

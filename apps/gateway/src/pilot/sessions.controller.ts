@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { LibrarySessionDetail, LibrarySessionList, PilotBatchParams, SessionQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { findSession, listSessions } from '@muster/pilot';
-import { pageOf, paginate } from '@muster/platform';
+import { parsePage, buildPage } from '@muster/platform';
 import { presentSession, presentSessionEntry } from './present-session';
 
 @ApiTags('Process library')
@@ -18,14 +18,14 @@ export class SessionsController {
     description:
       'A session describes a reported batch in one sentence. It appears shortly after the batch was reported.',
     reads: 'session',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: LibrarySessionList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SessionQuery): Promise<LibrarySessionList> {
-    const page = pageOf(query, 'time', 'id');
+    const page = parsePage(query, 'time', 'id');
     const rows = await listSessions(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, (row) => [row.occurredAt.toISOString(), row.pilotBatchId]);
+    const { items, nextCursor } = buildPage(rows, page, (row) => [row.occurredAt.toISOString(), row.pilotBatchId]);
     return { sessions: items.map(presentSession), nextCursor };
   }
 
@@ -33,7 +33,7 @@ export class SessionsController {
   @Endpoint({
     summary: 'Read a session with its timeline',
     reads: 'session',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: LibrarySessionDetail,
     errors: ['invalid_payload', 'not_found'],
   })

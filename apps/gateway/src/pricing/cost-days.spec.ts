@@ -1,7 +1,7 @@
 import { rebuildCostDays, refreshCostDays, verifyCostDays } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { endRun, report, bookCost } from './ended-runs.harness';
+import { endRun, insertUsage, bookCost } from './ended-runs.harness';
 
 const groupings = ['day', 'workflow', 'agent', 'schedule', 'model'];
 
@@ -63,7 +63,7 @@ describe('costs from daily rollups', () => {
     await refreshRollups();
     const [before] = await read();
     const run = { jobId: ids[9]!, organizationId: tenant.organizationId, finishedAt: '2026-03-10T01:30:00Z' };
-    await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
+    await insertUsage(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
     await bookCost(harness.db, ids[9]!);
     const late = await read();
     expect(late[0].totalUsd).toBeGreaterThan(before.totalUsd + 4);
@@ -104,7 +104,7 @@ describe('costs from daily rollups', () => {
     expect(await verifyCostDays(harness.db, organizationId)).toEqual(['2026-03']);
 
     const run = { jobId: last.id, organizationId, finishedAt: '2026-04-01T02:00:00Z' };
-    await report(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
+    await insertUsage(harness.db, run, [{ model: 'm', reportedMicros: 5_000_000 }], 10);
     await bookCost(harness.db, last.id);
     const late = await year();
     expect(late[1]).not.toEqual(whole[1]);

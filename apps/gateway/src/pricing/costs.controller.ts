@@ -1,11 +1,11 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { readIdleSavings } from '@muster/machines';
 import { Costs, CostsQuery, JobCost } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, Reply, ReplyHead } from '@muster/platform';
-import { costsCsv, listCosts, readRunCost } from '@muster/pricing';
+import { formatCostsCsv, listCosts, readRunCost } from '@muster/pricing';
 
 @ApiTags('Costs')
 @Controller('/api')
@@ -19,7 +19,7 @@ export class CostsController {
   @Endpoint({
     summary: 'Read the cost of a run',
     description: 'Contains the total and its components.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: JobCost,
     errors: ['not_found'],
   })
@@ -34,7 +34,7 @@ export class CostsController {
       'By default, the costs are grouped by the day on which the runs ended; `groupBy` selects another grouping. The ' +
       'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the time ' +
       'that machines were on between their runs, and what adaptive idle stop saved or would have saved of it.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Costs,
   })
   async costs(@OrganizationId() organizationId: string, @Query() query: CostsQuery): Promise<Costs> {
@@ -46,7 +46,7 @@ export class CostsController {
   @Endpoint<string>({
     summary: 'Export the costs of runs as CSV',
     description: 'A cell that a spreadsheet would evaluate starts with an apostrophe.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     csv: true,
   })
   async export(
@@ -55,7 +55,7 @@ export class CostsController {
     @Query() query: CostsQuery,
   ): Promise<string> {
     const costs = await listCosts(this.database, organizationId, { query, now: this.clock.now() });
-    reply.csvFile(`costs-by-${costs.groupBy}-${costs.from}-${costs.to}.csv`);
-    return costsCsv(costs);
+    reply.declareCsvFile(`costs-by-${costs.groupBy}-${costs.from}-${costs.to}.csv`);
+    return formatCostsCsv(costs);
   }
 }

@@ -1,6 +1,6 @@
-import { type Harness, longForm, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { type Harness, chooseSize, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { endRun, report, bookCost } from './ended-runs.harness';
+import { endRun, insertUsage, bookCost } from './ended-runs.harness';
 
 describe('costs', () => {
   let harness: Harness;
@@ -135,7 +135,7 @@ describe('costs', () => {
       const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
       await Promise.all(
         Array.from({ length: 8 }, async (_, at) => {
-          await report(harness.db, ref, [{ model: 'm', reportedMicros: 1_000 }], 10 + at);
+          await insertUsage(harness.db, ref, [{ model: 'm', reportedMicros: 1_000 }], 10 + at);
           await bookCost(harness.db, id);
         }),
       );
@@ -146,7 +146,7 @@ describe('costs', () => {
     });
 
     it('a run’s cost is computed for tens of thousands of model usages', async () => {
-      const count = longForm('COST_USAGES', { short: 20_000, long: 100_000 });
+      const count = chooseSize('COST_USAGES', { short: 20_000, long: 100_000 });
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z' });
       await harness.db.query(
         'system',

@@ -40,13 +40,13 @@ export async function endRun(
     finishedAt: end,
     reportedCostMicros: reportedMicros ?? null,
   });
-  await report(db, { jobId: job.id, organizationId, finishedAt }, used);
+  await insertUsage(db, { jobId: job.id, organizationId, finishedAt }, used);
   await bookCost(db, job.id);
   return job;
 }
 
 /** Inserts the model usage of a run, with one step for each entry. */
-export async function report(
+export async function insertUsage(
   db: Harness['db'],
   { jobId, organizationId, finishedAt }: { jobId: string; organizationId: string; finishedAt: string },
   used: Used[],

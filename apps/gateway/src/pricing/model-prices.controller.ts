@@ -7,8 +7,8 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  sessionsAndKeysOf,
-  sessionsOf,
+  allowSessionsAndKeys,
+  allowSessions,
 } from '@muster/access';
 import { CostRecompute, ModelPriceList, PutModelPricesBody, RecomputeCostsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -18,9 +18,9 @@ import {
   listModelPrices,
   replaceDefaultModelPrices,
   replaceModelPrices,
-  requestRecompute,
+  requestCostRecompute,
 } from '@muster/pricing';
-import { etagOf, Reply, ReplyHead } from '@muster/platform';
+import { toEtag, Reply, ReplyHead } from '@muster/platform';
 import { presentRecompute } from './present-recompute';
 
 @ApiTags('Costs')
@@ -37,13 +37,13 @@ export class ModelPricesController {
     description:
       'Contains the organization’s own prices, followed by the default prices. A default price applies if the ' +
       'organization has none of its own.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ModelPriceList,
     etag: 'read',
   })
   async own(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<ModelPriceList> {
     const { prices, revision } = await listModelPrices(this.database, organizationId);
-    reply.etag(revision);
+    reply.setEtag(revision);
     return { prices };
   }
 
@@ -53,7 +53,7 @@ export class ModelPricesController {
     description:
       'Runs that have ended keep their costs until they are recomputed. The ETag is the revision of the ' +
       'organization’s own prices.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
     etag: 'change',
@@ -63,10 +63,10 @@ export class ModelPricesController {
     @Body() { prices }: PutModelPricesBody,
     @IfMatch() ifMatch?: string,
   ): Promise<ModelPriceList> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const own = await replaceModelPrices(tx, caller, prices, ifMatch);
       const defaults = await listDefaultModelPrices(this.database);
-      return { body: { prices: [...own.prices, ...defaults.prices] }, etag: etagOf(own.revision) };
+      return { body: { prices: [...own.prices, ...defaults.prices] }, etag: toEtag(own.revision) };
     });
   }
 
@@ -75,15 +75,15 @@ export class ModelPricesController {
     summary: 'Recompute the costs of ended runs',
     description:
       'Applies the current prices to runs that ended, and to model calls that were made, on the specified days.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: RecomputeCostsBody,
     answer: CostRecompute,
     status: 202,
     idempotent: true,
   })
   recompute(@Mutation() mutation: MutationRequest, @Body() body: RecomputeCostsBody): Promise<CostRecompute> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const row = await requestRecompute(tx, caller, body);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const row = await requestCostRecompute(tx, caller, body);
       return { body: presentRecompute(row), location: `/api/organization/model-prices/recompute/${row.id}` };
     });
   }
@@ -91,7 +91,7 @@ export class ModelPricesController {
   @Get('/organization/model-prices/recompute/:id')
   @Endpoint({
     summary: 'Read the progress of a recompute',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: CostRecompute,
     errors: ['not_found'],
   })
@@ -102,20 +102,20 @@ export class ModelPricesController {
   @Get('/admin/model-prices')
   @Endpoint({
     summary: 'List the default prices of language models',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     answer: ModelPriceList,
     etag: 'read',
   })
   async defaults(@Reply() reply: ReplyHead): Promise<ModelPriceList> {
     const { prices, revision } = await listDefaultModelPrices(this.database);
-    reply.etag(revision);
+    reply.setEtag(revision);
     return { prices };
   }
 
   @Put('/admin/model-prices')
   @Endpoint({
     summary: 'Replace the default prices of language models',
-    access: sessionsOf('super_admin'),
+    access: allowSessions('super_admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
     etag: 'change',
@@ -125,11 +125,11 @@ export class ModelPricesController {
     @Body() body: PutModelPricesBody,
     @IfMatch() ifMatch?: string,
   ): Promise<ModelPriceList> {
-    return this.mutations.run(
+    return this.mutations.runMutation(
       mutation,
       async (tx, caller) => {
         const { prices, revision } = await replaceDefaultModelPrices(tx, caller, body.prices, ifMatch);
-        return { body: { prices }, etag: etagOf(revision) };
+        return { body: { prices }, etag: toEtag(revision) };
       },
       { scope: 'system' },
     );

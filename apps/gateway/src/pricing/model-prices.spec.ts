@@ -2,7 +2,7 @@ import { bookJobCost } from '@muster/jobs';
 import { recomputeCosts } from '@muster/pricing';
 import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { endRun, report, bookCost } from './ended-runs.harness';
+import { endRun, insertUsage, bookCost } from './ended-runs.harness';
 
 describe('prices of models', () => {
   let harness: Harness;
@@ -29,7 +29,7 @@ describe('prices of models', () => {
   const recompute = (id: string) =>
     recomputeCosts(harness.db, id, (tx, jobId) => bookJobCost(tx, jobId, { reprice: true }));
   const costOf = async (jobId: string) => (await tenant.as.viewer.get(`/api/jobs/${jobId}/cost`)).body;
-  const run = (finishedAt: string, ...used: Parameters<typeof report>[2]) =>
+  const run = (finishedAt: string, ...used: Parameters<typeof insertUsage>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });
 
   it('an organization’s own model prices, which are replaced as a whole, precede the default ones', async () => {
@@ -159,7 +159,7 @@ describe('prices of models', () => {
     const { id } = await run(finishedAt, { model: 'm', input: 1_000_000 }, { model: 'free', input: 1_000_000 });
     await put(price('m', 5), price('free', 7));
     const ref = { jobId: id, organizationId: tenant.organizationId, finishedAt };
-    await report(harness.db, ref, [{ model: 'm', input: 1_000_000 }], 10);
+    await insertUsage(harness.db, ref, [{ model: 'm', input: 1_000_000 }], 10);
     await bookCost(harness.db, id);
     expect((await costOf(id)).totalUsd).toBe(2);
 

@@ -4,21 +4,27 @@ import { SchedulesFixture } from './schedules.harness';
 describe('executing schedules', () => {
   const fixture = new SchedulesFixture();
 
-  beforeAll(() => fixture.open());
+  beforeAll(() => fixture.openFixture());
   afterAll(() => fixture.harness.close());
-  beforeEach(() => fixture.begin());
+  beforeEach(() => fixture.resetState());
 
   it('a due schedule launches a job with the schedule’s options, which the answer reports', async () => {
-    const id = await fixture.make({
+    const id = await fixture.createSchedule({
       vaultKeys: [],
       maxRuntimeMinutes: 30,
       maxRetries: 2,
       retryDelaySeconds: 90,
       concurrencyLimit: 1,
     });
-    expect(await fixture.execute()).toEqual({ dryRun: false, scanned: 0, launched: [], skipped: [], failed: [] });
+    expect(await fixture.executeSchedules()).toEqual({
+      dryRun: false,
+      scanned: 0,
+      launched: [],
+      skipped: [],
+      failed: [],
+    });
     fixture.clock.set('2026-03-02T09:05:10.000Z');
-    const answer = await fixture.execute();
+    const answer = await fixture.executeSchedules();
     expect(answer).toEqual({
       dryRun: false,
       scanned: 1,
@@ -36,7 +42,7 @@ describe('executing schedules', () => {
       retryDelayMs: 90_000,
       maxRuntimeMs: 1_800_000,
     });
-    expect(await fixture.read(id)).toMatchObject({
+    expect(await fixture.readSchedule(id)).toMatchObject({
       nextRunAt: '2026-03-02T09:10:00.000Z',
       lastRunAt: '2026-03-02T09:05:10.000Z',
       lastRunJobId: jobId,
@@ -53,35 +59,35 @@ describe('executing schedules', () => {
         },
       ],
     });
-    expect(await fixture.execute()).toMatchObject({ scanned: 0 });
+    expect(await fixture.executeSchedules()).toMatchObject({ scanned: 0 });
     fixture.clock.set('2026-03-02T09:10:10.000Z');
-    expect(await fixture.execute()).toMatchObject({
+    expect(await fixture.executeSchedules()).toMatchObject({
       scanned: 1,
       launched: [],
       skipped: [{ reason: 'concurrency_limit' }],
     });
-    expect((await fixture.read(id)).recentRuns).toMatchObject([
+    expect((await fixture.readSchedule(id)).recentRuns).toMatchObject([
       { outcome: 'skipped', reason: 'concurrency_limit', jobId: null },
       { outcome: 'launched' },
     ]);
-    expect(await fixture.read(id)).toMatchObject({ lastResult: 'skipped', lastRunJobId: jobId });
+    expect(await fixture.readSchedule(id)).toMatchObject({ lastResult: 'skipped', lastRunJobId: jobId });
   });
 
   it('a dry run of schedules changes nothing', async () => {
-    const id = await fixture.make();
+    const id = await fixture.createSchedule();
     fixture.clock.set('2026-03-02T09:07:30.000Z');
     const state = async () => [
-      await fixture.rows('SELECT * FROM schedule WHERE id = $1', id),
-      await fixture.rows('SELECT count(*) FROM schedule_run'),
-      await fixture.rows('SELECT count(*) FROM job'),
-      await fixture.rows('SELECT count(*) FROM audit_entry'),
-      await fixture.rows('SELECT count(*) FROM outbox'),
+      await fixture.queryRows('SELECT * FROM schedule WHERE id = $1', id),
+      await fixture.queryRows('SELECT count(*) FROM schedule_run'),
+      await fixture.queryRows('SELECT count(*) FROM job'),
+      await fixture.queryRows('SELECT count(*) FROM audit_entry'),
+      await fixture.queryRows('SELECT count(*) FROM outbox'),
     ];
     const before = await state();
     const launched = [{ scheduleId: id, jobId: null, nominalAt: '2026-03-02T09:05:00.000Z' }];
-    expect(await fixture.execute({ dryRun: true })).toMatchObject({ dryRun: true, scanned: 1, launched });
-    expect(await fixture.execute({ dryRun: true, scheduleId: id })).toMatchObject({ launched });
-    expect(await fixture.execute({ dryRun: true, force: true, scheduleId: id })).toMatchObject({
+    expect(await fixture.executeSchedules({ dryRun: true })).toMatchObject({ dryRun: true, scanned: 1, launched });
+    expect(await fixture.executeSchedules({ dryRun: true, scheduleId: id })).toMatchObject({ launched });
+    expect(await fixture.executeSchedules({ dryRun: true, force: true, scheduleId: id })).toMatchObject({
       dryRun: true,
       launched: [{ scheduleId: id, jobId: null }],
     });
@@ -89,19 +95,19 @@ describe('executing schedules', () => {
   });
 
   it('a forced schedule launches a job each time and keeps its timetable', async () => {
-    const id = await fixture.make();
-    const forced = await fixture.execute({ force: true, scheduleId: id });
+    const id = await fixture.createSchedule();
+    const forced = await fixture.executeSchedules({ force: true, scheduleId: id });
     expect(forced).toMatchObject({ scanned: 1, launched: [{ scheduleId: id }], skipped: [] });
-    await fixture.execute({ force: true, scheduleId: id });
-    expect(await fixture.jobs()).toHaveLength(2);
-    const { nextRunAt, recentRuns } = await fixture.read(id);
+    await fixture.executeSchedules({ force: true, scheduleId: id });
+    expect(await fixture.listJobs()).toHaveLength(2);
+    const { nextRunAt, recentRuns } = await fixture.readSchedule(id);
     expect(nextRunAt).toBe('2026-03-02T09:05:00.000Z');
     expect(recentRuns).toMatchObject([{ forced: true }, { forced: true }]);
     const keyed = fixture.tenant.api.with({ 'idempotency-key': 'force-1' });
     await keyed.post('/api/schedules/execute', { force: true, scheduleId: id });
     const again = await keyed.post('/api/schedules/execute', { force: true, scheduleId: id });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
-    expect(await fixture.jobs()).toHaveLength(3);
+    expect(await fixture.listJobs()).toHaveLength(3);
   });
 
   it('a forced run needs a schedule’s id, a limit must be valid, and other organizations get 404', async () => {
@@ -114,60 +120,67 @@ describe('executing schedules', () => {
       expect((await fixture.tenant.api.post('/api/schedules/execute', { limit })).status).toBe(400);
     }
     const other = await fixture.harness.makeTenant();
-    const id = await fixture.make();
+    const id = await fixture.createSchedule();
     for (const more of [{ force: true }, {}, { dryRun: true }, { dryRun: true, force: true }]) {
       expect((await other.api.post('/api/schedules/execute', { scheduleId: id, ...more })).status).toBe(404);
     }
   });
 
   it('a schedule that is not due or is disabled is skipped unless it is forced', async () => {
-    const id = await fixture.make();
-    expect(await fixture.execute({ scheduleId: id })).toMatchObject({ scanned: 1, skipped: [{ reason: 'not_due' }] });
+    const id = await fixture.createSchedule();
+    expect(await fixture.executeSchedules({ scheduleId: id })).toMatchObject({
+      scanned: 1,
+      skipped: [{ reason: 'not_due' }],
+    });
     await fixture.tenant.api.put(`/api/schedules/${id}`, { enabled: false });
-    expect(await fixture.execute({ scheduleId: id })).toMatchObject({ skipped: [{ reason: 'disabled' }] });
-    expect(await fixture.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
+    expect(await fixture.executeSchedules({ scheduleId: id })).toMatchObject({ skipped: [{ reason: 'disabled' }] });
+    expect(await fixture.executeSchedules({ scheduleId: id, force: true })).toMatchObject({
+      launched: [{ scheduleId: id }],
+    });
   });
 
   it('no more due schedules are executed than the limit, the longest due first', async () => {
-    const first = await fixture.make({ cronExpression: '1 * * * *' });
-    await fixture.make({ cronExpression: '2 * * * *' });
+    const first = await fixture.createSchedule({ cronExpression: '1 * * * *' });
+    await fixture.createSchedule({ cronExpression: '2 * * * *' });
     fixture.clock.set('2026-03-02T09:03:10.000Z');
-    expect(await fixture.execute({ limit: 1 })).toMatchObject({
+    expect(await fixture.executeSchedules({ limit: 1 })).toMatchObject({
       scanned: 1,
       skipped: [],
       launched: [{ scheduleId: first }],
     });
-    expect(await fixture.execute({ limit: 100 })).toMatchObject({ scanned: 1 });
+    expect(await fixture.executeSchedules({ limit: 100 })).toMatchObject({ scanned: 1 });
   });
 
   it('a schedule is skipped within its idempotency window, forced or not', async () => {
-    const id = await fixture.make({ idempotencyWindowMinutes: 10 });
-    await fixture.execute({ force: true, scheduleId: id });
-    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
+    const id = await fixture.createSchedule({ idempotencyWindowMinutes: 10 });
+    await fixture.executeSchedules({ force: true, scheduleId: id });
+    expect(await fixture.executeSchedules({ force: true, scheduleId: id })).toMatchObject({
       skipped: [{ reason: 'idempotency_window' }],
     });
     fixture.clock.set('2026-03-02T09:05:10.000Z');
-    expect(await fixture.execute()).toMatchObject({ skipped: [{ reason: 'idempotency_window' }] });
+    expect(await fixture.executeSchedules()).toMatchObject({ skipped: [{ reason: 'idempotency_window' }] });
     fixture.clock.set('2026-03-02T09:10:30.000Z');
-    expect(await fixture.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
+    expect(await fixture.executeSchedules()).toMatchObject({ launched: [{ scheduleId: id }] });
   });
 
   it('a schedule is skipped if the billing gate is closed or a secret is missing', async () => {
     await fixture.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
-    const id = await fixture.make({ vaultKeys: ['PORTAL'] });
+    const id = await fixture.createSchedule({ vaultKeys: ['PORTAL'] });
     await fixture.tenant.as.admin.delete('/api/vault/PORTAL');
-    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
+    expect(await fixture.executeSchedules({ force: true, scheduleId: id })).toMatchObject({
       skipped: [{ reason: 'secret_missing' }],
     });
     await fixture.tenant.as.admin.put('/api/vault/PORTAL', { value: 'hunter2' });
-    await fixture.setting('monthly_run_limit = 0');
-    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({
+    await fixture.updateSetting('monthly_run_limit = 0');
+    expect(await fixture.executeSchedules({ force: true, scheduleId: id })).toMatchObject({
       skipped: [{ reason: 'billing_gate' }],
     });
-    await fixture.setting('monthly_run_limit = NULL');
-    expect(await fixture.execute({ force: true, scheduleId: id })).toMatchObject({ launched: [{ scheduleId: id }] });
-    expect(JSON.stringify(await fixture.rows('SELECT * FROM schedule, job'))).not.toContain('hunter2');
-    expect((await fixture.read(id)).recentRuns.map(({ reason }: any) => reason)).toEqual([
+    await fixture.updateSetting('monthly_run_limit = NULL');
+    expect(await fixture.executeSchedules({ force: true, scheduleId: id })).toMatchObject({
+      launched: [{ scheduleId: id }],
+    });
+    expect(JSON.stringify(await fixture.queryRows('SELECT * FROM schedule, job'))).not.toContain('hunter2');
+    expect((await fixture.readSchedule(id)).recentRuns.map(({ reason }: any) => reason)).toEqual([
       null,
       'billing_gate',
       'secret_missing',
@@ -183,46 +196,51 @@ describe('executing schedules', () => {
         status: 'stopped',
       })
     ).id;
-    const id = await fixture.make({ agentId: asleep });
-    await fixture.setting('vm_auto_wake_on_job = false');
+    const id = await fixture.createSchedule({ agentId: asleep });
+    await fixture.updateSetting('vm_auto_wake_on_job = false');
     fixture.clock.set('2026-03-02T09:05:10.000Z');
-    expect(await fixture.execute()).toMatchObject({ skipped: [{ reason: 'agent_not_ready' }] });
+    expect(await fixture.executeSchedules()).toMatchObject({ skipped: [{ reason: 'agent_not_ready' }] });
     const events = () =>
-      fixture.rows(
+      fixture.queryRows(
         `SELECT data->>'eventType' AS type, source FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'
          ORDER BY seq`,
         asleep,
       );
     expect(await events()).toEqual([{ type: 'wake_blocked', source: 'schedule' }]);
-    expect(await fixture.execute({ scheduleId: id, force: true })).toMatchObject({ launched: [{ scheduleId: id }] });
+    expect(await fixture.executeSchedules({ scheduleId: id, force: true })).toMatchObject({
+      launched: [{ scheduleId: id }],
+    });
     expect((await events()).map(({ type }: any) => type)).toEqual(['wake_blocked', 'wake_requested']);
-    await fixture.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, asleep);
-    await fixture.setting('vm_auto_wake_on_job = true');
+    await fixture.queryRows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, asleep);
+    await fixture.updateSetting('vm_auto_wake_on_job = true');
     fixture.clock.set('2026-03-02T09:10:10.000Z');
-    expect(await fixture.execute()).toMatchObject({ launched: [{ scheduleId: id }] });
-    const gone = await fixture.make();
-    await fixture.rows(`UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`, fixture.agentId);
-    expect(await fixture.execute({ scheduleId: gone, force: true })).toMatchObject({
+    expect(await fixture.executeSchedules()).toMatchObject({ launched: [{ scheduleId: id }] });
+    const gone = await fixture.createSchedule();
+    await fixture.queryRows(
+      `UPDATE agent SET status = 'offline', provider = 'external' WHERE id = $1`,
+      fixture.agentId,
+    );
+    expect(await fixture.executeSchedules({ scheduleId: gone, force: true })).toMatchObject({
       skipped: [{ reason: 'agent_not_ready' }],
     });
   });
 
   it('a schedule whose launch is refused is recorded as failed without preventing the next schedule', async () => {
-    const bad = await fixture.make();
-    const good = await fixture.make({ name: 'good' });
-    await fixture.rows(
+    const bad = await fixture.createSchedule();
+    const good = await fixture.createSchedule({ name: 'good' });
+    await fixture.queryRows(
       `UPDATE workflow_revision SET variables = '{CLAIM_ID,MORE}' WHERE workflow_id = $1`,
       fixture.scriptId,
     );
     const own = (await makeWorkflow(fixture.harness.db, { organizationId: fixture.tenant.organizationId })).id;
     await fixture.tenant.api.put(`/api/schedules/${good}`, { scriptId: own, variables: {} });
     fixture.clock.set('2026-03-02T09:05:10.000Z');
-    expect(await fixture.execute()).toMatchObject({
+    expect(await fixture.executeSchedules()).toMatchObject({
       scanned: 2,
       launched: [{ scheduleId: good }],
       failed: [{ scheduleId: bad, reason: 'invalid_payload', detail: expect.stringContaining('MORE') }],
     });
-    expect(await fixture.read(bad)).toMatchObject({
+    expect(await fixture.readSchedule(bad)).toMatchObject({
       lastResult: 'failed',
       nextRunAt: '2026-03-02T09:10:00.000Z',
       recentRuns: [{ outcome: 'failed', reason: 'invalid_payload' }],
@@ -230,12 +248,12 @@ describe('executing schedules', () => {
   });
 
   it('a schedule’s last job is set to null when that job is deleted', async () => {
-    const id = await fixture.make();
-    const { launched } = await fixture.execute({ force: true, scheduleId: id });
+    const id = await fixture.createSchedule();
+    const { launched } = await fixture.executeSchedules({ force: true, scheduleId: id });
     const { jobId } = launched[0];
     await fixture.tenant.api.post(`/api/jobs/${jobId}/cancel`, {});
     expect((await fixture.tenant.as.member.delete(`/api/jobs/${jobId}`)).status).toBe(204);
-    expect(await fixture.read(id)).toMatchObject({
+    expect(await fixture.readSchedule(id)).toMatchObject({
       lastRunJobId: null,
       lastRunAt: expect.any(String),
       recentRuns: [{ outcome: 'launched', jobId: null }],

@@ -9,10 +9,10 @@ import {
   Mutations,
   OrganizationId,
   type Principal,
-  sessionsAndKeysOf,
+  allowSessionsAndKeys,
 } from '@muster/access';
 import {
-  invalidField,
+  invalidFieldError,
   CreateScheduleBody,
   DeleteScheduleQuery,
   ExecuteSchedulesBody,
@@ -26,24 +26,24 @@ import {
   ScheduleTicks,
   UpdateScheduleBody,
 } from '@muster/contracts';
-import { Database, placeOf } from '@muster/database';
-import { Clock, etagOf, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { Database, getPositionValues } from '@muster/database';
+import { Clock, toEtag, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
 import {
   createSchedule,
   deleteSchedule,
   executeSchedules,
   findSchedule,
-  forceSchedule,
+  runScheduleNow,
   previewForcedRun,
   listSchedules,
-  scheduleOrderOf,
+  parseScheduleOrder,
   presentPreview,
   presentRun,
   presentSchedule,
   presentTicks,
-  recentRuns,
-  requireCron,
-  timezoneOfOrganization,
+  listRecentRuns,
+  requireValidCron,
+  readOrganizationTimezone,
   updateSchedule,
 } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
@@ -62,14 +62,14 @@ export class SchedulesController {
   @Endpoint({
     summary: 'List schedules',
     description: 'Includes disabled schedules.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ScheduleList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: ScheduleQuery): Promise<ScheduleList> {
-    const page = pageOf(query, ...scheduleOrderOf(query.sort).cursor);
+    const page = parsePage(query, ...parseScheduleOrder(query.sort).cursor);
     const rows = await listSchedules(this.database, organizationId, { page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, placeOf);
+    const { items, nextCursor } = buildPage(rows, page, getPositionValues);
     return { schedules: items.map(presentSchedule), nextCursor };
   }
 
@@ -77,7 +77,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Create a schedule',
     description: 'Daylight saving time is handled as in cron(8). The preview shows what that means for an expression.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CreateScheduleBody,
     answer: Schedule,
     status: 201,
@@ -86,9 +86,9 @@ export class SchedulesController {
     etag: 'read',
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateScheduleBody): Promise<Schedule> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await createSchedule(tx, caller, body, this.clock.now());
-      return { body: presentSchedule(row), etag: etagOf(row.version), location: `/api/schedules/${row.id}` };
+      return { body: presentSchedule(row), etag: toEtag(row.version), location: `/api/schedules/${row.id}` };
     });
   }
 
@@ -96,7 +96,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Preview the runs of a cron expression',
     description: 'Saves nothing. Runs that are more than a century ahead are left out.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     body: PreviewScheduleBody,
     answer: SchedulePreview,
   })
@@ -105,8 +105,8 @@ export class SchedulesController {
     @Body() body: PreviewScheduleBody,
   ): Promise<SchedulePreview> {
     const { cronExpression, count = 10 } = body;
-    const timezone = body.timezone ?? (await this.timezoneOf(organizationId));
-    requireCron({ cronExpression, timezone });
+    const timezone = body.timezone ?? (await this.readTimezone(organizationId));
+    requireValidCron({ cronExpression, timezone });
     return presentPreview({ cronExpression, timezone }, { after: this.clock.now(), count });
   }
 
@@ -116,7 +116,7 @@ export class SchedulesController {
     description:
       'Each scheduled time is executed only once, so the request can be repeated safely. With `force`, send an ' +
       'Idempotency-Key to make a repeat safe.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: ExecuteSchedulesBody,
     answer: ScheduleTicks,
@@ -136,19 +136,19 @@ export class SchedulesController {
     }
     if (!scheduleId) {
       const detail = 'force runs a single schedule. Specify it in scheduleId.';
-      throw invalidField('scheduleId', 'scheduleId is required with force', detail);
+      throw invalidFieldError('scheduleId', 'scheduleId is required with force', detail);
     }
     if (dryRun) return presentTicks(await previewForcedRun(this.database, caller, scheduleId, now));
     const { wakeTimeoutMs } = this.vm;
-    return this.mutations.run(mutation, async (tx) => ({
-      body: presentTicks(await forceSchedule(tx, caller, scheduleId, { now, wakeTimeoutMs })),
+    return this.mutations.runMutation(mutation, async (tx) => ({
+      body: presentTicks(await runScheduleNow(tx, caller, scheduleId, { now, wakeTimeoutMs })),
     }));
   }
 
   @Get('/:id')
   @Endpoint({
     summary: 'Read a schedule and its recent runs',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: ScheduleDetail,
     errors: ['invalid_payload', 'not_found'],
     etag: 'read',
@@ -160,9 +160,9 @@ export class SchedulesController {
   ): Promise<ScheduleDetail> {
     const [row, runs] = await Promise.all([
       findSchedule(this.database, organizationId, id),
-      recentRuns(this.database, organizationId, id),
+      listRecentRuns(this.database, organizationId, id),
     ]);
-    reply.etag(row.version);
+    reply.setEtag(row.version);
     return { ...presentSchedule(row), recentRuns: runs.map(presentRun) };
   }
 
@@ -172,7 +172,7 @@ export class SchedulesController {
     description:
       'Absent fields keep their values. If the times change or the schedule is enabled, the next run is computed from ' +
       'now and missed runs are not made up for.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: UpdateScheduleBody,
     answer: Schedule,
     errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
@@ -184,9 +184,9 @@ export class SchedulesController {
     @Body() change: UpdateScheduleBody,
     @IfMatch() ifMatch?: string,
   ): Promise<Schedule> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await updateSchedule(tx, caller, id, { change, ifMatch, now: this.clock.now() });
-      return { body: presentSchedule(row), etag: etagOf(row.version) };
+      return { body: presentSchedule(row), etag: toEtag(row.version) };
     });
   }
 
@@ -194,7 +194,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Disable or delete a schedule',
     description: 'Disables the schedule. With `hard=true`, deletes it and its history.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
@@ -205,7 +205,7 @@ export class SchedulesController {
     @Query() { hard }: DeleteScheduleQuery,
     @IfMatch() ifMatch?: string,
   ): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteSchedule(tx, caller, id, { hard: hard === 'true', ifMatch });
       return { body: undefined };
     });
@@ -215,7 +215,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Preview a schedule’s next runs',
     description: 'Shows the effect of daylight saving time. A disabled schedule is previewed as if it were enabled.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: SchedulePreview,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -228,7 +228,7 @@ export class SchedulesController {
     return presentPreview(row, { after: this.clock.now(), count });
   }
 
-  private timezoneOf(organizationId: string): Promise<string> {
-    return this.database.transaction({ organizationId }, (tx) => timezoneOfOrganization(tx, organizationId));
+  private readTimezone(organizationId: string): Promise<string> {
+    return this.database.transaction({ organizationId }, (tx) => readOrganizationTimezone(tx, organizationId));
   }
 }

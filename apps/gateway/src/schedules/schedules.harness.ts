@@ -9,11 +9,11 @@ export class SchedulesFixture {
   scriptId!: string;
   agentId!: string;
 
-  async open(): Promise<void> {
+  async openFixture(): Promise<void> {
     this.harness = await startHarness({ ...gateway, clock: this.clock });
   }
 
-  async begin(): Promise<void> {
+  async resetState(): Promise<void> {
     this.clock.set('2026-03-02T09:00:20.000Z');
     this.tenant = await this.harness.makeTenant();
     const { organizationId } = this.tenant;
@@ -21,38 +21,38 @@ export class SchedulesFixture {
     this.agentId = (await makeAgent(this.harness.db, { organizationId, status: 'online' })).id;
   }
 
-  body(more: object = {}): object {
+  buildBody(more: object = {}): object {
     const { scriptId, agentId } = this;
     const cronExpression = '*/5 * * * *';
     return { name: 'Nightly', scriptId, agentId, cronExpression, variables: { CLAIM_ID: 'C-1' }, ...more };
   }
 
-  async make(more: object = {}): Promise<string> {
-    const created = await this.tenant.api.post('/api/schedules', this.body(more));
+  async createSchedule(more: object = {}): Promise<string> {
+    const created = await this.tenant.api.post('/api/schedules', this.buildBody(more));
     expect([created.status, created.text]).toEqual([201, expect.any(String)]);
     return created.body.id;
   }
 
-  async read(id: string): Promise<any> {
+  async readSchedule(id: string): Promise<any> {
     return (await this.tenant.api.get(`/api/schedules/${id}`)).body;
   }
 
-  async execute(more: object = {}): Promise<any> {
+  async executeSchedules(more: object = {}): Promise<any> {
     const answer = await this.tenant.api.post('/api/schedules/execute', more);
     expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
     return answer.body;
   }
 
-  async jobs(): Promise<any[]> {
+  async listJobs(): Promise<any[]> {
     return (await this.tenant.api.get('/api/jobs')).body.jobs;
   }
 
-  rows(sql: string, ...values: unknown[]): Promise<any[]> {
+  queryRows(sql: string, ...values: unknown[]): Promise<any[]> {
     return this.harness.db.query<any>('system', sql, values);
   }
 
-  setting(change: string): Promise<any[]> {
+  updateSetting(change: string): Promise<any[]> {
     const { organizationId } = this.tenant;
-    return this.rows(`UPDATE organization_settings SET ${change} WHERE organization_id = $1`, organizationId);
+    return this.queryRows(`UPDATE organization_settings SET ${change} WHERE organization_id = $1`, organizationId);
   }
 }

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, OrganizationId, sessionsAndKeysOf } from '@muster/access';
+import { Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
 import { Usage, UsageQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
@@ -18,7 +18,7 @@ export class UsageController {
   @Endpoint({
     summary: 'Read the usage of a month',
     description: 'Contains the month’s runs and spend, its limits, and whether another run may be launched.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Usage,
     errors: ['invalid_payload'],
   })

@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import {
   CreateNotificationChannelBody,
   NotificationChannel,
@@ -11,15 +11,15 @@ import {
   UpdateNotificationChannelBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, etagOf, Outbound, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { Clock, toEtag, Outbound, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import {
   createChannel,
   deleteChannel,
   findChannel,
   listChannels,
-  requireCallable,
-  testChannel,
+  requireCallableUrl,
+  sendTestToChannel,
   updateChannel,
 } from '@muster/webhooks';
 import { presentChannel } from './present-webhooks';
@@ -38,14 +38,14 @@ export class NotificationChannelsController {
   @Get()
   @Endpoint({
     summary: 'List notification channels',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: NotificationChannelList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<NotificationChannelList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listChannels(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { notificationChannels: items.map(presentChannel), nextCursor };
   }
 
@@ -56,7 +56,7 @@ export class NotificationChannelsController {
       'A channel notifies people by e-mail, Slack or Teams, or a program by webhook. People receive each event at ' +
       'most once; events within a minute of a message are combined into one message with a count. A webhook channel ' +
       'receives each event at least once, like a webhook endpoint. An organization can have up to 20 channels.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: CreateNotificationChannelBody,
     answer: NotificationChannelWithSecret,
     status: 201,
@@ -68,12 +68,12 @@ export class NotificationChannelsController {
     @Mutation() mutation: MutationRequest,
     @Body() body: CreateNotificationChannelBody,
   ): Promise<NotificationChannelWithSecret> {
-    await requireCallable(this.outbound, body.url);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    await requireCallableUrl(this.outbound, body.url);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { row, secret } = await createChannel(tx, this.keyRing, caller, body);
       return {
         body: { ...presentChannel(row), secret },
-        etag: etagOf(row.version),
+        etag: toEtag(row.version),
         location: `/api/notification-channels/${row.id}`,
       };
     });
@@ -83,7 +83,7 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Read a notification channel',
     description: '`lastAttempt` contains the result of its last message.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: NotificationChannel,
     errors: ['not_found'],
     etag: 'read',
@@ -94,7 +94,7 @@ export class NotificationChannelsController {
     @Reply() reply: ReplyHead,
   ): Promise<NotificationChannel> {
     const row = await findChannel(this.database, organizationId, id);
-    reply.etag(row.version);
+    reply.setEtag(row.version);
     return presentChannel(row);
   }
 
@@ -102,7 +102,7 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Change fields of a notification channel',
     description: 'Absent fields keep their values.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: UpdateNotificationChannelBody,
     answer: NotificationChannel,
     errors: ['not_found'],
@@ -114,10 +114,10 @@ export class NotificationChannelsController {
     @Body() change: UpdateNotificationChannelBody,
     @IfMatch() ifMatch?: string,
   ): Promise<NotificationChannel> {
-    await requireCallable(this.outbound, change.url);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    await requireCallableUrl(this.outbound, change.url);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await updateChannel(tx, this.keyRing, caller, { id, change, ifMatch });
-      return { body: presentChannel(row), etag: etagOf(row.version) };
+      return { body: presentChannel(row), etag: toEtag(row.version) };
     });
   }
 
@@ -125,13 +125,13 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Delete a notification channel',
     description: 'The channel’s messages are deleted too, and pending ones are not sent.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     status: 204,
     errors: ['not_found'],
     etag: 'change',
   })
   delete(@Mutation() mutation: MutationRequest, @Param('id') id: string, @IfMatch() ifMatch?: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteChannel(tx, caller, id, { ifMatch });
       return { body: undefined };
     });
@@ -143,15 +143,15 @@ export class NotificationChannelsController {
     description:
       'The message is sent even if the channel is disabled, whatever events it receives. The channel’s `lastAttempt` ' +
       'shows the result.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: NotificationTestStarted,
     status: 202,
     errors: ['not_found'],
     idempotent: true,
   })
   test(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<NotificationTestStarted> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const messages = await testChannel(tx, caller, id, this.clock.now());
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const messages = await sendTestToChannel(tx, caller, id, this.clock.now());
       return { body: { messages }, location: `/api/notification-channels/${id}` };
     });
   }

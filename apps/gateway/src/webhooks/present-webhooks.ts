@@ -1,5 +1,5 @@
 import type { NotificationChannel, WebhookDelivery, WebhookEndpoint } from '@muster/contracts';
-import { type ChannelRow, type DeliveryRow, type EndpointRow, hasSecretUrl } from '@muster/webhooks';
+import { type ChannelRow, type DeliveryRow, type EndpointRow, usesSecretUrl } from '@muster/webhooks';
 
 export function presentEndpoint(row: EndpointRow): WebhookEndpoint {
   const { id, url, events, description, enabled, turnedOffReason } = row;
@@ -30,7 +30,7 @@ export function presentDelivery({
 /** The URL of a Slack or Teams channel is a secret, so only its host is returned. */
 export function presentChannel(row: ChannelRow): NotificationChannel {
   const { id, name, kind, recipients, url, events, filter, enabled, turnedOffReason, lastAttempt } = row;
-  const isSecret = hasSecretUrl(kind);
+  const isSecret = usesSecretUrl(kind);
   return {
     ...{ id, name, kind, recipients, events, filter, enabled, turnedOffReason },
     host: isSecret && url ? new URL(url).host : null,

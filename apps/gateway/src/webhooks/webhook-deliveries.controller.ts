@@ -1,10 +1,10 @@
 import { Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import { WebhookDeliveryDetail, WebhookDeliveryList, WebhookDeliveryQuery, WebhookRedelivery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, pageOf, paginate } from '@muster/platform';
-import { findDelivery, listDeliveries, redeliver } from '@muster/webhooks';
+import { Clock, parsePage, buildPage } from '@muster/platform';
+import { findDelivery, listDeliveries, redeliverEvent } from '@muster/webhooks';
 import { presentDelivery } from './present-webhooks';
 
 @ApiTags('Webhooks')
@@ -20,7 +20,7 @@ export class WebhookDeliveriesController {
   @Endpoint({
     summary: 'List deliveries of an endpoint, newest first',
     description: 'Contains the deliveries of the last 30 days with their attempts.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookDeliveryList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -29,16 +29,16 @@ export class WebhookDeliveriesController {
     @Param('id') endpointId: string,
     @Query() query: WebhookDeliveryQuery,
   ): Promise<WebhookDeliveryList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listDeliveries(this.database, organizationId, { endpointId, page, filter: query });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { deliveries: items.map(presentDelivery), nextCursor };
   }
 
   @Get('/:deliveryId')
   @Endpoint({
     summary: 'Read a delivery with the sent body',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookDeliveryDetail,
     errors: ['not_found'],
   })
@@ -57,7 +57,7 @@ export class WebhookDeliveriesController {
     description:
       'The delivery is sent at once, with the same webhook-id and body and a new timestamp. It may be attempted as ' +
       'often as a new delivery.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookRedelivery,
     status: 202,
     errors: ['not_found'],
@@ -68,8 +68,8 @@ export class WebhookDeliveriesController {
     @Param('id') endpointId: string,
     @Param('deliveryId') deliveryId: string,
   ): Promise<WebhookRedelivery> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      await redeliver(tx, caller, { endpointId, deliveryId, now: this.clock.now() });
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      await redeliverEvent(tx, caller, { endpointId, deliveryId, now: this.clock.now() });
       return {
         body: { id: deliveryId, status: 'pending' },
         location: `/api/webhook-endpoints/${endpointId}/deliveries/${deliveryId}`,

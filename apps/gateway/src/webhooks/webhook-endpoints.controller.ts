@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Inject, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, sessionsOf } from '@muster/access';
+import { Endpoint, IfMatch, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
 import {
   CreateWebhookEndpointBody,
   SearchQuery,
@@ -11,16 +11,16 @@ import {
   WebhookTestStarted,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { Clock, etagOf, Outbound, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { Clock, toEtag, Outbound, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import {
   createEndpoint,
   deleteEndpoint,
   findEndpoint,
   listEndpoints,
-  requireCallable,
-  rotateSecret,
-  testEndpoint,
+  requireCallableUrl,
+  rotateEndpointSecret,
+  sendTestToEndpoint,
   updateEndpoint,
 } from '@muster/webhooks';
 import { presentEndpoint } from './present-webhooks';
@@ -39,14 +39,14 @@ export class WebhookEndpointsController {
   @Get()
   @Endpoint({
     summary: 'List webhook endpoints',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookEndpointList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<WebhookEndpointList> {
-    const page = pageOf(query, 'id');
+    const page = parsePage(query, 'id');
     const rows = await listEndpoints(this.database, organizationId, { page, q: query.q });
-    const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+    const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
     return { webhookEndpoints: items.map(presentEndpoint), nextCursor };
   }
 
@@ -57,7 +57,7 @@ export class WebhookEndpointsController {
       'Deliveries follow the Standard Webhooks specification and are signed with the secret in this response, which ' +
       'is not shown again. Each event is delivered at least once and in no guaranteed order; `data.sequence` ' +
       'increases with each event of a resource. An organization can have up to 20 endpoints.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: CreateWebhookEndpointBody,
     answer: WebhookEndpointWithSecret,
     status: 201,
@@ -69,12 +69,12 @@ export class WebhookEndpointsController {
     @Mutation() mutation: MutationRequest,
     @Body() body: CreateWebhookEndpointBody,
   ): Promise<WebhookEndpointWithSecret> {
-    await requireCallable(this.outbound, body.url);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    await requireCallableUrl(this.outbound, body.url);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { row, secret } = await createEndpoint(tx, this.keyRing, caller, body);
       return {
         body: { ...presentEndpoint(row), secret },
-        etag: etagOf(row.version),
+        etag: toEtag(row.version),
         location: `/api/webhook-endpoints/${row.id}`,
       };
     });
@@ -84,7 +84,7 @@ export class WebhookEndpointsController {
   @Endpoint({
     summary: 'Read a webhook endpoint',
     description: 'Contains whether the endpoint is enabled and, if it was turned off, the reason.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookEndpoint,
     errors: ['not_found'],
     etag: 'read',
@@ -95,7 +95,7 @@ export class WebhookEndpointsController {
     @Reply() reply: ReplyHead,
   ): Promise<WebhookEndpoint> {
     const row = await findEndpoint(this.database, organizationId, id);
-    reply.etag(row.version);
+    reply.setEtag(row.version);
     return presentEndpoint(row);
   }
 
@@ -105,7 +105,7 @@ export class WebhookEndpointsController {
     description:
       'A disabled endpoint receives no deliveries, and none are created for new events. Deliveries that are pending ' +
       'are sent when it is enabled again.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     body: UpdateWebhookEndpointBody,
     answer: WebhookEndpoint,
     errors: ['not_found'],
@@ -117,10 +117,10 @@ export class WebhookEndpointsController {
     @Body() change: UpdateWebhookEndpointBody,
     @IfMatch() ifMatch?: string,
   ): Promise<WebhookEndpoint> {
-    await requireCallable(this.outbound, change.url);
-    return this.mutations.run(mutation, async (tx, caller) => {
+    await requireCallableUrl(this.outbound, change.url);
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await updateEndpoint(tx, caller, id, { change, ifMatch });
-      return { body: presentEndpoint(row), etag: etagOf(row.version) };
+      return { body: presentEndpoint(row), etag: toEtag(row.version) };
     });
   }
 
@@ -128,13 +128,13 @@ export class WebhookEndpointsController {
   @Endpoint({
     summary: 'Delete a webhook endpoint',
     description: 'The endpoint’s deliveries are deleted too, and pending ones are not sent.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     status: 204,
     errors: ['not_found'],
     etag: 'change',
   })
   delete(@Mutation() mutation: MutationRequest, @Param('id') id: string, @IfMatch() ifMatch?: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await deleteEndpoint(tx, caller, id, { ifMatch });
       return { body: undefined };
     });
@@ -146,15 +146,15 @@ export class WebhookEndpointsController {
     description:
       'For 24 hours, deliveries are signed with the previous secret too. At most five secrets are valid at the same ' +
       'time.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookEndpointWithSecret,
     status: 200,
     errors: ['not_found', 'conflict'],
     idempotent: true,
   })
   rotate(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<WebhookEndpointWithSecret> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const { row, secret } = await rotateSecret(tx, this.keyRing, caller, { id, now: this.clock.now() });
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const { row, secret } = await rotateEndpointSecret(tx, this.keyRing, caller, { id, now: this.clock.now() });
       return { body: { ...presentEndpoint(row), secret } };
     });
   }
@@ -165,15 +165,15 @@ export class WebhookEndpointsController {
     description:
       'The event is sent even if the endpoint is disabled, whatever events it receives. It is retried like any other ' +
       'event.',
-    access: sessionsOf('admin'),
+    access: allowSessions('admin'),
     answer: WebhookTestStarted,
     status: 202,
     errors: ['not_found'],
     idempotent: true,
   })
   test(@Mutation() mutation: MutationRequest, @Param('id') id: string): Promise<WebhookTestStarted> {
-    return this.mutations.run(mutation, async (tx, caller) => {
-      const deliveryId = await testEndpoint(tx, caller, id, this.clock.now());
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
+      const deliveryId = await sendTestToEndpoint(tx, caller, id, this.clock.now());
       return { body: { deliveryId }, location: `/api/webhook-endpoints/${id}/deliveries/${deliveryId}` };
     });
   }

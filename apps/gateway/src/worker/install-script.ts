@@ -1,4 +1,6 @@
-/** The environment variables that the installer saves for the worker and its scripts, as `muster worker install` does. */
+/**
+ * The environment variables that the installer saves for the worker and its scripts, as `muster worker install` does.
+ */
 const savedVariables = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'CHROMIUM', 'PYTHON'],
   ...['IMAGING_ROOT', 'IMAGING_DATA_FILE', 'IMAGING_ALLOWED_ROOTS', 'IMAGING_PATH_MAP', 'IMAGING_PYTHONPATH'],
@@ -10,7 +12,7 @@ const savedVariables = [
  * Returns the script that `curl … | AGENT_ID=… SERVICE_API_KEY=… sh` runs on a machine that becomes an agent. It
  * downloads the worker from the service, verifies its hash and starts it for the current user, if possible by systemd.
  */
-export function installScript(service: string): string {
+export function renderInstallScript(service: string): string {
   return `#!/bin/sh
 # Installs a Muster worker for the user who runs this script:
 #   curl -fsSL ${service}/worker/install.sh | AGENT_ID=… SERVICE_API_KEY=… sh

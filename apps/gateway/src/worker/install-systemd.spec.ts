@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { installScript } from './install-script';
+import { renderInstallScript } from './install-script';
 
 const run = promisify(execFile);
 const itVerifies = existsSync('/usr/bin/systemd-analyze') ? it : it.skip;
@@ -44,7 +44,7 @@ describe('the install script on a machine with systemd', () => {
 
   const install = async (userId: number, { node = 'node 100% $x' } = {}) => {
     // The system's folders of systemd are below the test's folder.
-    const text = installScript('http://service.test')
+    const text = renderInstallScript('http://service.test')
       .replaceAll('/run/systemd/system', inRoot('run'))
       .replaceAll('/etc/systemd/system', inRoot('etc'));
     writeFileSync(inRoot('install.sh'), text);

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { newId } from '@muster/platform';
 import { type Harness, startHarness, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { installScript } from './install-script';
+import { renderInstallScript } from './install-script';
 
 const run = promisify(execFile);
 
@@ -98,7 +98,9 @@ describe('the worker download', () => {
   });
 
   it('the install script downloads from the address at which the caller reached the service', () => {
-    expect(installScript('https://muster.example.com')).toContain('SERVICE_BASE_URL:-https://muster.example.com}');
+    expect(renderInstallScript('https://muster.example.com')).toContain(
+      'SERVICE_BASE_URL:-https://muster.example.com}',
+    );
   });
 });
 

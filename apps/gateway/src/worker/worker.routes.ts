@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { AppError } from '@muster/contracts';
-import { addressFor } from '@muster/platform';
+import { getAddressForRequest } from '@muster/platform';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { GatewayConfig } from '../gateway.config';
-import { installScript } from './install-script';
+import { renderInstallScript } from './install-script';
 
 interface WorkerFile {
   content: Buffer;
@@ -31,20 +31,22 @@ export class WorkerRoutes implements OnModuleInit {
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     const own = { config: { guardsItself: true } };
-    const answer = (reply: FastifyReply, type: string) => reply.header('cache-control', 'no-cache').type(type);
+    const sendFile = (reply: FastifyReply, type: string) => reply.header('cache-control', 'no-cache').type(type);
     fastify.get('/worker/muster-worker.js', own, async (_request, reply) =>
-      answer(reply, 'text/javascript; charset=utf-8').send((await this.read()).content),
+      sendFile(reply, 'text/javascript; charset=utf-8').send((await this.readCached()).content),
     );
     fastify.get('/worker/muster-worker.js.sha256', own, async (_request, reply) =>
-      answer(reply, 'text/plain; charset=utf-8').send(`${(await this.read()).sha256}  muster-worker.js\n`),
+      sendFile(reply, 'text/plain; charset=utf-8').send(`${(await this.readCached()).sha256}  muster-worker.js\n`),
     );
     fastify.get('/worker/install.sh', own, (request, reply) =>
-      answer(reply, 'text/x-shellscript; charset=utf-8').send(installScript(addressFor(request, this.config))),
+      sendFile(reply, 'text/x-shellscript; charset=utf-8').send(
+        renderInstallScript(getAddressForRequest(request, this.config)),
+      ),
     );
   }
 
-  private read(): Promise<WorkerFile> {
-    this.file ??= readWorker().catch((error: unknown) => {
+  private readCached(): Promise<WorkerFile> {
+    this.file ??= readWorkerFile().catch((error: unknown) => {
       this.file = undefined;
       throw error;
     });
@@ -52,7 +54,7 @@ export class WorkerRoutes implements OnModuleInit {
   }
 }
 
-async function readWorker(): Promise<WorkerFile> {
+async function readWorkerFile(): Promise<WorkerFile> {
   // The worker's file is next to the compiled gateway, or in the build's output if the gateway runs from source.
   const folders = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
   const path = folders.map((folder) => join(folder, 'muster-worker.js')).find((each) => existsSync(each));

@@ -1,6 +1,6 @@
-import { usdOrNull, type Workflow } from '@muster/contracts';
+import { microsToUsdOrNull, type Workflow } from '@muster/contracts';
 import type { ObjectStorage } from '@muster/storage';
-import { type Step, warningsOf, type WorkflowRow } from '@muster/workflows';
+import { type Step, listWarnings, type WorkflowRow } from '@muster/workflows';
 
 const shownSeconds = 3600;
 
@@ -10,18 +10,18 @@ export async function presentWorkflow(
   organizationId: string,
   row: WorkflowRow,
 ): Promise<Workflow> {
-  const steps = await Promise.all(row.steps.map((step) => withFrameUrl(storage, organizationId, step)));
+  const steps = await Promise.all(row.steps.map((step) => addFrameUrl(storage, organizationId, step)));
   const { source, script, concurrencyKeys } = row;
-  return { ...presentSummary(row), concurrencyKeys, source, script, steps, warnings: warningsOf(row) };
+  return { ...presentWorkflowSummary(row), concurrencyKeys, source, script, steps, warnings: listWarnings(row) };
 }
 
-export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'source' | 'concurrencyKeys'>) {
+export function presentWorkflowSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'source' | 'concurrencyKeys'>) {
   const { id, name, description, variables, revision, createdAt, updatedAt } = row;
   return {
     id,
     name,
     description,
-    maxCostUsd: usdOrNull(row.maxCostMicros),
+    maxCostUsd: microsToUsdOrNull(row.maxCostMicros),
     workflowPackInstallationId: row.workflowPackInstallationId,
     variables,
     revision,
@@ -31,7 +31,7 @@ export function presentSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'sour
 }
 
 /** Users can save any `frameKey`, so only frames of the organization's own videos are presigned. */
-async function withFrameUrl(storage: ObjectStorage, organizationId: string, step: Step): Promise<Step> {
+async function addFrameUrl(storage: ObjectStorage, organizationId: string, step: Step): Promise<Step> {
   const { frameKey } = step;
   if (frameKey === undefined) return step;
   const isOwn =

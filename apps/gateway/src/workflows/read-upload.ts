@@ -1,5 +1,5 @@
 import { findRecording } from '@muster/commands';
-import { AppError, invalidField, UploadWorkflowBody, UploadWorkflowForm } from '@muster/contracts';
+import { AppError, invalidFieldError, UploadWorkflowBody, UploadWorkflowForm } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { checkBody, type FormOrJson } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
@@ -14,46 +14,53 @@ interface Parts {
 }
 
 /** Reads the recording that a form contains, or the stored recording that a form or JSON refers to by its id. */
-export async function readUpload(input: FormOrJson, parts: Parts): Promise<{ recording: Recording; name?: string }> {
+export async function parseUploadRequest(
+  input: FormOrJson,
+  parts: Parts,
+): Promise<{ recording: Recording; name?: string }> {
   const { file, recordingId, name } = input.isForm
-    ? await readUploadForm(input)
-    : { ...readUploadBody(input.json ?? {}), file: undefined };
+    ? await parseUploadForm(input)
+    : { ...parseUploadBody(input.jsonBody ?? {}), file: undefined };
   if (file) return { recording: await readRecording(file), name };
   const recorded = await readStoredRecording(parts, recordingId!);
   return { ...recorded, name: name ?? recorded.name };
 }
 
-function readUploadBody(body: unknown): UploadWorkflowBody {
+function parseUploadBody(body: unknown): UploadWorkflowBody {
   if (typeof body === 'object' && body !== null && 'steps' in body) {
     throw new AppError('unsupported_media_type', { detail: 'Send the recording as a file in multipart/form-data.' });
   }
   return checkBody(UploadWorkflowBody, body);
 }
 
-async function readUploadForm(input: FormOrJson) {
+async function parseUploadForm(input: FormOrJson) {
   const { fields, file } = await input.readForm({ file: 'recording', maxFileBytes: maxRecordingBytes }, readBytes);
   const { recordingId, name } = checkBody(UploadWorkflowForm, {
     ...fields,
     ...(file ? { recording: 'given' } : {}),
   });
-  if (!file && !recordingId) throw invalidField('recording', 'recording or recordingId is required');
-  if (file && recordingId) throw invalidField('recordingId', 'recordingId and recording cannot be combined');
+  if (!file && !recordingId) throw invalidFieldError('recording', 'recording or recordingId is required');
+  if (file && recordingId) throw invalidFieldError('recordingId', 'recordingId and recording cannot be combined');
   return { file: file?.content, recordingId, name };
 }
 
 /** Reads the steps and the name of a recording that a worker made and stored. */
 async function readStoredRecording({ database, storage, organizationId }: Parts, recordingId: string) {
   const { name, status, eventsKey, eventsSize } = await findRecording(database, organizationId, recordingId);
-  const refuse = (detail: string) => new AppError('conflict', { detail, extra: { recordingStatus: status } });
+  const createUploadError = (detail: string) =>
+    new AppError('conflict', { detail, extra: { recordingStatus: status } });
   if (status !== 'kept')
-    throw refuse(`The recording is ${status}; a workflow can be created only from a recording with the status kept.`);
-  if (!eventsKey) throw refuse('The recording is only a video. It contains no steps to create a workflow from.');
+    throw createUploadError(
+      `The recording is ${status}; a workflow can be created only from a recording with the status kept.`,
+    );
+  if (!eventsKey)
+    throw createUploadError('The recording is only a video. It contains no steps to create a workflow from.');
   if (eventsSize! > maxRecordingBytes)
     throw new AppError('payload_too_large', { detail: 'The recording is too large.' });
   const bytes = await storage.get(eventsKey).catch((cause: unknown) => {
     throw new AppError('service_unavailable', { detail: 'The recording could not be read. Try again later.', cause });
   });
-  if (!bytes) throw refuse('The recording’s steps are no longer stored.');
+  if (!bytes) throw createUploadError('The recording’s steps are no longer stored.');
   return { recording: await readRecording(bytes), name: name ?? undefined };
 }
 

@@ -7,10 +7,10 @@ import {
   MutationRequest,
   Mutations,
   OrganizationId,
-  sessionsAndKeysOf,
+  allowSessionsAndKeys,
 } from '@muster/access';
 import {
-  invalidField,
+  invalidFieldError,
   ConfirmStepBody,
   CreateWorkflowBody,
   PageQuery,
@@ -25,29 +25,29 @@ import {
   WorkflowQuery,
   WorkflowRevisionList,
 } from '@muster/contracts';
-import { Database, placeOf } from '@muster/database';
-import { etagOf, FormOrJson, Given, pageOf, paginate, Reply, ReplyHead } from '@muster/platform';
+import { Database, getPositionValues } from '@muster/database';
+import { toEtag, FormOrJson, Given, parsePage, buildPage, Reply, ReplyHead } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
   archiveWorkflow,
-  confirmStep,
+  markStepReviewed,
   compareRevisions,
   createWorkflow,
   findWorkflow,
-  keepingScreenshots,
+  storeScreenshotsWhile,
   listRevisions,
   listWorkflows,
-  workflowOrderOf,
+  parseWorkflowOrder,
   maxRecordingBytes,
-  prepareUpload,
+  prepareRecordingUpload,
   restoreRevision,
   saveWorkflow,
-  storeUpload,
+  createWorkflowFromUpload,
   updateWorkflow,
   type WorkflowRow,
 } from '@muster/workflows';
-import { presentSummary, presentWorkflow } from './present-workflow';
-import { readUpload } from './read-upload';
+import { presentWorkflowSummary, presentWorkflow } from './present-workflow';
+import { parseUploadRequest } from './read-upload';
 
 @ApiTags('Workflows')
 @Controller('/api/workflows')
@@ -61,22 +61,22 @@ export class WorkflowsController {
   @Get()
   @Endpoint({
     summary: 'List workflows',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: WorkflowList,
     errors: ['invalid_payload'],
   })
   async list(@OrganizationId() organizationId: string, @Query() query: WorkflowQuery): Promise<WorkflowList> {
     const { q, sort } = query;
-    const page = pageOf(query, ...workflowOrderOf(sort).cursor);
+    const page = parsePage(query, ...parseWorkflowOrder(sort).cursor);
     const rows = await listWorkflows(this.database, organizationId, { page, q, sort });
-    const { items, nextCursor } = paginate(rows, page, placeOf);
-    return { workflows: items.map(presentSummary), nextCursor };
+    const { items, nextCursor } = buildPage(rows, page, getPositionValues);
+    return { workflows: items.map(presentWorkflowSummary), nextCursor };
   }
 
   @Post()
   @Endpoint({
     summary: 'Create a workflow',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: CreateWorkflowBody,
     answer: Workflow,
     status: 201,
@@ -85,9 +85,9 @@ export class WorkflowsController {
     idempotent: true,
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateWorkflowBody): Promise<Workflow> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await createWorkflow(tx, caller, body);
-      return { ...(await this.presented(caller, row)), location: `/api/workflows/${row.id}` };
+      return { ...(await this.presentWorkflow(caller, row)), location: `/api/workflows/${row.id}` };
     });
   }
 
@@ -98,7 +98,7 @@ export class WorkflowsController {
       'Stores the steps of the recording and generates a Python script that replays them in a headless Chromium on ' +
       'the agent. A {{NAME}} in typed text or in an opened address becomes a variable of the workflow. A password ' +
       'that was typed in a recorded browser becomes a variable that each run must provide as a vault key.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: UploadWorkflowBody,
     form: UploadWorkflowForm,
     bodyLimit: maxRecordingBytes,
@@ -114,12 +114,12 @@ export class WorkflowsController {
     @Given() input: FormOrJson,
   ): Promise<Workflow> {
     const { database, storage } = this;
-    const { recording, name } = await readUpload(input, { database, storage, organizationId });
-    const prepared = prepareUpload(recording, { organizationId, name });
-    return keepingScreenshots(this.storage, prepared, () =>
-      this.mutations.run(mutation, async (tx, caller) => {
-        const row = await storeUpload(tx, caller, prepared);
-        return { ...(await this.presented(caller, row)), location: `/api/workflows/${row.id}` };
+    const { recording, name } = await parseUploadRequest(input, { database, storage, organizationId });
+    const prepared = prepareRecordingUpload(recording, { organizationId, name });
+    return storeScreenshotsWhile(this.storage, prepared, () =>
+      this.mutations.runMutation(mutation, async (tx, caller) => {
+        const row = await createWorkflowFromUpload(tx, caller, prepared);
+        return { ...(await this.presentWorkflow(caller, row)), location: `/api/workflows/${row.id}` };
       }),
     );
   }
@@ -127,7 +127,7 @@ export class WorkflowsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a workflow with its script and steps',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: Workflow,
     errors: ['invalid_payload', 'not_found'],
     etag: 'read',
@@ -138,7 +138,7 @@ export class WorkflowsController {
     @Param('id') id: string,
   ): Promise<Workflow> {
     const row = await findWorkflow(this.database, organizationId, id);
-    reply.etag(row.version);
+    reply.setEtag(row.version);
     return presentWorkflow(this.storage, organizationId, row);
   }
 
@@ -146,7 +146,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Save a workflow as a new revision',
     description: 'The body contains the script, steps or variables that change.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: SaveWorkflowBody,
     answer: Workflow,
     errors: ['not_found'],
@@ -158,8 +158,8 @@ export class WorkflowsController {
     @Body() body: SaveWorkflowBody,
     @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
-    return this.mutations.run(mutation, async (tx, caller) =>
-      this.presented(caller, await saveWorkflow(tx, caller, id, body, { ifMatch })),
+    return this.mutations.runMutation(mutation, async (tx, caller) =>
+      this.presentWorkflow(caller, await saveWorkflow(tx, caller, id, body, { ifMatch })),
     );
   }
 
@@ -167,7 +167,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Change a workflow’s name, description or settings',
     description: 'Creates no revision.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: UpdateWorkflowBody,
     answer: Workflow,
     errors: ['not_found'],
@@ -179,8 +179,8 @@ export class WorkflowsController {
     @Body() change: UpdateWorkflowBody,
     @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
-    return this.mutations.run(mutation, async (tx, caller) =>
-      this.presented(caller, await updateWorkflow(tx, caller, id, { change, ifMatch })),
+    return this.mutations.runMutation(mutation, async (tx, caller) =>
+      this.presentWorkflow(caller, await updateWorkflow(tx, caller, id, { change, ifMatch })),
     );
   }
 
@@ -188,13 +188,13 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Archive a workflow',
     description: 'The workflow can no longer be launched. Its runs remain.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
   })
   archive(@Mutation() mutation: MutationRequest, @Param('id') id: string, @IfMatch() ifMatch?: string): Promise<void> {
-    return this.mutations.run(mutation, async (tx, caller) => {
+    return this.mutations.runMutation(mutation, async (tx, caller) => {
       await archiveWorkflow(tx, caller, id, { ifMatch });
       return { body: undefined };
     });
@@ -203,7 +203,7 @@ export class WorkflowsController {
   @Get('/:id/revisions')
   @Endpoint({
     summary: 'List a workflow’s revisions, newest first',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: WorkflowRevisionList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -212,9 +212,9 @@ export class WorkflowsController {
     @Param('id') id: string,
     @Query() query: PageQuery,
   ): Promise<WorkflowRevisionList> {
-    const page = pageOf(query, 'integer');
+    const page = parsePage(query, 'integer');
     const rows = await listRevisions(this.database, organizationId, { id, page });
-    const { items, nextCursor } = paginate(rows, page, ({ revision }) => [String(revision)]);
+    const { items, nextCursor } = buildPage(rows, page, ({ revision }) => [String(revision)]);
     return { revisions: items.map((row) => ({ ...row, createdAt: row.createdAt.toISOString() })), nextCursor };
   }
 
@@ -222,7 +222,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Compare two revisions of a workflow',
     description: 'The revision is compared with `against`, or with the previous revision if that is absent.',
-    access: sessionsAndKeysOf('viewer'),
+    access: allowSessionsAndKeys('viewer'),
     answer: RevisionDiff,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -239,7 +239,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Restore an old revision',
     description: 'The old revision is saved as the newest one.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     answer: Workflow,
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
@@ -251,8 +251,8 @@ export class WorkflowsController {
     @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
     const wanted = parseRevision(revision);
-    return this.mutations.run(mutation, async (tx, caller) =>
-      this.presented(caller, await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
+    return this.mutations.runMutation(mutation, async (tx, caller) =>
+      this.presentWorkflow(caller, await restoreRevision(tx, caller, id, { revision: wanted, ifMatch })),
     );
   }
 
@@ -260,7 +260,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Confirm a step of a draft',
     description: 'A run stops before a step that is marked for review, until a person has confirmed the step.',
-    access: sessionsAndKeysOf('member'),
+    access: allowSessionsAndKeys('member'),
     body: ConfirmStepBody,
     answer: Workflow,
     errors: ['not_found', 'conflict'],
@@ -273,20 +273,20 @@ export class WorkflowsController {
     @Body() _body: ConfirmStepBody,
     @IfMatch() ifMatch?: string,
   ): Promise<Workflow> {
-    return this.mutations.run(mutation, async (tx, caller) =>
-      this.presented(caller, await confirmStep(tx, caller, { id, stepId, ifMatch })),
+    return this.mutations.runMutation(mutation, async (tx, caller) =>
+      this.presentWorkflow(caller, await markStepReviewed(tx, caller, { id, stepId, ifMatch })),
     );
   }
 
-  private async presented({ organizationId }: { organizationId: string }, row: WorkflowRow) {
-    return { body: await presentWorkflow(this.storage, organizationId, row), etag: etagOf(row.version) };
+  private async presentWorkflow({ organizationId }: { organizationId: string }, row: WorkflowRow) {
+    return { body: await presentWorkflow(this.storage, organizationId, row), etag: toEtag(row.version) };
   }
 }
 
 function parseRevision(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) {
     const detail = 'The revision in the path must be a positive integer.';
-    throw invalidField('revision', 'revision must be a positive integer', detail);
+    throw invalidFieldError('revision', 'revision must be a positive integer', detail);
   }
   return Number(text);
 }

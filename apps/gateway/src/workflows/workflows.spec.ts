@@ -1,5 +1,5 @@
 import { newId } from '@muster/platform';
-import { behindLock, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
+import { runBehindLock, type Harness, makeAgent, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 const open = { id: 'open', type: 'navigate', url: 'https://example.com/{{CLAIM_ID}}' };
@@ -37,7 +37,7 @@ describe('workflows', () => {
 
   it('concurrent saves and restores of a workflow are executed one after the other', async () => {
     const { id } = (await make()).body;
-    const answers = await behindLock(
+    const answers = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM workflow WHERE id = $1 FOR UPDATE', [id]),
       () => [

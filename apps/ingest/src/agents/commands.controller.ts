@@ -45,12 +45,12 @@ export class CommandsController {
     @Query() { wait = 0 }: CommandPollQuery,
   ): Promise<AgentCommandList> {
     requireOwnAgent(caller, agentId);
-    const commands = await this.streams.waiting(connection, 'commands', async (ended) => {
-      const taken = await this.polls.take(caller.organizationId, agentId, wait * 1000, ended);
+    const commands = await this.streams.runWaiting(connection, 'commands', async (ended) => {
+      const taken = await this.polls.pollCommands(caller.organizationId, agentId, wait * 1000, ended);
       if (ended.aborted) reply.closeConnection();
       return taken;
     });
-    reply.headers({ 'x-service-time': String(this.clock.now().getTime()) });
+    reply.setHeaders({ 'x-service-time': String(this.clock.now().getTime()) });
     return { commands };
   }
 

@@ -1,7 +1,7 @@
 import { Body, Controller, Inject, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { reportProgress, requestImagingUploads } from '@muster/commands';
+import { recordImagingProgress, requestImagingUploads } from '@muster/commands';
 import { requireOwnAgent } from '@muster/machines';
 import { CommandProgressBody, CommandReceipt, CommandUploads, CommandUploadsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -56,6 +56,6 @@ export class ImagingCommandsController {
     @Body() body: CommandProgressBody,
   ): Promise<CommandReceipt> {
     requireOwnAgent(caller, agentId);
-    return reportProgress(this.database, { organizationId: caller.organizationId, agentId, commandId }, body);
+    return recordImagingProgress(this.database, { organizationId: caller.organizationId, agentId, commandId }, body);
   }
 }

@@ -1,12 +1,12 @@
 import { Body, Controller, Inject, Ip, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
-  agentSigningSecretsOf,
-  boundAgentOf,
+  deriveAgentSigningSecrets,
+  getBoundAgent,
   Caller,
   Endpoint,
   type Principal,
-  signingSecretsOf,
+  deriveSigningSecrets,
   workers,
 } from '@muster/access';
 import { MachinesConfig, requireOwnAgent, recordSetupStatus } from '@muster/machines';
@@ -20,7 +20,7 @@ import {
   SuccessAnswer,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { BaseConfig, Clock, publicAddress } from '@muster/platform';
+import { BaseConfig, Clock, getPublicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
 /** Receives the reports of workers about their machines. */
@@ -68,14 +68,14 @@ export class MachinesController {
     const { organizationId } = caller;
     requireOwnAgent(caller, body.agentId);
     const { status } = await this.database.transaction({ organizationId }, (tx) =>
-      applyHandshake(tx, organizationId, body, { from: address, serviceUrl: publicAddress(this.base) }),
+      applyHandshake(tx, organizationId, body, { from: address, serviceUrl: getPublicAddress(this.base) }),
     );
     return {
       agentId: body.agentId,
       organizationId,
       status,
       heartbeatSeconds: this.config.heartbeatSeconds,
-      signingSecret: this.signingSecretFor(caller, body.agentId),
+      signingSecret: this.deriveSigningSecretFor(caller, body.agentId),
     };
   }
 
@@ -83,11 +83,11 @@ export class MachinesController {
    * A key that is bound to an agent gets only the secret of this agent, because the organization's secret signs for
    * every agent.
    */
-  private signingSecretFor(caller: Principal, agentId: string): string {
+  private deriveSigningSecretFor(caller: Principal, agentId: string): string {
     const { organizationId } = caller;
-    const [active] = boundAgentOf(caller)
-      ? agentSigningSecretsOf(this.keyRing, { organizationId, agentId })
-      : signingSecretsOf(this.keyRing, organizationId);
+    const [active] = getBoundAgent(caller)
+      ? deriveAgentSigningSecrets(this.keyRing, { organizationId, agentId })
+      : deriveSigningSecrets(this.keyRing, organizationId);
     return active!;
   }
 

@@ -5,10 +5,10 @@ import { anyone, Endpoint, SentHeader } from '@muster/access';
 import { AppError, FeedbackWebhookAnswer, type TrackerName } from '@muster/contracts';
 import { Database } from '@muster/database';
 import {
-  isSigned,
+  hasValidSignature,
   type Reference,
-  referencesOfCodehost,
-  referencesOfTasktracker,
+  readCodehostReferences,
+  readTasktrackerReferences,
   receiveTrackerWebhook,
   WebhookSecretsConfig,
 } from '@muster/feedback';
@@ -48,9 +48,9 @@ export class FeedbackWebhooksController {
     @SentHeader('x-github-delivery') deliveryId?: string,
   ): Promise<FeedbackWebhookAnswer> {
     const [, hex] = /^sha256=(.*)$/.exec(signature ?? '') ?? [];
-    requireSigned(isSigned(this.secrets.codehostWebhookSecret, hex, bytes));
+    requireValidSignature(hasValidSignature(this.secrets.codehostWebhookSecret, hex, bytes));
     const id = deliveryId && deliveryId.length <= 200 ? deliveryId : undefined;
-    return this.take('codehost', bytes, { id, read: (payload) => referencesOfCodehost(event, payload) });
+    return this.receiveWebhook('codehost', bytes, { id, read: (payload) => readCodehostReferences(event, payload) });
   }
 
   @Post('/tasktracker/feedback')
@@ -70,11 +70,11 @@ export class FeedbackWebhooksController {
     @Unparsed() { bytes }: UnparsedBody,
     @SentHeader('x-signature') signature?: string,
   ): Promise<FeedbackWebhookAnswer> {
-    requireSigned(isSigned(this.secrets.tasktrackerWebhookSecret, signature, bytes));
-    return this.take('tasktracker', bytes, { read: referencesOfTasktracker });
+    requireValidSignature(hasValidSignature(this.secrets.tasktrackerWebhookSecret, signature, bytes));
+    return this.receiveWebhook('tasktracker', bytes, { read: readTasktrackerReferences });
   }
 
-  private async take(
+  private async receiveWebhook(
     tracker: TrackerName,
     bytes: Buffer,
     { id, read }: { id?: string; read: (payload: unknown) => Reference[] | null },
@@ -92,6 +92,6 @@ function extractJson(bytes: Buffer): Buffer {
   return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('payload')!);
 }
 
-function requireSigned(isRight: boolean): void {
+function requireValidSignature(isRight: boolean): void {
   if (!isRight) throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
 }

@@ -3,8 +3,8 @@ import { ApiTags } from '@nestjs/swagger';
 import { anyone, Endpoint } from '@muster/access';
 import { InboundReceipt } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { receiveMessage } from '@muster/jobs';
-import { BaseConfig, Clock, publicAddress, Unparsed, UnparsedBody } from '@muster/platform';
+import { receiveInboundMessage } from '@muster/jobs';
+import { BaseConfig, Clock, getPublicAddress, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
 /** Receives the messages with one-time codes that SMS and mail gateways send. */
@@ -36,8 +36,8 @@ export class InboundController {
     @Headers() headers: Record<string, string | string[] | undefined>,
   ): Promise<InboundReceipt> {
     const { database, keyRing } = this;
-    const header = (name: string) => [headers[name]].flat()[0];
-    const posted = { url: `${publicAddress(this.config)}/api/inbound/${id}`, contentType, bytes, header };
-    return receiveMessage({ database, keyRing }, { inboundId: id, posted, now: this.clock.now() });
+    const getHeader = (name: string) => [headers[name]].flat()[0];
+    const posted = { url: `${getPublicAddress(this.config)}/api/inbound/${id}`, contentType, bytes, header: getHeader };
+    return receiveInboundMessage({ database, keyRing }, { inboundId: id, posted, now: this.clock.now() });
   }
 }

@@ -1,16 +1,16 @@
 import { Body, Controller, Headers, Inject, Param, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import {
-  boundAgentOf,
+  getBoundAgent,
   Caller,
   CallerIfAny,
   Endpoint,
   type Principal,
-  secretsForAgent,
+  listSecretsForAgent,
   signatureHeader,
-  signedAt,
+  readSignatureTime,
   signers,
-  verify,
+  checkSignature,
   workers,
 } from '@muster/access';
 import {
@@ -22,14 +22,14 @@ import {
   JobLogsBody,
   JobWebhookAnswer,
   JobWebhookBody,
-  noSuch,
+  notFoundError,
   StepStatusBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, ownerOfJob } from '@muster/jobs';
+import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, findJobOwner } from '@muster/jobs';
 import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { reporterOf } from './reporter-of';
+import { toReporter } from './to-reporter';
 
 /**
  * Receives the reports of workers about their jobs. A report can arrive several times, and reports can arrive in any
@@ -56,7 +56,7 @@ export class JobCallbacksController {
     errors: ['not_found'],
   })
   webhook(@Caller() caller: Principal, @Body() body: JobWebhookBody): Promise<JobWebhookAnswer> {
-    return this.counted('job-webhook', applyJobReport(this.database, reporterOf(caller), body));
+    return this.countCallback('job-webhook', applyJobReport(this.database, toReporter(caller), body));
   }
 
   @Post('/api/agents/:id/step-status')
@@ -75,10 +75,10 @@ export class JobCallbacksController {
     @Param('id') agentId: string,
     @Body() body: StepStatusBody,
   ): Promise<CallbackAnswer> {
-    const { organizationId, agentId: own } = reporterOf(caller);
+    const { organizationId, agentId: own } = toReporter(caller);
     if (own && own !== agentId)
       throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
-    return this.counted('step-status', applyStepStatus(this.database, { organizationId, agentId }, body));
+    return this.countCallback('step-status', applyStepStatus(this.database, { organizationId, agentId }, body));
   }
 
   @Post('/api/job-logs')
@@ -93,7 +93,7 @@ export class JobCallbacksController {
     errors: ['not_found'],
   })
   logs(@Caller() caller: Principal, @Body() { logs }: JobLogsBody): Promise<JobLogsAnswer> {
-    return this.counted('job-logs', appendJobLogs(this.database, reporterOf(caller), logs));
+    return this.countCallback('job-logs', appendJobLogs(this.database, toReporter(caller), logs));
   }
 
   @Post('/api/jobs/:id/claim-results')
@@ -121,25 +121,25 @@ export class JobCallbacksController {
     @Param('id') jobId: string,
     @Headers(signatureHeader) signature?: string,
   ): Promise<ClaimResultsAnswer> {
-    const owner = await ownerOfJob(this.database, jobId);
-    if (key && key.organizationId !== owner?.organizationId) throw noSuch('job');
+    const owner = await findJobOwner(this.database, jobId);
+    if (key && key.organizationId !== owner?.organizationId) throw notFoundError('job');
     const signed = Buffer.concat([Buffer.from(`${jobId}.`), body.bytes]);
     // A caller without a key must not learn whether the job exists, so a missing job gets the error of a wrong
     // signature.
     const organizationId = owner?.organizationId ?? nilId;
-    const boundAgentId = key && boundAgentOf(key);
+    const boundAgentId = key && getBoundAgent(key);
     const signer = { organizationId, agentId: owner?.agentId ?? boundAgentId ?? nilId };
-    const verdict = verify(secretsForAgent(this.keyRing, signer), signature, signed, this.clock.now());
+    const verdict = checkSignature(listSecretsForAgent(this.keyRing, signer), signature, signed, this.clock.now());
     if (verdict !== 'valid') {
       throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
     }
-    const { claimResults: claims } = await body.read(ClaimResultsBody);
-    return this.counted(
+    const { claimResults: claims } = await body.parseAs(ClaimResultsBody);
+    return this.countCallback(
       'claim-results',
       applyClaimResults(
         this.database,
         { organizationId, agentId: boundAgentId },
-        { jobId, claims, signedAt: signedAt(signature!) },
+        { jobId, claims, signedAt: readSignatureTime(signature!) },
       ),
     );
   }
@@ -147,7 +147,7 @@ export class JobCallbacksController {
   /**
    * Counts a report in the metrics after it was stored: as applied, or by the reason that is returned to the worker.
    */
-  private async counted<T extends { accepted: boolean | number; reason?: string }>(
+  private async countCallback<T extends { accepted: boolean | number; reason?: string }>(
     callback: string,
     applying: Promise<T>,
   ): Promise<T> {

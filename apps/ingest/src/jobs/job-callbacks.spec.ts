@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type Harness, type HttpClient, makeApiKey, makeJob, makeOrganization, startHarness } from '@muster/testing';
-import { signingSecretsOf } from '@muster/access';
+import { deriveSigningSecrets } from '@muster/access';
 import { newId } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { ingest } from '../ingest.harness';
@@ -23,7 +23,7 @@ describe('callbacks over HTTP', () => {
       commandId: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e',
     }));
     worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker', agentId })).secret);
-    secret = signingSecretsOf(harness.app.nest.get(KeyRing, { strict: false }), organizationId)[0]!;
+    secret = deriveSigningSecrets(harness.app.nest.get(KeyRing, { strict: false }), organizationId)[0]!;
   });
   afterAll(() => harness.close());
 

@@ -12,10 +12,10 @@ import {
   QuestionForWorker,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { askQuestion, awaitAnswer, giveTotp } from '@muster/jobs';
+import { askQuestion, awaitAnswer, giveTotpToRun } from '@muster/jobs';
 import { Clock, Connection, OpenStreams, PubSub, Reply, ReplyHead } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
-import { reporterOf } from './reporter-of';
+import { toReporter } from './to-reporter';
 
 /** Receives the questions of runs, and serves the answers to workers that do not wait for a command. */
 @ApiTags('Callbacks')
@@ -48,8 +48,8 @@ export class RunQuestionsController {
     @Body() body: AskQuestionBody,
   ): Promise<AskedQuestion> {
     const { database, keyRing } = this;
-    const question = await askQuestion({ database, keyRing }, reporterOf(caller), jobId, body);
-    reply.location(`/api/jobs/${jobId}/questions/${question.questionId}`);
+    const question = await askQuestion({ database, keyRing }, toReporter(caller), jobId, body);
+    reply.setLocation(`/api/jobs/${jobId}/questions/${question.questionId}`);
     return question;
   }
 
@@ -70,8 +70,8 @@ export class RunQuestionsController {
     @Query() { wait = 0 }: AwaitAnswerQuery,
   ): Promise<QuestionForWorker> {
     const { database, keyRing, pubSub } = this;
-    return this.streams.waiting(connection, 'answer', (signal) =>
-      awaitAnswer({ database, keyRing, pubSub }, reporterOf(caller), {
+    return this.streams.runWaiting(connection, 'answer', (signal) =>
+      awaitAnswer({ database, keyRing, pubSub }, toReporter(caller), {
         jobId,
         questionId,
         waitMs: wait * 1000,
@@ -99,10 +99,10 @@ export class RunQuestionsController {
     @Body() { key }: GiveTotpBody,
   ): Promise<GivenTotp> {
     const { database, keyRing } = this;
-    const { code, validFrom, validUntil } = await giveTotp({ database, keyRing }, caller, { jobId, key });
+    const { code, validFrom, validUntil } = await giveTotpToRun({ database, keyRing }, caller, { jobId, key });
     const earlyMs = validFrom.getTime() - this.clock.now().getTime();
     if (earlyMs > 0) {
-      await this.streams.waiting(connection, 'answer', (signal) =>
+      await this.streams.runWaiting(connection, 'answer', (signal) =>
         sleep(earlyMs, undefined, { signal }).catch(() => undefined),
       );
     }

@@ -1,5 +1,12 @@
-import { ownerDataSource } from '@muster/database';
-import { behindLock, type Harness, type HttpClient, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
+import { createOwnerDataSource } from '@muster/database';
+import {
+  runBehindLock,
+  type Harness,
+  type HttpClient,
+  makeApiKey,
+  makeOrganization,
+  startHarness,
+} from '@muster/testing';
 import { ingest } from '../ingest.harness';
 
 const path = '/api/pilot/run-summary';
@@ -25,13 +32,13 @@ describe('a run summary that cannot be stored', () => {
     stopEvents: 1,
   };
 
-  type Owner = ReturnType<typeof ownerDataSource>;
+  type Owner = ReturnType<typeof createOwnerDataSource>;
   let owner: Owner;
   beforeAll(async () => {
     harness = await startHarness(ingest);
     const { id: organizationId } = await makeOrganization(harness.db);
     worker = harness.http.withKey((await makeApiKey(harness.db, { organizationId, scope: 'worker' })).secret);
-    owner = await ownerDataSource(harness.databaseUrl).initialize();
+    owner = await createOwnerDataSource(harness.databaseUrl).initialize();
   });
   afterAll(async () => {
     await owner.destroy();
@@ -70,7 +77,7 @@ describe('a run summary that cannot be stored', () => {
 
   it('a run summary changes nothing if the database connection is lost, so that it can be sent again', async () => {
     const before = await storeEarlier();
-    const [answer] = await behindLock(
+    const [answer] = await runBehindLock(
       harness.db,
       // The lock stops the new report at the statement that deletes the earlier one.
       (tx) => tx.execute("SELECT FROM pilot_claim_result WHERE id = 'torn:claim:0' FOR UPDATE"),

@@ -1,5 +1,5 @@
 import { AppError, type ErrorCode } from '@muster/contracts';
-import { shapeOf } from '@muster/pilot';
+import { describeShape } from '@muster/pilot';
 import type { FastifyRequest } from 'fastify';
 
 /** Maps the codes of errors that occur before the body is read as a summary to the codes of run summaries. */
@@ -25,10 +25,14 @@ export function asRunSummaryFailure(thrown: AppError | undefined, request: Fasti
   if (!thrown || thrown.status >= 500) {
     return new AppError('DENTRIX_RUN_SUMMARY_INGEST_FAILED', {
       detail: 'The summary could not be stored. Send it again; a batch that is sent twice is stored once.',
-      extra: { shape: shapeOf(request.body) },
+      extra: { shape: describeShape(request.body) },
     });
   }
   const code = unreadable[thrown.code] ?? thrown.code;
   if (code === thrown.code && !own.includes(code)) return thrown;
-  return new AppError(code, { ...thrown.options, detail: thrown.message, extra: { shape: shapeOf(request.body) } });
+  return new AppError(code, {
+    ...thrown.options,
+    detail: thrown.message,
+    extra: { shape: describeShape(request.body) },
+  });
 }

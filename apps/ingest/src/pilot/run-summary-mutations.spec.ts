@@ -6,7 +6,7 @@ import {
   makeJob,
   makeOrganization,
   startHarness,
-  longForm,
+  chooseSize,
 } from '@muster/testing';
 import fc from 'fast-check';
 import { ingest } from '../ingest.harness';
@@ -19,7 +19,7 @@ const codes: Record<string, number[]> = {
   RUN_SUMMARY_REQUEST_FAILED: [400, 413, 415],
 };
 /** Number of summaries to send, and the time limit for all of them. */
-const runs = longForm('SUMMARY_MUTATIONS', { short: 400, long: 3000 });
+const runs = chooseSize('SUMMARY_MUTATIONS', { short: 400, long: 3000 });
 const withinMs = 30_000;
 
 jest.setTimeout(withinMs * 6);

@@ -1,6 +1,6 @@
 import { Body, Controller, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Caller, Endpoint, type Principal, workersAndSessionsOf } from '@muster/access';
+import { Caller, Endpoint, type Principal, allowWorkersAndSessions } from '@muster/access';
 import { AppError, maxSummaryBytes, RunSummaryAnswer, RunSummaryBody } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { bookJobCost } from '@muster/jobs';
@@ -21,7 +21,7 @@ export class RunSummaryController {
       'body has exactly one of three envelopes, with keys in camelCase or in snake_case. Unknown keys are stored as ' +
       'metadata. A rejected body changes nothing, and the error’s `shape` describes it: its envelope, its keys and ' +
       'the number of its rows.',
-    access: workersAndSessionsOf('member'),
+    access: allowWorkersAndSessions('member'),
     body: RunSummaryBody,
     bodyLimit: maxSummaryBytes,
     answer: RunSummaryAnswer,
@@ -52,7 +52,7 @@ export class RunSummaryController {
       if (ingested.jobId) await bookJobCost(tx, ingested.jobId);
       return ingested;
     });
-    reply.location(`/api/pilot/batches/${encodeURIComponent(batch.batchId)}`);
+    reply.setLocation(`/api/pilot/batches/${encodeURIComponent(batch.batchId)}`);
     return presentIngested(batch);
   }
 }

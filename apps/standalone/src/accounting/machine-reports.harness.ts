@@ -4,7 +4,7 @@ import type { HttpClient } from '@muster/testing';
 import { createHmac } from 'node:crypto';
 import type { SeededRandom } from './seeded-random.harness';
 import type { Batch, BillingStep, Claim, Office, Run, Usage } from './ledger.harness';
-import { dayIn } from './recompute.harness';
+import { formatDayInZone } from './recompute.harness';
 import type { MovableClock } from './movable-clock.harness';
 
 export interface Machine {
@@ -33,29 +33,29 @@ export abstract class MachineReports {
     protected readonly random: SeededRandom,
   ) {}
 
-  protected async webhook(machine: Machine, jobId: string, body: object): Promise<void> {
+  protected async postWebhook(machine: Machine, jobId: string, body: object): Promise<void> {
     await this.expectSuccess(machine.client.post('/api/job-webhook', { jobId, ...body }));
   }
 
-  protected async steps(
+  protected async reportSteps(
     machine: Machine,
     jobId: string,
     { first, count, preset }: { first: number; count: number; preset?: Pick<Usage, 'provider' | 'model' | 'reported'> },
   ): Promise<Usage[]> {
     const usages: Usage[] = [];
     for (let stepOrder = first; stepOrder < first + count; stepOrder += 1) {
-      await this.passMinutes(this.random.whole(1, 10));
+      await this.passMinutes(this.random.nextInteger(1, 10));
       const at = this.time.clock.now().toISOString();
-      const { provider, model } = preset ?? this.random.pick(models);
+      const { provider, model } = preset ?? this.random.pickOne(models);
       const usage = {
         provider,
         model,
-        input: this.random.whole(0, 300_000),
-        output: this.random.whole(0, 30_000),
+        input: this.random.nextInteger(0, 300_000),
+        output: this.random.nextInteger(0, 30_000),
         reported: preset
           ? preset.reported
-          : this.random.happens(0.5)
-            ? this.random.whole(0, 2_000_000) / 1_000_000
+          : this.random.drawBoolean(0.5)
+            ? this.random.nextInteger(0, 2_000_000) / 1_000_000
             : null,
       };
       const body = {
@@ -73,7 +73,7 @@ export abstract class MachineReports {
           ...(usage.reported === null ? {} : { costUsd: usage.reported }),
         },
       };
-      const times = this.random.happens(0.3) ? 2 : 1;
+      const times = this.random.drawBoolean(0.3) ? 2 : 1;
       for (let time = 0; time < times; time += 1) {
         await this.expectSuccess(machine.client.post(`/api/agents/${machine.id}/step-status`, body));
       }
@@ -82,15 +82,15 @@ export abstract class MachineReports {
     return usages;
   }
 
-  protected async billingSteps(machine: Machine, jobId: string): Promise<BillingStep[]> {
-    if (this.random.happens(0.5)) return [];
+  protected async reportBillingSteps(machine: Machine, jobId: string): Promise<BillingStep[]> {
+    if (this.random.drawBoolean(0.5)) return [];
     const steps: BillingStep[] = [];
-    for (let npi = 0; npi < this.random.whole(1, 3); npi += 1) {
+    for (let npi = 0; npi < this.random.nextInteger(1, 3); npi += 1) {
       steps.push({ type: 'select_org_provider', npi: `100000000${npi}` });
-      for (let claim = 0; claim < this.random.whole(0, 5); claim += 1) {
-        const id = `K-${this.random.whole(1, 4)}`;
-        const named = this.random.pick([{ claim_id: id }, { claim_submission_id: id }, {}]);
-        const own = this.random.happens(0.5) ? { npi: `100000000${this.random.whole(0, 4)}` } : {};
+      for (let claim = 0; claim < this.random.nextInteger(0, 5); claim += 1) {
+        const id = `K-${this.random.nextInteger(1, 4)}`;
+        const named = this.random.pickOne([{ claim_id: id }, { claim_submission_id: id }, {}]);
+        const own = this.random.drawBoolean(0.5) ? { npi: `100000000${this.random.nextInteger(0, 4)}` } : {};
         steps.push({ type: 'claim_result', ...own, ...named });
       }
     }
@@ -102,13 +102,13 @@ export abstract class MachineReports {
   }
 
   /** Reports claim outcomes once or twice. A later report replaces the outcomes of an earlier one. */
-  protected async claimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
+  protected async reportClaimResults(machine: Machine, jobId: string): Promise<Run['claims']> {
     const outcomesByClaim: Run['claims'] = {};
-    for (let round = 0; round < this.random.whole(1, 2); round += 1) {
+    for (let round = 0; round < this.random.nextInteger(1, 2); round += 1) {
       await this.passMinutes(1);
-      const claimResults = Array.from({ length: this.random.whole(1, 4) }, (_, at) => ({
+      const claimResults = Array.from({ length: this.random.nextInteger(1, 4) }, (_, at) => ({
         claimId: `C-${at}`,
-        outcome: this.random.pick(outcomes),
+        outcome: this.random.pickOne(outcomes),
       }));
       // A signature is valid for five minutes, so the other tests must not advance the clock here.
       await this.time.withClockStopped(async () => {
@@ -123,22 +123,22 @@ export abstract class MachineReports {
     return outcomesByClaim;
   }
 
-  protected async summarize(machine: Machine, jobId: string | null): Promise<void> {
+  protected async reportSummary(machine: Machine, jobId: string | null): Promise<void> {
     const batchId = newId();
     const startedAt = this.time.clock.now().toISOString();
-    const rounds = this.random.happens(0.3) ? 2 : 1;
+    const rounds = this.random.drawBoolean(0.3) ? 2 : 1;
     let claims: Claim[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      claims = Array.from({ length: this.random.whole(0, 8) }, () => ({
-        outcome: this.random.pick(outcomes),
-        seconds: this.random.happens(0.8) ? this.random.whole(1, 400_000) / 1000 : null,
+      claims = Array.from({ length: this.random.nextInteger(0, 8) }, () => ({
+        outcome: this.random.pickOne(outcomes),
+        seconds: this.random.drawBoolean(0.8) ? this.random.nextInteger(1, 400_000) / 1000 : null,
       }));
       const rows = claims.map(({ outcome, seconds }, at) => ({
         claimId: `C-${at}`,
         outcome,
         ...(seconds === null ? {} : { processingSeconds: seconds }),
       }));
-      const body = this.random.pick([
+      const body = this.random.pickOne([
         { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
         {
           practiceRunSummary: { batchSummary: { batchId, startedAt, ...(jobId ? { jobId } : {}) }, claimResults: rows },
@@ -156,7 +156,7 @@ export abstract class MachineReports {
       ] as object[]);
       await this.expectSuccess(machine.client.post('/api/pilot/run-summary', body));
     }
-    const day = dayIn(this.ledger.zone, startedAt);
+    const day = formatDayInZone(this.ledger.zone, startedAt);
     const batch: Batch = { id: batchId, jobId, workflowId: null, day, claims };
     this.ledger.batches.push(batch);
   }

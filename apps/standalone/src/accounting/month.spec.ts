@@ -1,13 +1,22 @@
-import { type Harness, longForm, startHarness, waitFor } from '@muster/testing';
+import { type Harness, chooseSize, startHarness, waitFor } from '@muster/testing';
 import { standalone } from '../standalone';
 import { SeededRandom } from './seeded-random.harness';
 import type { Price } from './ledger.harness';
 import { PracticeOffice } from './play-month.harness';
-import { billOf, costOf, costsOf, countClaims, type GroupBy, roiOf, usageOf, usd } from './recompute.harness';
+import {
+  computeBill,
+  computeRunCost,
+  computeCosts,
+  countClaims,
+  type GroupBy,
+  computeRoi,
+  computeUsage,
+  toUsd,
+} from './recompute.harness';
 import { MovableClock } from './movable-clock.harness';
 
 /** Number of runs of the three organizations together. */
-const runs = longForm('MONTH_RUNS', { short: 30, long: 600 });
+const runs = chooseSize('MONTH_RUNS', { short: 30, long: 600 });
 const seed = Number(process.env['MUSTER_SEED'] ?? 11);
 /** Chicago changes to daylight saving time in this month. */
 const month = '2027-03';
@@ -67,7 +76,7 @@ describe('a month of three organizations', () => {
       await time.advanceTo(new Date(Date.parse('2027-03-01T01:00:00Z') + (round * 30.5 * 24 * 3600 * 1000) / rounds));
       for (const office of offices) await office.sendHeartbeats();
       if (round === Math.floor(rounds / 2)) await raisePrices();
-      await Promise.all(offices.map((office) => office.run()));
+      await Promise.all(offices.map((office) => office.playRuns()));
     }
     await untilMetered();
   }, 1_200_000);
@@ -83,7 +92,7 @@ describe('a month of three organizations', () => {
     await untilMetered();
     for (const office of offices) {
       await office.setPrices([price('OPENAI', 'month-small', 0.77, 2.123456, tomorrow)]);
-      await office.setHourly(0.2);
+      await office.setHourlyPrice(0.2);
     }
   }
 
@@ -102,11 +111,11 @@ describe('a month of three organizations', () => {
   async function checkAll(): Promise<void> {
     for (const { ledger, tenant } of offices) {
       const usage = (await tenant.api.get(`/api/usage?month=${month}`)).body;
-      expect(usage).toMatchObject(usageOf(ledger, month));
+      expect(usage).toMatchObject(computeUsage(ledger, month));
       countCompared('usage', 6);
       for (const run of ledger.runs.filter(({ deleted }) => !deleted)) {
         const cost = (await tenant.api.get(`/api/jobs/${run.id}/cost`)).body;
-        const expected = costOf(run, ledger.prices);
+        const expected = computeRunCost(run, ledger.prices);
         const microsOf = (kind: string) =>
           cost.components
             .filter((part: any) => part.kind === kind)
@@ -119,20 +128,20 @@ describe('a month of three organizations', () => {
           Math.round(cost.totalUsd * 1e6),
         ]).toEqual([run.id, ...[expected.ai, expected.compute, expected.reported, expected.total].map(Number)]);
         const job = (await tenant.api.get(`/api/jobs/${run.id}`)).body;
-        expect(job.totalCostUsd).toBe(usd(expected.total));
+        expect(job.totalCostUsd).toBe(toUsd(expected.total));
         expect(job.claims).toEqual(countClaims(Object.values(run.claims).map((outcome) => ({ outcome }))));
         countCompared('costs and claims of runs', 9);
       }
       for (const groupBy of groupings) {
         const costs = (await tenant.api.get(`/api/costs?from=${range.from}&to=${range.to}&groupBy=${groupBy}`)).body;
         const found = costs.groups.map(({ key, label: _, ...figures }: any) => [key, figures]);
-        const expected = costsOf(ledger, { ...range, groupBy });
+        const expected = computeCosts(ledger, { ...range, groupBy });
         expect(Object.fromEntries(found)).toEqual(expected);
         countCompared(`costs by ${groupBy}`, found.length * 5);
       }
       for (const source of ['', '&source=computed']) {
         const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}${source}`)).body;
-        expect(roi).toMatchObject(roiOf(ledger, range));
+        expect(roi).toMatchObject(computeRoi(ledger, range));
         countCompared(`ROI ${source ? 'with source=computed' : 'without source'}`, 14 + roi.daily.length * 7);
       }
     }
@@ -145,7 +154,7 @@ describe('a month of three organizations', () => {
   it('the charge of a run is computed from the metadata of its steps', async () => {
     for (const office of offices) {
       for (const run of office.ledger.runs.filter(({ billing }) => billing.length > 0)) {
-        expect(await office.bill(run)).toMatchObject(billOf(run.billing, office.ledger.pricing));
+        expect(await office.backfillBill(run)).toMatchObject(computeBill(run.billing, office.ledger.pricing));
         countCompared('billing', 6);
       }
     }
@@ -169,18 +178,18 @@ describe('a month of three organizations', () => {
 
   it('the costs of deleted runs remain in usage, costs and ROI', async () => {
     for (const office of offices) {
-      for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.delete(run);
+      for (const run of office.ledger.runs.filter((_, at) => at % 7 === 3)) await office.deleteRun(run);
     }
     await untilMetered();
     for (const { ledger, tenant } of offices) {
-      expect((await tenant.api.get(`/api/usage?month=${month}`)).body).toMatchObject(usageOf(ledger, month));
+      expect((await tenant.api.get(`/api/usage?month=${month}`)).body).toMatchObject(computeUsage(ledger, month));
       for (const groupBy of groupings) {
         const costs = (await tenant.api.get(`/api/costs?from=${range.from}&to=${range.to}&groupBy=${groupBy}`)).body;
         const found = costs.groups.map(({ key, label: _, ...figures }: any) => [key, figures]);
-        expect(Object.fromEntries(found)).toEqual(costsOf(ledger, { ...range, groupBy }));
+        expect(Object.fromEntries(found)).toEqual(computeCosts(ledger, { ...range, groupBy }));
       }
       const roi = (await tenant.api.get(`/api/pilot/roi?from=${range.from}&to=${range.to}`)).body;
-      const { batches, claims, cost, savings } = roiOf(ledger, range);
+      const { batches, claims, cost, savings } = computeRoi(ledger, range);
       expect(roi).toMatchObject({ batches, claims: { attempted: claims.attempted }, cost, savings });
       countCompared('figures after deletion', 20);
     }

@@ -43,7 +43,7 @@ export class PracticeOffice extends MachineReports {
     plan: OfficePlan,
   ): Promise<PracticeOffice> {
     const office = new PracticeOffice(harness, time, random, await harness.makeTenant(plan.name), plan);
-    await office.setUp(plan);
+    await office.setUpOffice(plan);
     return office;
   }
 
@@ -55,7 +55,7 @@ export class PracticeOffice extends MachineReports {
     );
   }
 
-  async setHourly(hourly: number): Promise<void> {
+  async setHourlyPrice(hourly: number): Promise<void> {
     this.hourly = hourly;
     await this.expectSuccess((await this.signIn()).patch('/api/organization/settings', { hourlyComputeUsd: hourly }));
   }
@@ -68,71 +68,72 @@ export class PracticeOffice extends MachineReports {
   }
 
   /** Plays one run from its launch to its end, some minutes later, and its retry if there is one. */
-  async run(): Promise<void> {
+  async playRuns(): Promise<void> {
     const { random } = this;
-    const machine = random.pick(this.machines);
-    const isOverBudget = random.happens(0.06);
+    const machine = random.pickOne(this.machines);
+    const isOverBudget = random.drawBoolean(0.06);
     const options = {
-      ...(random.happens(0.3) ? { maxRetries: 1 } : {}),
+      ...(random.drawBoolean(0.3) ? { maxRetries: 1 } : {}),
       ...(isOverBudget ? { maxCostUsd: 0.5 } : {}),
     };
-    const jobId = await random.pick([
-      () => this.launch(machine, options),
+    const jobId = await random.pickOne([
+      () => this.launchRun(machine, options),
       () => this.launchBatch(machine, options),
-      () => (isOverBudget ? this.launch(machine, options) : this.launchBySchedule(machine, options)),
+      () => (isOverBudget ? this.launchRun(machine, options) : this.launchBySchedule(machine, options)),
     ])();
-    if (random.happens(0.06)) return this.cancel(machine, jobId);
+    if (random.drawBoolean(0.06)) return this.cancelRun(machine, jobId);
     if (isOverBudget) return this.exceedBudget(machine, jobId);
-    await this.perform(machine, jobId);
+    await this.performRun(machine, jobId);
     const [retry] = await this.harness.db.query<{ id: string }>('system', 'SELECT id FROM job WHERE retry_of = $1', [
       jobId,
     ]);
-    if (retry) await this.perform(machine, retry.id);
+    if (retry) await this.performRun(machine, retry.id);
   }
 
-  private async perform(machine: Machine, jobId: string): Promise<void> {
+  private async performRun(machine: Machine, jobId: string): Promise<void> {
     const { random } = this;
-    await this.begin(machine, jobId);
-    const usages = await this.steps(machine, jobId, { first: 1, count: random.whole(0, 4) });
-    const billing = await this.billingSteps(machine, jobId);
-    const claims = random.happens(0.6) ? await this.claimResults(machine, jobId) : {};
-    await this.passMinutes(random.whole(1, 60));
-    const reported = random.happens(0.4) ? random.whole(0, 4_000_000) / 1_000_000 : null;
-    const end = random.pick(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
+    await this.beginRun(machine, jobId);
+    const usages = await this.reportSteps(machine, jobId, { first: 1, count: random.nextInteger(0, 4) });
+    const billing = await this.reportBillingSteps(machine, jobId);
+    const claims = random.drawBoolean(0.6) ? await this.reportClaimResults(machine, jobId) : {};
+    await this.passMinutes(random.nextInteger(1, 60));
+    const reported = random.drawBoolean(0.4) ? random.nextInteger(0, 4_000_000) / 1_000_000 : null;
+    const end = random.pickOne(['completed', 'completed', 'completed', 'failed', 'cancelled'] as const);
     const body = { status: end, seq: 5_000, ...(reported === null ? {} : { totalCostUsd: reported }) };
-    await this.webhook(machine, jobId, body);
+    await this.postWebhook(machine, jobId, body);
     // Repeats the report of the end, or sends a different end, which the service must ignore.
-    if (random.happens(0.3)) await this.webhook(machine, jobId, body);
-    if (random.happens(0.2)) await this.webhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
-    if (random.happens(0.2)) {
-      await this.passMinutes(random.whole(1, 30));
-      usages.push(...(await this.steps(machine, jobId, { first: 100, count: 2 })));
+    if (random.drawBoolean(0.3)) await this.postWebhook(machine, jobId, body);
+    if (random.drawBoolean(0.2))
+      await this.postWebhook(machine, jobId, { status: 'failed', seq: 5_001, totalCostUsd: 999 });
+    if (random.drawBoolean(0.2)) {
+      await this.passMinutes(random.nextInteger(1, 30));
+      usages.push(...(await this.reportSteps(machine, jobId, { first: 100, count: 2 })));
     }
-    await this.close(machine, jobId, { usages, reported, billing, claims });
-    if (random.happens(0.5)) await this.summarize(machine, jobId);
-    if (random.happens(0.1)) await this.summarize(machine, null);
+    await this.recordEndedRun(machine, jobId, { usages, reported, billing, claims });
+    if (random.drawBoolean(0.5)) await this.reportSummary(machine, jobId);
+    if (random.drawBoolean(0.1)) await this.reportSummary(machine, null);
   }
 
-  private async cancel(machine: Machine, jobId: string): Promise<void> {
-    await this.passMinutes(this.random.whole(1, 20));
+  private async cancelRun(machine: Machine, jobId: string): Promise<void> {
+    await this.passMinutes(this.random.nextInteger(1, 20));
     await this.expectSuccess(this.tenant.api.post(`/api/jobs/${jobId}/cancel`, {}));
     // If the machine has already received the run, it has to report that the run has stopped.
-    await this.webhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
-    await this.close(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
+    await this.postWebhook(machine, jobId, { status: 'cancelled', seq: 9_000 });
+    await this.recordEndedRun(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
   }
 
   /** Plays a run that the service ends for its budget. A later report of its end is ignored, but later usage counts. */
   private async exceedBudget(machine: Machine, jobId: string): Promise<void> {
-    await this.begin(machine, jobId);
+    await this.beginRun(machine, jobId);
     const preset = { provider: 'nobody', model: 'month-unknown', reported: 0.75 } as const;
-    const usages = await this.steps(machine, jobId, { first: 1, count: 1, preset });
+    const usages = await this.reportSteps(machine, jobId, { first: 1, count: 1, preset });
     await waitFor(`run ${jobId} to be stopped for its budget`, async () => {
       const { body } = await this.tenant.api.get(`/api/jobs/${jobId}`);
       return body.errorCode === 'budget_exceeded';
     });
-    usages.push(...(await this.steps(machine, jobId, { first: 50, count: 1, preset })));
-    await this.webhook(machine, jobId, { status: 'completed', seq: 5_000, totalCostUsd: 999 });
-    await this.close(machine, jobId, { usages, reported: null, billing: [], claims: {} });
+    usages.push(...(await this.reportSteps(machine, jobId, { first: 50, count: 1, preset })));
+    await this.postWebhook(machine, jobId, { status: 'completed', seq: 5_000, totalCostUsd: 999 });
+    await this.recordEndedRun(machine, jobId, { usages, reported: null, billing: [], claims: {} });
     // Acts as the machine's confirmation that the processes of the run have ended.
     await this.harness.db.query('system', 'UPDATE agent SET clearing_command_id = NULL WHERE id = $1', [machine.id]);
   }
@@ -143,17 +144,17 @@ export class PracticeOffice extends MachineReports {
   }
 
   /** Deletes the run; its costs remain. */
-  async delete(run: Run): Promise<void> {
+  async deleteRun(run: Run): Promise<void> {
     await this.expectSuccess((await this.signIn()).delete(`/api/jobs/${run.id}`));
     run.deleted = true;
   }
 
-  async bill(run: Run): Promise<any> {
-    const body = { job_id: run.id, create_default_model: true, force: this.random.happens(0.5) };
+  async backfillBill(run: Run): Promise<any> {
+    const body = { job_id: run.id, create_default_model: true, force: this.random.drawBoolean(0.5) };
     return (await this.expectSuccess((await this.signIn()).post('/api/admin/client-pricing/backfill', body))).body;
   }
 
-  private async setUp(plan: OfficePlan): Promise<void> {
+  private async setUpOffice(plan: OfficePlan): Promise<void> {
     const { admin } = this.tenant.as;
     await this.expectSuccess(
       admin.patch('/api/organization/settings', {
@@ -192,35 +193,35 @@ export class PracticeOffice extends MachineReports {
     await this.expectSuccess(admin.put(`/api/admin/client-pricing/${this.tenant.organizationId}`, plan.pricing));
   }
 
-  private async launch(machine: Machine, options: object): Promise<string> {
-    const workflowId = this.random.pick(this.workflowIds);
+  private async launchRun(machine: Machine, options: object): Promise<string> {
+    const workflowId = this.random.pickOne(this.workflowIds);
     const body = { workflowId, agentId: machine.id, ...options };
     return (await this.expectSuccess(this.tenant.api.post('/api/jobs/launch', body))).body.jobId;
   }
 
   private async launchBatch(machine: Machine, options: object): Promise<string> {
-    const workflowId = this.random.pick(this.workflowIds);
+    const workflowId = this.random.pickOne(this.workflowIds);
     const body = { workflowId, agentIds: [machine.id], rows: [{}], ...options };
     return (await this.expectSuccess(this.tenant.api.post('/api/jobs/batch', body))).body.jobIds[0];
   }
 
   /** Launches a run by the schedule if the machine is the schedule's machine, the first one; otherwise directly. */
   private async launchBySchedule(machine: Machine, options: object): Promise<string> {
-    if (machine !== this.machines[0]) return this.launch(machine, options);
+    if (machine !== this.machines[0]) return this.launchRun(machine, options);
     const response = await this.expectSuccess(
       this.tenant.api.post('/api/schedules/execute', { scheduleId: this.scheduleId, force: true }),
     );
     const [launched] = response.body.launched;
-    return launched ? launched.jobId : this.launch(machine, options);
+    return launched ? launched.jobId : this.launchRun(machine, options);
   }
 
-  private async begin(machine: Machine, jobId: string): Promise<void> {
-    await this.untilDispatched(jobId);
-    await this.passMinutes(this.random.whole(1, 5));
-    await this.webhook(machine, jobId, { status: 'running', seq: 1 });
+  private async beginRun(machine: Machine, jobId: string): Promise<void> {
+    await this.waitUntilDispatched(jobId);
+    await this.passMinutes(this.random.nextInteger(1, 5));
+    await this.postWebhook(machine, jobId, { status: 'running', seq: 1 });
   }
 
-  private async untilDispatched(jobId: string): Promise<void> {
+  private async waitUntilDispatched(jobId: string): Promise<void> {
     await waitFor(`job ${jobId} to be dispatched to its machine`, async () => {
       const [job] = await this.harness.db.query<{
         dispatched: boolean;
@@ -239,7 +240,7 @@ export class PracticeOffice extends MachineReports {
   }
 
   /** Records the ended run in the ledger: its times and status from the service, and its generated input. */
-  private async close(
+  private async recordEndedRun(
     machine: Machine,
     jobId: string,
     input: Pick<Run, 'usages' | 'reported' | 'billing' | 'claims'>,

@@ -12,13 +12,13 @@ function toFraction(value: number): Fraction {
   const text = value.toFixed(12);
   return { over: BigInt(text.replace('.', '')), under: 10n ** 12n };
 }
-const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
-const plus = (a: Fraction, b: Fraction): Fraction => ({
+const multiply = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
+const addFractions = (a: Fraction, b: Fraction): Fraction => ({
   over: a.over * b.under + b.over * a.under,
   under: a.under * b.under,
 });
-const whole = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
-const zero = whole(0);
+const wholeFraction = (n: number | bigint): Fraction => ({ over: BigInt(n), under: 1n });
+const zero = wholeFraction(0);
 
 /** Rounds to whole millionths, half to even. */
 function roundToMicros({ over, under }: Fraction): bigint {
@@ -29,7 +29,7 @@ function roundToMicros({ over, under }: Fraction): bigint {
   return floor;
 }
 
-const add = (amounts: bigint[]) => amounts.reduce((sum, amount) => sum + amount, 0n);
+const sumAmounts = (amounts: bigint[]) => amounts.reduce((sum, amount) => sum + amount, 0n);
 
 export interface Cost {
   ai: bigint;
@@ -40,27 +40,32 @@ export interface Cost {
 }
 
 /** Returns the price that applies to a usage; null if there is none. */
-function priceOf(prices: Price[], { provider, model, at }: Usage): Price | null {
-  const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+function findPrice(prices: Price[], { provider, model, at }: Usage): Price | null {
+  const equalsIgnoringCase = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
   const applicable = prices
-    .filter((price) => same(price.provider, provider) && same(price.model, model) && price.from <= at.slice(0, 10))
+    .filter(
+      (price) =>
+        equalsIgnoringCase(price.provider, provider) &&
+        equalsIgnoringCase(price.model, model) &&
+        price.from <= at.slice(0, 10),
+    )
     .sort((a, b) => (a.from < b.from ? 1 : -1));
   return applicable[0] ?? null;
 }
 
-export function costOf(run: Run, prices: Price[]): Cost {
+export function computeRunCost(run: Run, prices: Price[]): Cost {
   const byModel = new Map<string, bigint>();
-  for (const name of new Set(run.usages.map((usage) => nameOf(usage)))) {
-    const usages = run.usages.filter((usage) => nameOf(usage) === name);
-    const priced = usages.map((usage) => ({ usage, price: priceOf(prices, usage) }));
-    const worth = (tokens: (usage: Usage) => number, price: (entry: Price) => number) =>
+  for (const name of new Set(run.usages.map((usage) => formatModelName(usage)))) {
+    const usages = run.usages.filter((usage) => formatModelName(usage) === name);
+    const priced = usages.map((usage) => ({ usage, price: findPrice(prices, usage) }));
+    const computeWorth = (tokens: (usage: Usage) => number, price: (entry: Price) => number) =>
       roundToMicros(
         priced.reduce(
           (sum, each) =>
             each.price
-              ? plus(
+              ? addFractions(
                   sum,
-                  times(times(whole(tokens(each.usage)), toFraction(price(each.price))), {
+                  multiply(multiply(wholeFraction(tokens(each.usage)), toFraction(price(each.price))), {
                     over: 1n,
                     under: 1_000_000n,
                   }),
@@ -74,52 +79,52 @@ export function costOf(run: Run, prices: Price[]): Cost {
       .map(({ usage }) => roundToMicros(toFraction(usage.reported!)));
     byModel.set(
       name,
-      worth(
+      computeWorth(
         (u) => u.input,
         (p) => p.inputUsdPerMillion,
       ) +
-        worth(
+        computeWorth(
           (u) => u.output,
           (p) => p.outputUsdPerMillion,
         ) +
-        add(reportedCosts),
+        sumAmounts(reportedCosts),
     );
   }
-  const ai = add([...byModel.values()]);
+  const ai = sumAmounts([...byModel.values()]);
   const ms = run.startedAt ? Date.parse(run.finishedAt) - Date.parse(run.startedAt) : 0;
   const compute = run.startedAt
-    ? roundToMicros(times(toFraction(run.hourly), { over: BigInt(ms), under: 3_600_000n }))
+    ? roundToMicros(multiply(toFraction(run.hourly), { over: BigInt(ms), under: 3_600_000n }))
     : 0n;
   const reportedTotal = run.reported === null ? 0n : roundToMicros(toFraction(run.reported));
   const reported = reportedTotal > ai + compute ? reportedTotal - ai - compute : 0n;
   return { ai, compute, reported, total: ai + compute + reported, byModel };
 }
 
-const nameOf = ({ provider, model }: Usage) => `${provider}/${model}`;
+const formatModelName = ({ provider, model }: Usage) => `${provider}/${model}`;
 
-export const usd = (amount: bigint) => Number(amount) / 1_000_000;
+export const toUsd = (amount: bigint) => Number(amount) / 1_000_000;
 
 /** Returns the calendar day in a time zone as YYYY-MM-DD. */
-export function dayIn(zone: string, at: string): string {
+export function formatDayInZone(zone: string, at: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(
     new Date(at),
   );
 }
 
-export function usageOf({ runs, prices }: Office, month: string) {
+export function computeUsage({ runs, prices }: Office, month: string) {
   const ended = runs.filter(({ finishedAt }) => finishedAt.startsWith(month));
-  const count = (status: Run['status']) => ended.filter((run) => run.status === status).length;
+  const countWithStatus = (status: Run['status']) => ended.filter((run) => run.status === status).length;
   const ms = ended.reduce(
     (sum, { startedAt, finishedAt }) => sum + (startedAt ? Date.parse(finishedAt) - Date.parse(startedAt) : 0),
     0,
   );
   return {
     runs: ended.length,
-    completed: count('completed'),
-    failed: count('failed'),
-    cancelled: count('cancelled'),
+    completed: countWithStatus('completed'),
+    failed: countWithStatus('failed'),
+    cancelled: countWithStatus('cancelled'),
     runMinutes: ms / 60_000,
-    spendUsd: usd(add(ended.map((run) => costOf(run, prices).total))),
+    spendUsd: toUsd(sumAmounts(ended.map((run) => computeRunCost(run, prices).total))),
   };
 }
 
@@ -133,23 +138,23 @@ interface Group {
 }
 
 /** Returns the costs of each group by its key. */
-export function costsOf(
+export function computeCosts(
   { runs, prices, zone }: Office,
   { from, to, groupBy }: { from: string; to: string; groupBy: GroupBy },
 ) {
   const groups = new Map<string, Group>();
-  const groupOf = (key: string) => {
+  const findOrCreateGroup = (key: string) => {
     const group = groups.get(key) ?? { runs: new Set<string>(), ai: 0n, compute: 0n, reported: 0n };
     groups.set(key, group);
     return group;
   };
   for (const run of runs) {
-    const day = dayIn(zone, run.finishedAt);
+    const day = formatDayInZone(zone, run.finishedAt);
     if (!run.startedAt || day < from || day > to) continue;
-    const cost = costOf(run, prices);
+    const cost = computeRunCost(run, prices);
     if (groupBy === 'model') {
       for (const [name, amount] of cost.byModel) {
-        const group = groupOf(name);
+        const group = findOrCreateGroup(name);
         group.ai += amount;
         group.runs.add(run.id);
       }
@@ -161,7 +166,7 @@ export function costsOf(
       schedule: run.scheduleId ?? 'none',
       model: 'none',
     }[groupBy];
-    const group = groupOf(key);
+    const group = findOrCreateGroup(key);
     if (groupBy !== 'model') group.ai += cost.ai;
     group.compute += cost.compute;
     group.reported += cost.reported;
@@ -172,10 +177,10 @@ export function costsOf(
       key,
       {
         runs: runIds.size,
-        aiUsd: usd(ai),
-        computeUsd: usd(compute),
-        reportedUsd: usd(reported),
-        totalUsd: usd(ai + compute + reported),
+        aiUsd: toUsd(ai),
+        computeUsd: toUsd(compute),
+        reportedUsd: toUsd(reported),
+        totalUsd: toUsd(ai + compute + reported),
       },
     ]),
   );
@@ -186,97 +191,104 @@ function roundToDecimals({ over, under }: Fraction, places: number): number {
   return Number(roundToMicros({ over: over * 10n ** BigInt(places), under: under * 1_000_000n })) / 10 ** places;
 }
 
-export function roiOf(office: Office, { from, to }: { from: string; to: string }) {
+export function computeRoi(office: Office, { from, to }: { from: string; to: string }) {
   const { runs, prices, labor, minutes } = office;
   const within = office.batches.filter(({ day }) => day >= from && day <= to);
-  const days = daysBetween(from, to);
+  const days = listDaysBetween(from, to);
   const jobIds = [...new Set(within.flatMap(({ jobId }) => jobId ?? []))];
-  const firstDay = (jobId: string) =>
+  const findFirstDay = (jobId: string) =>
     within
       .filter((batch) => batch.jobId === jobId)
       .map(({ day }) => day)
       .sort()[0]!;
   const costs = jobIds.map((jobId) => ({
-    day: firstDay(jobId),
-    total: costOf(
+    day: findFirstDay(jobId),
+    total: computeRunCost(
       runs.find(({ id }) => id === jobId)!,
       prices,
     ).total,
   }));
   const daily = days.map((date) => {
-    const claims = countOf(within.filter(({ day }) => day === date));
-    const compute = add(costs.filter(({ day }) => day === date).map(({ total }) => total));
+    const claims = countBatches(within.filter(({ day }) => day === date));
+    const compute = sumAmounts(costs.filter(({ day }) => day === date).map(({ total }) => total));
     const hours = { over: BigInt(claims.eobUploaded + claims.noEobFound), under: 60n };
-    const laborMicros = roundToMicros(times(times(hours, toFraction(minutes)), toFraction(labor)));
+    const laborMicros = roundToMicros(multiply(multiply(hours, toFraction(minutes)), toFraction(labor)));
     return { date, claims, compute, labor: laborMicros, net: laborMicros - compute };
   });
-  const claims = countOf(within);
+  const claims = countBatches(within);
   const seconds = within
     .flatMap((batch) => batch.claims.flatMap(({ seconds: duration }) => duration ?? []))
     .sort((a, b) => a - b);
-  const total = seconds.reduce((sum, each) => plus(sum, toFraction(each)), zero);
-  const compute = add(daily.map((day) => day.compute));
-  const laborSum = add(daily.map((day) => day.labor));
-  const ratio = (over: Fraction, under: Fraction, places: number) =>
+  const total = seconds.reduce((sum, each) => addFractions(sum, toFraction(each)), zero);
+  const compute = sumAmounts(daily.map((day) => day.compute));
+  const laborSum = sumAmounts(daily.map((day) => day.labor));
+  const roundRatio = (over: Fraction, under: Fraction, places: number) =>
     under.over === 0n
       ? null
       : roundToDecimals({ over: over.over * under.under, under: over.under * under.over }, places);
-  const worked = times(whole(claims.eobUploaded + claims.noEobFound), toFraction(minutes));
+  const worked = multiply(wholeFraction(claims.eobUploaded + claims.noEobFound), toFraction(minutes));
   return {
     batches: within.length,
     jobs: jobIds.length,
-    claims: { ...claims, perHour: ratio(times(whole(claims.attempted), whole(3600)), total, 4) },
+    claims: {
+      ...claims,
+      perHour: roundRatio(multiply(wholeFraction(claims.attempted), wholeFraction(3600)), total, 4),
+    },
     processing: {
       totalSeconds: roundToDecimals(total, 4),
-      averageSeconds: ratio(total, whole(seconds.length), 4),
-      p50Seconds: percentile(seconds, 50),
-      p95Seconds: percentile(seconds, 95),
+      averageSeconds: roundRatio(total, wholeFraction(seconds.length), 4),
+      p50Seconds: computePercentile(seconds, 50),
+      p95Seconds: computePercentile(seconds, 95),
     },
     cost: {
-      computeUsd: usd(compute),
-      perClaimUsd: ratio({ over: compute, under: 1_000_000n }, whole(claims.attempted), 6),
+      computeUsd: toUsd(compute),
+      perClaimUsd: roundRatio({ over: compute, under: 1_000_000n }, wholeFraction(claims.attempted), 6),
     },
     savings: {
       minutesPerClaim: minutes,
       hoursSaved: roundToDecimals({ over: worked.over, under: worked.under * 60n }, 4),
-      laborUsd: usd(laborSum),
-      netUsd: usd(laborSum - compute),
-      roiPercent: ratio(times(whole(laborSum - compute), whole(100)), whole(compute), 4),
+      laborUsd: toUsd(laborSum),
+      netUsd: toUsd(laborSum - compute),
+      roiPercent: roundRatio(
+        multiply(wholeFraction(laborSum - compute), wholeFraction(100)),
+        wholeFraction(compute),
+        4,
+      ),
     },
     daily: daily.map(({ date, claims: dayClaims, compute: spent, labor: saved, net }) => ({
       date,
       claims: dayClaims,
-      computeUsd: usd(spent),
-      laborUsd: usd(saved),
-      netUsd: usd(net),
+      computeUsd: toUsd(spent),
+      laborUsd: toUsd(saved),
+      netUsd: toUsd(net),
     })),
   };
 }
 
-const countOf = (batches: Batch[]) => countClaims(batches.flatMap(({ claims }) => claims));
+const countBatches = (batches: Batch[]) => countClaims(batches.flatMap(({ claims }) => claims));
 
 export function countClaims(claims: { outcome: string }[]) {
-  const count = (outcome: string) => claims.filter((claim) => claim.outcome === outcome).length;
+  const countWithStatus = (outcome: string) => claims.filter((claim) => claim.outcome === outcome).length;
   return {
     attempted: claims.length,
-    eobUploaded: count('eob_uploaded'),
-    noEobFound: count('no_eob_found'),
-    failed: count('failed'),
+    eobUploaded: countWithStatus('eob_uploaded'),
+    noEobFound: countWithStatus('no_eob_found'),
+    failed: countWithStatus('failed'),
   };
 }
 
 /** Interpolates linearly between the two nearest values; null without values. */
-function percentile(sorted: number[], percent: number): number | null {
+function computePercentile(sorted: number[], percent: number): number | null {
   if (sorted.length === 0) return null;
   const position = BigInt(sorted.length - 1) * BigInt(percent);
   const [at, part] = [Number(position / 100n), position % 100n];
   const low = toFraction(sorted[at]!);
   const high = toFraction(sorted[Math.min(at + 1, sorted.length - 1)]!);
-  const between = times(plus(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
-  return roundToDecimals(plus(low, between), 4);
+  const between = multiply(addFractions(high, { over: -low.over, under: low.under }), { over: part, under: 100n });
+  return roundToDecimals(addFractions(low, between), 4);
 }
 
-function daysBetween(from: string, to: string): string[] {
+function listDaysBetween(from: string, to: string): string[] {
   const days: string[] = [];
   for (let at = Date.parse(`${from}T12:00:00Z`); ; at += 86_400_000) {
     const day = new Date(at).toISOString().slice(0, 10);
@@ -285,7 +297,7 @@ function daysBetween(from: string, to: string): string[] {
   }
 }
 
-export function billOf(steps: BillingStep[], pricing: Office['pricing']) {
+export function computeBill(steps: BillingStep[], pricing: Office['pricing']) {
   const claims = new Map<string, Set<string>>();
   let candidates = 0;
   let repeated = 0;
@@ -308,20 +320,24 @@ export function billOf(steps: BillingStep[], pricing: Office['pricing']) {
   const perNpi = Object.fromEntries([...claims].map(([npi, ids]) => [npi, ids.size]));
   const counts = Object.values(perNpi);
   const total = counts.reduce((sum, each) => sum + each, 0);
-  const price = (name: string) => roundToMicros(toFraction((pricing[name] as number | undefined) ?? 0));
+  const priceOfGroup = (name: string) => roundToMicros(toFraction((pricing[name] as number | undefined) ?? 0));
   const charge = {
     npi_claim_block: () =>
-      add(counts.map((each) => BigInt(Math.ceil(each / (pricing['blockSize'] as number))) * price('pricePerBlockUsd'))),
-    per_claim: () => BigInt(total) * price('pricePerClaimUsd'),
-    flat_per_run: () => price('pricePerRunUsd'),
+      sumAmounts(
+        counts.map(
+          (each) => BigInt(Math.ceil(each / (pricing['blockSize'] as number))) * priceOfGroup('pricePerBlockUsd'),
+        ),
+      ),
+    per_claim: () => BigInt(total) * priceOfGroup('pricePerClaimUsd'),
+    flat_per_run: () => priceOfGroup('pricePerRunUsd'),
   }[pricing.pricingType]!();
-  const least = price('minimumUsd');
+  const least = priceOfGroup('minimumUsd');
   return {
     npi_count: counts.length,
     total_claims: total,
     total_steps_before_dedup: candidates,
     duplicates_removed: repeated,
     claims_per_npi: perNpi,
-    calculated_charge_usd: usd(charge < least ? least : charge),
+    calculated_charge_usd: toUsd(charge < least ? least : charge),
   };
 }

@@ -3,7 +3,7 @@ export class SeededRandom {
   constructor(private state: number) {}
 
   /** Returns a number from 0 to below 1. */
-  next(): number {
+  nextNumber(): number {
     this.state = (this.state + 0x6d2b79f5) | 0;
     let t = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
@@ -11,15 +11,15 @@ export class SeededRandom {
   }
 
   /** Returns a whole number in the range, both ends included. */
-  whole(from: number, to: number): number {
-    return from + Math.floor(this.next() * (to - from + 1));
+  nextInteger(from: number, to: number): number {
+    return from + Math.floor(this.nextNumber() * (to - from + 1));
   }
 
-  pick<T>(choices: readonly T[]): T {
-    return choices[Math.floor(this.next() * choices.length)]!;
+  pickOne<T>(choices: readonly T[]): T {
+    return choices[Math.floor(this.nextNumber() * choices.length)]!;
   }
 
-  happens(probability: number): boolean {
-    return this.next() < probability;
+  drawBoolean(probability: number): boolean {
+    return this.nextNumber() < probability;
   }
 }

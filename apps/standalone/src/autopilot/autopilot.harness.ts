@@ -11,13 +11,13 @@ import {
   killAll,
   makeAgent,
   makeApiKey,
-  processesOf,
+  findProcesses,
   startHarness,
   type Tenant,
   waitFor,
 } from '@muster/testing';
 import { standalone } from '../standalone';
-import { claimTask } from './portal-model.harness';
+import { buildClaimTask } from './portal-model.harness';
 
 const workerProgram = resolve(__dirname, '../../../../dist/apps/worker/src/main.js');
 
@@ -45,7 +45,7 @@ export class AutopilotHarness {
 
   static async start(): Promise<AutopilotHarness> {
     const [model, portal] = await Promise.all([FakeModel.start(), FakePortal.start()]);
-    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '100', PUBLIC_APP_URL: '', ...model.env };
+    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', COMMAND_SWEEP_MS: '100', PUBLIC_APP_URL: '', ...model.environment };
     const harness = await startHarness({ ...standalone, env });
     const tenant = await harness.makeTenant();
     const created = new AutopilotHarness(harness, tenant, model, portal);
@@ -59,7 +59,7 @@ export class AutopilotHarness {
   }
 
   /** Sets the prices of the fake model's tokens, in USD per million. */
-  async price({ inputPerMillion, outputPerMillion }: { inputPerMillion: number; outputPerMillion: number }) {
+  async setModelPrice({ inputPerMillion, outputPerMillion }: { inputPerMillion: number; outputPerMillion: number }) {
     const prices = [this.model.name, this.model.visionName].map((model) => ({
       ...{ provider: 'openai-compatible', model, from: '2020-01-01' },
       ...{ inputUsdPerMillion: inputPerMillion, outputUsdPerMillion: outputPerMillion },
@@ -95,31 +95,34 @@ export class AutopilotHarness {
     await gone;
   }
 
-  claim(claimId: string, more: Partial<AutopilotBody> = {}) {
+  startClaimSession(claimId: string, more: Partial<AutopilotBody> = {}) {
     return {
       action: 'start',
-      task: claimTask(this.portal.url),
+      task: buildClaimTask(this.portal.url),
       inputs: { PORTAL_USER: this.portal.user, CLAIM_ID: claimId, AMOUNT: '120.00' },
       vaultKeys: ['PORTAL_PASSWORD'],
       ...more,
     };
   }
 
-  async begin(body: object): Promise<string> {
+  async beginSession(body: object): Promise<string> {
     const answer = await this.tenant.api.post(this.path, body);
     if (answer.status !== 202) throw new Error(`start answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer.body.sessionId as string;
   }
 
-  async read(sessionId: string): Promise<AutopilotSession> {
+  async readSession(sessionId: string): Promise<AutopilotSession> {
     return (await this.tenant.api.get(`${this.path}?sessionId=${sessionId}`)).body as AutopilotSession;
   }
 
-  until(sessionId: string, statuses: SessionStatus[] = [...finalStatuses, 'paused']): Promise<AutopilotSession> {
+  waitForStatus(
+    sessionId: string,
+    statuses: SessionStatus[] = [...finalStatuses, 'paused'],
+  ): Promise<AutopilotSession> {
     return waitFor(
       `a session that is ${statuses.join(' or ')}`,
       async () => {
-        const session = await this.read(sessionId);
+        const session = await this.readSession(sessionId);
         return statuses.includes(session.status) && session;
       },
       90_000,
@@ -131,7 +134,7 @@ export class AutopilotHarness {
     if (this.worker && this.worker.exitCode === null) await once(this.worker, 'exit');
     await this.harness.close();
     await Promise.all([this.model.close(), this.portal.close()]);
-    killAll(processesOf(this.folder));
+    killAll(findProcesses(this.folder));
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 }

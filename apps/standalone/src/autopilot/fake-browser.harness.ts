@@ -27,7 +27,7 @@ type ReceivedCommand = AgentCommand & { payload: Record<string, unknown> };
 type Answer = Partial<CommandResultBody> | 'nothing';
 
 /** Returns a task that no session has learned yet. */
-export function newTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
+export function createTask(more: Partial<AutopilotTask> = {}): AutopilotTask {
   return {
     title: `Task ${newId()}`,
     goal: 'Have it done.',
@@ -64,16 +64,16 @@ export class FakeBrowsers {
         OUTBOUND_ALLOW: '127.0.0.0/8',
         COMMAND_SWEEP_MS: '100',
         RATE_LIMIT_PER_MINUTE: '100000',
-        ...model.env,
+        ...model.environment,
         ...env,
       },
     });
     const tenant = await harness.makeTenant();
-    const worker = await FakeWorker.startFor(tenant.organizationId);
+    const worker = await FakeWorker.startForOrganization(tenant.organizationId);
     const created = new FakeBrowsers(harness, tenant, model, worker);
     worker.answer = (command) => {
       created.received.push(command as ReceivedCommand);
-      setImmediate(() => void created.perform(command as ReceivedCommand));
+      setImmediate(() => void created.performCommand(command as ReceivedCommand));
       return 202;
     };
     return created;
@@ -96,19 +96,19 @@ export class FakeBrowsers {
     return id;
   }
 
-  clientOf(agentId: string) {
+  getClient(agentId: string) {
     const path = `/api/agents/${agentId}/autopilot`;
-    const read = async (sessionId: string) =>
+    const readSession = async (sessionId: string) =>
       (await this.tenant.api.get(`${path}?sessionId=${sessionId}`)).body as AutopilotSession;
     return {
       path,
-      read,
+      read: readSession,
       act: (body: object) => this.tenant.api.post(path, body),
       until: (sessionId: string, ...statuses: SessionStatus[]) =>
         waitFor(
           statuses.join(' or '),
           async () => {
-            const session = await read(sessionId);
+            const session = await readSession(sessionId);
             return statuses.includes(session.status) && session;
           },
           60_000,
@@ -134,9 +134,9 @@ export class FakeBrowsers {
     await Promise.all([this.worker.stop(), this.model.close()]);
   }
 
-  private async perform(command: ReceivedCommand): Promise<void> {
+  private async performCommand(command: ReceivedCommand): Promise<void> {
     const { commandId, agentId, kind } = command;
-    const answer = this.answerTo(command);
+    const answer = this.chooseAnswer(command);
     if (answer === 'nothing') return;
     await this.tenant.worker.post(`/api/agents/${agentId}/commands/${commandId}/result`, {
       status: 'success',
@@ -149,7 +149,7 @@ export class FakeBrowsers {
     }
   }
 
-  private answerTo(command: ReceivedCommand): Answer {
+  private chooseAnswer(command: ReceivedCommand): Answer {
     const { kind, payload } = command;
     if (kind === 'autopilot_open') {
       const answer = this.open(command);

@@ -1,4 +1,4 @@
-import { FakeBrowsers, newTask } from './fake-browser.harness';
+import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(120_000);
 
@@ -28,8 +28,8 @@ describe('a session with texts that Postgres cannot store or that are too long',
     browsers.look = () => ({});
   });
 
-  const run = async (task = newTask(), more: object = {}) => {
-    const agent = browsers.clientOf(await browsers.makeAgent());
+  const run = async (task = createTask(), more: object = {}) => {
+    const agent = browsers.getClient(await browsers.makeAgent());
     const { status, body } = await agent.act({ action: 'start', task, ...more });
     expect(status).toBe(202);
     const ended = await agent.until(body.sessionId, 'completed', 'failed', 'paused');
@@ -39,12 +39,12 @@ describe('a session with texts that Postgres cannot store or that are too long',
     expect(browsers.harness.logs.join('')).not.toContain('could not advance an autopilot session');
 
   it('an answer of the model with characters that Postgres cannot store does not fail its session', async () => {
-    browsers.model.says({
+    browsers.model.addResponses({
       json: modelAnswer({ question: unstorableText }, action({ name: unstorableText, value: unstorableText })),
     });
     const { ended } = await run();
     expect(ended).toMatchObject({ status: 'completed', metrics: { modelCalls: 1 } });
-    browsers.model.answers(() => ({
+    browsers.model.addRule(() => ({
       json: modelAnswer({ status: 'unsure', question: `${unstorableText}${'😀'.repeat(50_000)}` }),
     }));
     const paused = await run();
@@ -58,11 +58,11 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('an error that is too long is cut between characters, not within a surrogate pair', async () => {
-    browsers.model.answers(() => ({ json: modelAnswer() }));
+    browsers.model.addRule(() => ({ json: modelAnswer() }));
     // At any length limit, one of the two texts has a surrogate pair across the limit.
     for (const before of ['', 'x']) {
       browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: `${before}${'😀'.repeat(3000)}` });
-      const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
+      const { ended } = await run(createTask(), { limits: { attemptsPerStep: 1 } });
       expect(ended).toMatchObject({ status: 'paused', pausedFor: { reason: 'attempts_exhausted' } });
       expect(ended.steps[0]!.attempts[0]!.error).not.toMatch(/\p{Surrogate}|\ufffd/u);
     }
@@ -70,10 +70,10 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('a step title that reverses the text direction does not reverse the rest of a session’s question', async () => {
-    browsers.model.answers(() => ({ json: modelAnswer() }));
+    browsers.model.addRule(() => ({ json: modelAnswer() }));
     browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: 'it is\u202E gone' });
-    const steps = newTask().steps.map((step) => ({ ...step, title: 'Do\u202E it' }));
-    const { ended } = await run(newTask({ steps }), { limits: { attemptsPerStep: 1 } });
+    const steps = createTask().steps.map((step) => ({ ...step, title: 'Do\u202E it' }));
+    const { ended } = await run(createTask({ steps }), { limits: { attemptsPerStep: 1 } });
     // A new line ends the effect of the character in the page's error.
     expect(ended.pausedFor!.question).toBe(
       '“Do it” did not succeed in 1 attempts. The last error: it is\u202E gone\nWhat should the session do?',
@@ -82,9 +82,9 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('a task title of 200 characters becomes the complete name of its workflow', async () => {
-    browsers.model.answers(() => ({ json: modelAnswer() }));
+    browsers.model.addRule(() => ({ json: modelAnswer() }));
     const title = `x${'😀'.repeat(199)}`;
-    const { ended } = await run(newTask({ title }));
+    const { ended } = await run(createTask({ title }));
     expect(ended).toMatchObject({ status: 'completed', code: null });
     const { body } = await browsers.tenant.api.get(`/api/workflows/${ended.workflowId}`);
     expect(body.name).toBe(title);
@@ -98,22 +98,22 @@ describe('a session with texts that Postgres cannot store or that are too long',
     ['a value that is too long', [action({ value: 'a'.repeat(20_001) })]],
     ['a name that is too long', [action({ name: 'a'.repeat(501) })]],
   ])('an attempt fails if the model returns %s', async (_, actions) => {
-    browsers.model.answers(() => ({ json: modelAnswer({}, ...actions) }));
-    const { ended } = await run(newTask(), { limits: { attemptsPerStep: 1 } });
+    browsers.model.addRule(() => ({ json: modelAnswer({}, ...actions) }));
+    const { ended } = await run(createTask(), { limits: { attemptsPerStep: 1 } });
     expect(ended.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
   });
 
   it('the tokens of each model call are counted, even if the answer is invalid', async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
-    browsers.model.says({ content: 'Sure!', usage }, { json: modelAnswer(), usage });
+    browsers.model.addResponses({ content: 'Sure!', usage }, { json: modelAnswer(), usage });
     const { ended } = await run();
     const twice = { modelCalls: 2, inputTokens: 2000, outputTokens: 200 };
     expect(ended).toMatchObject({ status: 'completed', metrics: twice, steps: [{ attempts: [{ usage: twice }] }] });
-    const { title, goal, steps, success } = newTask();
+    const { title, goal, steps, success } = createTask();
     const twins = [...steps, ...steps].map((step) => ({ ...step, expect: null }));
     const task = { title, goal, startUrl: null, inputs: [], steps: twins, success: { ...success, check: null } };
-    browsers.model.says({ json: task, usage });
-    const agent = browsers.clientOf(await browsers.makeAgent());
+    browsers.model.addResponses({ json: task, usage });
+    const agent = browsers.getClient(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.' });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({
       ...{ status: 'failed', code: 'model_failed' },
@@ -122,7 +122,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
   });
 
   it('the model is not called if the cost limit of the session is 0', async () => {
-    const agent = browsers.clientOf(await browsers.makeAgent());
+    const agent = browsers.getClient(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.', limits: { costUsd: 0 } });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({ code: 'limit_reached' });
     expect(browsers.model.calls).toEqual([]);

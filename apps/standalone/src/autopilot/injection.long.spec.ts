@@ -2,7 +2,7 @@
 // A short test of the same code: apps/standalone/src/autopilot/hostile-texts.spec.ts
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
-import { answerSteps, type StepQuestion } from './portal-model.harness';
+import { scriptStepAnswers, type StepQuestion } from './portal-model.harness';
 
 jest.setTimeout(240_000);
 
@@ -25,8 +25,8 @@ describe(`a page with injected instructions${noChromium}`, () => {
     pilot = await AutopilotHarness.start();
     await pilot.tenant.as.admin.put('/api/vault/AWS_SECRET', { value: forbiddenSecret });
     pilot.model.secrets.push(forbiddenSecret);
-    answerSteps(pilot.model);
-    pilot.model.answers((call) => {
+    scriptStepAnswers(pilot.model);
+    pilot.model.addRule((call) => {
       if (call.schemaName !== 'autopilot_step') return undefined;
       const question = JSON.parse(call.lastUserText) as StepQuestion;
       if (question.step.id !== 'read') return undefined;
@@ -85,11 +85,11 @@ describe(`a page with injected instructions${noChromium}`, () => {
   itPlays(
     'instructions in a page cannot reach another site, a secret or another tool; the timeline shows each attempt',
     async () => {
-      const sessionId = await pilot.begin({
-        ...pilot.claim('C-1001', { task: task(), limits: { attemptsPerStep: 8 } }),
+      const sessionId = await pilot.beginSession({
+        ...pilot.startClaimSession('C-1001', { task: task(), limits: { attemptsPerStep: 8 } }),
         inputs: { PORTAL_USER: pilot.portal.user },
       });
-      const session = await pilot.until(sessionId);
+      const session = await pilot.waitForStatus(sessionId);
       expect(session).toMatchObject({ status: 'paused', steps: [{ status: 'passed' }, { id: 'read' }] });
       const attempts = session.steps[1]!.attempts.filter(({ strategy }) => strategy === 'model');
       expect(attempts.length).toBeGreaterThanOrEqual(7);

@@ -3,7 +3,7 @@
 import type { AutopilotSession } from '@muster/contracts';
 import { waitFor } from '@muster/testing';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
-import { answerSteps, type StepQuestion } from './portal-model.harness';
+import { scriptStepAnswers, type StepQuestion } from './portal-model.harness';
 
 jest.setTimeout(240_000);
 
@@ -18,8 +18,8 @@ describe(`a task of the autopilot${noChromium}`, () => {
   beforeAll(async () => {
     if (!chromium) return;
     pilot = await AutopilotHarness.start();
-    answerSteps(pilot.model, questions);
-    await pilot.price({ inputPerMillion: 2.5, outputPerMillion: 10 });
+    scriptStepAnswers(pilot.model, questions);
+    await pilot.setModelPrice({ inputPerMillion: 2.5, outputPerMillion: 10 });
   });
   afterAll(async () => {
     if (!chromium) return;
@@ -31,7 +31,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     steps.map(({ id, attempts }) => [id, ...attempts.map(({ strategy, outcome }) => `${strategy} ${outcome}`)]);
 
   itPlays('the first session of a task learns each step with the model and creates a workflow', async () => {
-    const session = await pilot.until(await pilot.begin(pilot.claim('C-1001')));
+    const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1001')));
     expect({ ...session, steps: attemptsOfSteps(session) }).toMatchObject({
       status: 'completed',
       error: null,
@@ -51,7 +51,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
     ]);
     const { body: costs } = await pilot.tenant.api.get('/api/costs?groupBy=model');
     expect(JSON.stringify(costs)).toContain('fake-vision');
-    expect(pilot.portal.submissionsOf('C-1001')).toBe(1);
+    expect(pilot.portal.countSubmissions('C-1001')).toBe(1);
     expect(pilot.model.faults).toEqual([]);
     expect(questions.map(({ secrets }) => secrets)).toEqual(Array(4).fill(['PORTAL_PASSWORD']));
     expect(session.steps[0]!.selectors.map(({ name }) => name)).toEqual(['user', 'password', 'sign in']);
@@ -65,7 +65,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
 
   itPlays('the second session of a task needs no model', async () => {
     const calls = pilot.model.calls.length;
-    const session = await pilot.until(await pilot.begin(pilot.claim('C-1002')));
+    const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1002')));
     expect({ ...session, steps: attemptsOfSteps(session) }).toMatchObject({
       status: 'completed',
       error: null,
@@ -73,7 +73,7 @@ describe(`a task of the autopilot${noChromium}`, () => {
       metrics: { passed: 5, attempts: 5, modelCalls: 0, costUsd: 0 },
     });
     expect(pilot.model.calls).toHaveLength(calls);
-    expect(pilot.portal.submissionsOf('C-1002')).toBe(1);
+    expect(pilot.portal.countSubmissions('C-1002')).toBe(1);
     figures.push(['second', session.metrics]);
   });
 
@@ -81,12 +81,12 @@ describe(`a task of the autopilot${noChromium}`, () => {
     'a learned step is repaired without the model after a redesign of the page, and the repair is kept',
     async () => {
       pilot.portal.design = 'third';
-      const session = await pilot.until(await pilot.begin(pilot.claim('C-1003')));
+      const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1003')));
       expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 0 } });
       expect(attemptsOfSteps(session)[3]).toEqual(['send', 'stable_code failed', 'selectors passed']);
-      expect(pilot.portal.submissionsOf('C-1003')).toBe(1);
+      expect(pilot.portal.countSubmissions('C-1003')).toBe(1);
       figures.push(['healed', session.metrics]);
-      const again = await pilot.until(await pilot.begin(pilot.claim('C-1004')));
+      const again = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1004')));
       expect(again).toMatchObject({ status: 'completed', metrics: { attempts: 5, modelCalls: 0, healed: 0 } });
       figures.push(['after it', again.metrics]);
     },
@@ -97,15 +97,15 @@ describe(`a task of the autopilot${noChromium}`, () => {
     async () => {
       pilot.portal.design = 'fourth';
       const calls = pilot.model.calls.length;
-      const session = await pilot.until(await pilot.begin(pilot.claim('C-1006')));
+      const session = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1006')));
       expect(session).toMatchObject({ status: 'completed', error: null, metrics: { healed: 1, modelCalls: 1 } });
       expect(attemptsOfSteps(session)[3]).toEqual(['send', 'stable_code failed', 'selectors failed', 'model passed']);
       expect(session.steps[3]!.stableCode).toContain('Transmit now');
-      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+      expect(pilot.portal.countSubmissions('C-1006')).toBe(1);
       figures.push(['healed by the model', session.metrics]);
-      const again = await pilot.until(await pilot.begin(pilot.claim('C-1007')));
+      const again = await pilot.waitForStatus(await pilot.beginSession(pilot.startClaimSession('C-1007')));
       expect(again).toMatchObject({ status: 'completed', metrics: { attempts: 5, modelCalls: 0, healed: 0 } });
-      expect(pilot.portal.submissionsOf('C-1007')).toBe(1);
+      expect(pilot.portal.countSubmissions('C-1007')).toBe(1);
       expect(pilot.model.calls).toHaveLength(calls + 1);
     },
   );

@@ -3,15 +3,15 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { AutopilotSession } from '@muster/contracts';
-import { longForm, waitFor } from '@muster/testing';
-import { FakeBrowsers, newTask } from './fake-browser.harness';
+import { chooseSize, waitFor } from '@muster/testing';
+import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(420_000);
 
 setFlagsFromString('--expose_gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const count = longForm('AUTOPILOT_SESSIONS', { short: 6, long: 100 });
+const count = chooseSize('AUTOPILOT_SESSIONS', { short: 6, long: 100 });
 const maxConcurrentCalls = 8;
 
 describe(`${count} sessions at once`, () => {
@@ -23,14 +23,14 @@ describe(`${count} sessions at once`, () => {
   afterAll(() => browsers.end());
 
   const aTask = () =>
-    newTask({
+    createTask({
       steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     });
 
   it('concurrent sessions all complete in similar times, within the limit of concurrent model calls', async () => {
     let open = 0;
     let maxOpen = 0;
-    browsers.model.answers(async (call) => {
+    browsers.model.addRule(async (call) => {
       open += 1;
       maxOpen = Math.max(maxOpen, open);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -44,7 +44,7 @@ describe(`${count} sessions at once`, () => {
       const agents = await Promise.all(Array.from({ length: count }, () => browsers.makeAgent()));
       const sessions = await Promise.all(
         agents.map(async (agentId) => {
-          const agent = browsers.clientOf(agentId);
+          const agent = browsers.getClient(agentId);
           const { body } = await agent.act({ action: 'start', task: aTask() });
           return { agent, sessionId: body.sessionId as string };
         }),

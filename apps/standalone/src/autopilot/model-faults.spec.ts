@@ -43,8 +43,8 @@ describe('a model that fails in the middle of a session', () => {
   const stepOf = (text: string) => (JSON.parse(text) as { step: { id: string } }).step.id;
   /** Starts a session whose first step succeeds; at the second step the model answers with `script`. */
   const startSession = async (script: ModelScript, more: object = {}) => {
-    browsers.model.answers((call) => (stepOf(call.lastUserText) === 'second' ? script : validAnswer));
-    const agent = browsers.clientOf(await browsers.makeAgent());
+    browsers.model.addRule((call) => (stepOf(call.lastUserText) === 'second' ? script : validAnswer));
+    const agent = browsers.getClient(await browsers.makeAgent());
     const task = aTask();
     const { body } = await agent.act({ action: 'start', task, limits: { attemptsPerStep: 2 }, ...more });
     const sessionId = body.sessionId as string;
@@ -77,7 +77,7 @@ describe('a model that fails in the middle of a session', () => {
       const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
       expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(reason);
       // The model works again, and a user resumes the session.
-      browsers.model.answers(() => validAnswer);
+      browsers.model.addRule(() => validAnswer);
       expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);
       const done = await session.ended();
       expect([done.status, done.steps[0]!.attempts.length]).toEqual(['completed', 1]);
@@ -85,7 +85,7 @@ describe('a model that fails in the middle of a session', () => {
   );
 
   it('a model that is rate-limited or unavailable for a moment is called again', async () => {
-    browsers.model.says(
+    browsers.model.addResponses(
       validAnswer,
       { status: 429, headers: { 'retry-after': '0' } },
       { status: 503, headers: { 'retry-after': '0' } },
@@ -107,7 +107,7 @@ describe('a model that fails in the middle of a session', () => {
     afterEach(() => settings(null));
     /** Starts the task in a new session. Each of the two steps costs 1.10 USD with the model. */
     const completeInNewSession = async ({ act: post, until, task }: Awaited<ReturnType<typeof startSession>>) => {
-      browsers.model.answers(() => validAnswer);
+      browsers.model.addRule(() => validAnswer);
       const calls = browsers.model.calls.length;
       const { body } = await post({ action: 'start', task });
       const done = await until(body.sessionId, 'completed', 'failed', 'paused');
@@ -153,7 +153,7 @@ describe('a model that fails in the middle of a session', () => {
       const own = { baseUrl: browsers.model.url, name: browsers.model.name, visionName: browsers.model.visionName };
       expect((await admin.put('/api/organization/model', { ...own, apiKeyVaultKey: 'OWN_KEY' })).status).toBe(200);
       const session = await startSession(validAnswer);
-      browsers.model.answers(async () => {
+      browsers.model.addRule(async () => {
         expect((await admin.delete('/api/vault/OWN_KEY')).status).toBe(204);
         return validAnswer;
       });

@@ -2,7 +2,7 @@ import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import type { FakeModel } from '@muster/testing';
 
 /** The task to file a claim at the fake portal: sign in, open the form, fill it, send it, verify that it arrived. */
-export function claimTask(startUrl: string): AutopilotTask {
+export function buildClaimTask(startUrl: string): AutopilotTask {
   return {
     title: 'File a claim',
     goal: 'File the claim CLAIM_ID at the portal.',
@@ -58,9 +58,15 @@ export interface StepQuestion {
   untrustedPage: { url: string; title: string; tree: string };
 }
 
-const act = (...actions: SessionAction[]) => ({ status: 'act', reason: '', question: '', confidence: 0.9, actions });
+const answerWithActions = (...actions: SessionAction[]) => ({
+  status: 'act',
+  reason: '',
+  question: '',
+  confidence: 0.9,
+  actions,
+});
 
-function action(
+function buildAction(
   name: SessionAction['action'],
   label: string,
   selector: string,
@@ -70,35 +76,39 @@ function action(
   return { action: name, name: label, selectors: [{ kind, selector }], value, all: false, submits };
 }
 
-/** Makes the model answer the steps of claimTask correctly for every design of the portal. */
-export function answerSteps(model: FakeModel, questions: StepQuestion[] = []): void {
-  model.answers((call) => {
+/** Makes the model answer the steps of buildClaimTask correctly for every design of the portal. */
+export function scriptStepAnswers(model: FakeModel, questions: StepQuestion[] = []): void {
+  model.addRule((call) => {
     if (call.schemaName !== 'autopilot_step') return undefined;
     const question = JSON.parse(call.lastUserText) as StepQuestion;
     questions.push(question);
-    return { json: answerOf(question), usage: { inputTokens: 2000, outputTokens: 150 } };
+    return { json: chooseAnswer(question), usage: { inputTokens: 2000, outputTokens: 150 } };
   });
 }
 
-function answerOf({ step, untrustedPage: { tree } }: StepQuestion): object {
+function chooseAnswer({ step, untrustedPage: { tree } }: StepQuestion): object {
   switch (step.id) {
     case 'sign-in':
-      return act(
-        action('fill', 'user', 'aria/User name[role="textbox"]', { value: '{{PORTAL_USER}}' }),
-        action('fill', 'password', 'aria/Password[role="textbox"]', { value: '{{PORTAL_PASSWORD}}' }),
-        action('click', 'sign in', 'aria/Sign in[role="button"]'),
+      return answerWithActions(
+        buildAction('fill', 'user', 'aria/User name[role="textbox"]', { value: '{{PORTAL_USER}}' }),
+        buildAction('fill', 'password', 'aria/Password[role="textbox"]', { value: '{{PORTAL_PASSWORD}}' }),
+        buildAction('click', 'sign in', 'aria/Sign in[role="button"]'),
       );
     case 'open-form':
-      return act({ ...action('navigate', 'form', 'css'), selectors: [], value: '/submit?claim={{CLAIM_ID}}' });
+      return answerWithActions({
+        ...buildAction('navigate', 'form', 'css'),
+        selectors: [],
+        value: '/submit?claim={{CLAIM_ID}}',
+      });
     case 'fill-form':
-      return act(
-        action('fill', 'amount', 'aria/Amount[role="textbox"]', { value: '{{AMOUNT}}' }),
-        action('select', 'payer', 'aria/Payer', { value: 'Cigna' }),
+      return answerWithActions(
+        buildAction('fill', 'amount', 'aria/Amount[role="textbox"]', { value: '{{AMOUNT}}' }),
+        buildAction('select', 'payer', 'aria/Payer', { value: 'Cigna' }),
       );
     case 'send': {
       const [, word] = /button "(Submit claim|Send to payer|Transmit now)"/.exec(tree) ?? [];
       if (!word) return { status: 'done', reason: '', question: '', confidence: 1, actions: [] };
-      return act(action('click', 'send', `aria/${word}[role="button"]`, { submits: true }));
+      return answerWithActions(buildAction('click', 'send', `aria/${word}[role="button"]`, { submits: true }));
     }
     default:
       return { status: 'unsure', reason: '', question: `What is ${step.id}?`, confidence: 0.1, actions: [] };

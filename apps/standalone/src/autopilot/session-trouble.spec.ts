@@ -1,7 +1,7 @@
 import { newId } from '@muster/platform';
 import { EventStream, waitFor } from '@muster/testing';
 import { Client } from 'pg';
-import { FakeBrowsers, newTask } from './fake-browser.harness';
+import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(120_000);
 
@@ -26,7 +26,7 @@ describe('a session with failures', () => {
   afterAll(() => browsers.end());
   beforeEach(() => {
     browsers.model.reset();
-    browsers.model.answers(() => act);
+    browsers.model.addRule(() => act);
     browsers.received.length = 0;
     browsers.open = () => ({});
     browsers.look = () => ({});
@@ -34,8 +34,8 @@ describe('a session with failures', () => {
 
   const startSession = async (more: object = {}) => {
     const agentId = await browsers.makeAgent();
-    const agent = browsers.clientOf(agentId);
-    const { body } = await agent.act({ action: 'start', task: newTask(), ...more });
+    const agent = browsers.getClient(agentId);
+    const { body } = await agent.act({ action: 'start', task: createTask(), ...more });
     return { ...agent, agentId, sessionId: body.sessionId as string };
   };
   const sql = <T extends object>(text: string, values: unknown[] = []) =>
@@ -47,8 +47,8 @@ describe('a session with failures', () => {
       agentId === faulty.agentId ? ({ output: { reused: false, startError: null } } as never) : {};
     const agentId = await browsers.makeAgent();
     faulty.agentId = agentId;
-    const agent = browsers.clientOf(agentId);
-    const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
+    const agent = browsers.getClient(agentId);
+    const { sessionId } = (await agent.act({ action: 'start', task: createTask() })).body;
     interface Row {
       faults: number;
       restMs: number;
@@ -92,7 +92,7 @@ describe('a session with failures', () => {
       ),
     ).toBe(true);
     faulty.agentId = '';
-    expect((await agent.act({ action: 'start', task: newTask() })).status).toBe(202);
+    expect((await agent.act({ action: 'start', task: createTask() })).status).toBe(202);
     expect(browsers.harness.logs.join('')).toContain('could not advance an autopilot session');
   });
 
@@ -184,9 +184,9 @@ describe('a session with failures', () => {
       const { uploadUrl, headers, key: screenshotKey } = ticket;
       expect((await fetch(uploadUrl, { method: 'PUT', headers, body: new Uint8Array(bytes) })).status).toBe(200);
       browsers.look = () => ({ look: { screenshotKey } });
-      const agent = browsers.clientOf(agentId);
+      const agent = browsers.getClient(agentId);
       browsers.model.calls.length = 0;
-      const { sessionId } = (await agent.act({ action: 'start', task: newTask({ title: label }) })).body;
+      const { sessionId } = (await agent.act({ action: 'start', task: createTask({ title: label }) })).body;
       await agent.until(sessionId, 'completed');
       const requests = JSON.stringify(browsers.model.calls);
       expect(browsers.model.calls).not.toEqual([]);
@@ -198,7 +198,7 @@ describe('a session with failures', () => {
     const stepOf = (id: string) => ({ id, title: `Title of ${id}`, instruction: 'Do it.', kind: 'browse' as const });
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
-    const session = await startSession({ task: newTask({ steps: [stepOf('unclear'), stepOf('done')] }) });
+    const session = await startSession({ task: createTask({ steps: [stepOf('unclear'), stepOf('done')] }) });
     const { sessionId } = session;
     await session.until(sessionId, 'paused', 'failed');
     browsers.attempt = () => ({});
@@ -224,13 +224,13 @@ describe('a session with failures', () => {
       [newId(), browsers.tenant.organizationId, agentId, screenshotKey],
     );
     browsers.look = () => ({ look: { asksFor: 'captcha', screenshotKey } });
-    const agent = browsers.clientOf(agentId);
-    const { sessionId } = (await agent.act({ action: 'start', task: newTask() })).body;
+    const agent = browsers.getClient(agentId);
+    const { sessionId } = (await agent.act({ action: 'start', task: createTask() })).body;
     await agent.until(sessionId, 'paused');
     const path = `${browsers.harness.url}${agent.path}/events?sessionId=${sessionId}`;
     const { headers } = browsers.tenant.api;
     const first = await EventStream.open(path, { ...headers });
-    const events = [...(await first.until(4))];
+    const events = [...(await first.waitForEvents(4))];
     first.close();
     const pausedFor = {
       reason: 'captcha',
@@ -248,7 +248,7 @@ describe('a session with failures', () => {
     await agent.until(sessionId, 'completed');
     // The resumed stream has each missed event once, and no event that was already received.
     const again = await EventStream.open(path, { ...headers, 'last-event-id': '4' });
-    const missed = [...(await again.until(4))];
+    const missed = [...(await again.waitForEvents(4))];
     again.close();
     expect(missed.map(({ id }) => Number(id))).toEqual([5, 6, 7, 8]);
     expect(missed.map(({ data }) => (data as { status: string }).status)).toEqual([

@@ -1,6 +1,6 @@
 import type { AutopilotTask, SessionAction } from '@muster/contracts';
 import { EventStream, makeJob, waitFor } from '@muster/testing';
-import { FakeBrowsers, newTask } from './fake-browser.harness';
+import { FakeBrowsers, createTask } from './fake-browser.harness';
 
 jest.setTimeout(120_000);
 
@@ -34,13 +34,13 @@ describe('a session of the autopilot', () => {
 
   /** Returns a task whose end is visible on the page. */
   const aTask = (more: Partial<AutopilotTask> = {}): AutopilotTask =>
-    newTask({
+    createTask({
       steps: [{ id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' }],
       ...more,
     });
   const startSession = async (body: object = {}) => {
     const agentId = await browsers.makeAgent();
-    const agent = browsers.clientOf(agentId);
+    const agent = browsers.getClient(agentId);
     const answer = await agent.act({ action: 'start', task: aTask(), ...body });
     expect(answer).toMatchObject({ status: 202, body: { status: 'queued' } });
     return { ...agent, agentId, sessionId: answer.body.sessionId as string };
@@ -62,7 +62,7 @@ describe('a session of the autopilot', () => {
     [{ task: aTask(), approve: 'always' }, 'approve'],
   ])('a session cannot be started with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
-    const { act: post, path } = browsers.clientOf(agentId);
+    const { act: post, path } = browsers.getClient(agentId);
     const answer = await post({ action: 'start', ...body });
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_payload' } });
     expect(answer.body.errors.map((each: { field: string }) => each.field)).toContain(field);
@@ -99,7 +99,7 @@ describe('a session of the autopilot', () => {
   });
 
   it('a session pauses before a submit that needs an approval, and submits once after the approval', async () => {
-    browsers.model.says(act(click('Name'), click('Send', true)));
+    browsers.model.addResponses(act(click('Name'), click('Send', true)));
     const session = await startSession({ approve: 'before_submit' });
     expect(await paused(session)).toMatchObject({
       status: 'paused',
@@ -125,7 +125,7 @@ describe('a session of the autopilot', () => {
   });
 
   it('a session asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
-    browsers.model.says(act(click('Send', true)));
+    browsers.model.addResponses(act(click('Send', true)));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
     const session = await startSession();
@@ -141,7 +141,7 @@ describe('a session of the autopilot', () => {
 
   it.each([0, 1])('a session submits once per step, even with %s attempts between two submits', async (others) => {
     const between = Array<object>(others).fill(act(click('Nothing')));
-    browsers.model.says(act(click('Send', true)), ...between, act(click('Send', true)));
+    browsers.model.addResponses(act(click('Send', true)), ...between, act(click('Send', true)));
     browsers.attempt = ({ maySubmit: submitted, actions }) =>
       submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
     const session = await startSession();
@@ -152,11 +152,11 @@ describe('a session of the autopilot', () => {
 
   it('a session pauses if the model is unsure twice, attempts are used up, or the page requires a code', async () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
-    browsers.model.says(unsure, unsure);
+    browsers.model.addResponses(unsure, unsure);
     const first = await startSession();
     expect(await paused(first)).toMatchObject({ pausedFor: { reason: 'unsure', question: 'Which one?' } });
 
-    browsers.model.answers(() => act(click('Nothing')));
+    browsers.model.addRule(() => act(click('Nothing')));
     browsers.attempt = () => ({ outcome: 'failed', why: 'selector', error: 'nothing fits' });
     const second = await startSession({ limits: { attemptsPerStep: 2 } });
     expect(await paused(second)).toMatchObject({
@@ -216,7 +216,7 @@ describe('a session of the autopilot', () => {
       'not on the site',
     ],
   ])('a session sends its browser no action that %s', async (_, action, error) => {
-    browsers.model.answers(() => act(action as SessionAction));
+    browsers.model.addRule(() => act(action as SessionAction));
     const session = await startSession({ limits: { attemptsPerStep: 1 } });
     const read = await paused(session);
     expect(read.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
@@ -230,13 +230,13 @@ describe('a session of the autopilot', () => {
     ['answers with errors', { status: 400 }, { code: 'model_failed' }],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, { code: 'model_failed' }],
   ])('a resume continues a session after the model %s in all attempts', async (_, script, attempt) => {
-    browsers.model.answers(() => script);
+    browsers.model.addRule(() => script);
     const session = await startSession({ limits: { attemptsPerStep: 2 } });
     expect(await paused(session)).toMatchObject({
       pausedFor: { reason: 'attempts_exhausted' },
       steps: [{ attempts: [attempt, attempt] }],
     });
-    browsers.model.answers(() => act(click('Do')));
+    browsers.model.addRule(() => act(click('Do')));
     await session.act({ action: 'resume', sessionId: session.sessionId });
     expect(await session.until(session.sessionId, 'completed', 'failed', 'paused')).toMatchObject({
       status: 'completed',
@@ -245,7 +245,7 @@ describe('a session of the autopilot', () => {
 
   it('a session fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };
-    browsers.model.answers(() => act(click('Do')));
+    browsers.model.addRule(() => act(click('Do')));
     const dear = await startSession({ limits: { costUsd: 0 } });
     expect(await dear.until(dear.sessionId, 'failed', 'completed')).toMatchObject({
       ...failed,
@@ -292,7 +292,7 @@ describe('a session of the autopilot', () => {
   });
 
   it('a session streams its states, steps and attempts, and records them on the timeline', async () => {
-    browsers.model.says(act(click('Do')));
+    browsers.model.addResponses(act(click('Do')));
     const session = await startSession();
     await session.until(session.sessionId, 'completed');
     const path = `${browsers.harness.url}${session.path}/events?sessionId=${session.sessionId}`;
@@ -300,7 +300,7 @@ describe('a session of the autopilot', () => {
       path,
       (browsers.tenant.api as unknown as { headers: Record<string, string> }).headers,
     );
-    const events = [...(await stream.until(7))];
+    const events = [...(await stream.waitForEvents(7))];
     stream.close();
     expect(events.map(({ event, data }) => [event, (data as { status: string }).status])).toEqual([
       ['session', 'queued'],
@@ -321,7 +321,7 @@ describe('a session of the autopilot', () => {
   });
 
   it('a session generates its task from an intent unless the model’s task is invalid', async () => {
-    browsers.model.answers(({ schemaName }) => {
+    browsers.model.addRule(({ schemaName }) => {
       if (schemaName === 'autopilot_task')
         return {
           json: {
@@ -339,7 +339,7 @@ describe('a session of the autopilot', () => {
     });
     const generated = await session.act({ action: 'generate-task', intent: 'Do it' });
     expect(generated).toMatchObject({ status: 200, body: { task: { goal: 'Have it done.' } } });
-    browsers.model.answers(() => ({
+    browsers.model.addRule(() => ({
       json: { ...aTask(), startUrl: 'file:///x', steps: [], success: { description: '', check: null } },
     }));
     expect(await session.act({ action: 'generate-task', intent: 'Do it' })).toMatchObject({

@@ -10,7 +10,7 @@ describe('a task from a script', () => {
 
   beforeAll(async () => {
     browsers = await FakeBrowsers.start();
-    const agent = browsers.clientOf(await browsers.makeAgent());
+    const agent = browsers.getClient(await browsers.makeAgent());
     analyze = (body) => agent.act({ action: 'analyze-script', ...body });
   });
   afterAll(() => browsers.end());
@@ -27,7 +27,7 @@ describe('a task from a script', () => {
   });
 
   it('a plan lists the steps that the script has and that it lacks, and can be started unchanged', async () => {
-    browsers.model.says(plan());
+    browsers.model.addResponses(plan());
     const answer = await analyze({ script: 'page.navigate("https://portal.test/")', gap: 'The X-ray is missing.' });
     expect(answer.status).toBe(200);
     const { task: planned, ...more } = answer.body.plan as { task: AutopilotTask };
@@ -39,8 +39,8 @@ describe('a task from a script', () => {
       gap: 'The X-ray is missing.',
       untrustedScript: 'page.navigate("https://portal.test/")',
     });
-    const agent = browsers.clientOf(await browsers.makeAgent());
-    browsers.model.answers(() => ({
+    const agent = browsers.getClient(await browsers.makeAgent());
+    browsers.model.addRule(() => ({
       json: { status: 'done', reason: '', question: '', confidence: 1, actions: [] },
     }));
     const started = await agent.act({ action: 'start', task: planned, inputs: { CLAIM_ID: 'C-1' } });
@@ -53,7 +53,7 @@ describe('a task from a script', () => {
   it('a task can be created from a workflow of the own organization, but of no other', async () => {
     const { organizationId } = browsers.tenant;
     const { id: workflowId } = await makeWorkflow(browsers.harness.db, { organizationId, script: 'print("filed")\n' });
-    browsers.model.says(plan());
+    browsers.model.addResponses(plan());
     expect((await analyze({ workflowId })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('print(\\"filed\\")');
     const foreign = await browsers.harness.makeTenant();
@@ -77,7 +77,7 @@ describe('a task from a script', () => {
     ['opens a file', plan({ task: { ...task, startUrl: 'file:///etc/passwd' } })],
     ['is a refusal', { refusal: 'No.' }],
   ])('the analysis of a script is refused with model_failed if the answer of the model %s', async (_, script) => {
-    browsers.model.says(script);
+    browsers.model.addResponses(script);
     expect(await analyze({ script: 'x' })).toMatchObject({ status: 502, body: { code: 'model_failed' } });
   });
 
@@ -85,13 +85,13 @@ describe('a task from a script', () => {
     const secret = 'Sesame-open-77';
     await browsers.tenant.as.admin.put('/api/vault/PORTAL_PASSWORD', { value: secret });
     browsers.model.secrets.push(secret);
-    browsers.model.says(plan(), { json: task }, { json: task });
+    browsers.model.addResponses(plan(), { json: task }, { json: task });
     expect((await analyze({ script: `login("${secret}")`, gap: `It used ${secret} twice.` })).status).toBe(200);
     expect(browsers.model.calls[0]!.lastUserText).toContain('[secret]');
-    const agent = browsers.clientOf(await browsers.makeAgent());
+    const agent = browsers.getClient(await browsers.makeAgent());
     const intent = `Sign in with ${secret}`;
     expect((await agent.act({ action: 'generate-task', intent })).status).toBe(200);
-    browsers.model.answers(() => ({
+    browsers.model.addRule(() => ({
       json: { status: 'done', reason: '', question: '', confidence: 1, actions: [] },
     }));
     const { body } = await agent.act({ action: 'start', intent, inputs: { CLAIM_ID: 'C-1' } });

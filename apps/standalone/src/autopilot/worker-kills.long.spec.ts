@@ -1,9 +1,9 @@
 // This test is long because it kills a worker at each boundary of a session.
 // A short test of the same code: apps/standalone/src/autopilot/session-trouble.spec.ts
 import { setTimeout as sleep } from 'node:timers/promises';
-import { killAll, processesOf, seeded, waitFor } from '@muster/testing';
+import { killAll, findProcesses, createSeededRandom, waitFor } from '@muster/testing';
 import { AutopilotHarness, chromium, noChromium } from './autopilot.harness';
-import { answerSteps, type StepQuestion } from './portal-model.harness';
+import { scriptStepAnswers, type StepQuestion } from './portal-model.harness';
 
 jest.setTimeout(300_000);
 
@@ -17,8 +17,8 @@ describe(`a session whose worker is killed${noChromium}`, () => {
   beforeAll(async () => {
     if (!chromium) return;
     pilot = await AutopilotHarness.start();
-    answerSteps(pilot.model);
-    pilot.model.answers(async (call) => {
+    scriptStepAnswers(pilot.model);
+    pilot.model.addRule(async (call) => {
       if (call.schemaName === 'autopilot_step') await onAsked(JSON.parse(call.lastUserText) as StepQuestion);
       return undefined;
     });
@@ -35,11 +35,11 @@ describe(`a session whose worker is killed${noChromium}`, () => {
     await pilot.killWorker();
     await pilot.startWorker();
   };
-  const browsersOf = (sessionId: string) => processesOf(`MUSTER_RUN_ID=${sessionId}`);
+  const browsersOf = (sessionId: string) => findProcesses(`MUSTER_RUN_ID=${sessionId}`);
   const endOf = async (sessionId: string, claim: string): Promise<void> => {
-    const session = await pilot.until(sessionId);
+    const session = await pilot.waitForStatus(sessionId);
     expect([session.status, session.error, session.pausedFor]).toEqual(['completed', null, null]);
-    expect(pilot.portal.submissionsOf(claim)).toBe(1);
+    expect(pilot.portal.countSubmissions(claim)).toBe(1);
     await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
   };
 
@@ -56,7 +56,7 @@ describe(`a session whose worker is killed${noChromium}`, () => {
         kills.push('submitted');
         await killAndStart();
       };
-      await endOf(await pilot.begin(pilot.claim('C-1001')), 'C-1001');
+      await endOf(await pilot.beginSession(pilot.startClaimSession('C-1001')), 'C-1001');
       expect(kills).toEqual(['sign-in', 'open-form', 'fill-form', 'send', 'submitted']);
     },
   );
@@ -64,9 +64,9 @@ describe(`a session whose worker is killed${noChromium}`, () => {
   itPlays.each([11, 12, 13])(
     'a session submits once if its worker is killed at random times, seed %d',
     async (seed) => {
-      const random = seeded(seed);
+      const random = createSeededRandom(seed);
       const claim = `C-10${seed}`;
-      const sessionId = await pilot.begin(pilot.claim(claim));
+      const sessionId = await pilot.beginSession(pilot.startClaimSession(claim));
       for (let kills = 0; kills < 4; kills += 1) {
         await sleep(random() * 1500);
         await killAndStart();
@@ -76,19 +76,19 @@ describe(`a session whose worker is killed${noChromium}`, () => {
   );
 
   itPlays('a session restarts if worker and browser are killed before the submission, and submits once', async () => {
-    const sessionId = await pilot.begin(pilot.claim('C-1005'));
+    const sessionId = await pilot.beginSession(pilot.startClaimSession('C-1005'));
     await waitFor('the form', () =>
       pilot.portal.requests.some(({ path, query }) => path === '/submit' && query['claim'] === 'C-1005'),
     );
     await pilot.killWorker();
     killAll(browsersOf(sessionId));
-    const sent = pilot.portal.submissionsOf('C-1005');
+    const sent = pilot.portal.countSubmissions('C-1005');
     await pilot.startWorker();
-    const session = await pilot.until(sessionId);
+    const session = await pilot.waitForStatus(sessionId);
     // If the submission was in progress at the kill, the session asks for its outcome and never repeats it.
     if (session.status === 'paused') expect(session.pausedFor!.reason).toBe('outcome_unknown');
     else expect(session.status).toBe('completed');
-    expect(pilot.portal.submissionsOf('C-1005')).toBe(session.status === 'paused' ? sent : 1);
+    expect(pilot.portal.countSubmissions('C-1005')).toBe(session.status === 'paused' ? sent : 1);
     if (session.status === 'paused') await cancel(sessionId);
   });
 
@@ -100,22 +100,22 @@ describe(`a session whose worker is killed${noChromium}`, () => {
         await pilot.killWorker();
         killAll(browsersOf(sessionId));
       };
-      sessionId = await pilot.begin(pilot.claim('C-1006'));
-      await waitFor('the submission', () => pilot.portal.submissionsOf('C-1006') === 1, 60_000);
+      sessionId = await pilot.beginSession(pilot.startClaimSession('C-1006'));
+      await waitFor('the submission', () => pilot.portal.countSubmissions('C-1006') === 1, 60_000);
       await waitFor('the end of its browser', () => browsersOf(sessionId).length === 0);
       await pilot.startWorker();
-      const session = await pilot.until(sessionId);
+      const session = await pilot.waitForStatus(sessionId);
       expect(session).toMatchObject({ status: 'paused', pausedFor: { reason: 'outcome_unknown' } });
       expect(session.steps[3]!.attempts.at(-1)).toMatchObject({ outcome: 'unknown' });
-      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+      expect(pilot.portal.countSubmissions('C-1006')).toBe(1);
       await cancel(sessionId);
-      expect(pilot.portal.submissionsOf('C-1006')).toBe(1);
+      expect(pilot.portal.countSubmissions('C-1006')).toBe(1);
     },
   );
 
   const cancel = async (sessionId: string): Promise<void> => {
     expect((await pilot.tenant.api.post(pilot.path, { action: 'cancel', sessionId })).status).toBe(202);
-    expect((await pilot.until(sessionId, ['cancelled'])).status).toBe('cancelled');
+    expect((await pilot.waitForStatus(sessionId, ['cancelled'])).status).toBe('cancelled');
     await waitFor('its browser to end', () => browsersOf(sessionId).length === 0);
   };
 });

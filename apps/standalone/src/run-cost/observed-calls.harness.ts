@@ -53,17 +53,17 @@ export class ObservedCalls {
 
   start(): void {
     const { query } = Client.prototype;
-    const observe = (client: Client, args: unknown[]) => this.observe(client, args, query as never);
+    const observeClient = (client: Client, args: unknown[]) => this.observeStatement(client, args, query as never);
     this.spies.push(
       jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: unknown[]) {
-        return observe(this, args);
+        return observeClient(this, args);
       } as never),
     );
     const { sendCommand } = Redis.prototype;
-    const called = (name: string) => this.redis.push(name);
+    const countCall = (name: string) => this.redis.push(name);
     this.spies.push(
       jest.spyOn(Redis.prototype, 'sendCommand').mockImplementation(function (this: Redis, ...args: unknown[]) {
-        called(nameOf(this, args[0] as Command));
+        countCall(formatCommandName(this, args[0] as Command));
         return sendCommand.apply(this, args as never) as never;
       } as never),
     );
@@ -73,7 +73,7 @@ export class ObservedCalls {
     for (const spy of this.spies) spy.mockRestore();
   }
 
-  private observe(client: Client, args: unknown[], query: (...args: unknown[]) => unknown): unknown {
+  private observeStatement(client: Client, args: unknown[], query: (...args: unknown[]) => unknown): unknown {
     const batch = args[0] as Batch;
     if (!Array.isArray(batch.statements)) {
       // A query of TypeORM or of a test, which is not counted.
@@ -118,7 +118,7 @@ interface Command {
 }
 
 /** Returns the name of a Redis command, or of its Lua script, because BullMQ has one script for each operation. */
-function nameOf(redis: Redis, { name, args }: Command): string {
+function formatCommandName(redis: Redis, { name, args }: Command): string {
   if (name !== 'evalsha' && name !== 'eval') return name;
   const { scriptsSet } = redis as unknown as { scriptsSet: Record<string, { sha: string; lua: string }> };
   const [script] = Object.entries(scriptsSet).find(([, { sha, lua }]) => sha === args[0] || lua === args[0]) ?? [name];

@@ -4,7 +4,7 @@ import {
   type ClonedDatabase,
   FakeWorker,
   type Harness,
-  isLongForm,
+  isLongRun,
   makeAgent,
   makeWorkflow,
   startHarness,
@@ -46,7 +46,7 @@ describe('a run, from its launch to its cost', () => {
     });
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;
-    worker = await FakeWorker.startFor(organizationId);
+    worker = await FakeWorker.startForOrganization(organizationId);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const { id: agentId } = await makeAgent(harness.db, { organizationId, status: 'online' });
     ids = { workflowId, agentId };
@@ -134,7 +134,7 @@ describe('a run, from its launch to its cost', () => {
   });
 
   // Only in the long form: loops read these tables too, and on a busy machine often enough to exceed the bound.
-  (isLongForm() ? it : it.skip)(
+  (isLongRun() ? it : it.skip)(
     'a run reads only its own rows in an organization with many jobs, before Postgres has statistics of them',
     async () => {
       const before = 2000;

@@ -40,7 +40,7 @@ describe('the answer link of a question', () => {
     const to = `${newId()}@practice.example`;
     const channelId = await channel(to);
     const question = await ask(more);
-    const [mail] = await mailbox.wait(to);
+    const [mail] = await mailbox.waitForMails(to);
     const token = /https:\/\/muster\.example\.com\/a\/([\w-]+)/.exec(mail!.raw)?.[1];
     return { to, channelId, token: token!, mail: mail!, ...question };
   };
@@ -113,7 +113,7 @@ describe('the answer link of a question', () => {
 
   it('an answer link cannot answer an expired question', async () => {
     const { token, id } = await askByMail({ timeoutSeconds: 600 });
-    await fixture.rows(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
+    await fixture.query(`UPDATE question SET expires_at = now() - interval '1 second' WHERE id = $1`, id);
     expect((await answerLink(token, true)).body.code).toBe('question_over');
     expect(await question(id)).not.toMatchObject({ status: 'answered' });
   });
@@ -125,7 +125,7 @@ describe('the answer link of a question', () => {
     const to = `${newId()}@practice.example`;
     await channel(to);
     const { id } = await ask({ to: [to] });
-    const [ownMail] = await mailbox.wait(to);
+    const [ownMail] = await mailbox.waitForMails(to);
     const own = /\/a\/([\w-]+)/.exec(ownMail!.raw)![1]!;
     expect((await answerLink(own, false)).status).toBe(200);
     expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });

@@ -33,7 +33,7 @@ describe('notification channels', () => {
    * reads when the last one was sent, and then postpones the other messages by that time.
    */
   const makeTimesEarlier = (id: string, ms: number) =>
-    fixture.rows(
+    fixture.query(
       `WITH channel AS (SELECT id FROM webhook_endpoint WHERE id = $1 FOR UPDATE)
        UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond',
          sent_at = d.sent_at - $2 * interval '1 millisecond' FROM channel WHERE d.endpoint_id = channel.id`,
@@ -47,7 +47,7 @@ describe('notification channels', () => {
   const mailChannel = (address: string, more: object = {}) => make({ kind: 'email', recipients: [address], ...more });
   const address = () => `${newId()}@practice.example`;
   const rowsOf = (id: string) =>
-    fixture.rows('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
+    fixture.query('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
   const untilDeliveries = (id: string, status: string, count = 1) =>
     waitFor(`${count} ${status}`, async () => {
       const found = await rowsOf(id);
@@ -57,9 +57,9 @@ describe('notification channels', () => {
   it('a channel sends each recipient one e-mail about a failed run, with its error and a link', async () => {
     const [one, two] = [address(), address()];
     const { id } = await make({ kind: 'email', recipients: [one.toUpperCase(), two] });
-    const jobId = await fixture.run('failed', {}, { error: 'the portal <b>refused</b>' });
-    const [mail] = await mailbox.wait(one);
-    await mailbox.wait(two);
+    const jobId = await fixture.runJob('failed', {}, { error: 'the portal <b>refused</b>' });
+    const [mail] = await mailbox.waitForMails(one);
+    await mailbox.waitForMails(two);
     expect(mail!.raw).toContain('From: Muster <muster@practice.example>');
     expect(mail!.raw).toMatch(/Subject: Run failed: /);
     expect(mail!.raw).toContain('the portal <b>refused</b>');
@@ -78,8 +78,8 @@ describe('notification channels', () => {
   it('a channel combines the notifications of a minute in one message with their count', async () => {
     const to = address();
     const { id } = await mailChannel(to);
-    for (let n = 0; n < 4; n += 1) await fixture.run('failed', {}, { error: `fault ${n}` });
-    await mailbox.wait(to);
+    for (let n = 0; n < 4; n += 1) await fixture.runJob('failed', {}, { error: `fault ${n}` });
+    await mailbox.waitForMails(to);
     // The time of the first message is stored a moment after the mailbox has it. The others wait a minute from that
     // time.
     await waitFor('the others to wait', async () => {
@@ -100,7 +100,7 @@ describe('notification channels', () => {
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
     mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
     const { id } = await make({ kind: 'email', recipients: [later, never] });
-    await fixture.run('failed');
+    await fixture.runJob('failed');
     await untilDeliveries(id, 'dead');
     await waitFor('the refusal', async () =>
       (await rowsOf(id)).some(({ recipient, tries }) => recipient === later && tries === 1),
@@ -114,22 +114,22 @@ describe('notification channels', () => {
         { recipient: never, status: 'dead', tries: 1 },
       ]),
     );
-    expect(await mailbox.wait(later)).toHaveLength(1);
+    expect(await mailbox.waitForMails(later)).toHaveLength(1);
   });
 
   it('a channel reports a message that may have arrived as unclear instead of repeating it', async () => {
     const to = address();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await mailChannel(to);
-    await fixture.run('failed');
+    await fixture.runJob('failed');
     await untilDeliveries(id, 'unclear');
     expect((await fixture.admin.get(`${base}/${id}`)).body.lastAttempt).toMatchObject({
       status: 'unclear',
       statusCode: null,
     });
     // Inserts a delivery whose process died while it sent the message.
-    const [{ eventId }] = await fixture.rows('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
-    await fixture.rows(
+    const [{ eventId }] = await fixture.query('SELECT event_id FROM webhook_delivery WHERE endpoint_id = $1', id);
+    await fixture.query(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, status, due_at, recipient, sent_at,
          lease_id, leased_until)
        VALUES (gen_random_uuid(), $1, $2, $3, 'job.failed', 'sending', $4, 'dead@practice.example', $4, gen_random_uuid(), $4)`,
@@ -148,8 +148,8 @@ describe('notification channels', () => {
       fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
       const { id, secret } = await make({ kind, url: fixture.receiver.url + path, events: ['job.failed'] });
       expect(secret).toBeNull();
-      await fixture.run('failed', {}, { error: 'a & b <c>' });
-      const [received] = await fixture.receiver.wait(path);
+      await fixture.runJob('failed', {}, { error: 'a & b <c>' });
+      const [received] = await fixture.receiver.waitForDeliveries(path);
       const event = received!.event as any;
       if (kind === 'slack') {
         expect(event.text).toMatch(/^Run failed: /);
@@ -167,18 +167,18 @@ describe('notification channels', () => {
         200,
       );
       expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
-      await fixture.receiver.wait(changedPath);
+      await fixture.receiver.waitForDeliveries(changedPath);
       // The channel's address appears in no answer, no row and no log line.
       const secrets = [path, changedPath];
       const responses = [read.body, (await fixture.admin.get(base)).body, (await fixture.admin.get('/api/audit')).body];
-      const tables = await fixture.rows(
+      const tables = await fixture.query(
         `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`,
       );
       for (const each of secrets) {
         expect(JSON.stringify(responses)).not.toContain(each);
         expect(fixture.harness.logs.join('')).not.toContain(each);
         for (const { tableName } of tables) {
-          const [{ found }] = await fixture.rows(
+          const [{ found }] = await fixture.query(
             `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`,
             `%${each}%`,
           );
@@ -191,8 +191,8 @@ describe('notification channels', () => {
   it('a channel signs a webhook like an endpoint does, with a secret that is shown once', async () => {
     const path = fixture.path();
     const { id, secret, url } = await make({ kind: 'webhook', url: fixture.receiver.url + path });
-    await fixture.run('failed');
-    const [received] = await fixture.receiver.wait(path);
+    await fixture.runJob('failed');
+    const [received] = await fixture.receiver.waitForDeliveries(path);
     expect(verifySignature(secret, received!)).toMatchObject({ type: 'job.failed' });
     expect(url).toBe(fixture.receiver.url + path);
     // The routes of endpoints do not find a channel.
@@ -203,7 +203,7 @@ describe('notification channels', () => {
     expect(
       (await fixture.admin.post(`/api/webhook-endpoints/${id}/deliveries/${deliveryId}/redeliver`, {})).status,
     ).toBe(404);
-    const endpoint = await fixture.endpoint(fixture.path(), ['pack.promoted']);
+    const endpoint = await fixture.createEndpoint(fixture.path(), ['pack.promoted']);
     expect((await fixture.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
@@ -215,11 +215,11 @@ describe('notification channels', () => {
     await mailChannel(others, { ...anything, filter: { workflowIds: [newId()] } });
     await mailChannel(labels, { ...anything, filter: { labels: ['front-desk'], severity: 'error' } });
     await mailChannel(severe, { ...anything, filter: { severity: 'error' } });
-    await fixture.run('completed');
-    await mailbox.wait(workflows);
-    await fixture.rows(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
-    await fixture.run('failed');
-    await Promise.all([mailbox.wait(labels), mailbox.wait(severe)]);
+    await fixture.runJob('completed');
+    await mailbox.waitForMails(workflows);
+    await fixture.query(`UPDATE agent SET labels = '{front-desk}' WHERE id = $1`, agentId);
+    await fixture.runJob('failed');
+    await Promise.all([mailbox.waitForMails(labels), mailbox.waitForMails(severe)]);
     expect(mailbox.mails.filter(({ to }) => to === others)).toEqual([]);
     expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
   });
@@ -227,9 +227,11 @@ describe('notification channels', () => {
   it('a channel reports the result of a test message, which it sends even if the channel is off', async () => {
     const to = address();
     const { id } = await mailChannel(to, { enabled: false });
-    await fixture.run('failed');
+    await fixture.runJob('failed');
     expect((await fixture.admin.post(`${base}/${id}/test`, {})).status).toBe(202);
-    expect((await mailbox.wait(to))[0]!.raw).toContain('This is a test of the notification channel Front desk.');
+    expect((await mailbox.waitForMails(to))[0]!.raw).toContain(
+      'This is a test of the notification channel Front desk.',
+    );
     mailbox.refuseRecipient = () => 550;
     await fixture.admin.post(`${base}/${id}/test`, {});
     await untilDeliveries(id, 'dead');

@@ -14,9 +14,9 @@ describe('deliveries to an endpoint', () => {
 
   it('a delivery contains a completed job as GET returns it, signed according to Standard Webhooks', async () => {
     const path = fixture.path();
-    const { id, secret } = await fixture.endpoint(path, ['job.completed']);
-    const jobId = await fixture.run();
-    const [received] = await fixture.receiver.wait(path);
+    const { id, secret } = await fixture.createEndpoint(path, ['job.completed']);
+    const jobId = await fixture.runJob();
+    const [received] = await fixture.receiver.waitForDeliveries(path);
     expect(verifySignature(secret, received!)).toEqual(received!.event);
     expect(() => verifySignature(`whsec_${Buffer.alloc(32, 1).toString('base64')}`, received!)).toThrow();
     const { data, ...event } = received!.event;
@@ -26,7 +26,7 @@ describe('deliveries to an endpoint', () => {
     expect(job).toMatchObject(expected);
     expect(sequence).toEqual(expect.any(Number));
     const [delivery] = await waitFor('the delivery', async () => {
-      const found = await fixture.deliveries(id, '?status=delivered');
+      const found = await fixture.listDeliveries(id, '?status=delivered');
       return found.length > 0 && found;
     });
     expect(delivery).toEqual({
@@ -43,13 +43,13 @@ describe('deliveries to an endpoint', () => {
 
   it('an endpoint gets only events that it subscribes to, with a sequence in the order of the events', async () => {
     const [all, some] = [fixture.path(), fixture.path()];
-    await fixture.endpoint(all);
-    await fixture.endpoint(some, ['job.failed']);
-    const jobId = await fixture.run('failed');
-    const received = (await fixture.receiver.wait(all, 2)).filter(({ event }) => event.data.id === jobId);
+    await fixture.createEndpoint(all);
+    await fixture.createEndpoint(some, ['job.failed']);
+    const jobId = await fixture.runJob('failed');
+    const received = (await fixture.receiver.waitForDeliveries(all, 2)).filter(({ event }) => event.data.id === jobId);
     const bySequence = received.map(({ event }) => event).sort((a, b) => a.data.sequence - b.data.sequence);
     expect(bySequence.map(({ type }) => type)).toEqual(['job.started', 'job.failed']);
-    expect((await fixture.receiver.wait(some)).map(({ event }) => event.type)).toEqual(['job.failed']);
+    expect((await fixture.receiver.waitForDeliveries(some)).map(({ event }) => event.type)).toEqual(['job.failed']);
   });
 
   it('an endpoint receives no events of another organization', async () => {
@@ -60,9 +60,9 @@ describe('deliveries to an endpoint', () => {
       events: ['*'],
     });
     expect(created.status).toBe(201);
-    await fixture.run();
+    await fixture.runJob();
     await other.as.admin.post(`/api/webhook-endpoints/${created.body.id}/test`);
-    const received = await fixture.receiver.wait(path);
+    const received = await fixture.receiver.waitForDeliveries(path);
     expect(received.map(({ event }) => event.type)).toEqual(['webhook.test']);
     const own = `/api/webhook-endpoints/${created.body.id}`;
     for (const suffix of ['', '/deliveries', `/deliveries/${received[0]!.headers['webhook-id']}`]) {
@@ -78,7 +78,7 @@ describe('deliveries to an endpoint', () => {
       ...{ agentId: body.agent.id, bootId: 'boot-1', workerVersion: '1.0.0' },
     });
     expect((await silent.api.get(`/api/agents/${body.agent.id}`)).body.status).toBe('online');
-    expect(await fixture.rows('SELECT FROM webhook_event WHERE organization_id = $1', silent.organizationId)).toEqual(
+    expect(await fixture.query('SELECT FROM webhook_event WHERE organization_id = $1', silent.organizationId)).toEqual(
       [],
     );
   });

@@ -15,7 +15,7 @@ describe('webhook endpoints', () => {
   afterAll(() => fixture.close());
 
   it('an endpoint’s secret is shown once, and the endpoint can be changed only at the version that was read', async () => {
-    const created = await fixture.endpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
+    const created = await fixture.createEndpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
     expect(created.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const read = await fixture.admin.get(`${base}/${created.id}`);
     expect(read.body).toEqual({
@@ -39,7 +39,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(list)).not.toContain('whsec_');
     expect((await fixture.admin.delete(`${base}/${created.id}`)).status).toBe(204);
     expect((await fixture.admin.get(`${base}/${created.id}`)).status).toBe(404);
-    const rows = await fixture.rows(
+    const rows = await fixture.query(
       `SELECT action, changes FROM audit_entry WHERE target_id = $1 ORDER BY id`,
       created.id,
     );
@@ -83,22 +83,22 @@ describe('webhook endpoints', () => {
 
   it('an endpoint signs with both secrets for a day after a rotation, then with the new one', async () => {
     const path = fixture.path();
-    const { id, secret: old } = await fixture.endpoint(path, ['pack.promoted']);
+    const { id, secret: old } = await fixture.createEndpoint(path, ['pack.promoted']);
     const rotated = await fixture.admin.post(`${base}/${id}/rotate-secret`);
     expect([rotated.status, rotated.body.id]).toEqual([200, id]);
     const { secret } = rotated.body;
     expect(secret).not.toBe(old);
     await fixture.admin.post(`${base}/${id}/test`);
-    const [both] = await fixture.receiver.wait(path);
+    const [both] = await fixture.receiver.waitForDeliveries(path);
     expect(both!.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
     verifySignature(secret, both!);
     verifySignature(old, both!);
-    await fixture.rows(
+    await fixture.query(
       `UPDATE webhook_secret SET expires_at = expires_at - interval '24 hours' WHERE endpoint_id = $1`,
       id,
     );
     await fixture.admin.post(`${base}/${id}/test`);
-    const last = (await fixture.receiver.wait(path, 2)).at(-1)!;
+    const last = (await fixture.receiver.waitForDeliveries(path, 2)).at(-1)!;
     verifySignature(secret, last);
     expect(() => verifySignature(old, last)).toThrow();
     for (let more = 0; more < 3; more += 1) {
@@ -106,38 +106,38 @@ describe('webhook endpoints', () => {
     }
     await fixture.admin.post(`${base}/${id}/rotate-secret`);
     expect((await fixture.admin.post(`${base}/${id}/rotate-secret`)).status).toBe(409);
-    const stored = await fixture.rows('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
+    const stored = await fixture.query('SELECT * FROM webhook_secret WHERE endpoint_id = $1', id);
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
   it('an endpoint can be tested while off; a redelivery has the same id and body and a new time', async () => {
     const path = fixture.path();
-    const { id, secret } = await fixture.endpoint(path, ['pack.promoted'], { enabled: false });
+    const { id, secret } = await fixture.createEndpoint(path, ['pack.promoted'], { enabled: false });
     const response = await fixture.admin.post(`${base}/${id}/test`);
     expect([response.status, response.headers.get('location')]).toEqual([
       202,
       `${base}/${id}/deliveries/${response.body.deliveryId}`,
     ]);
-    const [first] = await fixture.receiver.wait(path);
+    const [first] = await fixture.receiver.waitForDeliveries(path);
     expect(first!.headers['webhook-id']).toBe(response.body.deliveryId);
     await waitFor(
       'the result to be stored',
-      async () => (await fixture.deliveries(id, '?status=delivered')).length === 1,
+      async () => (await fixture.listDeliveries(id, '?status=delivered')).length === 1,
     );
     // Timestamps have a resolution of one second.
     await waitFor('the next second', () => Date.now() - first!.at > 1000);
     const again = await fixture.admin.post(`${base}/${id}/deliveries/${response.body.deliveryId}/redeliver`);
     expect(again.status).toBe(202);
-    const [, second] = await fixture.receiver.wait(path, 2);
+    const [, second] = await fixture.receiver.waitForDeliveries(path, 2);
     expect(second).toMatchObject({ body: first!.body, headers: { 'webhook-id': response.body.deliveryId } });
     expect(Number(second!.headers['webhook-timestamp'])).toBeGreaterThan(Number(first!.headers['webhook-timestamp']));
     verifySignature(secret, second!);
     const delivery = await waitFor('both attempts', async () => {
-      const [row] = await fixture.deliveries(id, '?type=webhook.test');
+      const [row] = await fixture.listDeliveries(id, '?type=webhook.test');
       return row.attempts.length === 2 && row;
     });
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204 }, { statusCode: 204 }] });
-    expect(await fixture.deliveries(id, '?status=dead')).toEqual([]);
+    expect(await fixture.listDeliveries(id, '?status=dead')).toEqual([]);
     expect((await fixture.admin.get(`${base}/${id}/deliveries?status=lost`)).status).toBe(400);
   });
 });

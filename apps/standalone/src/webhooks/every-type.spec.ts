@@ -19,20 +19,20 @@ describe('every type of webhook', () => {
 
   beforeAll(async () => {
     browsers = await FakeBrowsers.start({ OUTBOX_SWEEP_MS: '200', WAKE_TIMEOUT_MS: '1000', ...impatient });
-    fixture = await WebhookFixture.in(browsers.harness, browsers.tenant);
+    fixture = await WebhookFixture.createIn(browsers.harness, browsers.tenant);
     plane = await ControlPlane.start();
-    endpoint = await fixture.endpoint(path);
+    endpoint = await fixture.createEndpoint(path);
   });
   afterAll(async () => {
     await browsers.end();
-    await fixture.leave();
+    await fixture.stopReceiver();
     await plane.stop();
   });
 
   const delivered = (type: WebhookType, matches: (data: any) => boolean = () => true): Promise<Received> =>
     waitFor(
       type,
-      () => fixture.receiver.at(path).find(({ event }) => event.type === type && matches(event.data)),
+      () => fixture.receiver.listReceivedAt(path).find(({ event }) => event.type === type && matches(event.data)),
       30_000,
     ) as Promise<Received>;
   const hasId = (id: string) => (data: any) => data.id === id;
@@ -49,7 +49,7 @@ describe('every type of webhook', () => {
     return (await fixture.tenant.api.post('/api/schedules', body)).body.id;
   };
   const session = async (body: object = {}) => {
-    const own = browsers.clientOf(await browsers.makeAgent());
+    const own = browsers.getClient(await browsers.makeAgent());
     const step = { id: 'do', title: 'Do it', instruction: 'Do it.', expect: { text: 'Done' }, kind: 'browse' };
     const task = {
       ...{ title: newId(), goal: 'Have it done.', startUrl: 'http://portal.test/', inputs: [], steps: [step] },
@@ -80,9 +80,9 @@ describe('every type of webhook', () => {
 
   /** For each type, a function that causes the event and returns its delivery. */
   const causes: Record<WebhookType, () => Promise<Received>> = {
-    'job.started': async () => delivered('job.started', hasId(await fixture.run())),
-    'job.completed': async () => delivered('job.completed', hasId(await fixture.run())),
-    'job.failed': async () => delivered('job.failed', hasId(await fixture.run('failed'))),
+    'job.started': async () => delivered('job.started', hasId(await fixture.runJob())),
+    'job.completed': async () => delivered('job.completed', hasId(await fixture.runJob())),
+    'job.failed': async () => delivered('job.failed', hasId(await fixture.runJob('failed'))),
     'job.cancelled': async () => {
       const agentId = await agent({});
       const { jobId } = (await fixture.tenant.api.post('/api/jobs/launch', { ...fixture.ids, agentId })).body;
@@ -105,7 +105,7 @@ describe('every type of webhook', () => {
     'batch.finished': async () => {
       const { workflowId, agentId } = fixture.ids;
       fixture.worker.answer = ({ jobId, kind }) => {
-        if (kind === 'run') setImmediate(() => void fixture.report(jobId!, 'completed').catch(() => undefined));
+        if (kind === 'run') setImmediate(() => void fixture.reportJob(jobId!, 'completed').catch(() => undefined));
         return 202;
       };
       const body = { workflowId, agentIds: [agentId], rows: [{}, {}, {}] };
@@ -136,7 +136,7 @@ describe('every type of webhook', () => {
     },
     'agent.wake_failed': async () => {
       const agentId = await agent({ provider: 'http', providerConfig: plane.providerConfig });
-      await fixture.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
+      await fixture.query(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
       await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
       return delivered('agent.wake_failed', hasId(agentId));
     },
@@ -151,8 +151,8 @@ describe('every type of webhook', () => {
       const { organizationId } = fixture.tenant;
       const { id: scriptId } = await makeWorkflow(fixture.harness.db, { organizationId });
       const scheduleId = await schedule({ scriptId, cronExpression: '* * * * *' });
-      await fixture.rows(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
-      await fixture.rows(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
+      await fixture.query(`UPDATE workflow_revision SET variables = '{MORE}' WHERE workflow_id = $1`, scriptId);
+      await fixture.query(`UPDATE schedule SET next_run_at = date_trunc('minute', now()) WHERE id = $1`, scheduleId);
       await fixture.tenant.api.post('/api/schedules/execute', {});
       const failed = await delivered('schedule.failed', hasId(scheduleId));
       expect(failed.event.data).toMatchObject({ reason: 'invalid_payload', nominalAt: expect.any(String) });
@@ -160,7 +160,7 @@ describe('every type of webhook', () => {
     },
     'limit.near': async () => {
       const { receiver, near } = await limited();
-      const [first] = await receiver.wait(near);
+      const [first] = await receiver.waitForDeliveries(near);
       expect(first!.event.data).toMatchObject({ limit: 'monthlyRunLimit', used: 4, max: 5 });
       return first!;
     },
@@ -168,12 +168,12 @@ describe('every type of webhook', () => {
       const { receiver, reached, api, ids } = await limited();
       expect((await api.post('/api/jobs/launch', ids)).status).toBe(202);
       expect((await api.post('/api/jobs/launch', ids)).status).toBe(402);
-      const [first, ...others] = await receiver.wait(reached);
+      const [first, ...others] = await receiver.waitForDeliveries(reached);
       expect([first!.event.data, others]).toMatchObject([{ limit: 'monthlyRunLimit', used: 5, max: 5 }, []]);
       return first!;
     },
     'api_key.expiring': () =>
-      fixture.expiringKey().then((id) => delivered('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
+      fixture.createExpiringKey().then((id) => delivered('api_key.expiring', ({ apiKeyId }) => apiKeyId === id)),
     'pack.promoted': async () => {
       const { packId, versions } = await install();
       const { versionId } = versions[0]!;
@@ -244,7 +244,7 @@ describe('every type of webhook', () => {
   /** Creates another organization, which may launch five runs per month and has launched four. */
   async function limited() {
     const tenant: Tenant = await fixture.harness.makeTenant();
-    const other = await WebhookFixture.in(fixture.harness, tenant);
+    const other = await WebhookFixture.createIn(fixture.harness, tenant);
     try {
       const [near, reached] = [fixture.path(), fixture.path()];
       for (const [at, type] of [
@@ -258,7 +258,7 @@ describe('every type of webhook', () => {
       for (let launched = 0; launched < 4; launched += 1) await tenant.api.post('/api/jobs/launch', other.ids);
       return { receiver: fixture.receiver, near, reached, api: tenant.api, ids: other.ids };
     } finally {
-      await other.leave();
+      await other.stopReceiver();
     }
   }
 
@@ -279,7 +279,7 @@ describe('every type of webhook', () => {
   it('an event has the state of its time, even if the resource changes before the event is read', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const release = await fixture.holdEvents();
-    const jobId = await fixture.run('failed');
+    const jobId = await fixture.runJob('failed');
     const agentId = await agent({});
     const bootId = newId();
     await handshake(agentId, bootId);
@@ -288,7 +288,7 @@ describe('every type of webhook', () => {
     }
     const scheduleId = await schedule({ idempotencyWindowMinutes: 60 });
     for (const _ of [1, 2]) await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-    await fixture.rows(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
+    await fixture.query(`UPDATE schedule SET last_result = 'launched' WHERE id = $1`, scheduleId);
     const { packId, installationId, versions } = await install();
     const [first, second] = [versions[0]!.versionId, versions[1]!.versionId];
     const pin = { versionId: second };
@@ -309,7 +309,7 @@ describe('every type of webhook', () => {
     const about = (data: any): string => data.sessionId ?? data.versionId ?? data.id;
     const states = (id: string) =>
       fixture.receiver
-        .at(path)
+        .listReceivedAt(path)
         .filter(({ event }) => about(event.data) === id)
         .map(({ event: { type, data } }) => [
           type,

@@ -19,7 +19,7 @@ describe('a receiver with faults', () => {
   afterAll(() => fixture.close());
 
   const sendTestEvent = async (path: string) => {
-    const { id } = await fixture.endpoint(path, ['pack.promoted']);
+    const { id } = await fixture.createEndpoint(path, ['pack.promoted']);
     const { deliveryId } = (await fixture.admin.post(`${base}/${id}/test`)).body;
     const read = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
     const after = (attempts: number) =>
@@ -79,7 +79,7 @@ describe('a receiver with faults', () => {
     fixture.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
     const { after } = await sendTestEvent(path);
     expect(await after(1)).toMatchObject({ status: 'pending', attempts: [{ statusCode: 302, error: null }] });
-    expect(fixture.receiver.at(elsewhere)).toEqual([]);
+    expect(fixture.receiver.listReceivedAt(elsewhere)).toEqual([]);
   });
 
   it('a delivery stays pending if the receiver closes the connection before or during its answer', async () => {
@@ -145,11 +145,11 @@ describe('a receiver with faults', () => {
   });
 
   it('the attempt to call a receiver at a private address fails with the reason before any call', async () => {
-    const { id } = await fixture.endpoint(fixture.path(), ['pack.promoted']);
-    await fixture.rows(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
+    const { id } = await fixture.createEndpoint(fixture.path(), ['pack.promoted']);
+    await fixture.query(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
     await fixture.admin.post(`${base}/${id}/test`);
     const [delivery] = await waitFor('the attempt', async () => {
-      const found = await fixture.deliveries(id);
+      const found = await fixture.listDeliveries(id);
       return found[0]?.attempts.length === 1 && found;
     });
     expect(delivery).toMatchObject({
@@ -172,22 +172,22 @@ describe('a receiver that only fails for five days', () => {
   it('an endpoint that fails for five days is turned off; turned on again, it gets waiting deliveries', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(500).end());
-    const { id } = await fixture.endpoint(path, ['agent.online']);
+    const { id } = await fixture.createEndpoint(path, ['agent.online']);
     const handshake = async () => {
       const created = await fixture.admin.post('/api/agents', { name: `A ${Date.now()}`, provider: 'external' });
       const body = { agentId: created.body.agent.id, bootId: 'b', workerVersion: '1' };
       await fixture.tenant.worker.post('/api/agents/handshake', body);
     };
     await handshake();
-    await fixture.receiver.wait(path, 1);
+    await fixture.receiver.waitForDeliveries(path, 1);
     for (let day = 1; day <= 5; day += 1) {
       clock.advance(24 * hourMs);
       await fixture.tenant.signInAgain();
-      const before = fixture.receiver.at(path).length;
+      const before = fixture.receiver.listReceivedAt(path).length;
       await handshake();
       await waitFor(`day ${day}`, async () => {
         const { enabled } = (await fixture.admin.get(`${base}/${id}`)).body;
-        return enabled === false || fixture.receiver.at(path).length > before;
+        return enabled === false || fixture.receiver.listReceivedAt(path).length > before;
       });
     }
     // The last answer is stored after the receiver has sent it.
@@ -196,13 +196,13 @@ describe('a receiver that only fails for five days', () => {
       return body.enabled === false && body;
     });
     expect(off).toMatchObject({ enabled: false, turnedOffReason: 'failing' });
-    const pending = await fixture.deliveries(id, '?status=pending');
+    const pending = await fixture.listDeliveries(id, '?status=pending');
     expect(pending.length).toBeGreaterThan(0);
     expect(pending.every(({ nextAttemptAt }) => nextAttemptAt === null)).toBe(true);
     fixture.receiver.answers.delete(path);
     await fixture.admin.patch(`${base}/${id}`, { enabled: true });
     clock.advance(24 * hourMs);
     await fixture.tenant.signInAgain();
-    await waitFor('all to be sent', async () => (await fixture.deliveries(id, '?status=pending')).length === 0);
+    await waitFor('all to be sent', async () => (await fixture.listDeliveries(id, '?status=pending')).length === 0);
   });
 });

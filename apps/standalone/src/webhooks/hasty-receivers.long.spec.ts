@@ -36,9 +36,9 @@ describe('a receiver that answers or closes before it has read a large delivery'
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
     const created = await fixture.admin.post('/api/webhook-endpoints', { url, events: ['job.completed'] });
     expect(created.status).toBe(201);
-    await fixture.run('completed', {}, { result: { large } });
+    await fixture.runJob('completed', {}, { result: { large } });
     const delivery = await waitFor('the attempt', async () => {
-      const [row] = await fixture.deliveries(created.body.id);
+      const [row] = await fixture.listDeliveries(created.body.id);
       return row?.attempts.length > 0 && row;
     });
     const detail = await fixture.admin.get(`/api/webhook-endpoints/${created.body.id}/deliveries/${delivery.id}`);

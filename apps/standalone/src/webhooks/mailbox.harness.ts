@@ -53,7 +53,7 @@ export class Mailbox {
   }
 
   /** Waits for this number of mails to an address, and returns them. */
-  wait(to: string, count = 1): Promise<Mail[]> {
+  waitForMails(to: string, count = 1): Promise<Mail[]> {
     return waitFor(`${count} mails to ${to}`, () => {
       const found = this.mails.filter((mail) => mail.to === to);
       return found.length >= count ? found : null;

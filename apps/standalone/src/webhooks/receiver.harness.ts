@@ -36,13 +36,17 @@ export class Receiver {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  at(path: string): Received[] {
+  listReceivedAt(path: string): Received[] {
     return this.received.filter((each) => each.path === path);
   }
 
   /** Waits for this number of requests to a path, and returns them. */
-  async wait(path: string, count = 1, timeoutMs?: number): Promise<Received[]> {
-    return waitFor(`${count} at ${path}`, () => (this.at(path).length >= count ? this.at(path) : null), timeoutMs);
+  async waitForDeliveries(path: string, count = 1, timeoutMs?: number): Promise<Received[]> {
+    return waitFor(
+      `${count} at ${path}`,
+      () => (this.listReceivedAt(path).length >= count ? this.listReceivedAt(path) : null),
+      timeoutMs,
+    );
   }
 
   async stop(): Promise<void> {

@@ -50,7 +50,7 @@ describe('a hundred endpoints, one of which hangs', () => {
     const others = Array.from({ length: organizations * endpointsEach }, (_, at) => {
       return `/${Math.floor(at / endpointsEach)}/${at % endpointsEach}`;
     }).filter((path) => path !== hanging);
-    const deliveries = await Promise.all(others.map((path) => receiver.wait(path, eventsEach, 60_000)));
+    const deliveries = await Promise.all(others.map((path) => receiver.waitForDeliveries(path, eventsEach, 60_000)));
     return deliveries.flat().map(({ event, at }) => at - Date.parse(event.timestamp));
   }
 

@@ -21,13 +21,13 @@ export class WebhookFixture {
       clock,
       env: { OUTBOUND_ALLOW: '127.0.0.1', OUTBOX_SWEEP_MS: '200', ...env },
     });
-    return WebhookFixture.in(harness, await harness.makeTenant());
+    return WebhookFixture.createIn(harness, await harness.makeTenant());
   }
 
   /** Opens the fixture in a service that the test has already started. */
-  static async in(harness: Harness, tenant: Tenant): Promise<WebhookFixture> {
+  static async createIn(harness: Harness, tenant: Tenant): Promise<WebhookFixture> {
     const { organizationId } = tenant;
-    const worker = await FakeWorker.startFor(organizationId);
+    const worker = await FakeWorker.startForOrganization(organizationId);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const { id: agentId } = await makeAgent(harness.db, {
       ...{ organizationId, status: 'online', provider: 'external', tunnelUrl: worker.url, seenFrom: '127.0.0.1' },
@@ -38,11 +38,11 @@ export class WebhookFixture {
 
   async close(): Promise<void> {
     await this.harness.close();
-    await this.leave();
+    await this.stopReceiver();
   }
 
   /** Closes everything but the service, for a test that closes the service itself. */
-  async leave(): Promise<void> {
+  async stopReceiver(): Promise<void> {
     await this.worker.stop();
     await this.receiver.stop();
   }
@@ -52,9 +52,9 @@ export class WebhookFixture {
   }
 
   /** Creates an API key that is a year old and expires in ten days. */
-  async expiringKey(): Promise<string> {
+  async createExpiringKey(): Promise<string> {
     const { id } = (await this.admin.post('/api/api-keys', { name: 'Claims', scope: 'api' })).body;
-    await this.rows(
+    await this.query(
       `UPDATE api_key SET expires_at = now() + interval '10 days', created_at = now() - interval '1 year' WHERE id = $1`,
       id,
     );
@@ -62,22 +62,26 @@ export class WebhookFixture {
   }
 
   /** Creates an endpoint at a path of the receiver. */
-  async endpoint(path: string, events: string[] = ['*'], more: object = {}): Promise<{ id: string; secret: string }> {
+  async createEndpoint(
+    path: string,
+    events: string[] = ['*'],
+    more: object = {},
+  ): Promise<{ id: string; secret: string }> {
     const created = await this.admin.post('/api/webhook-endpoints', { url: this.receiver.url + path, events, ...more });
     expect([created.status, created.body]).toEqual([201, expect.objectContaining({ events })]);
     return created.body;
   }
 
-  async deliveries(id: string, query = ''): Promise<any[]> {
+  async listDeliveries(id: string, query = ''): Promise<any[]> {
     return (await this.admin.get(`/api/webhook-endpoints/${id}/deliveries${query}`)).body.deliveries;
   }
 
-  rows(sql: string, ...values: unknown[]): Promise<any[]> {
+  query(sql: string, ...values: unknown[]): Promise<any[]> {
     return this.harness.db.query('system', sql, values);
   }
 
   /** Launches a run and reports its start and its end; returns its job id. */
-  async run(to: 'completed' | 'failed' = 'completed', more: object = {}, fields: object = {}): Promise<string> {
+  async runJob(to: 'completed' | 'failed' = 'completed', more: object = {}, fields: object = {}): Promise<string> {
     const pushed = new Promise<AgentCommand>((resolve) => {
       this.worker.answer = (command) => {
         resolve(command);
@@ -86,12 +90,12 @@ export class WebhookFixture {
     });
     const { body } = await this.tenant.api.post('/api/jobs/launch', { ...this.ids, ...more });
     expect((await pushed).jobId).toBe(body.jobId);
-    await this.report(body.jobId, 'running');
-    await this.report(body.jobId, to, fields);
+    await this.reportJob(body.jobId, 'running');
+    await this.reportJob(body.jobId, to, fields);
     return body.jobId;
   }
 
-  async report(jobId: string, status: string, fields: object = {}): Promise<void> {
+  async reportJob(jobId: string, status: string, fields: object = {}): Promise<void> {
     const { body } = await this.tenant.worker.post('/api/job-webhook', { jobId, status, ...fields });
     expect(body).toEqual({ accepted: true, status });
   }

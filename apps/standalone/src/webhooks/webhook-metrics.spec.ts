@@ -23,7 +23,7 @@ describe('the metrics of webhooks', () => {
   const attempts = (outcome: string) => valueOf('muster_webhook_attempt_seconds_count', { outcome });
   const turnedOff = (reason: string) => valueOf('muster_webhook_endpoints_turned_off_total', { reason });
   const sendTestEvent = async (path: string) => {
-    const { id } = await fixture.endpoint(path, ['pack.promoted']);
+    const { id } = await fixture.createEndpoint(path, ['pack.promoted']);
     await fixture.admin.post(`/api/webhook-endpoints/${id}/test`);
     return id;
   };

@@ -50,10 +50,10 @@ export class Chromium {
     private readonly folder: string,
   ) {
     this.exited = new Promise((resolve) => child.once('close', () => resolve()));
-    void this.exited.then(() => this.end());
-    child.once('error', () => this.end());
+    void this.exited.then(() => this.failPendingCalls());
+    child.once('error', () => this.failPendingCalls());
     (child.stdio[3] as Writable).on('error', () => undefined);
-    this.read(child.stdio[4] as Readable);
+    this.readMessages(child.stdio[4] as Readable);
   }
 
   static async launch({ program, folder, env, headless, extensions, flags = [] }: ChromiumOptions): Promise<Chromium> {
@@ -92,17 +92,17 @@ export class Chromium {
     closeSync(messages);
     const browser = new Chromium(child, folder);
     try {
-      await browser.call('Browser.getVersion');
-      for (const path of extensions) await browser.call('Extensions.loadUnpacked', { path });
+      await browser.callMethod('Browser.getVersion');
+      for (const path of extensions) await browser.callMethod('Extensions.loadUnpacked', { path });
       return browser;
     } catch (error) {
-      const message = browser.lastMessage();
+      const message = browser.getLastErrorLine();
       await browser.close();
       throw new Error(`the browser did not start${message && `: ${message}`}`, { cause: error });
     }
   }
 
-  async call(method: string, params: Params = {}, sessionId?: string): Promise<Params> {
+  async callMethod(method: string, params: Params = {}, sessionId?: string): Promise<Params> {
     if (this.isGone) throw new Error('the browser has ended');
     const id = (this.count += 1);
     const answer = new Promise<Params>((resolve, fail) => this.waiting.set(id, { resolve, fail }));
@@ -122,17 +122,17 @@ export class Chromium {
     }
   }
 
-  listen(listener: Listener): void {
+  addListener(listener: Listener): void {
     this.listeners.add(listener);
   }
 
-  async extensions(): Promise<LoadedExtension[]> {
-    return (await this.call('Extensions.getExtensions')).extensions as LoadedExtension[];
+  async listExtensions(): Promise<LoadedExtension[]> {
+    return (await this.callMethod('Extensions.getExtensions')).extensions as LoadedExtension[];
   }
 
   /** Asks the browser to close, so that it can clean up, and kills it if it does not end. */
   async close(): Promise<void> {
-    void this.call('Browser.close').catch(() => undefined);
+    void this.callMethod('Browser.close').catch(() => undefined);
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const over = await Promise.race([this.exited.then(() => true), sleep(closeMs, false, { ref: false })]);
       if (over) break;
@@ -148,7 +148,7 @@ export class Chromium {
     closeTemporaryFolder(this.folder);
   }
 
-  private read(stream: Readable): void {
+  private readMessages(stream: Readable): void {
     let rest: Buffer[] = [];
     stream.on('error', () => undefined);
     stream.on('data', (piece: Buffer) => {
@@ -156,24 +156,24 @@ export class Chromium {
         const message = Buffer.concat([...rest, piece.subarray(0, at)]).toString('utf8');
         rest = [];
         piece = piece.subarray(at + 1);
-        this.dispatch(JSON.parse(message) as Params);
+        this.dispatchMessage(JSON.parse(message) as Params);
       }
       if (piece.length) rest.push(piece);
     });
   }
 
-  private dispatch(message: Params): void {
+  private dispatchMessage(message: Params): void {
     if (typeof message.id === 'number') return this.waiting.get(message.id)?.resolve(message);
     const { method, params, sessionId } = message;
     for (const listener of this.listeners) listener(String(method), params as Params, sessionId as string | undefined);
   }
 
-  private end(): void {
+  private failPendingCalls(): void {
     this.isGone = true;
     for (const { fail } of this.waiting.values()) fail(new Error('the browser has ended'));
   }
 
-  private lastMessage(): string {
+  private getLastErrorLine(): string {
     try {
       const lines = readFileSync(join(this.folder, 'messages.log'), 'utf8').trim().split('\n');
       return (

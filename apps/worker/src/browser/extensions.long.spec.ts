@@ -5,9 +5,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { makeZip, processesOf, waitFor, type ZipEntry } from '@muster/testing';
+import { makeZip, findProcesses, waitFor, type ZipEntry } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 import { findBrowser } from './find-browser';
 
 jest.setTimeout(120_000);
@@ -40,14 +40,14 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
   });
 
   const deploy = async (file: Buffer | null, version: string, digest?: string): Promise<Json> => {
-    const command = commandOf('deploy_extension', { version });
+    const command = buildCommand('deploy_extension', { version });
     if (file) {
       service.files.set(`/${command.commandId}`, file);
       service.downloads.set(command.commandId, `/${command.commandId}`);
       if (digest) service.digests.set(command.commandId, digest);
     }
-    await service.push(command);
-    return service.until('the result', () => service.result(command.commandId));
+    await service.pushCommand(command);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
   const storedVersions = () => {
     const folder = join(worker.folder, 'browser/extensions');
@@ -76,7 +76,7 @@ describe(`deploy_extension${chromium ? '' : ' (skipped: no browser here)'}`, () 
       expect(storedVersions()).toEqual(['1.5', '2.0']);
       expect(readdirSync(join(worker.folder, 'browser'))).toEqual(['extensions']);
       // Other processes of the worker, such as its check for Pillow, end by themselves.
-      await waitFor('the browser to be gone', () => processesOf(worker.folder).join() === String(worker.child!.pid));
+      await waitFor('the browser to be gone', () => findProcesses(worker.folder).join() === String(worker.child!.pid));
     },
   );
 
@@ -178,9 +178,9 @@ def run(browser):
 ${runtime.join('\n\n')}
 `;
       writeFileSync(join(worker.folder, 'script.py'), script);
-      const run = runOf(script);
-      await service.push(run);
-      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      const run = buildRunCommand(script);
+      await service.pushCommand(run);
+      expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
         status: 'completed',
         result: 'marked by 1.4.0',
       });

@@ -34,28 +34,29 @@ const caches = [
 /** Finds this machine's browser: only the one in CHROMIUM if it is set, else one on PATH or at a usual path. */
 export function findBrowser(env: Variables, usual = usualPaths): string | null {
   const { CHROMIUM, HOME } = env;
-  if (CHROMIUM) return CHROMIUM.includes('/') ? (isProgram(CHROMIUM) ? CHROMIUM : null) : findProgram(CHROMIUM, env);
-  const fetched = HOME ? caches.flatMap((pattern) => pathsMatching(HOME, pattern.split('/'))) : [];
+  if (CHROMIUM)
+    return CHROMIUM.includes('/') ? (isExecutableFile(CHROMIUM) ? CHROMIUM : null) : findProgram(CHROMIUM, env);
+  const fetched = HOME ? caches.flatMap((pattern) => listMatchingPaths(HOME, pattern.split('/'))) : [];
   const onPath = names.map((name) => findProgram(name, env)).find((path) => path !== null);
-  return onPath ?? [...usual, ...fetched].find(isProgram) ?? null;
+  return onPath ?? [...usual, ...fetched].find(isExecutableFile) ?? null;
 }
 
 export function findProgram(name: string, { PATH = '' }: Variables): string | null {
   const paths = PATH.split(delimiter).map((folder) => join(folder || '.', name));
-  return paths.find(isProgram) ?? null;
+  return paths.find(isExecutableFile) ?? null;
 }
 
 /** Returns the paths that match a pattern, the newest first. */
-function pathsMatching(folder: string, [first, ...rest]: string[]): string[] {
+function listMatchingPaths(folder: string, [first, ...rest]: string[]): string[] {
   if (first === undefined) return [folder];
-  if (!first.includes('*')) return pathsMatching(join(folder, first), rest);
+  if (!first.includes('*')) return listMatchingPaths(join(folder, first), rest);
   const [before, after] = first.split('*') as [string, string];
-  const found = namesInFolder(folder).filter((name) => name.startsWith(before) && name.endsWith(after));
+  const found = listNames(folder).filter((name) => name.startsWith(before) && name.endsWith(after));
   found.sort(new Intl.Collator('en', { numeric: true }).compare).reverse();
-  return found.flatMap((name) => pathsMatching(join(folder, name), rest));
+  return found.flatMap((name) => listMatchingPaths(join(folder, name), rest));
 }
 
-function namesInFolder(folder: string): string[] {
+function listNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
@@ -63,7 +64,7 @@ function namesInFolder(folder: string): string[] {
   }
 }
 
-function isProgram(path: string): boolean {
+function isExecutableFile(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

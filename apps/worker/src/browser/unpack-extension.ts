@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isObject } from '../protocol/command';
-import { unzip } from '../zip/unzip';
+import { unzipToFolder } from '../zip/unzip';
 
 const limits = { bytes: 256 * 1024 * 1024, entries: 10_000 };
 
@@ -16,21 +16,21 @@ export async function unpackExtension(
 ): Promise<string> {
   const files = join(staging, 'files');
   mkdirSync(files, { mode: 0o700 });
-  await unzip(withoutCrxHeader(bytes), files, limits, { stop });
+  await unzipToFolder(removeCrxHeader(bytes), files, limits, { stop });
   const found = findManifestFolder(files);
   if (found) return found;
   const packed = findPackedExtension(files, version);
   if (!packed) throw noExtensionError();
   const within = join(staging, 'packed');
   mkdirSync(within, { mode: 0o700 });
-  await unzip(withoutCrxHeader(readFileSync(packed)), within, limits, { stop });
+  await unzipToFolder(removeCrxHeader(readFileSync(packed)), within, limits, { stop });
   const unpacked = findManifestFolder(within);
   if (!unpacked) throw noExtensionError();
   return unpacked;
 }
 
 /** Removes the header of a packed extension (.crx), which is followed by a zip. Its signature is not checked. */
-function withoutCrxHeader(bytes: Buffer): Buffer {
+function removeCrxHeader(bytes: Buffer): Buffer {
   if (bytes.toString('latin1', 0, 4) !== 'Cr24' || bytes.length < 16) return bytes;
   return bytes.subarray(12 + bytes.readUInt32LE(8));
 }
@@ -41,7 +41,7 @@ function findManifestFolder(folder: string): string | null {
     const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
     if (found.length > 1) throw severalExtensionsError();
     if (found.length === 1) return found[0]!;
-    level = level.flatMap(foldersIn);
+    level = level.flatMap(listFolders);
   }
   return null;
 }
@@ -49,7 +49,7 @@ function findManifestFolder(folder: string): string | null {
 /** Returns the only archive in the folder, or of several archives the one with the version in its name. */
 function findPackedExtension(folder: string, version: string): string | null {
   const all: string[] = [];
-  for (let level = [folder]; level.length; level = level.flatMap(foldersIn)) {
+  for (let level = [folder]; level.length; level = level.flatMap(listFolders)) {
     for (const path of level) {
       const files = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isFile());
       all.push(...files.filter(({ name }) => /\.(zip|crx)$/i.test(name)).map(({ name }) => join(path, name)));
@@ -57,16 +57,16 @@ function findPackedExtension(folder: string, version: string): string | null {
   }
   if (all.length < 2) return all[0] ?? null;
   const plain = version.trim().replace(/^v/i, '');
-  const named = all.filter((path) => plain && numbersIn(basename(path)).includes(plain));
+  const named = all.filter((path) => plain && extractNumbers(basename(path)).includes(plain));
   if (named.length !== 1) throw severalExtensionsError();
   return named[0]!;
 }
 
-function numbersIn(name: string): string[] {
+function extractNumbers(name: string): string[] {
   return name.match(/\d+(\.\d+)*/g) ?? [];
 }
 
-function foldersIn(folder: string): string[] {
+function listFolders(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && entry.name !== '__MACOSX')
     .map(({ name }) => join(folder, name));

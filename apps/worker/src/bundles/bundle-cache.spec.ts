@@ -25,7 +25,7 @@ describe('The cache of bundles', () => {
   const never = new AbortController().signal;
   const open = (limitBytes = 10_000_000) =>
     new BundleCache({ folder, limitBytes, baseUrl: 'http://127.0.0.1:1', log: () => undefined });
-  const read = (bundle: Bundle, stop = never) => cache.use(bundle, stop, (bytes) => Promise.resolve(bytes));
+  const read = (bundle: Bundle, stop = never) => cache.useBundle(bundle, stop, (bytes) => Promise.resolve(bytes));
   const pathOf = ({ digest }: Bundle, kind = 'zip') => join(folder, 'bundles', `${digest}.${kind}`);
 
   beforeEach(async () => {
@@ -40,18 +40,18 @@ describe('The cache of bundles', () => {
 
   it('a bundle is downloaded once for concurrent and later uses, even after a restart', async () => {
     const bytes = randomBytes(100_000);
-    const bundle = store.put(bytes);
+    const bundle = store.addBundle(bytes);
     const together = await Promise.all(Array.from({ length: 10 }, () => read(bundle)));
     expect(together.every((each) => each.equals(bytes))).toBe(true);
     expect((await read(bundle)).equals(bytes)).toBe(true);
     cache = open();
     expect((await read(bundle)).equals(bytes)).toBe(true);
-    expect(store.fetched(bundle)).toBe(1);
+    expect(store.countFetches(bundle)).toBe(1);
     expect(store.requests[0]!.key).toBeUndefined();
   });
 
   it('a bundle is downloaded for waiting callers even if the caller that started the download stops', async () => {
-    const bundle = store.put(randomBytes(1000));
+    const bundle = store.addBundle(randomBytes(1000));
     let release!: () => void;
     store.released = new Promise((resolve) => (release = resolve));
     const stopped = new AbortController();
@@ -60,7 +60,7 @@ describe('The cache of bundles', () => {
       () => 'stopped',
     );
     const second = read(bundle);
-    while (!store.fetched(bundle)) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!store.countFetches(bundle)) await new Promise((resolve) => setTimeout(resolve, 5));
     stopped.abort();
     expect(await first).toBe('stopped');
     release();
@@ -69,7 +69,7 @@ describe('The cache of bundles', () => {
 
   it('a stored bundle is downloaded again if its file was changed or replaced', async () => {
     const bytes = randomBytes(50_000);
-    const bundle = store.put(bytes);
+    const bundle = store.addBundle(bytes);
     const path = pathOf(bundle);
     const elsewhere = join(folder, 'elsewhere');
     const changes: (() => void)[] = [
@@ -95,19 +95,19 @@ describe('The cache of bundles', () => {
       change();
       expect((await read(bundle)).equals(bytes)).toBe(true);
       expect(statSync(path).isFile()).toBe(true);
-      expect(store.fetched(bundle)).toBe(index + 2);
+      expect(store.countFetches(bundle)).toBe(index + 2);
     }
     expect(readFileSync(elsewhere).equals(bytes)).toBe(true);
   });
 
   it('an interrupted download of a bundle is resumed by the same worker and by the next worker', async () => {
     const bytes = randomBytes(300_000);
-    const bundle = store.put(bytes);
+    const bundle = store.addBundle(bytes);
     store.cuts = [100_000, 50_000];
     expect((await read(bundle)).equals(bytes)).toBe(true);
     expect(store.requests.map(({ range }) => range)).toEqual([undefined, 'bytes=100000-', 'bytes=150000-']);
 
-    const other = store.put(randomBytes(300_000));
+    const other = store.addBundle(randomBytes(300_000));
     writeFileSync(pathOf(other, 'part'), (await read(other)).subarray(0, 200_000));
     rmSync(pathOf(other));
     cache = open();
@@ -118,34 +118,34 @@ describe('The cache of bundles', () => {
 
   it('a bundle is downloaded from the start if its partial file is wrong or the store ignores ranges', async () => {
     const bytes = randomBytes(1000);
-    const wrong = store.put(bytes);
-    await read(store.put(randomBytes(10)));
+    const wrong = store.addBundle(bytes);
+    await read(store.addBundle(randomBytes(10)));
     writeFileSync(pathOf(wrong, 'part'), randomBytes(500));
     expect((await read(wrong)).equals(bytes)).toBe(true);
-    const long = store.put(randomBytes(2000));
+    const long = store.addBundle(randomBytes(2000));
     writeFileSync(pathOf(long, 'part'), randomBytes(5000));
     expect(await read(long)).toHaveLength(2000);
-    const restarted = store.put(randomBytes(3000));
+    const restarted = store.addBundle(randomBytes(3000));
     writeFileSync(pathOf(restarted, 'part'), randomBytes(500));
     store.ignoresRanges = true;
     expect(await read(restarted)).toHaveLength(3000);
   });
 
   it('the download of a bundle is retried after a failure of the store, but not after a refusal', async () => {
-    const bundle = store.put(randomBytes(10));
+    const bundle = store.addBundle(randomBytes(10));
     store.refusals = [503, 500];
     expect(await read(bundle)).toHaveLength(10);
-    const gone = store.put(randomBytes(10));
+    const gone = store.addBundle(randomBytes(10));
     store.refusals = [403];
     await expect(read(gone)).rejects.toMatchObject({
       code: 'bundle_unavailable',
       message: "the bundle's URL returned status 403",
     });
-    expect(store.fetched(gone)).toBe(1);
+    expect(store.countFetches(gone)).toBe(1);
   });
 
   it('a bundle that does not match its digest is not stored', async () => {
-    const bundle = store.put(randomBytes(10), 'f'.repeat(64));
+    const bundle = store.addBundle(randomBytes(10), 'f'.repeat(64));
     await expect(read(bundle)).rejects.toMatchObject({
       code: 'bundle_rejected',
       message: 'the bundle does not match its digest',
@@ -155,11 +155,11 @@ describe('The cache of bundles', () => {
 
   it('the least recently used bundles are removed at the cache’s limit, but never a bundle in use', async () => {
     cache = open(3500);
-    const [a, b, c, d] = Array.from({ length: 4 }, () => store.put(randomBytes(1000)));
+    const [a, b, c, d] = Array.from({ length: 4 }, () => store.addBundle(randomBytes(1000)));
     const usedAt = (bundle: Bundle, seconds: number) => utimesSync(pathOf(bundle), seconds, seconds);
     await read(a!);
     usedAt(a!, 1);
-    await cache.use(a!, never, async () => {
+    await cache.useBundle(a!, never, async () => {
       await read(b!);
       await read(c!);
       usedAt(a!, 1);
@@ -170,8 +170,8 @@ describe('The cache of bundles', () => {
       expect([a, b, c, d].map((each) => existsSync(pathOf(each!)))).toEqual([true, true, false, true]);
     });
     await read(b!);
-    expect([a, b, d].map((each) => store.fetched(each!))).toEqual([1, 1, 1]);
-    const huge = store.put(randomBytes(4000));
+    expect([a, b, d].map((each) => store.countFetches(each!))).toEqual([1, 1, 1]);
+    const huge = store.addBundle(randomBytes(4000));
     expect(await read(huge)).toHaveLength(4000);
     expect(readdirSync(join(folder, 'bundles'))).toEqual([]);
   });
@@ -185,11 +185,11 @@ describe('The cache of bundles', () => {
       mkdirSync(disk);
       expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]).status).toBe(0);
       try {
-        const [first, second] = [store.put(randomBytes(700_000)), store.put(randomBytes(700_000))];
+        const [first, second] = [store.addBundle(randomBytes(700_000)), store.addBundle(randomBytes(700_000))];
         await read(first);
         expect(await read(second)).toHaveLength(700_000);
         expect(readdirSync(disk)).toEqual([`${second.digest}.zip`]);
-        await expect(read(store.put(randomBytes(1_500_000)))).rejects.toMatchObject({
+        await expect(read(store.addBundle(randomBytes(1_500_000)))).rejects.toMatchObject({
           code: 'bundle_unavailable',
           message: `the disk is full: the bundle does not fit into ${disk}`,
         });

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { LocalLog } from '../host/local-log';
-import { type Bundle, BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
+import { type Bundle, BundleRejected, BundleUnavailable, isDiskFullError } from './bundle';
 import { downloadBundle, largestBundleBytes } from './download-bundle';
 import { FileSums } from './file-sums';
 
@@ -33,20 +33,20 @@ export class BundleCache {
   }
 
   /** Calls `work` with the bytes of a bundle. Until the work ends, the bundle's file is not removed to make room. */
-  async use<T>(bundle: Bundle, stop: AbortSignal, work: (bytes: Buffer) => Promise<T>): Promise<T> {
+  async useBundle<T>(bundle: Bundle, stop: AbortSignal, work: (bytes: Buffer) => Promise<T>): Promise<T> {
     const { digest } = bundle;
     this.using.set(digest, (this.using.get(digest) ?? 0) + 1);
     try {
-      return await work(await this.read(bundle, stop));
+      return await work(await this.readShared(bundle, stop));
     } finally {
       const left = this.using.get(digest)! - 1;
       if (left) this.using.set(digest, left);
       else this.using.delete(digest);
-      this.makeRoom(0);
+      this.deleteOldestToFit(0);
     }
   }
 
-  private async read(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
+  private async readShared(bundle: Bundle, stop: AbortSignal): Promise<Buffer> {
     for (;;) {
       stop.throwIfAborted();
       const running = this.fetching.get(bundle.digest);
@@ -71,22 +71,22 @@ export class BundleCache {
       return cached;
     }
     try {
-      return await this.fetch(bundle, path, stop);
+      return await this.downloadVerified(bundle, path, stop);
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!isDiskFullError(error)) throw error;
     }
     // Bundles that are not in use can be downloaded again later, so all of them are removed.
-    this.makeRoom(Infinity);
+    this.deleteOldestToFit(Infinity);
     try {
-      return await this.fetch(bundle, path, stop);
+      return await this.downloadVerified(bundle, path, stop);
     } catch (error) {
-      if (!isDiskFull(error)) throw error;
+      if (!isDiskFullError(error)) throw error;
       const reason = `the disk is full: the bundle does not fit into ${this.folder}`;
       throw new BundleUnavailable(reason, { cause: error });
     }
   }
 
-  private async fetch(bundle: Bundle, path: string, stop: AbortSignal): Promise<Buffer> {
+  private async downloadVerified(bundle: Bundle, path: string, stop: AbortSignal): Promise<Buffer> {
     const { baseUrl, log } = this.options;
     const part = join(this.folder, `${bundle.digest}.part`);
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
@@ -99,12 +99,12 @@ export class BundleCache {
     for (const attempt of ['resumed', 'whole']) {
       if (attempt === 'whole') rmSync(part, { recursive: true, force: true });
       const isResumed = lstatOrNull(part) !== null;
-      const makeRoom = (bytes: number): void => this.makeRoom(bytes);
+      const makeRoom = (bytes: number): void => this.deleteOldestToFit(bytes);
       try {
         await downloadBundle(url, part, { stop, makeRoom });
       } catch (error) {
         // A partial file is useless on a disk without room for the whole bundle.
-        if (isDiskFull(error)) rmSync(part, { force: true });
+        if (isDiskFullError(error)) rmSync(part, { force: true });
         throw error;
       }
       const bytes = await readVerified(part, bundle.digest);
@@ -119,8 +119,8 @@ export class BundleCache {
   }
 
   /** Removes the least recently used bundles until the limit is met, but no bundle in use. */
-  private makeRoom(incoming: number): void {
-    const files = filesIn(this.folder);
+  private deleteOldestToFit(incoming: number): void {
+    const files = listCachedFiles(this.folder);
     let total = files.reduce((sum, { size }) => sum + size, incoming);
     for (const { path, size, digest } of files.sort((a, b) => a.usedAt - b.usedAt)) {
       if (total <= this.options.limitBytes) return;
@@ -169,7 +169,7 @@ interface CachedFile {
   usedAt: number;
 }
 
-function filesIn(folder: string): CachedFile[] {
+function listCachedFiles(folder: string): CachedFile[] {
   const names = lstatOrNull(folder) ? readdirSync(folder) : [];
   return names.flatMap((name) => {
     const path = join(folder, name);

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeZip, type ZipEntry } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 import type { Bundle } from './bundle';
 import { BundleStore } from './bundle-store.harness';
 
@@ -29,13 +29,13 @@ describe('A run with a bundle', () => {
   const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
   const run = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
-    const bundle = Array.isArray(files) ? store.put(makeZip(files)) : files;
-    const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
-    expect(await service.push(command)).toBe(202);
-    const terminal = await service.until('the end', () => service.terminal(command.jobId));
+    const bundle = Array.isArray(files) ? store.addBundle(makeZip(files)) : files;
+    const command = buildRunCommand(script, { bundle: referenceOf(bundle), ...payload });
+    expect(await service.pushCommand(command)).toBe(202);
+    const terminal = await service.waitUntil('the end', () => service.findTerminalReport(command.jobId));
     // The worker accepts the next run only after it has closed this run's folder.
-    await service.until('the worker to be idle', () => {
-      const heartbeats = service.accepted('/api/agent/heartbeat');
+    await service.waitUntil('the worker to be idle', () => {
+      const heartbeats = service.listAccepted('/api/agent/heartbeat');
       return heartbeats.at(-1)?.body.runningJobIds.length === 0;
     });
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
@@ -59,7 +59,7 @@ describe('A run with a bundle', () => {
 
   it('a run is not affected by an earlier run that changed the bundles that the worker stores', async () => {
     await worker.start();
-    const bundle = store.put(makeZip([{ name: 'pack.py', content: 'word = "mine"' }]));
+    const bundle = store.addBundle(makeZip([{ name: 'pack.py', content: 'word = "mine"' }]));
     const script = 'import pack, muster\nmuster.result(pack.word)';
     expect((await run(script, bundle)).result).toBe('mine');
     const evil = makeZip([{ name: 'pack.py', content: 'word = "evil"' }]).toString('base64');
@@ -72,7 +72,7 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
 `;
     expect((await run(change, bundle)).result).toBe(1);
     expect((await run(script, bundle)).result).toBe('mine');
-    expect(store.fetched(bundle)).toBe(2);
+    expect(store.countFetches(bundle)).toBe(2);
   });
 
   it('a killed worker’s bundle download is resumed, and a run fails with a code if its bundle is missing', async () => {
@@ -82,19 +82,21 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
       { name: 'pack.py', content: 'word = "whole"' },
       { name: 'rest.bin', content: sumOf('x').repeat(100) + bytes.toString('hex') },
     ]);
-    const bundle = store.put(padded);
+    const bundle = store.addBundle(padded);
     let release!: () => void;
     store.cuts = [100];
-    const command = runOf('pass', { bundle: referenceOf(bundle) });
-    await service.push(command);
-    await service.until('a part of it', () => store.fetched(bundle) > 0);
+    const command = buildRunCommand('pass', { bundle: referenceOf(bundle) });
+    await service.pushCommand(command);
+    await service.waitUntil('a part of it', () => store.countFetches(bundle) > 0);
     store.released = new Promise((resolve) => (release = resolve));
     const part = join(worker.folder, 'bundles', `${bundle.digest}.part`);
-    await service.until('the part', () => existsSync(part) && readFileSync(part).length === 100);
+    await service.waitUntil('the part', () => existsSync(part) && readFileSync(part).length === 100);
     await worker.kill('SIGKILL');
     release();
     await worker.start();
-    expect(await service.until('its end', () => service.terminal(command.jobId))).toMatchObject({ status: 'failed' });
+    expect(await service.waitUntil('its end', () => service.findTerminalReport(command.jobId))).toMatchObject({
+      status: 'failed',
+    });
     expect((await run('import pack, muster\nmuster.result(pack.word)', bundle)).result).toBe('whole');
     expect(store.requests.at(-1)!.range).toBe('bytes=100-');
     expect(await run('pass', { digest: 'a'.repeat(64), url: bundle.url.replace(/[^/]+$/, 'gone') })).toMatchObject({
@@ -107,34 +109,34 @@ muster.result(len(glob.glob("../../bundles/*.zip")))
   it('the worker retains the folders of runs for a while, but unpacked bundles of only the newest runs', async () => {
     await worker.start();
     const content = 'word = "packed"';
-    const bundle = store.put(makeZip([{ name: 'pack.py', content }]));
+    const bundle = store.addBundle(makeZip([{ name: 'pack.py', content }]));
     const roots: string[] = [];
     for (let count = 0; count < 6; count += 1) roots.push(((await run('pass', bundle)) as { root: string }).root);
     const unpacked = () => roots.filter((root) => existsSync(join(root, 'bundle')));
-    await service.until('the old to go', () => unpacked().length <= 4);
+    await service.waitUntil('the old to go', () => unpacked().length <= 4);
     expect(unpacked()).toEqual(roots.slice(-unpacked().length));
     const manifests = roots.map((root) => JSON.parse(readFileSync(join(root, 'manifest.json'), 'utf8')) as Json);
     const expected = { 'bundle/pack.py': { sha256: sumOf(content), size: content.length } };
     expect(manifests).toEqual(roots.map(() => expect.objectContaining({ files: expect.objectContaining(expected) })));
-    expect(store.fetched(bundle)).toBe(1);
+    expect(store.countFetches(bundle)).toBe(1);
   });
 
   it('concurrent builder commands download their bundle once, and fail if the bundle is not valid', async () => {
     await worker.start();
-    const bundle = store.put(makeZip([{ name: 'pack.py', content: 'word = "built"' }]));
+    const bundle = store.addBundle(makeZip([{ name: 'pack.py', content: 'word = "built"' }]));
     const commands = Array.from({ length: 4 }, () =>
-      commandOf('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: referenceOf(bundle) }),
+      buildCommand('builder', { code: 'import pack\nprint(pack.word)', phase: 'x', bundle: referenceOf(bundle) }),
     );
-    for (const command of commands) expect(await service.push(command)).toBe(202);
+    for (const command of commands) expect(await service.pushCommand(command)).toBe(202);
     for (const { commandId } of commands) {
-      const result = await service.until('a result', () => service.result(commandId));
+      const result = await service.waitUntil('a result', () => service.findResult(commandId));
       expect(result).toMatchObject({ status: 'success', output: 'built\n' });
     }
-    expect(store.fetched(bundle)).toBe(1);
-    expect(worker.allText()).not.toContain(bundle.url);
-    const wrong = commandOf('builder', { code: 'pass', bundle: referenceOf(store.put(Buffer.from('x'))) });
-    await service.push(wrong);
-    expect(await service.until('a result', () => service.result(wrong.commandId))).toMatchObject({
+    expect(store.countFetches(bundle)).toBe(1);
+    expect(worker.readAllOutput()).not.toContain(bundle.url);
+    const wrong = buildCommand('builder', { code: 'pass', bundle: referenceOf(store.addBundle(Buffer.from('x'))) });
+    await service.pushCommand(wrong);
+    expect(await service.waitUntil('a result', () => service.findResult(wrong.commandId))).toMatchObject({
       status: 'failed',
       code: 'bundle_rejected',
     });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeZip, type ZipEntry } from '@muster/testing';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 import type { Bundle } from './bundle';
 import { BundleStore } from './bundle-store.harness';
 
@@ -27,13 +27,13 @@ describe('A run with a bundle', () => {
   const referenceOf = ({ digest, url }: Bundle) => ({ digest: `sha256:${digest}`, url });
   const sumOf = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
   const run = async (script: string, files: ZipEntry[] | Bundle, payload = {}): Promise<Json> => {
-    const bundle = Array.isArray(files) ? store.put(makeZip(files)) : files;
-    const command = runOf(script, { bundle: referenceOf(bundle), ...payload });
-    expect(await service.push(command)).toBe(202);
-    const terminal = await service.until('the end', () => service.terminal(command.jobId));
+    const bundle = Array.isArray(files) ? store.addBundle(makeZip(files)) : files;
+    const command = buildRunCommand(script, { bundle: referenceOf(bundle), ...payload });
+    expect(await service.pushCommand(command)).toBe(202);
+    const terminal = await service.waitUntil('the end', () => service.findTerminalReport(command.jobId));
     // The worker accepts the next run only after it has closed this run's folder.
-    await service.until('the worker to be idle', () => {
-      const heartbeats = service.accepted('/api/agent/heartbeat');
+    await service.waitUntil('the worker to be idle', () => {
+      const heartbeats = service.listAccepted('/api/agent/heartbeat');
       return heartbeats.at(-1)?.body.runningJobIds.length === 0;
     });
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
@@ -103,8 +103,8 @@ muster.result([word, os.path.relpath(pack.__file__, os.environ["MUSTER_RUN_ROOT"
       ['size_mismatch', [right, { name: 'bomb', content: ' '.repeat(9_000_000), claimedSize: 1_000_000 }]],
       ['ratio', [right, { name: 'bomb', content: ' '.repeat(11_000_000) }]],
       ['path_too_long', [right, { name: `${'x'.repeat(240)}/`.repeat(17), content: '', mode: 0o040755 }]],
-      ['not_a_zip', store.put(Buffer.from('print("no zip")'))],
-      ['the bundle does not match its digest', store.put(makeZip([right]), '0'.repeat(64))],
+      ['not_a_zip', store.addBundle(Buffer.from('print("no zip")'))],
+      ['the bundle does not match its digest', store.addBundle(makeZip([right]), '0'.repeat(64))],
     ];
     for (const [reason, files] of hostile) {
       const { root, status, errorCode, error } = await run(script, files);

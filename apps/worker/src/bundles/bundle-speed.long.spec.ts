@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { makeZip } from '@muster/testing';
 import { FakeService } from '../testing/fake-service.harness';
-import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 import { BundleStore } from './bundle-store.harness';
 
 // Command for the full measurement: BUNDLE_RUNS=100 BUNDLE_MIB=50 npm test -- apps/worker/src/bundles/bundle-speed
@@ -29,15 +29,19 @@ describe('Many runs of one bundle', () => {
         name: `lib/m${at}.py`,
         content: `x = ${at}\n`.repeat(50),
       }));
-      const { digest, url } = store.put(makeZip([...large, ...small, { name: 'pack.py', content: 'word = "packed"' }]));
+      const { digest, url } = store.addBundle(
+        makeZip([...large, ...small, { name: 'pack.py', content: 'word = "packed"' }]),
+      );
       const secondsToStart = async (script: string, payload: object): Promise<number> => {
-        const command = runOf(script, payload);
+        const command = buildRunCommand(script, payload);
         const pushed = Date.now() / 1000;
-        expect(await service.push(command)).toBe(202);
-        const { result, status, error } = await service.until('the end', () => service.terminal(command.jobId));
+        expect(await service.pushCommand(command)).toBe(202);
+        const { result, status, error } = await service.waitUntil('the end', () =>
+          service.findTerminalReport(command.jobId),
+        );
         expect([status, error]).toEqual(['completed', undefined]);
-        await service.until('the worker to be idle', () => {
-          const heartbeats = service.accepted('/api/agent/heartbeat');
+        await service.waitUntil('the worker to be idle', () => {
+          const heartbeats = service.listAccepted('/api/agent/heartbeat');
           return heartbeats.at(-1)?.body.runningJobIds.length === 0;
         });
         return (result as number) - pushed;
@@ -50,7 +54,7 @@ describe('Many runs of one bundle', () => {
         bare.push(await secondsToStart(`${began}muster.result(began)`, {}));
         cached.push(await secondsToStart(withBundle, { bundle: { digest, url } }));
       }
-      expect(store.fetched({ digest, url })).toBe(1);
+      expect(store.countFetches({ digest, url })).toBe(1);
       const ms = (seconds: number): string => `${Math.round(seconds * 1000)} ms`;
       const median = (all: number[]): number => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!;
       process.stdout.write(

@@ -53,14 +53,14 @@ export class BundleStore {
     await once(this.server, 'close');
   }
 
-  put(bytes: Buffer, digest = createHash('sha256').update(bytes).digest('hex')): Bundle {
+  addBundle(bytes: Buffer, digest = createHash('sha256').update(bytes).digest('hex')): Bundle {
     const path = `/${digest}.zip`;
     this.objects.set(path, bytes);
     return { digest, url: `http://127.0.0.1:${(this.server.address() as AddressInfo).port}${path}` };
   }
 
   /** Returns how often an object was requested, whole or in part. */
-  fetched({ digest }: Bundle): number {
+  countFetches({ digest }: Bundle): number {
     return this.requests.filter(({ path }) => path.includes(digest)).length;
   }
 }

@@ -1,5 +1,5 @@
 import type { RunErrorCode } from '@muster/contracts';
-import { isObject, stringOrEmpty } from '../protocol/command';
+import { isObject, toStringOrEmpty } from '../protocol/command';
 
 /** A bundle of files for runs. The digest identifies the bundle, and the bytes from the URL are verified against it. */
 export interface Bundle {
@@ -9,14 +9,14 @@ export interface Bundle {
 }
 
 /** Returns the bundle of a command, or null if it has none. */
-export function bundleOf(payload: Record<string, unknown>): Bundle | null {
+export function parseBundle(payload: Record<string, unknown>): Bundle | null {
   const { bundle } = payload;
   if (!isObject(bundle)) return null;
-  const digest = stringOrEmpty(bundle.digest)
+  const digest = toStringOrEmpty(bundle.digest)
     .replace(/^sha256:/, '')
     .toLowerCase();
   if (!/^[0-9a-f]{64}$/.test(digest)) throw new BundleRejected('the bundle has no sha256 digest');
-  return { digest, url: stringOrEmpty(bundle.url) };
+  return { digest, url: toStringOrEmpty(bundle.url) };
 }
 
 /** The bundle does not match its digest or must not be unpacked. Another attempt would not change that. */
@@ -35,16 +35,16 @@ export class NothingToRun extends Error {
 }
 
 /** Returns the code of the error, if it has one. */
-export function errorCodeOf(error: unknown): RunErrorCode | undefined {
+export function getRunErrorCode(error: unknown): RunErrorCode | undefined {
   const coded = [BundleRejected, BundleUnavailable, NothingToRun].find((each) => error instanceof each);
   return coded && (error as InstanceType<typeof coded>).code;
 }
 
 /** Whether the operating system refused a path because of its length. */
-export function isPathTooLong(error: unknown): boolean {
+export function isPathTooLongError(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENAMETOOLONG';
 }
 
-export function isDiskFull(error: unknown): boolean {
+export function isDiskFullError(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { backoffMs } from '../protocol/backoff';
-import { messageOf } from '../protocol/service';
+import { computeBackoffMs } from '../protocol/backoff';
+import { getErrorMessage } from '../protocol/service';
 import { waitUnlessAborted, withTimeout } from '../host/waiting';
-import { BundleRejected, BundleUnavailable, isDiskFull } from './bundle';
+import { BundleRejected, BundleUnavailable, isDiskFullError } from './bundle';
 
 export const largestBundleBytes = 64 * 1024 * 1024;
 const attempts = 5;
@@ -22,31 +22,32 @@ export async function downloadBundle(url: URL, path: string, options: DownloadOp
   const { stop } = options;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await withTimeout(attemptMs, [stop], (signal) => fetchRest(url, path, { ...options, stop: signal }));
+      await withTimeout(attemptMs, [stop], (signal) => downloadRest(url, path, { ...options, stop: signal }));
       return;
     } catch (error) {
       stop.throwIfAborted();
-      const isFinal = error instanceof BundleRejected || error instanceof BundleUnavailable || isDiskFull(error);
+      const isFinal = error instanceof BundleRejected || error instanceof BundleUnavailable || isDiskFullError(error);
       if (isFinal) throw error;
-      if (attempt === attempts) throw new BundleUnavailable(`the bundle could not be downloaded: ${messageOf(error)}`);
-      await waitUnlessAborted(backoffMs(attempt), stop);
+      if (attempt === attempts)
+        throw new BundleUnavailable(`the bundle could not be downloaded: ${getErrorMessage(error)}`);
+      await waitUnlessAborted(computeBackoffMs(attempt), stop);
     }
   }
 }
 
-async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOptions): Promise<void> {
+async function downloadRest(url: URL, path: string, { stop, makeRoom }: DownloadOptions): Promise<void> {
   // The API key is for the service only and is not sent; the URL is sufficient.
   const file = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
   try {
     const before = (await file.stat()).size;
     const headers = before ? { range: `bytes=${before}-` } : undefined;
     const response = await fetch(url, { headers, redirect: 'error', signal: stop });
-    const from = firstByteOffset(response, before);
+    const from = parseFirstByteOffset(response, before);
     if (from === null) {
       await response.body?.cancel();
       // The partial file is already complete, or longer than the object. The caller's checksum shows which.
       if (response.status === 416) return;
-      throw errorOfStatus(response.status);
+      throw createStatusError(response.status);
     }
     const coming = Number(response.headers.get('content-length') ?? 0);
     if (from + coming > largestBundleBytes) throw tooLargeError();
@@ -59,7 +60,7 @@ async function fetchRest(url: URL, path: string, { stop, makeRoom }: DownloadOpt
 }
 
 /** Returns the position in the file at which the response starts; null if it contains no usable content. */
-function firstByteOffset(response: Response, before: number): number | null {
+function parseFirstByteOffset(response: Response, before: number): number | null {
   if (response.status === 200) return 0;
   if (response.status !== 206) return null;
   const [, from] = /^bytes (\d+)-/.exec(response.headers.get('content-range') ?? '') ?? [];
@@ -73,8 +74,8 @@ async function appendToFile(file: FileHandle, from: number, response: Response, 
     silentMs,
   );
   const reader = response.body!.getReader();
-  const onSilence = (): void => void reader.cancel(silence.signal.reason).catch(() => undefined);
-  silence.signal.addEventListener('abort', onSilence);
+  const abortOnSilence = (): void => void reader.cancel(silence.signal.reason).catch(() => undefined);
+  silence.signal.addEventListener('abort', abortOnSilence);
   try {
     for (let at = from; ;) {
       const { done, value } = await reader.read();
@@ -92,7 +93,7 @@ async function appendToFile(file: FileHandle, from: number, response: Response, 
   }
 }
 
-function errorOfStatus(status: number): Error {
+function createStatusError(status: number): Error {
   const reason = `the bundle's URL returned status ${status}`;
   // An expired URL does not become valid again; the run's next attempt gets another URL.
   return status >= 400 && status < 500 && ![408, 425, 429].includes(status)

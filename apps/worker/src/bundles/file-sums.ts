@@ -10,11 +10,11 @@ const maxBundles = 4;
 export class FileSums {
   private readonly byDigest = new Map<string, ReadonlyMap<string, string>>();
 
-  get(digest: string): ReadonlyMap<string, string> | undefined {
+  getSums(digest: string): ReadonlyMap<string, string> | undefined {
     return this.byDigest.get(digest);
   }
 
-  set(digest: string, files: readonly UnpackedFile[]): void {
+  storeSums(digest: string, files: readonly UnpackedFile[]): void {
     const sums = this.byDigest.get(digest) ?? new Map(files.map(({ path, sha256 }) => [path, sha256]));
     // Moves the bundle to the end, so that the first one is the least recently used.
     this.byDigest.delete(digest);

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 describe('Files of runs', () => {
   let service: FakeService;
@@ -27,9 +27,9 @@ describe('Files of runs', () => {
   });
 
   const ask = async (action: 'list' | 'read', path: unknown): Promise<Json> => {
-    const command = commandOf('files', { action, path });
-    expect(await service.push(command)).toBe(202);
-    return service.until('the result', () => service.result(command.commandId));
+    const command = buildCommand('files', { action, path });
+    expect(await service.pushCommand(command)).toBe(202);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
   const read = (path: unknown) => ask('read', path);
   const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });
@@ -95,8 +95,8 @@ describe('Files of runs', () => {
     expect((await read('copied')).output.content).toBe('[redacted] [redacted]');
     const env = { PASSWORD: 'hunter2222' };
     const script = 'import os, time\nopen("note.txt", "w").write(os.environ["PASSWORD"])\ntime.sleep(60)';
-    const run = runOf(script, { secretNames: ['PASSWORD'] }, env);
-    expect(await service.push(run)).toBe(202);
+    const run = buildRunCommand(script, { secretNames: ['PASSWORD'] }, env);
+    expect(await service.pushCommand(run)).toBe(202);
     const path = `${run.jobId}/note.txt`;
     let note = await read(path);
     while (note.status !== 'success' || note.output.content === '') note = await read(path);

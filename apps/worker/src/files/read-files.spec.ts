@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 describe('Files of runs', () => {
   let service: FakeService;
@@ -24,9 +24,9 @@ describe('Files of runs', () => {
   });
 
   const ask = async (action: 'list' | 'read', path: unknown): Promise<Json> => {
-    const command = commandOf('files', { action, path });
-    expect(await service.push(command)).toBe(202);
-    return service.until('the result', () => service.result(command.commandId));
+    const command = buildCommand('files', { action, path });
+    expect(await service.pushCommand(command)).toBe(202);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
   const read = (path: unknown) => ask('read', path);
   const refused = (code: string) => ({ status: 'failed', code, error: expect.any(String) });

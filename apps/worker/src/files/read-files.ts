@@ -11,7 +11,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { join } from 'node:path';
-import { stringOrEmpty, type Command, type Result } from '../protocol/command';
+import { toStringOrEmpty, type Command, type Result } from '../protocol/command';
 
 const largestFile = 1024 * 1024;
 const longestPath = 1000;
@@ -36,13 +36,13 @@ class Refusal extends Error {
  * Lists a folder or reads a text file in the folder of runs. Nothing else on this machine can be read. Scripts may
  * create links and devices there and may change them at any time, so the checks are made on the opened file.
  */
-export function readFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
+export function readRequestedFiles({ payload }: Command, runs: string, redact: (text: string) => string): Result {
   try {
-    const path = new CheckedPath(runs, stringOrEmpty(payload.path));
+    const path = new CheckedPath(runs, toStringOrEmpty(payload.path));
     const output = payload.action === 'list' ? listFolder(path, redact) : readTextFile(path, redact);
     return { status: 'success', output };
   } catch (error) {
-    const { code, message } = refusalOfError(error);
+    const { code, message } = toRefusal(error);
     return { status: 'failed', code, error: redact(message) };
   }
 }
@@ -62,15 +62,15 @@ class CheckedPath {
     this.wanted = join(realpathSync(runs), ...segments);
   }
 
-  open<T>(wants: 'folder' | 'file', work: (file: number, stats: Stats) => T): T {
+  openChecked<T>(wants: 'folder' | 'file', work: (file: number, stats: Stats) => T): T {
     // The kind is checked before opening too, because a device or a pipe must not be opened.
-    requireKind(lstatSync(this.wanted), wants);
+    requireFileKind(lstatSync(this.wanted), wants);
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const file = openSync(this.wanted, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
-      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw outsideRefusal();
+      if (readlinkSync(`/proc/self/fd/${file}`) !== this.wanted) throw outsideFolderRefusal();
       const stats = fstatSync(file);
-      requireKind(stats, wants);
+      requireFileKind(stats, wants);
       return work(file, stats);
     } finally {
       closeSync(file);
@@ -79,7 +79,7 @@ class CheckedPath {
 }
 
 function listFolder(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
-  return path.open('folder', (folder) => {
+  return path.openChecked('folder', (folder) => {
     const opened = `/proc/self/fd/${folder}`;
     const directory = opendirSync(opened);
     const names: string[] = [];
@@ -111,7 +111,7 @@ function describeEntry(path: string, name: string): Record<string, unknown>[] {
 }
 
 function readTextFile(path: CheckedPath, redact: (text: string) => string): Record<string, unknown> {
-  return path.open('file', (file, { size }) => {
+  return path.openChecked('file', (file, { size }) => {
     if (size > largestFile) throw tooLargeRefusal(size);
     const bytes = readFileSync(file);
     if (bytes.length > largestFile) throw tooLargeRefusal(bytes.length);
@@ -132,15 +132,15 @@ function decodeText(bytes: Buffer): string {
   throw new Refusal('unsupported_media_type', 'the file is not a text file');
 }
 
-function requireKind(stats: Stats, wants: 'folder' | 'file'): void {
-  if (stats.isSymbolicLink()) throw outsideRefusal();
+function requireFileKind(stats: Stats, wants: 'folder' | 'file'): void {
+  if (stats.isSymbolicLink()) throw outsideFolderRefusal();
   if (wants === 'folder' ? stats.isDirectory() : stats.isFile()) return;
   const isPlain = stats.isDirectory() || stats.isFile();
   if (!isPlain) throw new Refusal('permission_denied', 'the path is neither a file nor a folder');
   throw new Refusal('invalid_payload', wants === 'folder' ? 'the path is not a folder' : 'the path is not a file');
 }
 
-function outsideRefusal(): Refusal {
+function outsideFolderRefusal(): Refusal {
   return new Refusal('permission_denied', 'the path contains a link, which may lead outside the folder of runs');
 }
 
@@ -148,10 +148,10 @@ function tooLargeRefusal(size: number): Refusal {
   return new Refusal('payload_too_large', `the file has ${size} bytes; only files up to 1 MiB can be read`);
 }
 
-function refusalOfError(error: unknown): Refusal {
+function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ELOOP') return outsideRefusal();
+  if (code === 'ELOOP') return outsideFolderRefusal();
   if (code === 'ENOENT' || code === 'ENOTDIR') return new Refusal('not_found', 'there is no such file');
   if (code === 'ENAMETOOLONG') return new Refusal('invalid_payload', 'the path is too long');
   return new Refusal('permission_denied', `the path cannot be read (${code ?? 'unknown'})`);

@@ -1,8 +1,8 @@
 import type { MachineCapability, MachinePart } from '@muster/contracts';
 import { spawn } from 'node:child_process';
 import { findBrowser, findProgram } from '../browser/find-browser';
-import { imagingPackage } from '../imaging/imaging-package';
-import { pillowEnvironment } from '../imaging/run-imaging';
+import { loadImagingPackage } from '../imaging/load-imaging-package';
+import { buildPillowEnvironment } from '../imaging/run-imaging';
 import type { MachineSettings } from '../settings';
 
 const tryMs = 20_000;
@@ -12,7 +12,9 @@ type Found = Pick<MachineCapability, 'available' | 'detail'>;
 type Answer = Found | null;
 
 /** Tries the programs and features that commands need, and returns which of them this machine has. */
-export async function capabilitiesOf(machine: MachineSettings): Promise<(MachineCapability & { name: MachinePart })[]> {
+export async function detectCapabilities(
+  machine: MachineSettings,
+): Promise<(MachineCapability & { name: MachinePart })[]> {
   const { scriptBase } = machine;
   const found: Record<MachinePart, Answer | Promise<Answer>> = {
     python: checkWithPython(
@@ -20,14 +22,14 @@ export async function capabilitiesOf(machine: MachineSettings): Promise<(Machine
       'import platform\nprint(platform.python_version())',
       `${machine.python} does not run`,
     ),
-    chromium: capabilityOfPath(
+    chromium: toPathCapability(
       findBrowser(scriptBase),
       'no browser was found on PATH, in CHROMIUM or in a standard location',
     ),
-    ffmpeg: capabilityOfPath(findProgram('ffmpeg', scriptBase), 'ffmpeg is not on PATH'),
+    ffmpeg: toPathCapability(findProgram('ffmpeg', scriptBase), 'ffmpeg is not on PATH'),
     pillow: checkWithPython(
       machine,
-      pillowCheckCode(),
+      buildPillowCheckCode(),
       'Python does not find Pillow, or Pillow cannot read TIFF and JPEG',
     ),
     odbc: checkWithPython(machine, 'import pyodbc\nprint(pyodbc.version)', 'Python does not find pyodbc'),
@@ -39,18 +41,18 @@ export async function capabilitiesOf(machine: MachineSettings): Promise<(Machine
 }
 
 /** Returns Python code with the same check for Pillow that imaging commands make when they start. */
-function pillowCheckCode(): string {
-  const question = imagingPackage()['muster_imaging/pillow.py']!.replace(/if __name__[^]*$/, '');
+function buildPillowCheckCode(): string {
+  const question = loadImagingPackage()['muster_imaging/pillow.py']!.replace(/if __name__[^]*$/, '');
   return `${question}\nif not has_pillow():\n    raise SystemExit(1)\nimport PIL\nprint(PIL.__version__)`;
 }
 
 function checkWithPython({ python, scriptBase, imaging }: MachineSettings, question: string, otherwise: string) {
-  const env = { ...scriptBase, ...pillowEnvironment(imaging), PYTHONPATH: imaging.pythonPath };
+  const env = { ...scriptBase, ...buildPillowEnvironment(imaging), PYTHONPATH: imaging.pythonPath };
   return checkWithProgram(python, ['-c', question], env, otherwise);
 }
 
-function capabilityOfPath(path: string | null, otherwise: string): Found {
-  return path === null ? { available: false, detail: otherwise } : { available: true, detail: shortDetail(path) };
+function toPathCapability(path: string | null, otherwise: string): Found {
+  return path === null ? { available: false, detail: otherwise } : { available: true, detail: shortenDetail(path) };
 }
 
 /** Whether a browser can isolate its pages in a sandbox: not as root, and not if the system denies user namespaces. */
@@ -88,11 +90,13 @@ function checkWithProgram(
       clearTimeout(late);
       if (child.killed) done(null);
       else
-        done(exitCode === 0 ? { available: true, detail: shortDetail(text) } : { available: false, detail: otherwise });
+        done(
+          exitCode === 0 ? { available: true, detail: shortenDetail(text) } : { available: false, detail: otherwise },
+        );
     });
   });
 }
 
-function shortDetail(text: string): string | null {
+function shortenDetail(text: string): string | null {
   return text.trim().slice(0, 300) || null;
 }

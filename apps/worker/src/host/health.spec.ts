@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
 import { Health } from './health';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 describe('The health of a worker', () => {
   let folder: string;
@@ -12,11 +12,11 @@ describe('The health of a worker', () => {
 
   const soon = async (health: Health, wanted: RegExp | null) => {
     for (let tries = 0; tries < 400; tries += 1) {
-      const [problem = null] = health.problems();
+      const [problem = null] = health.listProblems();
       if (wanted ? problem && wanted.test(problem) : problem === null && tries > 0) return;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    throw new Error(`never ${wanted}, but ${health.problems().join()}`);
+    throw new Error(`never ${wanted}, but ${health.listProblems().join()}`);
   };
 
   it('a worker is healthy if it can write to its folder, run Python and fetch commands', async () => {
@@ -36,10 +36,10 @@ describe('The health of a worker', () => {
   it('a worker is unhealthy while its folder cannot be written or its polls are not answered', () => {
     const taken = join(folder, 'taken');
     mkdirSync(join(taken, 'health'), { recursive: true });
-    expect(new Health({ folder: taken, python: 'python3' }, () => 0).problems()).toEqual([
+    expect(new Health({ folder: taken, python: 'python3' }, () => 0).listProblems()).toEqual([
       expect.stringMatching(/^the worker's folder cannot be written/),
     ]);
-    expect(new Health({ folder, python: 'python3' }, () => 121_000).problems()).toEqual([
+    expect(new Health({ folder, python: 'python3' }, () => 121_000).listProblems()).toEqual([
       'the service has not answered a poll for commands for 121 s',
     ]);
   });
@@ -51,26 +51,30 @@ describe('A worker with a problem', () => {
     const worker = new WorkerHarness(service);
     try {
       await worker.start();
-      const run = runOf('import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)');
-      await service.push(run);
-      await service.until('it is up', () => service.logs(run.jobId).length);
-      const { bootId } = service.handshake()!.body;
+      const run = buildRunCommand(
+        'import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)',
+      );
+      await service.pushCommand(run);
+      await service.waitUntil('it is up', () => service.listLogs(run.jobId).length);
+      const { bootId } = service.waitForHandshake()!.body;
       mkdirSync(join(worker.folder, 'health'));
-      await service.until('the report', () =>
+      await service.waitUntil('the report', () =>
         service.requests.some(({ path, body }) => path === '/api/agent/heartbeat' && body.healthy === false),
       );
       rmSync(join(worker.folder, 'health'), { recursive: true });
-      const restart = commandOf('restart', {});
-      await service.push(restart);
-      const again = await service.until('the second handshake', () => service.handshake(2));
+      const restart = buildCommand('restart', {});
+      await service.pushCommand(restart);
+      const again = await service.waitUntil('the second handshake', () => service.waitForHandshake(2));
       expect(again.body.bootId).not.toBe(bootId);
       expect(worker.child!.exitCode).toBeNull();
-      expect(await service.until('the result', () => service.result(restart.commandId))).toMatchObject({
+      expect(await service.waitUntil('the result', () => service.findResult(restart.commandId))).toMatchObject({
         status: 'success',
       });
       writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
-      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
-      expect(service.logs(run.jobId)).toHaveLength(1);
+      expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+        status: 'completed',
+      });
+      expect(service.listLogs(run.jobId)).toHaveLength(1);
     } finally {
       await worker.remove();
       await service.stop();

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { messageOf } from '../protocol/service';
+import { getErrorMessage } from '../protocol/service';
 import type { Settings } from '../settings';
 
 /** Time without an answered poll after which commands do not reach this worker. A poll waits at most 25 s. */
@@ -27,30 +27,30 @@ export class Health {
    * Returns the current problems. Does not wait for a running check of Python, but includes the result of the last
    * check.
    */
-  problems(): string[] {
-    void this.lookAtPython();
+  listProblems(): string[] {
+    void this.checkPython();
     const silentMs = this.pollsSilentForMs();
     const polls =
       silentMs > pollsSilentMs
         ? `the service has not answered a poll for commands for ${Math.round(silentMs / 1000)} s`
         : null;
-    return [this.folderProblem(), this.python?.problem ?? null, polls].filter((problem) => problem !== null);
+    return [this.findFolderProblem(), this.python?.problem ?? null, polls].filter((problem) => problem !== null);
   }
 
   /** Checks the worker's folder, because all output of a run is written there first. */
-  private folderProblem(): string | null {
+  private findFolderProblem(): string | null {
     const path = join(this.settings.folder, 'health');
     try {
       writeFileSync(path, 'well\n', { mode: 0o600 });
       rmSync(path);
       return null;
     } catch (error) {
-      return `the worker's folder cannot be written: ${messageOf(error)}`;
+      return `the worker's folder cannot be written: ${getErrorMessage(error)}`;
     }
   }
 
-  private async lookAtPython(): Promise<void> {
-    if (this.looking || (this.python && performance.now() - this.python.at < this.restMs())) return;
+  private async checkPython(): Promise<void> {
+    if (this.looking || (this.python && performance.now() - this.python.at < this.getMsUntilNextCheck())) return;
     this.looking = true;
     const problem = await new Promise<string | null>((resolve) => {
       execFile(this.settings.python, ['-I', '-S', '-c', ''], { timeout: pythonTimeoutMs }, (error) =>
@@ -66,7 +66,7 @@ export class Health {
    * Returns the minimum time between two checks of Python. A failed check is repeated with each heartbeat, so that a
    * repair is noticed soon.
    */
-  private restMs(): number {
+  private getMsUntilNextCheck(): number {
     return this.python?.problem ? 0 : pythonEveryMs;
   }
 }

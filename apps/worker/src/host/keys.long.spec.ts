@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 const repaired = 'msk_repaired_0123456789abcdef';
 const refused = 'msk_refused0_0123456789abcdef';
@@ -26,8 +26,8 @@ describe('The key of a worker', () => {
   });
 
   const answer = async (command: { commandId: string }): Promise<Json> => {
-    expect(await service.push(command)).toBe(202);
-    return service.until('the result', () => service.result(command.commandId));
+    expect(await service.pushCommand(command)).toBe(202);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
   const lastKey = () => service.requests.findLast(({ path }) => path === '/api/agent/heartbeat')?.headers['x-api-key'];
 
@@ -38,14 +38,14 @@ describe('The key of a worker', () => {
   ])('a worker whose repair fails because of %s continues with its old key', async (_, status) => {
     service.refusals[refused] = status;
     await worker.start();
-    expect(await answer(commandOf('repair', { apiKey: refused }))).toEqual({
+    expect(await answer(buildCommand('repair', { apiKey: refused }))).toEqual({
       status: 'failed',
       error: `the service rejects the new key for this agent (${status}); the old key remains in use`,
     });
     expect(existsSync(file)).toBe(false);
-    expect(service.accepted('/api/agents/handshake')).toHaveLength(1);
-    expect((await answer(commandOf('snippet', { code: 'print(1)' }))).status).toBe('success');
-    expect(worker.stderr + worker.allText()).not.toContain(refused);
+    expect(service.listAccepted('/api/agents/handshake')).toHaveLength(1);
+    expect((await answer(buildCommand('snippet', { code: 'print(1)' }))).status).toBe('success');
+    expect(worker.stderr + worker.readAllOutput()).not.toContain(refused);
   });
 
   it('a repair tries its new key again while the service does not answer', async () => {
@@ -57,7 +57,7 @@ describe('The key of a worker', () => {
       polls += 1;
       return polls === 1 ? 'hang up' : polls === 2 ? { status: 503 } : undefined;
     };
-    expect((await answer(commandOf('repair', { apiKey: repaired }))).status).toBe('success');
+    expect((await answer(buildCommand('repair', { apiKey: repaired }))).status).toBe('success');
     expect(readFileSync(file, 'utf8')).toBe(repaired);
   });
 
@@ -67,14 +67,16 @@ describe('The key of a worker', () => {
       service.refusals[refused] = status;
       writeFileSync(file, refused);
       await worker.start();
-      expect(service.handshake()!.headers['x-api-key']).toBe(service.apiKeys[0]);
-      await service.until('a heartbeat', () => lastKey() === service.apiKeys[0]);
+      expect(service.waitForHandshake()!.headers['x-api-key']).toBe(service.apiKeys[0]);
+      await service.waitUntil('a heartbeat', () => lastKey() === service.apiKeys[0]);
       expect(existsSync(file)).toBe(false);
-      const run = runOf(
+      const run = buildRunCommand(
         'import os, muster\nmuster.result(os.environ["SERVICE_API_KEY"] == "' + service.apiKeys[0] + '")',
       );
-      await service.push(run);
-      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ result: true });
+      await service.pushCommand(run);
+      expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+        result: true,
+      });
       expect(worker.stderr).toContain('the service rejects the key that a repair set');
       expect(worker.stderr).not.toContain(refused);
     },
@@ -84,7 +86,7 @@ describe('The key of a worker', () => {
     service.apiKeys.push(repaired);
     writeFileSync(file, repaired);
     await worker.start({ SERVICE_API_KEY: refused });
-    expect(service.handshake()!.headers['x-api-key']).toBe(repaired);
+    expect(service.waitForHandshake()!.headers['x-api-key']).toBe(repaired);
     expect(readFileSync(file, 'utf8')).toBe(repaired);
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { backoffMs } from '../protocol/backoff';
+import { computeBackoffMs } from '../protocol/backoff';
 import type { Command, Result } from '../protocol/command';
 import { writeAtomically } from './files';
 import type { Service } from '../protocol/service';
@@ -8,7 +8,7 @@ import type { Settings } from '../settings';
 import { waitUnlessAborted } from './waiting';
 
 /** Whether the key is refused permanently: it is unknown, not for this agent, or of another organization. */
-export const refusesKey = (status: number): boolean => [401, 403, 404].includes(status);
+export const isKeyRefusal = (status: number): boolean => [401, 403, 404].includes(status);
 
 const trialMs = 60_000;
 
@@ -29,15 +29,15 @@ export class Keys {
     this.chosen = this.storedKey ?? apiKey;
   }
 
-  get current(): string {
+  get currentKey(): string {
     return this.chosen;
   }
 
-  all(): string[] {
+  listKeys(): string[] {
     return this.storedKey ? [this.storedKey, this.environmentKey] : [this.environmentKey];
   }
 
-  store(key: string): void {
+  storeKey(key: string): void {
     writeAtomically(this.path, key);
   }
 
@@ -45,14 +45,14 @@ export class Keys {
    * Switches to the other key because the service refuses the current key. Returns whether to try the other key at
    * once: false if there is no other key, or if both keys have been tried.
    */
-  switchKey(): boolean {
+  switchToNextKey(): boolean {
     if (this.storedKey === null || this.storedKey === this.environmentKey) return false;
     this.chosen = this.chosen === this.storedKey ? this.environmentKey : this.storedKey;
     return this.chosen === this.environmentKey;
   }
 
   /** Notes that the service accepts the current key. A stored key that was refused before is removed. */
-  confirm(): void {
+  confirmKey(): void {
     if (this.storedKey === null || this.chosen === this.storedKey) return;
     rmSync(this.path, { force: true });
     this.storedKey = null;
@@ -63,7 +63,7 @@ export class Keys {
  * Stores a new key for the worker's next start, but only if the service accepts the key. With an invalid key, the
  * worker would receive no more commands.
  */
-export async function repairKey(
+export async function replaceKey(
   { keys, service, agentId }: { keys: Keys; service: Service; agentId: string },
   { payload: { apiKey } }: Command,
   stopping: AbortSignal,
@@ -74,9 +74,9 @@ export async function repairKey(
   const path = `/api/agents/${agentId}/commands?wait=0`;
   const until = Date.now() + trialMs;
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await service.call({ method: 'GET', path, apiKey, until: stopping }).catch(() => null);
+    const answer = await service.callService({ method: 'GET', path, apiKey, until: stopping }).catch(() => null);
     if (answer && answer.status < 300) break;
-    if (answer && refusesKey(answer.status)) {
+    if (answer && isKeyRefusal(answer.status)) {
       const error = `the service rejects the new key for this agent (${answer.status}); the old key remains in use`;
       return { status: 'failed', error };
     }
@@ -87,8 +87,8 @@ export async function repairKey(
         error: `the new key could not be checked with the service: ${reason}; the old key remains in use`,
       };
     }
-    await waitUnlessAborted(backoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
+    await waitUnlessAborted(computeBackoffMs(attempt, undefined, answer?.retryAfterMs), stopping);
   }
-  keys.store(apiKey);
+  keys.storeKey(apiKey);
   return { status: 'success', output: { restarting: true } };
 }

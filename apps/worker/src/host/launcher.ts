@@ -72,7 +72,7 @@ export function readExitCode(exitFile: string): number | null {
 }
 
 /** Starts the launcher with the script, in a separate process group and session. */
-export function launch({ python, exitFile, script, cwd, env, stdout, stderr }: Launch): ChildProcess {
+export function launchScript({ python, exitFile, script, cwd, env, stdout, stderr }: Launch): ChildProcess {
   return spawn(python, ['-I', '-S', '-c', launcher, exitFile, python, '-u', script], {
     cwd,
     env,

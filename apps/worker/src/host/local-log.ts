@@ -9,18 +9,18 @@ const origins = new AsyncLocalStorage<Origin>();
  * Runs `work` for a command. All log lines of the work contain the ids of the request and the trace that caused the
  * command.
  */
-export function withOrigin<T>(origin: Origin, work: () => T): T {
+export function runWithOrigin<T>(origin: Origin, work: () => T): T {
   return origins.run(origin, work);
 }
 
 /** Returns a log that writes JSON lines, in which the values of `secrets` are redacted. */
-export function localLog(write: (line: string) => void, secrets: () => string[]): LocalLog {
+export function createLocalLog(write: (line: string) => void, secrets: () => string[]): LocalLog {
   return (level, message, fields = {}) => {
     let line = JSON.stringify({
       time: new Date().toISOString(),
       level,
       message,
-      ...logIdsOf(origins.getStore()),
+      ...getLogIds(origins.getStore()),
       ...fields,
     });
     for (const secret of secrets()) if (secret) line = line.replaceAll(secret, '[redacted]');
@@ -29,6 +29,6 @@ export function localLog(write: (line: string) => void, secrets: () => string[])
 }
 
 /** Returns the request id and the trace id of an origin, named as in the service's own log lines. */
-function logIdsOf({ traceparent, 'x-request-id': requestId }: Origin = {}): { requestId?: string; traceId?: string } {
+function getLogIds({ traceparent, 'x-request-id': requestId }: Origin = {}): { requestId?: string; traceId?: string } {
   return { requestId, traceId: /^00-([0-9a-f]{32})-/.exec(traceparent ?? '')?.[1] };
 }

@@ -3,28 +3,28 @@ import { cpus, freemem, hostname, loadavg, networkInterfaces, totalmem } from 'n
 
 export const workerVersion = '0.1.0';
 
-export function machineName(): string {
+export function getMachineName(): string {
   return hostname();
 }
 
-export function platformName(): string {
+export function getPlatformName(): string {
   return `${process.platform}-${process.arch}`;
 }
 
 /** Returns the first IPv4 address that other hosts may reach. */
-export function machineIp(): string | undefined {
+export function findMachineIp(): string | undefined {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 }
 
 /** Measures the load of the machine. The load of the processor is its average since the previous call. */
 export class MachineMetrics {
-  private before = cpuTimes();
+  private before = readCpuTimes();
 
   constructor(private readonly folder: string) {}
 
-  async read(): Promise<Record<string, number>> {
-    const now = cpuTimes();
+  async readMetrics(): Promise<Record<string, number>> {
+    const now = readCpuTimes();
     const total = now.total - this.before.total;
     const cpuPercent = total > 0 ? (100 * (total - (now.idle - this.before.idle))) / total : 0;
     this.before = now;
@@ -39,7 +39,7 @@ export class MachineMetrics {
   }
 }
 
-function cpuTimes(): { total: number; idle: number } {
+function readCpuTimes(): { total: number; idle: number } {
   const times = cpus().map((cpu) => cpu.times);
   const total = times.reduce((sum, time) => sum + time.user + time.nice + time.sys + time.irq + time.idle, 0);
   return { total, idle: times.reduce((sum, time) => sum + time.idle, 0) };

@@ -17,7 +17,7 @@ const longestTmpdir = 40;
 export function openTemporaryFolder(runRoot: string): string {
   const folder = join(runRoot, 'tmp');
   if (Buffer.byteLength(folder) <= longestTmpdir) return folder;
-  const link = temporaryLinkPath(runRoot);
+  const link = getTemporaryLinkPath(runRoot);
   try {
     closeTemporaryFolder(runRoot);
     symlinkSync(folder, link);
@@ -30,7 +30,7 @@ export function openTemporaryFolder(runRoot: string): string {
 
 /** Removes the link to a run's folder for temporary files. The folder itself is removed with the run. */
 export function closeTemporaryFolder(runRoot: string): void {
-  const link = temporaryLinkPath(runRoot);
+  const link = getTemporaryLinkPath(runRoot);
   try {
     if (lstatSync(link).isSymbolicLink() && readlinkSync(link) === join(runRoot, 'tmp')) unlinkSync(link);
   } catch {
@@ -42,7 +42,7 @@ export function closeTemporaryFolder(runRoot: string): void {
  * Returns the path of a run's link. It is always the same for a run, so that the next worker removes a link that a
  * killed worker has left.
  */
-function temporaryLinkPath(runRoot: string): string {
+function getTemporaryLinkPath(runRoot: string): string {
   const base = Buffer.byteLength(tmpdir()) <= longestTmpdir / 2 ? tmpdir() : '/tmp';
   return join(base, `muster-${createHash('sha256').update(runRoot).digest('hex').slice(0, 12)}`);
 }

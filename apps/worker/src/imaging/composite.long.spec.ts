@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processesOf, testStack } from '@muster/testing';
+import { findProcesses, readTestStack } from '@muster/testing';
 import { FakeService } from '../testing/fake-service.harness';
-import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, WorkerHarness } from '../testing/worker-process.harness';
 
-const { pillow } = testStack();
+const { pillow } = readTestStack();
 const itReads = pillow ? it : it.skip;
 const lookup = 'Zyxwvut, Quillandra';
 
@@ -50,12 +50,12 @@ describe('A composite on a worker that ends', () => {
   });
 
   const startComposite = async () => {
-    const command = commandOf('imaging_composite', { patientLookup: lookup, teeth: [3], secretNames: [] });
-    expect(await service.push(command)).toBe(202);
+    const command = buildCommand('imaging_composite', { patientLookup: lookup, teeth: [3], secretNames: [] });
+    expect(await service.pushCommand(command)).toBe(202);
     const folder = join(worker.folder, 'commands', command.commandId);
     // The command has read its inputs and waits for the organization's patient database.
-    await service.until('its start', () => existsSync(join(folder, 'manifest.json')));
-    await service.until('its first step', () => !existsSync(join(folder, 'inputs.json')));
+    await service.waitUntil('its start', () => existsSync(join(folder, 'manifest.json')));
+    await service.waitUntil('its first step', () => !existsSync(join(folder, 'inputs.json')));
     return command.commandId as string;
   };
   const left = () => ['commands', 'imaging'].flatMap((name) => filesIn(join(worker.folder, name)));
@@ -64,26 +64,28 @@ describe('A composite on a worker that ends', () => {
     'an imaging_composite command that a kill of the worker interrupts fails, and leaves no files and processes',
     async () => {
       const commandId = await startComposite();
-      const observed = processesOf(commandId).map((pid) => ['cmdline', 'environ'].map((file) => ofProcess(pid, file)));
+      const observed = findProcesses(commandId).map((pid) =>
+        ['cmdline', 'environ'].map((file) => ofProcess(pid, file)),
+      );
       expect(observed.length).toBeGreaterThan(0);
       expect(String(observed)).not.toContain('Zyxwvut');
-      expect(worker.allText()).not.toContain('Zyxwvut');
+      expect(worker.readAllOutput()).not.toContain('Zyxwvut');
       await worker.kill('SIGKILL');
       await worker.start();
-      const result = await service.until('its result', () => service.result(commandId));
+      const result = await service.waitUntil('its result', () => service.findResult(commandId));
       expect(result).toEqual({ status: 'failed', error: expect.stringMatching(/restarted/) });
       expect(left()).toEqual([]);
-      expect(processesOf(commandId)).toEqual([]);
-      expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
+      expect(findProcesses(commandId)).toEqual([]);
+      expect(worker.readAllOutput() + worker.stderr).not.toContain('Zyxwvut');
     },
   );
 
   itReads('an imaging_composite command fails when its worker is stopped, and leaves no files', async () => {
     const commandId = await startComposite();
     await worker.kill('SIGTERM');
-    expect(service.result(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });
+    expect(service.findResult(commandId)).toEqual({ status: 'failed', error: 'the worker was stopped' });
     expect(left()).toEqual([]);
-    expect(worker.allText() + worker.stderr).not.toContain('Zyxwvut');
+    expect(worker.readAllOutput() + worker.stderr).not.toContain('Zyxwvut');
   });
 });
 

@@ -1,15 +1,15 @@
 // This test is long because it converts images in every format that Pillow reads.
 // A short test of the same code: apps/worker/src/imaging/python-tests.spec.ts
-import { testStack } from '@muster/testing';
+import { readTestStack } from '@muster/testing';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, WorkerHarness } from '../testing/worker-process.harness';
 
-const { pillow } = testStack();
+const { pillow } = readTestStack();
 const describeWhere = pillow ? describe : describe.skip;
 const secret = 'odbc:Driver=Practice;PWD=hunter2222';
 
@@ -69,25 +69,25 @@ describeWhere('imaging_images (requires Pillow)', () => {
   };
   const imagesOf = (names: string[]) => names.map((filename, at) => ({ ordinal: at + 1, filename }));
   const imagingOf = (names: string[], more: object = {}) =>
-    commandOf('imaging_images', { imagingPath: root, patimageid: 771400917, images: imagesOf(names), ...more });
+    buildCommand('imaging_images', { imagingPath: root, patimageid: 771400917, images: imagesOf(names), ...more });
   const answer = async (command: { commandId: string }): Promise<Json> => {
-    expect(await service.push(command)).toBe(202);
-    return service.until('the result', () => service.result(command.commandId));
+    expect(await service.pushCommand(command)).toBe(202);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
-  const progress = () => service.accepted(/\/progress$/).map(({ body }) => body as Json);
+  const progress = () => service.listAccepted(/\/progress$/).map(({ body }) => body as Json);
 
   it('a worker without Pillow has no imaging capability, so imaging commands fail with the name of the package', async () => {
     await worker.start();
     const machine = () =>
-      Object.fromEntries(service.handshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
-    expect(service.handshake()!.body.capabilities).toContain('imaging');
+      Object.fromEntries(service.waitForHandshake()!.body.machineCapabilities.map((each: Json) => [each.name, each]));
+    expect(service.waitForHandshake()!.body.capabilities).toContain('imaging');
     expect(machine()).toMatchObject({
       python: { available: true, detail: expect.stringMatching(/^3\.\d/) },
       pillow: { available: true, detail: expect.stringMatching(/^\d/) },
     });
     await worker.kill();
     await worker.start({ IMAGING_PYTHONPATH: '', IMAGING_LIBRARY_PATH: '', PYTHON: bare(worker.folder) });
-    expect(service.handshake()!.body.capabilities).not.toContain('imaging');
+    expect(service.waitForHandshake()!.body.capabilities).not.toContain('imaging');
     expect(machine()).toMatchObject({ python: { available: true }, pillow: { available: false } });
     const result = await answer(imagingOf(['a.dex']));
     expect(result).toMatchObject({ status: 'failed', code: 'imaging_unavailable' });
@@ -194,14 +194,14 @@ describeWhere('imaging_images (requires Pillow)', () => {
       };
       await worker.start();
       const command = imagingOf(names);
-      expect(await service.push(command)).toBe(202);
+      expect(await service.pushCommand(command)).toBe(202);
       // The store has accepted the first fifty files and accepts no more.
-      await service.until('the first progress', () => progress().find(({ done }) => done === 25));
+      await service.waitUntil('the first progress', () => progress().find(({ done }) => done === 25));
       await worker.kill(signal);
-      expect(service.result(command.commandId)).toBeUndefined();
+      expect(service.findResult(command.commandId)).toBeUndefined();
       await worker.start();
       isOpen = Infinity;
-      const result = await service.until('the result', () => service.result(command.commandId));
+      const result = await service.waitUntil('the result', () => service.findResult(command.commandId));
       expect(result.output.images.map(({ width }: Json) => width)).toEqual(names.map(() => 40));
       expect(sent).toHaveLength(120);
       expect(new Set(sent).size).toBe(120);
@@ -227,13 +227,13 @@ describeWhere('imaging_images (requires Pillow)', () => {
     expect(JSON.stringify(result)).not.toMatch(/Doe|Roe|Poe|771400917/);
     expect(worker.stderr).not.toMatch(/Doe|Roe|Poe|771400917|hunter/);
     expect(JSON.stringify(progress())).not.toMatch(/Doe|Roe|Poe|771400917/);
-    expect(worker.allText()).not.toMatch(/Doe|Roe|Poe|hunter/);
+    expect(worker.readAllOutput()).not.toMatch(/Doe|Roe|Poe|hunter/);
   });
 
   it('the settings of imaging commands are not passed to other commands', async () => {
     await worker.start();
     const code = 'import os\nprint(sorted(name for name in os.environ if "IMAGING" in name or "PRACTICE" in name))';
-    expect((await answer(commandOf('snippet', { code }))).output).toBe('[]\n');
+    expect((await answer(buildCommand('snippet', { code }))).output).toBe('[]\n');
   });
 
   it('imaging commands work in the one-file worker', async () => {

@@ -1,7 +1,7 @@
-import { testStack } from '@muster/testing';
+import { readTestStack } from '@muster/testing';
 import { spawnSync } from 'node:child_process';
 
-const { pillow } = testStack();
+const { pillow } = readTestStack();
 const itReads = pillow ? it : it.skip;
 
 /** Runs the Python package's own tests, with the Python and the Pillow of this machine. */

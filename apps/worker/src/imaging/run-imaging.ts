@@ -2,9 +2,9 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { readJson, writeAtomically } from '../host/files';
 import type { Command, Result } from '../protocol/command';
-import { runCode, type SnippetContext } from '../runs/snippet';
+import { runSnippet, type SnippetContext } from '../runs/run-snippet';
 import type { ImagingSettings } from '../settings';
-import { imagingPackage } from './imaging-package';
+import { loadImagingPackage } from './load-imaging-package';
 
 export interface ImagingContext extends SnippetContext {
   /** The worker's folder. */
@@ -26,15 +26,15 @@ const secretNames = ['PRACTICE_DATABASE'];
  */
 export async function runImaging(command: Command, context: ImagingContext): Promise<Result | null> {
   const { folder, imaging } = context;
-  const commandFolder = imagingFolderOf(folder, command.commandId);
+  const commandFolder = getImagingFolder(folder, command.commandId);
   mkdirSync(commandFolder, { recursive: true, mode: 0o700 });
-  if (command.kind === 'imaging_images') storeCommand(command, commandFolder);
+  if (command.kind === 'imaging_images') storeImagingCommand(command, commandFolder);
   const { commandId, kind } = command;
-  const result = await runCode(command, join(folder, 'commands', commandId), false, context, {
-    sources: { script, inputs: command.payload, others: imagingPackage() },
+  const result = await runSnippet(command, join(folder, 'commands', commandId), false, context, {
+    sources: { script, inputs: command.payload, others: loadImagingPackage() },
     env: {
       ...imaging.variables,
-      ...pillowEnvironment(imaging),
+      ...buildPillowEnvironment(imaging),
       MUSTER_IMAGING_KIND: kind,
       MUSTER_IMAGING_FOLDER: commandFolder,
     },
@@ -52,7 +52,7 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
   return { status: 'failed', error: `imaging ended without a result (exit code ${exitCode ?? 'unknown'})` };
 }
 
-function storeCommand(command: Command, commandFolder: string): void {
+function storeImagingCommand(command: Command, commandFolder: string): void {
   const { MUSTER_REQUEST_ID, TRACEPARENT } = command.env;
   // Stores only the variables that are not secret. The worker has the secret variables in its own environment.
   const origin = Object.entries({ MUSTER_REQUEST_ID, TRACEPARENT }).filter(([, value]) => value !== undefined);
@@ -61,17 +61,17 @@ function storeCommand(command: Command, commandFolder: string): void {
 
 /** Returns a command that an earlier worker began, if it can be continued. */
 export function readStoredCommand(folder: string, commandId: string, now: number): Command | null {
-  const stored = readJson<Command>(join(imagingFolderOf(folder, commandId), 'command.json'));
+  const stored = readJson<Command>(join(getImagingFolder(folder, commandId), 'command.json'));
   if (stored && (stored.deadline === null || stored.deadline > now)) return stored;
-  rmSync(imagingFolderOf(folder, commandId), { recursive: true, force: true });
+  rmSync(getImagingFolder(folder, commandId), { recursive: true, force: true });
   return null;
 }
 
 /** Returns the variables that Python needs to find the libraries of a downloaded Pillow. */
-export function pillowEnvironment({ libraryPath }: ImagingSettings): Record<string, string> {
+export function buildPillowEnvironment({ libraryPath }: ImagingSettings): Record<string, string> {
   return libraryPath ? { LD_LIBRARY_PATH: libraryPath.split(delimiter).filter(Boolean).join(delimiter) } : {};
 }
 
-function imagingFolderOf(folder: string, commandId: string): string {
+function getImagingFolder(folder: string, commandId: string): string {
   return join(folder, 'imaging', commandId);
 }

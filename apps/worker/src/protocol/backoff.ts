@@ -11,7 +11,7 @@ export const refusedKeyBackoff: BackoffLimits = { firstMs: 5_000, capMs: 60_000 
  * Returns the delay before the next attempt. It doubles with each attempt and is randomized over its upper half, so
  * that many workers do not return at the same time after an outage. Retry-After, up to 5 minutes, is a lower bound.
  */
-export function backoffMs(
+export function computeBackoffMs(
   attempt: number,
   limits: BackoffLimits = callbackBackoff,
   retryAfterMs = 0,
@@ -22,7 +22,7 @@ export function backoffMs(
 }
 
 /** Parses a Retry-After header, which contains seconds or a date. */
-export function readRetryAfter(header: string | null, now: number): number {
+export function parseRetryAfter(header: string | null, now: number): number {
   if (!header) return 0;
   if (/^\d+(\.\d+)?$/.test(header.trim())) return Number(header) * 1000;
   const date = Date.parse(header);

@@ -7,8 +7,8 @@ import type {
   JobWebhookBody,
   StepStatusBody,
 } from '@muster/contracts';
-import { sign } from './signature';
-import { isObject, stringOrEmpty } from './command';
+import { signText } from './signature';
+import { isObject, toStringOrEmpty } from './command';
 import { type Answer, type Call, type Fields, serializeBody } from './service';
 import type { ClaimReport, Item, MissingItem, StepReport } from '../spool/spool-item';
 
@@ -27,38 +27,38 @@ export function toReportRequest(
   { agentId, jobId, signingSecret, screenshotKey, missingItems }: Sender,
 ): Call {
   const item = items[0]!;
-  const post = <Body = never>(path: string, body: NoInfer<Body>): Call => ({
+  const createPost = <Body = never>(path: string, body: NoInfer<Body>): Call => ({
     method: 'POST',
     path,
     text: serializeBody<Body>(body),
   });
   switch (item.kind) {
     case 'log':
-      return post<JobLogsBody>('/api/job-logs', {
+      return createPost<JobLogsBody>('/api/job-logs', {
         logs: items.flatMap((each) => (each.kind === 'log' ? [{ jobId, ...each.entry }] : [])),
       });
     case 'webhook':
-      return post<JobWebhookBody>('/api/job-webhook', { jobId, ...item.body });
+      return createPost<JobWebhookBody>('/api/job-webhook', { jobId, ...item.body });
     case 'terminal':
-      return post<JobWebhookBody>('/api/job-webhook', {
+      return createPost<JobWebhookBody>('/api/job-webhook', {
         jobId,
         ...item.body,
         screenshotKey: screenshotKey || undefined,
         incomplete: missingItems?.length ? missingItems : undefined,
       });
     case 'step':
-      return post<StepReport & Pick<StepStatusBody, 'jobId'>>(`/api/agents/${agentId}/step-status`, {
+      return createPost<StepReport & Pick<StepStatusBody, 'jobId'>>(`/api/agents/${agentId}/step-status`, {
         jobId,
         ...item.body,
       });
     case 'summary':
-      return post<Record<string, unknown>>('/api/pilot/run-summary', item.body);
+      return createPost<Record<string, unknown>>('/api/pilot/run-summary', item.body);
     case 'claims': {
-      const call = post<Record<keyof ClaimResultsBody, ClaimReport[]>>(`/api/jobs/${jobId}/claim-results`, {
+      const call = createPost<Record<keyof ClaimResultsBody, ClaimReport[]>>(`/api/jobs/${jobId}/claim-results`, {
         claimResults: item.claims,
       });
       // A signature is valid for five minutes. This function runs for each attempt, so each attempt has a new one.
-      const signature = sign(signingSecret, `${jobId}.${call.text}`, Date.now());
+      const signature = signText(signingSecret, `${jobId}.${call.text}`, Date.now());
       return { ...call, headers: { 'x-service-signature': signature } };
     }
     case 'upload':
@@ -88,7 +88,7 @@ export function isRefusedWithoutReading(item: Item, body: Record<string, unknown
 }
 
 /** Returns reduced items that the service may accept after it refused this item; null if nothing can be left out. */
-export function reducedItems(item: Item): Item[] | null {
+export function reduceItem(item: Item): Item[] | null {
   switch (item.kind) {
     case 'claims':
       return item.claims.length > 1 ? item.claims.map((claim) => ({ kind: 'claims', claims: [claim] })) : null;
@@ -107,24 +107,24 @@ export function reducedItems(item: Item): Item[] | null {
 }
 
 /** Returns the description of a missing item for users: which item is missing, and why the service refused it. */
-export function missingItemOf(item: Item, reason: string): MissingItem {
+export function toMissingItem(item: Item, reason: string): MissingItem {
   switch (item.kind) {
     case 'claims':
-      return { kind: 'claim', reason: `claim ${shortened(item.claims[0]?.claimId)}: ${reason}` };
+      return { kind: 'claim', reason: `claim ${shortenName(item.claims[0]?.claimId)}: ${reason}` };
     case 'step': {
-      const step = `of the step ${shortened(item.body.name)}`;
+      const step = `of the step ${shortenName(item.body.name)}`;
       if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${reason}` };
       return { kind: 'ai_usage', reason: `usage ${step}: ${reason}` };
     }
     case 'summary': {
       const batch = item.body['batchSummary'];
       const batchId = isObject(batch) ? batch['batchId'] : '';
-      return { kind: 'run_summary', reason: `summary of the batch ${shortened(batchId)}: ${reason}` };
+      return { kind: 'run_summary', reason: `summary of the batch ${shortenName(batchId)}: ${reason}` };
     }
     case 'upload':
       return {
         kind: item.screenshot ? 'screenshot' : 'artifact',
-        reason: `the file ${shortened(item.filename)}: ${reason}`,
+        reason: `the file ${shortenName(item.filename)}: ${reason}`,
       };
     case 'terminal':
       return { kind: 'result', reason: `the run’s result: ${reason}` };
@@ -135,23 +135,23 @@ export function missingItemOf(item: Item, reason: string): MissingItem {
   }
 }
 
-function shortened(name: unknown): string {
+function shortenName(name: unknown): string {
   const text = typeof name === 'string' ? name : String(JSON.stringify(name));
   return text.length > longestName ? `${text.slice(0, longestName)}…` : text;
 }
 
 /** Returns the status of an answer, with the reason if its body contains one. */
-export function refusalReason({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
+export function describeRefusal({ status, body: { errors, detail } }: Pick<Answer, 'status' | 'body'>): string {
   const fields = (Array.isArray(errors) ? (errors as unknown[]) : []).map((each) =>
-    isObject(each) ? [stringOrEmpty(each['field']), stringOrEmpty(each['message'])].filter(Boolean).join(': ') : '',
+    isObject(each) ? [toStringOrEmpty(each['field']), toStringOrEmpty(each['message'])].filter(Boolean).join(': ') : '',
   );
-  const reason = fields.filter(Boolean).slice(0, 3).join('; ') || stringOrEmpty(detail);
+  const reason = fields.filter(Boolean).slice(0, 3).join('; ') || toStringOrEmpty(detail);
   return reason ? `answered ${status}: ${reason}` : `answered ${status}`;
 }
 
 const over: CallbackReason = 'job_over';
 
 /** Whether the answer states that the service considers the job ended, so that its run on this machine must stop. */
-export function saysJobIsOver(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
+export function reportsJobEnded(body: Fields<CallbackAnswer> | Fields<JobWebhookAnswer>): boolean {
   return body.accepted === false && body.reason === over;
 }

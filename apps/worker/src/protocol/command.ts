@@ -42,7 +42,7 @@ const sameClockMs = 2000;
  * Returns how many milliseconds this machine's clock is ahead of the service's clock; 0 if the clocks agree or the
  * service's time is unknown.
  */
-export function clockAheadMs(serviceMs: number | null, now: number): number {
+export function computeClockAheadMs(serviceMs: number | null, now: number): number {
   const aheadMs = serviceMs === null ? 0 : now - serviceMs;
   return Math.abs(aheadMs) > sameClockMs ? aheadMs : 0;
 }
@@ -57,7 +57,7 @@ const id = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
  * the deadline is moved by the difference of the clocks. Otherwise a machine whose clock is 90 s ahead would refuse a
  * snippet with a deadline in 30 s.
  */
-export function readCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
+export function parseCommand(body: unknown, agentId: string, aheadMs: number): Command | string {
   if (!isObject(body)) return 'the command must be an object';
   const fields: Fields<AgentCommand> = body;
   const { commandId, kind, deadline, organizationId } = fields;
@@ -95,10 +95,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function stringOrEmpty(value: unknown): string {
+export function toStringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-export function positiveNumberOrNull(value: unknown): number | null {
+export function toPositiveNumberOrNull(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null;
 }

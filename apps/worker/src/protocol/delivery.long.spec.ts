@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
-import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 describe('Delivery', () => {
   let service: FakeService;
@@ -44,15 +44,15 @@ for part in range(6):
       taken.push(key);
       return 'hang up';
     };
-    const run = runOf(script);
-    await service.push(run);
-    await service.until('the end', () => service.terminal(run.jobId));
+    const run = buildRunCommand(script);
+    await service.pushCommand(run);
+    await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
     for (const [key, texts] of textsByKey) {
       expect(texts.length).toBe(2);
       // A repeated log request may also contain newer entries.
       if (!key.includes('job-logs')) expect(texts[1]).toBe(texts[0]);
     }
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
+    expect(service.listLogs(run.jobId).map(({ message }) => message)).toEqual(
       Array.from({ length: 2400 }, (_, n) => `line ${n}`),
     );
   });
@@ -62,9 +62,11 @@ for part in range(6):
       if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
       return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;
     };
-    const run = runOf('import muster\nwith muster.step("s"): muster.ai_usage("p", "m", 1)\nmuster.result({"a": 1})');
-    await service.push(run);
-    const terminal = await service.until('the end', () => service.terminal(run.jobId));
+    const run = buildRunCommand(
+      'import muster\nwith muster.step("s"): muster.ai_usage("p", "m", 1)\nmuster.result({"a": 1})',
+    );
+    await service.pushCommand(run);
+    const terminal = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
     expect(terminal).toMatchObject({
       status: 'completed',
       incomplete: [
@@ -73,8 +75,8 @@ for part in range(6):
       ],
     });
     expect(terminal).not.toHaveProperty('result');
-    expect(service.steps(run.jobId).map(({ status }) => status)).toEqual(['running', 'running', 'passed']);
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual(
+    expect(service.listSteps(run.jobId).map(({ status }) => status)).toEqual(['running', 'running', 'passed']);
+    expect(service.listLogs(run.jobId).map(({ message }) => message)).toEqual(
       terminal.incomplete.map((lack: { kind: string; reason: string }) => expect.stringContaining(lack.reason)),
     );
   });
@@ -83,7 +85,7 @@ for part in range(6):
     await worker.kill();
     await worker.start({ MUSTER_SPOOL_LIMIT_BYTES: '400000' });
     service.interfere = ({ path }) => (path === '/api/job-logs' ? { status: 503 } : undefined);
-    const run = runOf(`
+    const run = buildRunCommand(`
 import muster, os, sys, time
 n = 0
 while n % 1000 or not os.path.exists("go"):
@@ -92,7 +94,7 @@ while n % 1000 or not os.path.exists("go"):
     if n % 1000 == 0: time.sleep(0.01)
 muster.result(n)
 `);
-    await service.push(run);
+    await service.pushCommand(run);
     const states = () =>
       readdirSync('/proc').filter((pid) => {
         try {
@@ -102,12 +104,12 @@ muster.result(n)
           return false;
         }
       });
-    await service.until('it is stopped', () => states().length >= 2);
+    await service.waitUntil('it is stopped', () => states().length >= 2);
     writeFileSync(join(worker.folder, 'runs', run.jobId, 'go'), '');
     service.interfere = () => undefined;
-    const { status, result } = await service.until('the end', () => service.terminal(run.jobId));
+    const { status, result } = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
     expect(status).toBe('completed');
-    const lines = service.logs(run.jobId).map(({ message }) => message);
+    const lines = service.listLogs(run.jobId).map(({ message }) => message);
     expect(lines).toEqual(Array.from({ length: result }, (_, n) => `line ${n}`));
   });
 });

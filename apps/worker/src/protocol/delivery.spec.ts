@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
-import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 describe('Delivery', () => {
   let service: FakeService;
@@ -45,14 +45,16 @@ for part in range(6):
       failed.add(key);
       return ways[failed.size % ways.length];
     };
-    const run = runOf(script);
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    const run = buildRunCommand(script);
+    await service.pushCommand(run);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+      status: 'completed',
+    });
 
-    const entries = service.accepted('/api/job-logs').flatMap(({ body }) => body.logs);
+    const entries = service.listAccepted('/api/job-logs').flatMap(({ body }) => body.logs);
     expect(entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 2400 }, (_, n) => n + 1));
     expect(entries.map(({ message }) => message)).toEqual(Array.from({ length: 2400 }, (_, n) => `line ${n}`));
-    const steps = service.steps(run.jobId);
+    const steps = service.listSteps(run.jobId);
     expect(steps.map(({ stepOrder, status }) => `${stepOrder} ${status}`)).toEqual(
       Array.from({ length: 6 }, (_, n) => [`${n + 1} running`, `${n + 1} passed`]).flat(),
     );
@@ -75,9 +77,9 @@ for part in range(6):
         return { status: 400, body: { errors: [{ field: 'claimResults.0.npi', message: 'npi is wrong' }] } };
       return path.endsWith('/uploads') && body.filename === 'a2.txt' ? { status: 404 } : undefined;
     };
-    const run = runOf(`${script}\nfor n in range(3): muster.claim("last %d" % n if n else "c4", "failed")`);
-    await service.push(run);
-    const terminal = await service.until('the end', () => service.terminal(run.jobId));
+    const run = buildRunCommand(`${script}\nfor n in range(3): muster.claim("last %d" % n if n else "c4", "failed")`);
+    await service.pushCommand(run);
+    const terminal = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
     expect(terminal.status).toBe('completed');
     const lacks = [
       { kind: 'artifact', reason: 'the file a2.txt: answered 404' },
@@ -87,16 +89,16 @@ for part in range(6):
     ];
     const inOrder = (some: typeof lacks) => [...some].sort((one, other) => (one.kind < other.kind ? -1 : 1));
     expect(inOrder(terminal.incomplete)).toEqual(lacks);
-    const errors = service.logs(run.jobId).filter(({ level }) => level === 'error');
+    const errors = service.listLogs(run.jobId).filter(({ level }) => level === 'error');
     expect(errors.map(({ message }) => message).sort()).toEqual(
       lacks.map(({ kind, reason }) => `Not delivered, and missing from this run (${kind}): ${reason}`),
     );
-    const claims = service.accepted(/claim-results/).flatMap(({ body }) => body.claimResults);
+    const claims = service.listAccepted(/claim-results/).flatMap(({ body }) => body.claimResults);
     expect(claims.map(({ claimId }) => claimId)).toEqual(['c0', 'c1', 'c2', 'c3', 'c5', 'last 1', 'last 2']);
     const missing = new Set(Array.from({ length: 2400 }, (_, n) => n + 1));
-    for (const { seq } of service.logs(run.jobId)) missing.delete(seq);
+    for (const { seq } of service.listLogs(run.jobId)) missing.delete(seq);
     expect(missing.size).toBe(1);
-    expect(new Set(service.steps(run.jobId).map(({ stepOrder }) => stepOrder))).toEqual(new Set([1, 2, 4, 5, 6]));
+    expect(new Set(service.listSteps(run.jobId).map(({ stepOrder }) => stepOrder))).toEqual(new Set([1, 2, 4, 5, 6]));
     expect([...service.uploads.values()].map(String).sort()).toEqual(['0', '1', '3', '4', '5']);
   });
 
@@ -106,21 +108,23 @@ for part in range(6):
       if (!path.endsWith('/claim-results')) return undefined;
       return isHeld ? { status: 503, headers: { 'retry-after': '0' } } : { status: 400 };
     };
-    const run = runOf('import muster\nprint("all of the log")\nmuster.claim("c", "failed")');
-    await service.push(run);
+    const run = buildRunCommand('import muster\nprint("all of the log")\nmuster.claim("c", "failed")');
+    await service.pushCommand(run);
     // The log is delivered and the script has ended; only the claim is still pending.
-    await service.until('the log', () => service.logs(run.jobId).some(({ message }) => message === 'all of the log'));
-    await service.until('the end in the spool', () => worker.allText().includes('"terminal"'));
+    await service.waitUntil('the log', () =>
+      service.listLogs(run.jobId).some(({ message }) => message === 'all of the log'),
+    );
+    await service.waitUntil('the end in the spool', () => worker.readAllOutput().includes('"terminal"'));
     isHeld = false;
-    await service.until('the end', () => service.terminal(run.jobId));
-    expect(service.logs(run.jobId).map(({ message }) => message)).toEqual([
+    await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
+    expect(service.listLogs(run.jobId).map(({ message }) => message)).toEqual([
       'all of the log',
       'Not delivered, and missing from this run (claim): claim c: answered 400',
     ]);
   });
 
   it('secrets in a script’s output are redacted in the spool and in all requests to the service', async () => {
-    const run = runOf(
+    const run = buildRunCommand(
       `
 import base64, muster, os, sys, time
 secret = os.environ["PORTAL_PASSWORD"]
@@ -140,18 +144,18 @@ raise RuntimeError("failed with " + secret)
     );
     // The log stays in the spool, so that the test can read it on disk.
     service.interfere = ({ path }) => (/job-logs/.test(path) ? { status: 503 } : undefined);
-    await service.push(run);
+    await service.pushCommand(run);
     // The script's raw output is removed right after the end is in the spool.
     const rawFiles = ['stdout.log', 'stderr.log', 'events.jsonl'].map((name) =>
       join(worker.folder, 'runs', run.jobId, name),
     );
-    await service.until(
+    await service.waitUntil(
       'its end',
-      () => worker.allText().includes('"terminal"') && !rawFiles.some((file) => existsSync(file)),
+      () => worker.readAllOutput().includes('"terminal"') && !rawFiles.some((file) => existsSync(file)),
     );
-    const disk = worker.allText();
+    const disk = worker.readAllOutput();
     service.interfere = () => undefined;
-    const terminal = await service.until('the end', () => service.terminal(run.jobId));
+    const terminal = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
 
     const everything = disk + worker.stderr + service.requests.map(({ text }) => text).join('\n');
     for (const secret of ['tr0ub4dor-and-3', 'dor-and-3', 'msk_another_key_0123456789', service.signingSecret]) {
@@ -161,7 +165,7 @@ raise RuntimeError("failed with " + secret)
     }
     expect(
       service
-        .logs(run.jobId)
+        .listLogs(run.jobId)
         .slice(0, 4)
         .map(({ message }) => message),
     ).toEqual([

@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallbackAnswer, JobWebhookAnswer } from '@muster/contracts';
-import { backoffMs } from './backoff';
+import { computeBackoffMs } from './backoff';
 import {
   toReportRequest,
   isRefusedWithoutReading,
-  missingItemOf,
-  reducedItems,
-  saysJobIsOver,
-  refusalReason,
+  toMissingItem,
+  reduceItem,
+  reportsJobEnded,
+  describeRefusal,
 } from './callbacks';
 import type { LocalLog } from '../host/local-log';
-import { messageOf, verdictOf, type Service, type Verdict } from './service';
+import { getErrorMessage, judgeStatus, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
 import type { Item, Stream } from '../spool/spool-item';
-import { sendUpload } from './upload';
+import { uploadFile } from './upload';
 
 const logsPerRequest = 1000;
 const logBytesPerRequest = 900 * 1024;
@@ -66,13 +66,13 @@ export class Delivery {
   }
 
   /** Resolves to true when everything is delivered, to false if the delivery was stopped. */
-  async run(): Promise<boolean> {
+  async deliverAll(): Promise<boolean> {
     try {
-      await this.deliverFirst();
+      await this.deliverFirstItems();
       const others = Promise.all([this.deliverStream('uploads'), this.deliverStream('events')]);
       // The log ends last, because it reports the items that the other streams leave out.
       await Promise.all([others, this.deliverStream('logs', others)]);
-      await this.deliverLast();
+      await this.deliverLastItems();
       return true;
     } catch (error) {
       if (!this.stopping.signal.aborted) throw error;
@@ -85,18 +85,18 @@ export class Delivery {
   }
 
   /** Reports that the job runs, before any other report of the job. */
-  private async deliverFirst(): Promise<void> {
-    const first = this.take('events')[0];
-    if (first?.item.kind === 'webhook') await this.deliver('events', [first]);
+  private async deliverFirstItems(): Promise<void> {
+    const first = this.takeEntries('events')[0];
+    if (first?.item.kind === 'webhook') await this.deliverEntries('events', [first]);
   }
 
   private async deliverStream(stream: Stream, others?: Promise<unknown>): Promise<void> {
     for (let behind = others; ;) {
       this.stopping.signal.throwIfAborted();
-      const entries = this.take(stream);
+      const entries = this.takeEntries(stream);
       if (entries[0]?.item.kind === 'terminal') return;
-      if (entries.length) await this.deliver(stream, entries);
-      else if (!this.spool.state.ended) await this.untilAppended();
+      if (entries.length) await this.deliverEntries(stream, entries);
+      else if (!this.spool.state.ended) await this.waitUntilAppended();
       else if (behind) {
         await behind;
         behind = undefined;
@@ -104,51 +104,51 @@ export class Delivery {
     }
   }
 
-  private async deliverLast(): Promise<void> {
-    const last = this.take('events');
-    if (last.length) await this.deliver('events', last);
+  private async deliverLastItems(): Promise<void> {
+    const last = this.takeEntries('events');
+    if (last.length) await this.deliverEntries('events', last);
   }
 
-  private take(stream: Stream): Entry[] {
+  private takeEntries(stream: Stream): Entry[] {
     const items = stream === 'logs' ? this.logLimit : 1;
-    return this.spool.next(stream, { items, bytes: logBytesPerRequest });
+    return this.spool.readNextEntries(stream, { items, bytes: logBytesPerRequest });
   }
 
-  private async deliver(stream: Stream, entries: Entry[]): Promise<void> {
+  private async deliverEntries(stream: Stream, entries: Entry[]): Promise<void> {
     const items = entries.map(({ item }) => item);
-    const { verdict, reason, screenshotKey } = await this.insist(stream, items);
+    const { verdict, reason, screenshotKey } = await this.sendUntilAnswered(stream, items);
     if (verdict === 'refused' && entries.length > 1) {
       this.logLimit = Math.ceil(entries.length / 2);
       return;
     }
-    if (verdict !== 'delivered') await this.leaveOut(stream, items[0]!, reason);
+    if (verdict !== 'delivered') await this.leaveItemOut(stream, items[0]!, reason);
     if (stream === 'logs') this.logLimit = Math.min(logsPerRequest, this.logLimit * 2);
-    this.spool.delivered(stream, entries.at(-1)!.after, screenshotKey);
+    this.spool.markDelivered(stream, entries.at(-1)!.after, screenshotKey);
   }
 
   /** Handles a refused item: sends reduced items that the service may accept, and notes what will be missing. */
-  private async leaveOut(stream: Stream, item: Item, reason: string): Promise<void> {
-    const less = reducedItems(item);
+  private async leaveItemOut(stream: Stream, item: Item, reason: string): Promise<void> {
+    const less = reduceItem(item);
     this.context.log('error', 'the service rejected a report; it is dropped', {
       jobId: this.jobId,
       kind: item.kind,
       why: reason,
     });
     // Several claims are sent again one by one, and each refused claim is noted then.
-    if (item.kind !== 'claims' || !less) this.spool.noteMissingItem(missingItemOf(item, reason));
+    if (item.kind !== 'claims' || !less) this.spool.recordMissingItem(toMissingItem(item, reason));
     // The log is delivered before the end, because it reports what is missing.
     if (item.kind === 'terminal') await this.deliverStream('logs');
     for (const each of less ?? []) {
-      const again = await this.insist(stream, [each]);
-      if (again.verdict !== 'delivered') await this.leaveOut(stream, each, again.reason);
+      const again = await this.sendUntilAnswered(stream, [each]);
+      if (again.verdict !== 'delivered') await this.leaveItemOut(stream, each, again.reason);
     }
   }
 
   /** Repeats the attempt until the items are delivered, are refused, or have used up their limited attempts. */
-  private async insist(stream: Stream, items: Item[]): Promise<Attempt> {
+  private async sendUntilAnswered(stream: Stream, items: Item[]): Promise<Attempt> {
     let patience = patientAttempts;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.attempt(items);
+      const outcome = await this.attemptSend(items);
       this.stopping.signal.throwIfAborted();
       const { verdict, reason, retryAfterMs, isPatient } = outcome;
       if (isPatient) patience -= 1;
@@ -159,44 +159,44 @@ export class Delivery {
           lane: stream,
           why: reason,
         });
-      await sleep(backoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
+      await sleep(computeBackoffMs(attempt, undefined, retryAfterMs), undefined, { signal: this.stopping.signal });
     }
   }
 
-  private async attempt(items: Item[]): Promise<Attempt> {
+  private async attemptSend(items: Item[]): Promise<Attempt> {
     const { agentId, signingSecret, onJobOver } = this.context;
     const item = items[0]!;
     const { jobId, runRoot, origin = {} } = this.spool.state;
-    const service = this.context.service.with(origin);
+    const service = this.context.service.withHeaders(origin);
     try {
       if (item.kind === 'upload') {
         const upload = { path: join(runRoot, 'uploads', item.file), filename: item.filename, jobId, agentId };
-        const { key, ...attempt } = await sendUpload(service, upload, this.stopping.signal);
+        const { key, ...attempt } = await uploadFile(service, upload, this.stopping.signal);
         const isShown = item.screenshot && attempt.verdict === 'delivered';
         return { ...attempt, isPatient: true, screenshotKey: isShown ? key : undefined };
       }
       const { screenshotKey, missingItems } = this.spool;
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, missingItems };
-      const answer = await service.call<CallbackAnswer | JobWebhookAnswer>(toReportRequest(items, sender));
-      if (saysJobIsOver(answer.body)) onJobOver(jobId);
-      const statusVerdict = verdictOf(answer.status);
+      const answer = await service.callService<CallbackAnswer | JobWebhookAnswer>(toReportRequest(items, sender));
+      if (reportsJobEnded(answer.body)) onJobOver(jobId);
+      const statusVerdict = judgeStatus(answer.status);
       const isPatient = statusVerdict === 'refused' && isRefusedWithoutReading(item, answer.body);
       const verdict = isPatient ? 'later' : statusVerdict;
-      return { verdict, reason: refusalReason(answer), retryAfterMs: answer.retryAfterMs, isPatient };
+      return { verdict, reason: describeRefusal(answer), retryAfterMs: answer.retryAfterMs, isPatient };
     } catch (error) {
-      return { verdict: 'later', reason: messageOf(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
+      return { verdict: 'later', reason: getErrorMessage(error), retryAfterMs: 0, isPatient: item.kind === 'upload' };
     }
   }
 
-  private async untilAppended(): Promise<void> {
+  private async waitUntilAppended(): Promise<void> {
     const { signal } = this.stopping;
     await new Promise<void>((resolve) => {
-      const done = (): void => {
-        signal.removeEventListener('abort', done);
+      const finishWait = (): void => {
+        signal.removeEventListener('abort', finishWait);
         resolve();
       };
-      signal.addEventListener('abort', done, { once: true });
-      void this.spool.appended().then(done);
+      signal.addEventListener('abort', finishWait, { once: true });
+      void this.spool.waitForAppend().then(finishWait);
     });
   }
 }

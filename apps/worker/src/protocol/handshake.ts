@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BootEnd, HandshakeAnswer, HandshakeBody, MachineCapability, MachineRefusal } from '@muster/contracts';
-import { backoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
-import { stringOrEmpty } from './command';
-import { refusesKey, type Keys } from '../host/keys';
+import { computeBackoffMs, callbackBackoff, refusedKeyBackoff } from './backoff';
+import { toStringOrEmpty } from './command';
+import { isKeyRefusal, type Keys } from '../host/keys';
 import type { LocalLog } from '../host/local-log';
-import { machineName, platformName, workerVersion } from '../host/machine';
-import { type Answer, messageOf, serializeBody, type Service } from './service';
+import { getMachineName, getPlatformName, workerVersion } from '../host/machine';
+import { type Answer, getErrorMessage, serializeBody, type Service } from './service';
 
 export interface Introduction {
   organizationId: string;
@@ -38,10 +38,10 @@ export async function performHandshake(
   const text = serializeBody<HandshakeBody>({
     agentId,
     bootId,
-    hostname: machineName(),
+    hostname: getMachineName(),
     tunnelHostname: tunnel,
     workerVersion,
-    platform: platformName(),
+    platform: getPlatformName(),
     capabilities,
     machineCapabilities,
   });
@@ -50,21 +50,21 @@ export async function performHandshake(
     let limits = callbackBackoff;
     let retryAfterMs = 0;
     try {
-      const answer = await service.call<HandshakeAnswer & MachineRefusal>(call);
+      const answer = await service.callService<HandshakeAnswer & MachineRefusal>(call);
       const { organizationId, signingSecret, heartbeatSeconds } = answer.body;
-      if (answer.status < 300 && stringOrEmpty(signingSecret)) {
-        keys.confirm();
+      if (answer.status < 300 && toStringOrEmpty(signingSecret)) {
+        keys.confirmKey();
         const seconds = Number(heartbeatSeconds) > 0 ? Number(heartbeatSeconds) : 15;
         return {
-          organizationId: stringOrEmpty(organizationId),
-          signingSecret: stringOrEmpty(signingSecret),
+          organizationId: toStringOrEmpty(organizationId),
+          signingSecret: toStringOrEmpty(signingSecret),
           heartbeatMs: seconds * 1000,
         };
       }
-      const end = bootEndOf(answer);
+      const end = parseBootEnd(answer);
       if (end) throw new BootOver(end);
       retryAfterMs = answer.retryAfterMs;
-      if (refusesKey(answer.status) && keys.switchKey()) {
+      if (isKeyRefusal(answer.status) && keys.switchToNextKey()) {
         log('error', 'the service rejects the key that a repair set; trying SERVICE_API_KEY', {
           status: answer.status,
           agentId,
@@ -81,9 +81,9 @@ export async function performHandshake(
     } catch (error) {
       stopping.throwIfAborted();
       if (error instanceof BootOver) throw error;
-      log('warn', 'the service cannot be reached', { why: messageOf(error) });
+      log('warn', 'the service cannot be reached', { why: getErrorMessage(error) });
     }
-    await sleep(backoffMs(attempt, limits, retryAfterMs), undefined, { signal: stopping });
+    await sleep(computeBackoffMs(attempt, limits, retryAfterMs), undefined, { signal: stopping });
   }
 }
 
@@ -93,7 +93,7 @@ const bootEnds: readonly BootEnd[] = ['ended', 'superseded'];
  * Returns why the service has ended this boot. Null if the boot continues, also while the machine is being stopped:
  * either the machine is off soon, or the stop does not happen.
  */
-function bootEndOf({ status, body: { boot, agentStatus } }: Answer<MachineRefusal>): BootEnd | 'terminated' | null {
+function parseBootEnd({ status, body: { boot, agentStatus } }: Answer<MachineRefusal>): BootEnd | 'terminated' | null {
   if (status !== 409) return null;
   if (agentStatus === 'terminated') return 'terminated';
   return bootEnds.find((end) => end === boot) ?? null;

@@ -1,11 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HeartbeatAnswer, HeartbeatBody } from '@muster/contracts';
-import { backoffMs } from './backoff';
+import { computeBackoffMs } from './backoff';
 import type { Health } from '../host/health';
 import type { LocalLog } from '../host/local-log';
-import { machineIp, workerVersion, type MachineMetrics } from '../host/machine';
-import { messageOf, serializeBody, verdictOf, type Service } from './service';
+import { findMachineIp, workerVersion, type MachineMetrics } from '../host/machine';
+import { getErrorMessage, serializeBody, judgeStatus, type Service } from './service';
 import { waitUnlessAborted } from '../host/waiting';
 
 export interface HeartbeatOptions {
@@ -15,7 +15,7 @@ export interface HeartbeatOptions {
   tunnel: string | null;
   everyMs: number;
   metrics: MachineMetrics;
-  health: Pick<Health, 'problems'>;
+  health: Pick<Health, 'listProblems'>;
   /** Returns the jobs whose end the service has not received, and whether a run or a command is active. */
   running: () => { jobIds: string[]; active: boolean };
   onAnswered: () => void;
@@ -41,24 +41,24 @@ export class Heartbeat {
     private readonly stopping: AbortSignal,
   ) {}
 
-  soon(): void {
+  sendSoon(): void {
     if (this.options.running().active) this.wasActive = true;
     this.changed.abort();
   }
 
-  async run(): Promise<void> {
+  async sendRegularly(): Promise<void> {
     const { everyMs, log } = this.options;
     for (let failures = 0; !this.stopping.aborted;) {
       this.changed = new AbortController();
       let restMs = everyMs;
       try {
-        await this.beat();
+        await this.sendHeartbeat();
         failures = 0;
       } catch (error) {
         if (this.stopping.aborted) return;
         failures += 1;
-        if (failures === 1) log('warn', 'could not send a heartbeat; trying again', { why: messageOf(error) });
-        restMs = Math.min(everyMs, backoffMs(failures));
+        if (failures === 1) log('warn', 'could not send a heartbeat; trying again', { why: getErrorMessage(error) });
+        restMs = Math.min(everyMs, computeBackoffMs(failures));
       }
       await waitUnlessAborted(restMs, this.stopping, this.changed.signal);
       // One heartbeat reports all changes within 20 ms.
@@ -66,13 +66,13 @@ export class Heartbeat {
     }
   }
 
-  private async beat(): Promise<void> {
+  private async sendHeartbeat(): Promise<void> {
     const { service, agentId, bootId, tunnel, metrics, health, running, log } = this.options;
-    const problems = health.problems();
+    const problems = health.listProblems();
     if (problems.length && !this.wasUnhealthy) log('error', 'this worker is unhealthy', { problems });
     this.wasUnhealthy = problems.length > 0;
     const { jobIds, active } = running();
-    const vmIp = machineIp();
+    const vmIp = findMachineIp();
     const text = serializeBody<HeartbeatBody>({
       agentId,
       bootId,
@@ -83,17 +83,17 @@ export class Heartbeat {
       healthy: problems.length === 0,
       activity: active || this.wasActive,
       runningJobIds: jobIds.slice(0, maxJobIds),
-      metrics: { ...(await metrics.read()), ...(problems.length ? { problems } : {}) },
+      metrics: { ...(await metrics.readMetrics()), ...(problems.length ? { problems } : {}) },
     });
     this.wasActive = false;
     const call = { method: 'POST', path: '/api/agent/heartbeat', text, timeoutMs: 10_000 } as const;
-    const answer = await service.call<HeartbeatAnswer>(call);
+    const answer = await service.callService<HeartbeatAnswer>(call);
     const { pendingCommands, abandon } = answer.body;
     if (answer.status === 409) {
       await this.options.onUnknown();
       return;
     }
-    if (verdictOf(answer.status) !== 'delivered') throw new Error(`the service returned status ${answer.status}`);
+    if (judgeStatus(answer.status) !== 'delivered') throw new Error(`the service returned status ${answer.status}`);
     this.options.onAnswered();
     const { tunnel: state } = answer.body;
     if (state === 'unreachable' && !this.tunnelFails)
@@ -113,7 +113,7 @@ export class Fence {
 
   constructor(private readonly limitMs: number) {}
 
-  renew(): void {
+  renewFence(): void {
     this.last = performance.now();
   }
 

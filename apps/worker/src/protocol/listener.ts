@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { clockAheadMs, readCommand, type Command } from './command';
-import { signedAtMs, verify } from './signature';
+import { computeClockAheadMs, parseCommand, type Command } from './command';
+import { parseSignatureTime, verifySignature } from './signature';
 
 const bodyBytes = 8 * 1024 * 1024;
 
@@ -25,7 +25,7 @@ export interface Listener {
 }
 
 /** Accepts pushed commands: POST /commands, signed by the service. */
-export async function listen(at: { host: string; port: number }, options: ListenerOptions): Promise<Listener> {
+export async function startListener(at: { host: string; port: number }, options: ListenerOptions): Promise<Listener> {
   const server: Server = createServer((request, response) => {
     void answerRequest(request, response, options).catch(() => response.destroy());
   });
@@ -34,11 +34,11 @@ export async function listen(at: { host: string; port: number }, options: Listen
     server.once('error', reject);
     server.listen(at.port, at.host, resolve);
   });
-  const close = (): void => {
+  const closeServer = (): void => {
     server.close();
     server.closeIdleConnections();
   };
-  return { address: server.address() as AddressInfo, close };
+  return { address: server.address() as AddressInfo, close: closeServer };
 }
 
 async function answerRequest(
@@ -46,25 +46,25 @@ async function answerRequest(
   response: ServerResponse,
   options: ListenerOptions,
 ): Promise<void> {
-  const say = (status: number, body: object): void => {
+  const sendJson = (status: number, body: object): void => {
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
-  if (request.url?.split('?')[0] !== '/commands') return say(404, { error: 'not_found' });
-  if (request.method !== 'POST') return say(405, { error: 'method_not_allowed' });
+  if (request.url?.split('?')[0] !== '/commands') return sendJson(404, { error: 'not_found' });
+  if (request.method !== 'POST') return sendJson(405, { error: 'method_not_allowed' });
   const body = await readBody(request);
   if (body === null) {
     response.setHeader('connection', 'close');
-    return say(413, { error: 'payload_too_large' });
+    return sendJson(413, { error: 'payload_too_large' });
   }
   const secret = options.signingSecret();
-  if (secret === null) return say(503, { error: 'service_unavailable' });
+  if (secret === null) return sendJson(503, { error: 'service_unavailable' });
   const header = [request.headers['x-service-signature'] ?? ''].flat().join(',');
   const now = Date.now();
-  if (!verify(secret, header, body, now)) return say(401, { error: 'unauthenticated' });
-  const command = readCommand(parseJson(body), options.agentId, clockAheadMs(signedAtMs(header), now));
-  if (typeof command === 'string') return say(400, { error: 'invalid_payload', detail: command });
+  if (!verifySignature(secret, header, body, now)) return sendJson(401, { error: 'unauthenticated' });
+  const command = parseCommand(parseJson(body), options.agentId, computeClockAheadMs(parseSignatureTime(header), now));
+  if (typeof command === 'string') return sendJson(400, { error: 'invalid_payload', detail: command });
   const outcome = options.take(command);
-  say(statusOf[outcome], { status: outcome, commandId: command.commandId });
+  sendJson(statusOf[outcome], { status: outcome, commandId: command.commandId });
 }
 
 async function readBody(request: IncomingMessage): Promise<Buffer | null> {

@@ -1,9 +1,9 @@
 import type { AgentCommand, AgentCommandList } from '@muster/contracts';
-import { backoffMs } from './backoff';
-import { clockAheadMs, isObject, readCommand, type Command } from './command';
+import { computeBackoffMs } from './backoff';
+import { computeClockAheadMs, isObject, parseCommand, type Command } from './command';
 import type { OfferOutcome } from './listener';
 import type { LocalLog } from '../host/local-log';
-import { type Fields, messageOf, verdictOf, type Service } from './service';
+import { type Fields, getErrorMessage, judgeStatus, type Service } from './service';
 import { waitUnlessAborted } from '../host/waiting';
 
 const longPollSeconds = 25;
@@ -36,23 +36,23 @@ export class PollLoop {
   ) {}
 
   /** Polls now, because commands are pending. */
-  nudge(): void {
+  pollSoon(): void {
     this.nudged.abort();
   }
 
   /** Milliseconds since the last answer to a poll. */
-  silentMs(): number {
+  getSilentMs(): number {
     return performance.now() - this.answeredAt;
   }
 
-  async run(): Promise<void> {
+  async pollUntilStopped(): Promise<void> {
     const { isPushed, log } = this.options;
     for (let failures = 0; !this.stopping.aborted;) {
       this.nudged = new AbortController();
       let restMs = 0;
       const began = performance.now();
       try {
-        const outcome = await this.poll(longPollSeconds);
+        const outcome = await this.pollOnce(longPollSeconds);
         failures = 0;
         this.answeredAt = performance.now();
         // The service offers a command that was not acknowledged again at once.
@@ -63,28 +63,28 @@ export class PollLoop {
       } catch (error) {
         if (this.stopping.aborted) return;
         failures += 1;
-        if (failures === 1) log('warn', 'could not poll for commands; trying again', { why: messageOf(error) });
-        restMs = backoffMs(failures);
+        if (failures === 1) log('warn', 'could not poll for commands; trying again', { why: getErrorMessage(error) });
+        restMs = computeBackoffMs(failures);
       }
-      if (restMs) await this.pause(restMs, failures > 0);
+      if (restMs) await this.waitBeforePoll(restMs, failures > 0);
     }
   }
 
   /** Returns `stuck` if a command is invalid, or could not be accepted or acknowledged. */
-  private async poll(wait: number): Promise<'nothing' | 'taken' | 'stuck'> {
+  private async pollOnce(wait: number): Promise<'nothing' | 'taken' | 'stuck'> {
     const { service, agentId, take, reject, log } = this.options;
     const path = `/api/agents/${agentId}/commands`;
     const timeoutMs = (wait + 15) * 1000;
     // Aborting the poll loses no command: the service offers a command again until it is acknowledged.
     const until = this.stopping;
     const call = { method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until } as const;
-    const { status, body, serviceMs } = await service.call<AgentCommandList>(call);
-    const aheadMs = clockAheadMs(serviceMs, Date.now());
-    if (verdictOf(status) !== 'delivered') throw new Error(`the service returned status ${status}`);
+    const { status, body, serviceMs } = await service.callService<AgentCommandList>(call);
+    const aheadMs = computeClockAheadMs(serviceMs, Date.now());
+    if (judgeStatus(status) !== 'delivered') throw new Error(`the service returned status ${status}`);
     let stuck = false;
     const commands = Array.isArray(body.commands) ? (body.commands as unknown[]) : [];
     for (const offered of commands) {
-      const command = readCommand(offered, agentId, aheadMs);
+      const command = parseCommand(offered, agentId, aheadMs);
       if (typeof command === 'string') {
         log('error', 'rejected a command that is not valid', { why: command });
         stuck = true;
@@ -98,14 +98,14 @@ export class PollLoop {
         stuck = true;
         continue;
       }
-      const ack = await service.call({ method: 'POST', path: `${path}/${command.commandId}/ack`, text: '{}' });
-      if (verdictOf(ack.status) !== 'delivered') stuck = true;
+      const ack = await service.callService({ method: 'POST', path: `${path}/${command.commandId}/ack`, text: '{}' });
+      if (judgeStatus(ack.status) !== 'delivered') stuck = true;
     }
     if (stuck) return 'stuck';
     return commands.length ? 'taken' : 'nothing';
   }
 
-  private async pause(ms: number, ignoringNudges: boolean): Promise<void> {
+  private async waitBeforePoll(ms: number, ignoringNudges: boolean): Promise<void> {
     await waitUnlessAborted(ms, this.stopping, ...(ignoringNudges ? [] : [this.nudged.signal]));
   }
 }

@@ -1,5 +1,5 @@
 import type { Problem } from '@muster/contracts';
-import { backoffMs, readRetryAfter } from './backoff';
+import { computeBackoffMs, parseRetryAfter } from './backoff';
 import { waitUnlessAborted, withTimeout } from '../host/waiting';
 
 /** The fields of an answer, named as in the contract. Their values must be checked before use. */
@@ -41,7 +41,7 @@ export interface Call {
  */
 export type Verdict = 'delivered' | 'refused' | 'later';
 
-export function verdictOf(status: number): Verdict {
+export function judgeStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return 'delivered';
   const passing = [401, 403, 408, 425, 429];
   return status >= 400 && status < 500 && !passing.includes(status) ? 'refused' : 'later';
@@ -57,11 +57,19 @@ export class Service {
   ) {}
 
   /** Returns a client of the same service that adds these headers to each call. */
-  with(headers: Record<string, string>): Service {
+  withHeaders(headers: Record<string, string>): Service {
     return new Service(this.baseUrl, this.keyNow, this.ended, { ...this.headers, ...headers });
   }
 
-  async call<Body>({ method, path, text, headers, apiKey, timeoutMs = 30_000, until }: Call): Promise<Answer<Body>> {
+  async callService<Body>({
+    method,
+    path,
+    text,
+    headers,
+    apiKey,
+    timeoutMs = 30_000,
+    until,
+  }: Call): Promise<Answer<Body>> {
     return withTimeout(timeoutMs, until ? [this.ended, until] : [this.ended], async (signal) => {
       const response = await fetch(this.baseUrl + path, {
         method,
@@ -79,20 +87,20 @@ export class Service {
       const body = await response.text();
       return {
         status: response.status,
-        body: parseObject(body),
-        retryAfterMs: readRetryAfter(response.headers.get('retry-after'), Date.now()),
-        serviceMs: serviceTimeOf(response.headers),
+        body: parseJsonObject(body),
+        retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
+        serviceMs: parseServiceTime(response.headers),
       };
     });
   }
 
   /** Repeats the call until it is delivered or refused. Throws when the worker ends. */
-  async insist<Body>(call: () => Call): Promise<Answer<Body>> {
+  async callUntilAnswered<Body>(call: () => Call): Promise<Answer<Body>> {
     for (let attempt = 1; ; attempt += 1) {
       this.ended.throwIfAborted();
-      const answer = await this.call<Body>(call()).catch(() => null);
-      if (answer && verdictOf(answer.status) !== 'later') return answer;
-      await waitUnlessAborted(backoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
+      const answer = await this.callService<Body>(call()).catch(() => null);
+      if (answer && judgeStatus(answer.status) !== 'later') return answer;
+      await waitUnlessAborted(computeBackoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
     }
   }
 }
@@ -101,18 +109,18 @@ export class Service {
  * Returns the service's time from the headers. Prefers x-service-time, because a proxy may replace Date with the time
  * of its own host.
  */
-function serviceTimeOf(headers: Headers): number | null {
+function parseServiceTime(headers: Headers): number | null {
   const ms = Number(headers.get('x-service-time') ?? NaN) || Date.parse(headers.get('date') ?? '');
   return Number.isFinite(ms) ? ms : null;
 }
 
-export function messageOf(error: unknown): string {
+export function getErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The message of a fetch error is general; the reason is in its cause.
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 
-function parseObject<Body>(text: string): Fields<Body> {
+function parseJsonObject<Body>(text: string): Fields<Body> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? (value as Fields<Body>) : {};

@@ -11,10 +11,10 @@ export function findPushUrl(
   { address, port, family }: AddressInfo,
 ): string | null {
   if (tunnel !== 'auto') return tunnel;
-  const onOurHost = isLoopback(address) && isLoopback(new URL(baseUrl).hostname);
+  const onOurHost = isLoopbackHost(address) && isLoopbackHost(new URL(baseUrl).hostname);
   return onOurHost ? `http://${family === 'IPv6' ? `[${address}]` : address}:${port}` : null;
 }
 
-function isLoopback(host: string): boolean {
+function isLoopbackHost(host: string): boolean {
   return /^(127(\.\d+){3}$|\[?::1\]?$|localhost\.?$|.*\.localhost\.?$)/.test(host);
 }

@@ -2,9 +2,9 @@ import { createReadStream, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { UploadBody, UploadTicket } from '@muster/contracts';
-import { isObject, stringOrEmpty } from './command';
-import { refusalReason } from './callbacks';
-import { serializeBody, verdictOf, type Service, type Verdict } from './service';
+import { isObject, toStringOrEmpty } from './command';
+import { describeRefusal } from './callbacks';
+import { serializeBody, judgeStatus, type Service, type Verdict } from './service';
 import { withTimeout } from '../host/waiting';
 
 const sendMs = 15 * 60_000;
@@ -31,27 +31,31 @@ const types: Record<string, string> = {
 };
 
 /** Makes one attempt: requests an upload URL and sends the file to it. */
-export async function sendUpload(
+export async function uploadFile(
   service: Service,
   { path, filename, jobId, agentId }: Upload,
   signal: AbortSignal,
 ): Promise<{ verdict: Verdict; key?: string; reason: string; retryAfterMs: number }> {
-  const size = sizeOf(path);
+  const size = readFileSize(path);
   if (size === null) return { verdict: 'refused', reason: 'the file no longer exists', retryAfterMs: 0 };
   const contentType = types[extname(filename).toLowerCase()] ?? 'application/octet-stream';
   const text = serializeBody<UploadBody>({ jobId, filename, contentType, size });
-  const ticket = await service.call<UploadTicket>({ method: 'POST', path: `/api/agents/${agentId}/uploads`, text });
+  const ticket = await service.callService<UploadTicket>({
+    method: 'POST',
+    path: `/api/agents/${agentId}/uploads`,
+    text,
+  });
   const { key, uploadUrl, method, headers } = ticket.body;
-  const verdict = verdictOf(ticket.status);
-  if (verdict !== 'delivered' || !stringOrEmpty(uploadUrl)) {
-    const reason = verdict === 'delivered' ? 'the response has no uploadUrl' : refusalReason(ticket);
+  const verdict = judgeStatus(ticket.status);
+  if (verdict !== 'delivered' || !toStringOrEmpty(uploadUrl)) {
+    const reason = verdict === 'delivered' ? 'the response has no uploadUrl' : describeRefusal(ticket);
     return { verdict: verdict === 'delivered' ? 'later' : verdict, reason, retryAfterMs: ticket.retryAfterMs };
   }
 
   // The API key is for the service only: the store gets just the headers that the service returned.
   const response = await withTimeout(sendMs, [signal], async (signal) => {
-    const answer = await fetch(new URL(stringOrEmpty(uploadUrl), service.baseUrl), {
-      method: stringOrEmpty(method) || 'PUT',
+    const answer = await fetch(new URL(toStringOrEmpty(uploadUrl), service.baseUrl), {
+      method: toStringOrEmpty(method) || 'PUT',
       headers: {
         ...(isObject(headers) ? (headers as Record<string, string>) : { 'content-type': contentType }),
         'content-length': String(size),
@@ -67,13 +71,13 @@ export async function sendUpload(
   return {
     // A URL that the store refuses may have expired; the next attempt requests a new one.
     verdict: response.ok ? 'delivered' : 'later',
-    key: stringOrEmpty(key),
+    key: toStringOrEmpty(key),
     reason: `the object storage returned status ${response.status}`,
     retryAfterMs: 0,
   };
 }
 
-function sizeOf(path: string): number | null {
+function readFileSize(path: string): number | null {
   try {
     return statSync(path).size;
   } catch {

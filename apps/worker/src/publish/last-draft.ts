@@ -10,13 +10,13 @@ interface Memory {
 type DraftLocation = { folder: string; service: string; pack: string };
 
 /** Returns the draft that was last published from this folder, which the next draft should replace. */
-export function lastDraftOf({ folder, service, pack }: DraftLocation): string | null {
+export function readLastDraft({ folder, service, pack }: DraftLocation): string | null {
   const found = readDrafts(folder).drafts.find((draft) => draft.service === service && draft.pack === pack);
   return found?.runtimeBundleId ?? null;
 }
 
 /** Stores the draft in the folder. Returns false if the folder is read-only. */
-export function storeDraft(
+export function storeLastDraft(
   { folder, service, pack }: DraftLocation,
   { runtimeBundleId, digest }: { runtimeBundleId: string; digest: string },
 ): boolean {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { messageOf, Service } from '../protocol/service';
+import { getErrorMessage, Service } from '../protocol/service';
 import { readPublishSettings } from '../settings';
-import { storeDraft, lastDraftOf } from './last-draft';
+import { storeLastDraft, readLastDraft } from './last-draft';
 import { makeBundle } from './make-bundle';
 import { HeadMoved, publishBundle, type Published, Refused, Unreached } from './publish-bundle';
 import { Unpublishable } from './read-folder';
@@ -38,11 +38,11 @@ const codes: [new (...args: never[]) => Error, number][] = [
 ];
 
 /** Runs `muster-worker pack …` and returns the exit code. */
-export async function packCommand(args: string[], { out, err }: Streams, stop: AbortSignal): Promise<number> {
+export async function runPackCommandSafely(args: string[], { out, err }: Streams, stop: AbortSignal): Promise<number> {
   try {
     return await runPackCommand(args, out, stop);
   } catch (error) {
-    err(`muster-worker: ${error instanceof HeadMoved ? explainConflict(error) : messageOf(error)}\n`);
+    err(`muster-worker: ${error instanceof HeadMoved ? describeConflict(error) : getErrorMessage(error)}\n`);
     return codes.find(([kind]) => error instanceof kind)?.[1] ?? 2;
   }
 }
@@ -73,14 +73,14 @@ async function runPackCommand(args: string[], out: (text: string) => void, stop:
   const pack = requireId('--pack', values.pack);
   const bundle = makeBundle(folder);
   const bytes = bundle.files.reduce((sum, { size }) => sum + size, 0);
-  const say = (text: string): void => (values.json ? undefined : out(`${text}\n`));
-  say(`${bundle.files.length} files, ${bytes} bytes, ${bundle.zip.length} zipped: ${bundle.digest}`);
-  const answer = (more: Partial<Published>): void => {
+  const printMessage = (text: string): void => (values.json ? undefined : out(`${text}\n`));
+  printMessage(`${bundle.files.length} files, ${bytes} bytes, ${bundle.zip.length} zipped: ${bundle.digest}`);
+  const printAnswer = (more: Partial<Published>): void => {
     if (values.json) out(`${JSON.stringify({ pack, digest: bundle.digest, files: bundle.files.length, ...more })}\n`);
   };
   if (values['dry-run']) {
-    for (const { path, size } of bundle.files) say(`  ${path} ${size}`);
-    answer({});
+    for (const { path, size } of bundle.files) printMessage(`  ${path} ${size}`);
+    printAnswer({});
     return 0;
   }
   const { baseUrl, apiKey } = readPublishSettings({
@@ -91,20 +91,20 @@ async function runPackCommand(args: string[], out: (text: string) => void, stop:
   const location = { folder, service: baseUrl, pack };
   const base =
     values.base === undefined
-      ? lastDraftOf(location)
+      ? readLastDraft(location)
       : values.base === 'none'
         ? null
         : requireId('--base', values.base);
   const service = new Service(baseUrl, () => apiKey, stop);
   const published = await publishBundle({ service, pack, bundle, base, force: values.force, stop });
-  say(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
-  if (!storeDraft(location, published))
-    say(`the folder cannot be written; next time use --base ${published.runtimeBundleId}`);
-  answer(published);
+  printMessage(`published as the draft ${published.runtimeBundleId} of the pack ${pack}`);
+  if (!storeLastDraft(location, published))
+    printMessage(`the folder cannot be written; next time use --base ${published.runtimeBundleId}`);
+  printAnswer(published);
   return 0;
 }
 
-function explainConflict({ current, expected, since }: HeadMoved): string {
+function describeConflict({ current, expected, since }: HeadMoved): string {
   const there = current ? `the current draft is ${current}${since ? ` (${since})` : ''}` : 'there is no draft';
   const meant = expected ? `this upload was based on ${expected}` : 'this upload was based on no draft';
   const goOn = current

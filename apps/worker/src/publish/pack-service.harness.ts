@@ -24,7 +24,11 @@ export class PackService {
       request.on('data', (piece: Buffer) => pieces.push(piece));
       request.on('end', () => {
         const path = request.url!;
-        const [status, body] = this.answer(path, Buffer.concat(pieces), request.headers as Record<string, string>);
+        const [status, body] = this.answerRequest(
+          path,
+          Buffer.concat(pieces),
+          request.headers as Record<string, string>,
+        );
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       });
     });
@@ -44,7 +48,7 @@ export class PackService {
     await once(this.server, 'close');
   }
 
-  private answer(path: string, bytes: Buffer, headers: Record<string, string>): [number, object] {
+  private answerRequest(path: string, bytes: Buffer, headers: Record<string, string>): [number, object] {
     const step = path.startsWith('/store/') ? 'put' : path.endsWith('/upload') ? 'upload' : 'finalize';
     const at = this.instead.findIndex((each) => each.step === step);
     if (at !== -1) {
@@ -66,10 +70,10 @@ export class PackService {
       const sent = { 'content-type': body.contentType as string };
       return [201, { uploadUrl: `/store/${uploadKey}`, uploadKey, method: 'PUT', headers: sent }];
     }
-    return this.finalize(body);
+    return this.finalizeUpload(body);
   }
 
-  private finalize({ uploadKey, baseRuntimeBundleId: base, files }: JsonObject): [number, object] {
+  private finalizeUpload({ uploadKey, baseRuntimeBundleId: base, files }: JsonObject): [number, object] {
     const zip = this.uploads.get(uploadKey as string);
     if (!zip) return [409, { code: 'upload_missing' }];
     if (base !== this.head) {

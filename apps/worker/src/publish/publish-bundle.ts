@@ -1,6 +1,6 @@
-import { isObject, stringOrEmpty } from '../protocol/command';
-import { backoffMs } from '../protocol/backoff';
-import { type Answer, messageOf, type Service } from '../protocol/service';
+import { isObject, toStringOrEmpty } from '../protocol/command';
+import { computeBackoffMs } from '../protocol/backoff';
+import { type Answer, getErrorMessage, type Service } from '../protocol/service';
 import { waitUnlessAborted, withTimeout } from '../host/waiting';
 import type { MadeBundle } from './make-bundle';
 
@@ -50,14 +50,14 @@ export async function publishBundle(publishing: Publishing): Promise<Published> 
     { fileName: 'bundle.zip', contentType: 'application/zip' },
     stop,
   );
-  const uploadKey = stringOrEmpty((ticket as { uploadKey?: unknown }).uploadKey);
+  const uploadKey = toStringOrEmpty((ticket as { uploadKey?: unknown }).uploadKey);
   await uploadZip(ticket, service.baseUrl, bundle.zip, stop);
   let { base } = publishing;
   for (;;) {
     const body = { uploadKey, baseRuntimeBundleId: base, files: bundle.files };
     try {
       const draft = await postWithRetries(service, `${path}/finalize`, body, stop);
-      return { runtimeBundleId: stringOrEmpty(draft.runtimeBundleId), digest: stringOrEmpty(draft.digest) };
+      return { runtimeBundleId: toStringOrEmpty(draft.runtimeBundleId), digest: toStringOrEmpty(draft.digest) };
     } catch (error) {
       if (!(error instanceof HeadMoved) || !publishing.force || error.current === base) throw error;
       // An upload can be finalized again after a conflict, to replace the current draft.
@@ -78,25 +78,25 @@ async function postWithRetries(
   body: JsonObject,
   stop: AbortSignal,
 ): Promise<JsonObject> {
-  const answer = await retryAttempts(stop, async () => {
-    const got = await service.call({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
+  const answer = await runWithRetries(stop, async () => {
+    const got = await service.callService({ method: 'POST', path, text: JSON.stringify(body), timeoutMs: finalizeMs });
     if (got.status >= 500 || got.status === 429)
-      throw new Error(`the service returned status ${got.status}${detailSuffix(got)}`);
+      throw new Error(`the service returned status ${got.status}${formatDetailSuffix(got)}`);
     return got;
   });
   if (answer.status < 300) return answer.body as JsonObject;
-  throw errorOfAnswer(answer, body);
+  throw createAnswerError(answer, body);
 }
 
 async function uploadZip(ticket: JsonObject, baseUrl: string, zip: Buffer, stop: AbortSignal): Promise<void> {
   const { uploadUrl, method, headers } = ticket;
-  const url = new URL(stringOrEmpty(uploadUrl), baseUrl);
-  const status = await retryAttempts(stop, () =>
+  const url = new URL(toStringOrEmpty(uploadUrl), baseUrl);
+  const status = await runWithRetries(stop, () =>
     withTimeout(putMs, [stop], async (signal) => {
       // The API key is for the service only: the store gets just the headers that the service returned.
       const sent = isObject(headers) ? (headers as Record<string, string>) : { 'content-type': 'application/zip' };
       const answer = await fetch(url, {
-        method: stringOrEmpty(method) || 'PUT',
+        method: toStringOrEmpty(method) || 'PUT',
         headers: sent,
         body: new Uint8Array(zip),
         redirect: 'error',
@@ -110,23 +110,23 @@ async function uploadZip(ticket: JsonObject, baseUrl: string, zip: Buffer, stop:
   if (status >= 300) throw new Refused(`the object storage rejected the upload with status ${status}`);
 }
 
-async function retryAttempts<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
+async function runWithRetries<T>(stop: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (stop.aborted || attempt === attempts) throw new Unreached(messageOf(error));
-      await waitUnlessAborted(backoffMs(attempt), stop);
+      if (stop.aborted || attempt === attempts) throw new Unreached(getErrorMessage(error));
+      await waitUnlessAborted(computeBackoffMs(attempt), stop);
     }
   }
 }
 
-function errorOfAnswer(answer: Answer, body: JsonObject): Error {
+function createAnswerError(answer: Answer, body: JsonObject): Error {
   const response = answer.body as JsonObject;
   if (response.code === 'draft_head_conflict') {
-    const since = [stringOrEmpty(response.createdBy), stringOrEmpty(response.createdAt)].filter(Boolean).join(', ');
+    const since = [toStringOrEmpty(response.createdBy), toStringOrEmpty(response.createdAt)].filter(Boolean).join(', ');
     return new HeadMoved(
-      stringOrEmpty(response.currentRuntimeBundleId) || null,
+      toStringOrEmpty(response.currentRuntimeBundleId) || null,
       body.baseRuntimeBundleId as string | null,
       since,
     );
@@ -134,16 +134,18 @@ function errorOfAnswer(answer: Answer, body: JsonObject): Error {
   const faults = Array.isArray(response.errors) ? response.errors.filter(isObject) : [];
   const lines = faults.map(({ path, field, reason, message }) => {
     const [where, reasonText] = [
-      stringOrEmpty(path) || stringOrEmpty(field),
-      stringOrEmpty(reason) || stringOrEmpty(message),
+      toStringOrEmpty(path) || toStringOrEmpty(field),
+      toStringOrEmpty(reason) || toStringOrEmpty(message),
     ];
     return `\n  ${where ? `${where}: ` : ''}${reasonText}`;
   });
-  const word = stringOrEmpty(response.code) ? ` (${stringOrEmpty(response.code)})` : '';
-  return new Refused(`the service returned status ${answer.status}${word}${detailSuffix(answer)}${lines.join('')}`);
+  const word = toStringOrEmpty(response.code) ? ` (${toStringOrEmpty(response.code)})` : '';
+  return new Refused(
+    `the service returned status ${answer.status}${word}${formatDetailSuffix(answer)}${lines.join('')}`,
+  );
 }
 
-function detailSuffix({ body }: Answer): string {
-  const detail = stringOrEmpty((body as JsonObject).detail);
+function formatDetailSuffix({ body }: Answer): string {
+  const detail = toStringOrEmpty((body as JsonObject).detail);
   return detail ? `: ${detail}` : '';
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { unzip } from '../zip/unzip';
+import { unzipToFolder } from '../zip/unzip';
 import { PackService } from './pack-service.harness';
 
 const program = resolve(__dirname, '../../../../dist/apps/worker/src/main.js');
@@ -53,7 +53,7 @@ describe('muster-worker pack publish', () => {
     const { zip, files, base } = service.published[0]!;
     const target = join(around, 'unpacked');
     mkdirSync(target);
-    const unpacked = await unzip(zip, target, { bytes: 10_000, entries: 10, ratio: 100 });
+    const unpacked = await unzipToFolder(zip, target, { bytes: 10_000, entries: 10, ratio: 100 });
     const byPath = (a: { path?: string }, b: { path?: string }) => (a.path! < b.path! ? -1 : 1);
     expect(files.sort(byPath)).toEqual(unpacked.sort(byPath));
     expect(files.map(({ path }) => path as string)).toEqual(['data/é.csv', 'lib/helper.py', 'main.py']);

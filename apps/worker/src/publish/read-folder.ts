@@ -12,10 +12,10 @@ export const limits = { bytes: 512 * 1024 * 1024, entries: 10_000, ratio: 100 };
 export class Unpublishable extends Error {}
 
 /** Returns every file in a folder, with its path relative to the folder. */
-export function readFolder(folder: string): FileToZip[] {
+export function readFilesToZip(folder: string): FileToZip[] {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   if (!found?.isDirectory()) throw new Unpublishable(`${folder} is not a folder`);
-  const paths = pathsIn(folder, '');
+  const paths = listPaths(folder, '');
   if (!paths.length) throw new Unpublishable(`there are no files in ${folder}`);
   if (paths.length > limits.entries) {
     throw new Unpublishable(
@@ -32,11 +32,11 @@ export function readFolder(folder: string): FileToZip[] {
   }));
 }
 
-function pathsIn(folder: string, below: string): string[] {
+function listPaths(folder: string, below: string): string[] {
   return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     if (leftOut.has(entry.name)) return [];
     const path = below ? `${below}/${entry.name}` : entry.name;
-    if (entry.isDirectory()) return pathsIn(folder, path);
+    if (entry.isDirectory()) return listPaths(folder, path);
     if (entry.isFile()) return [path];
     if (!entry.isSymbolicLink()) throw new Unpublishable(`${path} is neither a file nor a folder`);
     const target = readlinkSync(join(folder, path));

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Chromium, type ChromiumOptions, type Params } from '../browser/chromium';
 import { writeAtomically } from '../host/files';
 import { Film } from './film';
-import { pageScript } from './page-script';
+import { buildPageScript } from './page-script';
 import { RecordedSteps } from './recorded-steps';
 
 export interface BrowserRecordingOptions {
@@ -44,8 +44,8 @@ export class BrowserRecording {
     private readonly options: BrowserRecordingOptions,
   ) {
     const { files, browser: browserOptions } = options;
-    this.film = files.film === null ? null : Film.ofPictures(files.film, browserOptions.env);
-    browser.listen((method, params, sessionId) => this.handle(method, params, sessionId));
+    this.film = files.film === null ? null : Film.filmPictures(files.film, browserOptions.env);
+    browser.addListener((method, params, sessionId) => this.handleBrowserEvent(method, params, sessionId));
   }
 
   static async start(options: BrowserRecordingOptions): Promise<BrowserRecording> {
@@ -54,7 +54,7 @@ export class BrowserRecording {
     const flags = ['--remote-debugging-port=0', `--window-size=${width},${height}`];
     const recording = new BrowserRecording(await Chromium.launch({ ...options.browser, flags }), options);
     try {
-      await recording.begin();
+      await recording.beginRecording();
       return recording;
     } catch (error) {
       recording.kill();
@@ -78,10 +78,10 @@ export class BrowserRecording {
   async stop(): Promise<{ video: string | null; events: string | null; steps: number; leftOut: number }> {
     await sleep(settleMs);
     await this.browser.close();
-    const video = (await this.film?.end()) ?? null;
+    const video = (await this.film?.endFilm()) ?? null;
     const { events } = this.options.files;
-    writeAtomically(events, JSON.stringify(this.steps.recording(this.options.title), null, 2));
-    return { video, events, steps: this.steps.count, leftOut: this.steps.leftOut };
+    writeAtomically(events, JSON.stringify(this.steps.buildRecording(this.options.title), null, 2));
+    return { video, events, steps: this.steps.stepCount, leftOut: this.steps.leftOutCount };
   }
 
   kill(): void {
@@ -89,34 +89,38 @@ export class BrowserRecording {
     this.browser.kill();
   }
 
-  private async begin(): Promise<void> {
-    await this.film?.started();
-    await this.browser.call('Target.setAutoAttach', {
+  private async beginRecording(): Promise<void> {
+    await this.film?.waitUntilStarted();
+    await this.browser.callMethod('Target.setAutoAttach', {
       autoAttach: true,
       waitForDebuggerOnStart: true,
       flatten: true,
       filter: [{ type: 'page' }],
     });
-    const [sessionId, tab] = await this.firstTab();
+    const [sessionId, tab] = await this.waitForFirstTab();
     await tab.isReady;
     const expression = '[innerWidth, innerHeight, devicePixelRatio]';
-    const { result } = await this.browser.call('Runtime.evaluate', { expression, returnByValue: true }, sessionId);
+    const { result } = await this.browser.callMethod(
+      'Runtime.evaluate',
+      { expression, returnByValue: true },
+      sessionId,
+    );
     const [width, height, scale] = result.value as [number, number, number];
-    this.steps.viewport(width, height, scale);
+    this.steps.recordViewport(width, height, scale);
     const { startUrl } = this.options;
     if (!startUrl) return;
-    const { errorText } = await this.browser.call('Page.navigate', { url: startUrl }, sessionId);
+    const { errorText } = await this.browser.callMethod('Page.navigate', { url: startUrl }, sessionId);
     if (errorText) throw new Error(`${startUrl} could not be opened: ${String(errorText)}`);
   }
 
-  private async firstTab() {
+  private async waitForFirstTab() {
     for (let left = 200; this.main === null && left > 0; left -= 1) await sleep(50);
     if (this.main === null) throw new Error('the browser has no tab');
     return [this.main, this.tabs.get(this.main)!] as const;
   }
 
-  private handle(method: string, params: Params, sessionId: string | undefined): void {
-    if (method === 'Target.attachedToTarget') return this.attached(params);
+  private handleBrowserEvent(method: string, params: Params, sessionId: string | undefined): void {
+    if (method === 'Target.attachedToTarget') return this.handleAttachedTarget(params);
     if (method === 'Target.detachedFromTarget') return void this.tabs.delete(String(params.sessionId));
     const tab = sessionId === undefined ? undefined : this.tabs.get(sessionId);
     if (!tab) return;
@@ -124,7 +128,7 @@ export class BrowserRecording {
     const target = sessionId === this.main ? 'main' : tab.url;
     switch (method) {
       case 'Runtime.bindingCalled':
-        if (params.name === this.binding) this.steps.happened(String(params.payload), target);
+        if (params.name === this.binding) this.steps.recordPageEvent(String(params.payload), target);
         return;
       case 'Page.frameRequestedNavigation':
         if (params.frameId === tab.targetId) tab.byPage = true;
@@ -136,48 +140,49 @@ export class BrowserRecording {
         if (params.frameId === tab.targetId) tab.url = String(params.url);
         return;
       case 'Page.frameNavigated':
-        if (!params.frame.parentId) this.navigated(tab, target, String(params.frame.url));
+        if (!params.frame.parentId) this.recordNavigation(tab, target, String(params.frame.url));
         return;
       case 'Page.screencastFrame': {
-        this.film?.show(Buffer.from(String(params.data), 'base64'));
-        const ack = this.browser.call('Page.screencastFrameAck', { sessionId: params.sessionId }, sessionId);
+        this.film?.showPicture(Buffer.from(String(params.data), 'base64'));
+        const ack = this.browser.callMethod('Page.screencastFrameAck', { sessionId: params.sessionId }, sessionId);
         void ack.catch(() => undefined);
       }
     }
   }
 
-  private navigated(tab: Tab, target: string, url: string): void {
+  private recordNavigation(tab: Tab, target: string, url: string): void {
     // The first navigation of a tab that a page opened belongs to the step that opened the tab.
     const isOpened = target !== 'main' && !/^https?:/.test(tab.url);
     tab.url = url;
-    if (/^https?:|^file:/.test(url) && !isOpened) this.steps.navigated(target, url, tab.byPage);
+    if (/^https?:|^file:/.test(url) && !isOpened) this.steps.recordNavigation(target, url, tab.byPage);
     tab.byPage = false;
   }
 
-  private attached({ sessionId, targetInfo }: Params): void {
+  private handleAttachedTarget({ sessionId, targetInfo }: Params): void {
     const session = String(sessionId);
     this.main ??= session;
-    const isReady = this.watch(session).catch(() => undefined);
+    const isReady = this.watchTab(session).catch(() => undefined);
     const { targetId, url } = targetInfo as { targetId: string; url: string };
     this.tabs.set(session, { targetId, url, byPage: false, isReady });
   }
 
   /** Prepares the recording of a tab. Its page runs only after that. */
-  private async watch(sessionId: string): Promise<void> {
-    const call = (method: string, params: Params = {}) => this.browser.call(method, params, sessionId);
+  private async watchTab(sessionId: string): Promise<void> {
+    const callSession = (method: string, params: Params = {}) => this.browser.callMethod(method, params, sessionId);
     const worldName = 'recording';
     const { width, height } = Film.size;
     await Promise.all([
-      call('Page.enable'),
-      call('Runtime.enable'),
-      call('Runtime.addBinding', { name: this.binding, executionContextName: worldName }),
-      call('Page.addScriptToEvaluateOnNewDocument', {
-        source: pageScript(this.binding),
+      callSession('Page.enable'),
+      callSession('Runtime.enable'),
+      callSession('Runtime.addBinding', { name: this.binding, executionContextName: worldName }),
+      callSession('Page.addScriptToEvaluateOnNewDocument', {
+        source: buildPageScript(this.binding),
         worldName,
         runImmediately: true,
       }),
-      this.film && call('Page.startScreencast', { format: 'jpeg', quality: 70, maxWidth: width, maxHeight: height }),
-      call('Runtime.runIfWaitingForDebugger'),
+      this.film &&
+        callSession('Page.startScreencast', { format: 'jpeg', quality: 70, maxWidth: width, maxHeight: height }),
+      callSession('Runtime.runIfWaitingForDebugger'),
     ]);
   }
 }

@@ -25,15 +25,15 @@ export class Film {
     this.child.once('error', () => undefined);
     this.child.stdin?.on('error', () => undefined);
     // A page without changes sends no images, so the last image is repeated.
-    if (isFed) this.timer = setInterval(() => this.feed(), 1000 / framesPerSecond);
+    if (isFed) this.timer = setInterval(() => this.writePicture(), 1000 / framesPerSecond);
   }
 
-  static ofScreen(file: string, env: Record<string, string>): Film {
+  static filmScreen(file: string, env: Record<string, string>): Film {
     return new Film(file, ['-f', 'x11grab', '-framerate', '10', '-i', env['DISPLAY']!], env, false);
   }
 
   /** Records the images that are passed to show(), of any size. */
-  static ofPictures(file: string, env: Record<string, string>): Film {
+  static filmPictures(file: string, env: Record<string, string>): Film {
     const { width, height } = size;
     const fit = `scale=${width}:${height}:force_original_aspect_ratio=decrease,pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2`;
     const input = ['-f', 'image2pipe', '-c:v', 'mjpeg', '-framerate', String(framesPerSecond), '-i', '-'];
@@ -42,23 +42,23 @@ export class Film {
 
   static readonly size = size;
 
-  async started(): Promise<void> {
+  async waitUntilStarted(): Promise<void> {
     await once(this.child, 'spawn');
   }
 
-  show(picture: Buffer): void {
+  showPicture(picture: Buffer): void {
     this.picture = picture;
   }
 
   /** Ends the video. Returns its file, or null if the file is missing or empty. */
-  async end(): Promise<string | null> {
+  async endFilm(): Promise<string | null> {
     clearInterval(this.timer);
     const { child } = this;
     if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
       const ended = once(child, 'exit');
       // ffmpeg closes its file at the end of its input, or when it is interrupted.
       if (this.isFed) {
-        this.feed();
+        this.writePicture();
         child.stdin!.end();
       } else child.kill('SIGINT');
       await Promise.race([ended, sleep(closeMs, undefined, { ref: false })]);
@@ -72,7 +72,7 @@ export class Film {
     this.child.kill('SIGKILL');
   }
 
-  private feed(): void {
+  private writePicture(): void {
     const { stdin } = this.child;
     if (this.picture && stdin?.writable && stdin.writableLength < largestBacklogBytes) stdin.write(this.picture);
   }

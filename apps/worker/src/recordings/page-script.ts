@@ -3,7 +3,7 @@
  * see. Through the binding it reports clicks, input and keys, each with several selectors of the element. Selectors
  * that currently match another element are left out.
  */
-export function pageScript(binding: string): string {
+export function buildPageScript(binding: string): string {
   return `(() => {
   const report = globalThis[${JSON.stringify(binding)}];
   if (!report || globalThis.watched) return;

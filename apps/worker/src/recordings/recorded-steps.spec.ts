@@ -3,8 +3,8 @@ import { RecordedSteps } from './recorded-steps';
 describe('Recorded steps', () => {
   const field = (css: string) => ({ selectors: [[css]] });
   let steps: RecordedSteps;
-  const say = (event: object, target = 'main') => steps.happened(JSON.stringify(event), target);
-  const recorded = () => steps.recording('Title').steps;
+  const say = (event: object, target = 'main') => steps.recordPageEvent(JSON.stringify(event), target);
+  const recorded = () => steps.buildRecording('Title').steps;
 
   beforeEach(() => {
     steps = new RecordedSteps();
@@ -41,7 +41,7 @@ describe('Recorded steps', () => {
     say({ kind: 'change', ...field('#secret'), secret: 'p&' });
     say({ kind: 'change', ...field('#secret'), secret });
     say({ kind: 'key', key: 'Enter', held: [] });
-    steps.navigated(
+    steps.recordNavigation(
       'main',
       `https://portal.example/in?${new URLSearchParams({ secret })}#${encodeURIComponent(secret)}`,
       true,
@@ -68,12 +68,12 @@ describe('Recorded steps', () => {
   });
 
   it('a typed URL is a new recorded step, but a navigation by the page belongs to the last step of its tab', () => {
-    steps.navigated('main', 'https://a.example/', false);
-    steps.navigated('main', 'https://a.example/welcome', true);
+    steps.recordNavigation('main', 'https://a.example/', false);
+    steps.recordNavigation('main', 'https://a.example/welcome', true);
     say({ kind: 'click', ...field('#help') });
-    steps.navigated('https://b.example/', 'https://b.example/2', true);
-    steps.navigated('main', 'https://a.example/2', true);
-    steps.navigated('main', 'https://a.example/3', true);
+    steps.recordNavigation('https://b.example/', 'https://b.example/2', true);
+    steps.recordNavigation('main', 'https://a.example/2', true);
+    steps.recordNavigation('main', 'https://a.example/3', true);
     const to = (url: string) => [{ type: 'navigation', url, title: '' }];
     expect(recorded()).toEqual([
       { type: 'navigate', target: 'main', url: 'https://a.example/', assertedEvents: to('https://a.example/') },
@@ -101,10 +101,10 @@ describe('Recorded steps', () => {
       '{"kind":"click","selectors":[[]]}',
       '{"kind":"steal","selectors":[["a"]]}',
     ]) {
-      steps.happened(text, 'main');
+      steps.recordPageEvent(text, 'main');
     }
-    expect(steps.count).toBe(0);
+    expect(steps.stepCount).toBe(0);
     for (let n = 0; n < 2010; n += 1) say({ kind: 'click', ...field(`#n${n}`) });
-    expect([steps.count, steps.leftOut]).toEqual([2000, 10]);
+    expect([steps.stepCount, steps.leftOutCount]).toEqual([2000, 10]);
   });
 });

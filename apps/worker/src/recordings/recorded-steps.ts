@@ -1,4 +1,4 @@
-import { isObject, stringOrEmpty } from '../protocol/command';
+import { isObject, toStringOrEmpty } from '../protocol/command';
 
 export type Step = Record<string, unknown>;
 
@@ -16,50 +16,51 @@ export class RecordedSteps {
   private left = 0;
 
   /** Number of steps that were left out because there were too many. */
-  get leftOut(): number {
+  get leftOutCount(): number {
     return this.left;
   }
 
-  get count(): number {
+  get stepCount(): number {
     return this.steps.length;
   }
 
-  viewport(width: number, height: number, deviceScaleFactor: number): void {
+  recordViewport(width: number, height: number, deviceScaleFactor: number): void {
     const plain = { isMobile: false, hasTouch: false, isLandscape: false };
-    this.push({ type: 'setViewport', width, height, deviceScaleFactor, ...plain });
+    this.addStep({ type: 'setViewport', width, height, deviceScaleFactor, ...plain });
   }
 
   /** Adds an event that the page script reported in a tab. Invalid events are ignored. */
-  happened(text: string, target: string): void {
+  recordPageEvent(text: string, target: string): void {
     const event = parseEvent(text);
     const { kind, frame, selectors, value, secret, key, held, x, y, offsetX, offsetY, button } = event;
-    const where = { target, ...(isFramePath(frame) ? { frame } : {}) };
-    if (kind === 'key') return this.key(String(key).slice(0, 50), Array.isArray(held) ? held.map(String) : [], where);
-    const element = isSelectors(selectors) ? { ...where, selectors } : null;
+    const where = { target, ...(isFrameIndexPath(frame) ? { frame } : {}) };
+    if (kind === 'key')
+      return this.recordKey(String(key).slice(0, 50), Array.isArray(held) ? held.map(String) : [], where);
+    const element = isSelectorLists(selectors) ? { ...where, selectors } : null;
     if (kind === 'scroll')
-      return this.replaceOrPush({
+      return this.replaceOrAddStep({
         type: 'scroll',
         ...(element ?? where),
-        x: finiteNumberOrZero(x),
-        y: finiteNumberOrZero(y),
+        x: toFiniteNumberOrZero(x),
+        y: toFiniteNumberOrZero(y),
       });
     if (!element) return;
     if (kind === 'change') {
       if (typeof secret !== 'string')
-        return this.replaceOrPush({ type: 'change', ...element, value: stringOrEmpty(value) });
-      const variable = this.variableFor(element, secret);
-      return this.replaceOrPush({ type: 'change', ...element, value: variable, metadata: { secret: true } });
+        return this.replaceOrAddStep({ type: 'change', ...element, value: toStringOrEmpty(value) });
+      const variable = this.assignVariable(element, secret);
+      return this.replaceOrAddStep({ type: 'change', ...element, value: variable, metadata: { secret: true } });
     }
     const pointed = {
       ...element,
-      offsetX: finiteNumberOrZero(offsetX),
-      offsetY: finiteNumberOrZero(offsetY),
+      offsetX: toFiniteNumberOrZero(offsetX),
+      offsetY: toFiniteNumberOrZero(offsetY),
       ...(button ? { button } : {}),
     };
-    if (kind === 'click') this.push({ type: 'click', ...pointed });
+    if (kind === 'click') this.addStep({ type: 'click', ...pointed });
     if (kind === 'doubleClick') {
       this.removeClicks(element);
-      this.push({ type: 'doubleClick', ...pointed });
+      this.addStep({ type: 'doubleClick', ...pointed });
     }
   }
 
@@ -67,9 +68,9 @@ export class RecordedSteps {
    * Adds a navigation. If the page itself navigated (`byPage`), the navigation is added to the step that caused it,
    * otherwise as a separate step.
    */
-  navigated(target: string, url: string, byPage: boolean): void {
+  recordNavigation(target: string, url: string, byPage: boolean): void {
     const asserted = [{ type: 'navigation', url, title: '' }];
-    if (!byPage) return this.push({ type: 'navigate', target, url, assertedEvents: asserted });
+    if (!byPage) return this.addStep({ type: 'navigate', target, url, assertedEvents: asserted });
     const at = this.steps.findLastIndex(({ type }) =>
       ['click', 'doubleClick', 'keyDown', 'navigate'].includes(String(type)),
     );
@@ -79,19 +80,19 @@ export class RecordedSteps {
   }
 
   /** Returns the recording without the passwords, wherever they appear: in a URL, in a title, in another field. */
-  recording(title: string): { title: string; steps: Step[] } {
+  buildRecording(title: string): { title: string; steps: Step[] } {
     const byLength = [...this.secrets.values()].sort((one, other) => other.value.length - one.value.length);
     const forms = byLength.flatMap(({ name, value }) =>
-      value.length < shortestSecret ? [] : encodingsOf(value).map((spelling) => [spelling, `{{${name}}}`] as const),
+      value.length < shortestSecret ? [] : listEncodings(value).map((spelling) => [spelling, `{{${name}}}`] as const),
     );
     return replaceTexts({ title, steps: this.steps }, forms) as { title: string; steps: Step[] };
   }
 
-  private key(key: string, held: string[], where: Step): void {
-    for (const each of held) this.push({ type: 'keyDown', ...where, key: each });
-    this.push({ type: 'keyDown', ...where, key });
-    this.push({ type: 'keyUp', ...where, key });
-    for (const each of [...held].reverse()) this.push({ type: 'keyUp', ...where, key: each });
+  private recordKey(key: string, held: string[], where: Step): void {
+    for (const each of held) this.addStep({ type: 'keyDown', ...where, key: each });
+    this.addStep({ type: 'keyDown', ...where, key });
+    this.addStep({ type: 'keyUp', ...where, key });
+    for (const each of [...held].reverse()) this.addStep({ type: 'keyUp', ...where, key: each });
   }
 
   /** Removes the two clicks of a double click. A slow page may have scrolled between them. */
@@ -106,17 +107,17 @@ export class RecordedSteps {
   }
 
   /** Adds a step, which replaces a previous step of the same kind and element, because only the final state counts. */
-  private replaceOrPush(step: Step): void {
+  private replaceOrAddStep(step: Step): void {
     if (isStepOnSameElement(this.steps.at(-1), String(step.type), step)) this.steps.pop();
-    this.push(step);
+    this.addStep(step);
   }
 
-  private push(step: Step): void {
+  private addStep(step: Step): void {
     if (this.steps.length < maxSteps) this.steps.push(step);
     else this.left += 1;
   }
 
-  private variableFor({ selectors }: Step, value: string): string {
+  private assignVariable({ selectors }: Step, value: string): string {
     const field = JSON.stringify(selectors);
     const existing = this.secrets.get(field);
     const name = existing?.name ?? (this.secrets.size ? `PASSWORD_${this.secrets.size + 1}` : 'PASSWORD');
@@ -126,11 +127,16 @@ export class RecordedSteps {
 }
 
 function isStepOnSameElement(step: Step | undefined, type: string, { target, frame, selectors }: Step): boolean {
-  const same = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
-  return step?.type === type && step.target === target && same(step.frame, frame) && same(step.selectors, selectors);
+  const isSameList = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  return (
+    step?.type === type &&
+    step.target === target &&
+    isSameList(step.frame, frame) &&
+    isSameList(step.selectors, selectors)
+  );
 }
 
-function encodingsOf(value: string): string[] {
+function listEncodings(value: string): string[] {
   const form = new URLSearchParams({ '': value }).toString().slice(1);
   return [...new Set([value, encodeURIComponent(value), encodeURI(value), form])];
 }
@@ -139,11 +145,11 @@ function replaceTexts(value: unknown, forms: readonly (readonly [string, string]
   if (typeof value === 'string') return forms.reduce((text, [from, to]) => text.replaceAll(from, to), value);
   if (Array.isArray(value)) return value.map((each) => replaceTexts(each, forms));
   if (!isObject(value)) return value;
-  const own = ([name, inner]: [string, unknown]): [string, unknown] => [
+  const replaceInEntry = ([name, inner]: [string, unknown]): [string, unknown] => [
     name,
     name === 'type' ? inner : replaceTexts(inner, forms),
   ];
-  return Object.fromEntries(Object.entries(value).map(own));
+  return Object.fromEntries(Object.entries(value).map(replaceInEntry));
 }
 
 function parseEvent(text: string): Record<string, unknown> {
@@ -155,11 +161,11 @@ function parseEvent(text: string): Record<string, unknown> {
   }
 }
 
-function isFramePath(frame: unknown): frame is number[] {
+function isFrameIndexPath(frame: unknown): frame is number[] {
   return Array.isArray(frame) && frame.length > 0 && frame.every((each) => Number.isInteger(each) && each >= 0);
 }
 
-function isSelectors(value: unknown): value is string[][] {
+function isSelectorLists(value: unknown): value is string[][] {
   const isText = (part: unknown): boolean => typeof part === 'string' && part !== '';
   return (
     Array.isArray(value) &&
@@ -168,6 +174,6 @@ function isSelectors(value: unknown): value is string[][] {
   );
 }
 
-function finiteNumberOrZero(value: unknown): number {
+function toFiniteNumberOrZero(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

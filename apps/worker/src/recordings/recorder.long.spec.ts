@@ -1,6 +1,6 @@
 // This test is long because it records a real browser.
 // A short test of the same code: apps/worker/src/recordings/recorded-steps.spec.ts
-import { BrowserDriver, processesOf, waitFor } from '@muster/testing';
+import { BrowserDriver, findProcesses, waitFor } from '@muster/testing';
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBrowser, findProgram } from '../browser/find-browser';
 import { FakeService, type Json } from '../testing/fake-service.harness';
-import { commandOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 jest.setTimeout(120_000);
 
@@ -65,12 +65,12 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
   });
 
   const answer = async (kind: string, payload: object): Promise<Json> => {
-    const command = commandOf(kind, payload);
-    await service.push(command);
-    return service.until('the result', () => service.result(command.commandId));
+    const command = buildCommand(kind, payload);
+    await service.pushCommand(command);
+    return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
   const eventsOf = ({ output }: Json) => JSON.parse(service.uploads.get(output.events)!.toString());
-  const browsers = () => processesOf('PATH=', worker.folder);
+  const browsers = () => findProcesses('PATH=', worker.folder);
 
   itRecords('a browser recording produces the person’s actions as steps, and a video', async () => {
     await worker.start({ DISPLAY: '' });
@@ -86,16 +86,16 @@ describe(`A recorded browser${chromium ? '' : ' (skipped: no browser here)'}`, (
     await person.type('hunter2!');
     await person.click('document.querySelector("[name=stay]").parentElement');
     await person.press('Enter', 13);
-    await person.until('location.pathname === "/claims" && document.readyState === "complete"');
+    await person.waitUntilTrue('location.pathname === "/claims" && document.readyState === "complete"');
     await person.evaluate('payer.focus()');
     await person.press('ArrowDown', 40);
-    await person.until('payer.value === "delta"');
+    await person.waitUntilTrue('payer.value === "delta"');
     await person.click('document.querySelectorAll("li button")[1]', 2);
     await person.click('document.querySelector("x-box").shadowRoot.querySelector("button")');
     await person.click('document.querySelector("textarea")');
     await person.type('two words');
-    await person.wheel(700);
-    await person.until('scrollY > 300');
+    await person.turnWheel(700);
+    await person.waitUntilTrue('scrollY > 300');
     expect((await answer('attach_recording', { recordingId: 'r-1' })).status).toBe('success');
     person.close();
     const stopped = await answer('stop_recording', { recordingId: 'r-1' });

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { noBrowser, type Extensions } from '../browser/extensions';
 import { findBrowser, findProgram } from '../browser/find-browser';
-import { stringOrEmpty, type Command, type Result } from '../protocol/command';
-import { messageOf, type Service } from '../protocol/service';
+import { toStringOrEmpty, type Command, type Result } from '../protocol/command';
+import { getErrorMessage, type Service } from '../protocol/service';
 import { closeTemporaryFolder } from '../host/short-folder';
-import { sendUpload } from '../protocol/upload';
+import { uploadFile } from '../protocol/upload';
 import { BrowserRecording } from './browser-recording';
 import { Film } from './film';
 
@@ -52,15 +52,15 @@ export class Recorder {
     rmSync(folder, { recursive: true, force: true });
   }
 
-  async perform({ kind, payload }: Command): Promise<Result> {
-    const requested = stringOrEmpty(payload.recordingId);
+  async performCommand({ kind, payload }: Command): Promise<Result> {
+    const requested = toStringOrEmpty(payload.recordingId);
     const recordingId = /^[A-Za-z0-9][\w-]{0,99}$/.test(requested) ? requested : randomUUID();
-    if (kind === 'start_recording') return this.start(recordingId, payload);
+    if (kind === 'start_recording') return this.startRecording(recordingId, payload);
     if (kind === 'stop_recording') this.stopped.add(recordingId);
     const active = this.recordings.get(recordingId);
     if (!active) return { status: 'failed', error: 'this worker has no such recording' };
     if (kind === 'attach_recording') return { status: 'success', output: { recordingId, recording: true } };
-    return this.stop(recordingId, active);
+    return this.stopRecording(recordingId, active);
   }
 
   /** Kills all recordings. Their files are useless without the worker, which would send them. */
@@ -68,11 +68,11 @@ export class Recorder {
     for (const { kill } of this.recordings.values()) kill();
   }
 
-  private async start(recordingId: string, payload: Record<string, unknown>): Promise<Result> {
+  private async startRecording(recordingId: string, payload: Record<string, unknown>): Promise<Result> {
     if (this.recordings.has(recordingId)) return { status: 'success', output: { recordingId, recording: true } };
     if (this.stopped.has(recordingId))
       return { status: 'failed', error: 'the recording was stopped before it started' };
-    const kind = this.kindOf(payload);
+    const kind = this.chooseKind(payload);
     const folder = join(this.options.folder, 'recordings', recordingId);
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -86,25 +86,29 @@ export class Recorder {
     }
   }
 
-  private kindOf({ kind, startUrl }: Record<string, unknown>): Kind {
+  private chooseKind({ kind, startUrl }: Record<string, unknown>): Kind {
     if (kind === 'screen' || kind === 'browser') return kind;
-    return this.isScreen() && !stringOrEmpty(startUrl) ? 'screen' : 'browser';
+    return this.hasScreen() && !toStringOrEmpty(startUrl) ? 'screen' : 'browser';
   }
 
-  private isScreen(): boolean {
-    return Boolean(this.options.base['DISPLAY']) && this.isFilmed();
+  private hasScreen(): boolean {
+    return Boolean(this.options.base['DISPLAY']) && this.canFilm();
   }
 
-  private isFilmed(): boolean {
+  private canFilm(): boolean {
     return findProgram('ffmpeg', this.options.base) !== null;
   }
 
   private async recordScreen(folder: string): Promise<Result | { active: ActiveRecording; more: object }> {
-    if (!this.isScreen()) return noScreen;
-    const film = Film.ofScreen(join(folder, 'film.mkv'), this.options.base);
-    await film.started();
-    const stop = async (): Promise<RecordedFiles> => ({ video: await film.end(), events: null, more: {} });
-    return { active: { kind: 'screen', folder, stop, kill: () => film.kill() }, more: {} };
+    if (!this.hasScreen()) return noScreen;
+    const film = Film.filmScreen(join(folder, 'film.mkv'), this.options.base);
+    await film.waitUntilStarted();
+    const stopAndCollect = async (): Promise<RecordedFiles> => ({
+      video: await film.endFilm(),
+      events: null,
+      more: {},
+    });
+    return { active: { kind: 'screen', folder, stop: stopAndCollect, kill: () => film.kill() }, more: {} };
   }
 
   private async recordBrowser(
@@ -115,23 +119,23 @@ export class Recorder {
     const program = findBrowser(base);
     if (!program) return noBrowser;
     const headless = !base['DISPLAY'];
-    const isFilmed = this.isFilmed();
+    const isFilmed = this.canFilm();
     const recording = await BrowserRecording.start({
-      browser: { program, folder: join(folder, 'browser'), env: base, headless, extensions: extensions.paths() },
+      browser: { program, folder: join(folder, 'browser'), env: base, headless, extensions: extensions.listPaths() },
       files: { film: isFilmed ? join(folder, 'film.mkv') : null, events: join(folder, 'events.json') },
-      title: stringOrEmpty(payload.name) || 'Recording',
-      startUrl: stringOrEmpty(payload.startUrl) || null,
+      title: toStringOrEmpty(payload.name) || 'Recording',
+      startUrl: toStringOrEmpty(payload.startUrl) || null,
     });
     const unfilmed = isFilmed ? {} : { note: 'there is no ffmpeg on this machine, so there is no video' };
-    const stop = async (): Promise<RecordedFiles> => {
+    const stopAndCollect = async (): Promise<RecordedFiles> => {
       const { video, events, steps, leftOut } = await recording.stop();
       return { video, events, more: { steps, ...(leftOut ? { stepsLeftOut: leftOut } : {}), ...unfilmed } };
     };
-    const active: ActiveRecording = { kind: 'browser', folder, stop, kill: () => recording.kill() };
+    const active: ActiveRecording = { kind: 'browser', folder, stop: stopAndCollect, kill: () => recording.kill() };
     return { active, more: { headless, debuggingUrl: recording.debuggingUrl, ...unfilmed } };
   }
 
-  private async stop(recordingId: string, { kind, folder, stop }: ActiveRecording): Promise<Result> {
+  private async stopRecording(recordingId: string, { kind, folder, stop }: ActiveRecording): Promise<Result> {
     this.recordings.delete(recordingId);
     const signal = AbortSignal.timeout(15 * 60_000);
     const { agentId, service } = this.options;
@@ -143,7 +147,7 @@ export class Recorder {
         ['video', video, `${recordingId}.mkv`],
       ] as const) {
         if (!path) continue;
-        const { verdict, key, reason } = await sendUpload(service, { path, filename, agentId }, signal);
+        const { verdict, key, reason } = await uploadFile(service, { path, filename, agentId }, signal);
         if (verdict !== 'delivered') throw new Error(reason);
         keys[name] = key!;
       }
@@ -152,7 +156,7 @@ export class Recorder {
       if (!key) return { status: 'failed', error: 'the recording produced no file' };
       return { status: 'success', output: { recordingId, kind, key, ...keys, ...more } };
     } catch (error) {
-      return { status: 'failed', error: `the recording could not be uploaded: ${messageOf(error)}` };
+      return { status: 'failed', error: `the recording could not be uploaded: ${getErrorMessage(error)}` };
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -4,11 +4,17 @@ import type { AskedQuestion, AskQuestionBody, GivenTotp, GiveTotpBody, QuestionF
 import { readJson, writeAtomically } from '../host/files';
 import type { LocalLog } from '../host/local-log';
 import { waitUnlessAborted } from '../host/waiting';
-import { backoffMs } from '../protocol/backoff';
-import { refusalReason } from '../protocol/callbacks';
-import { isObject, stringOrEmpty } from '../protocol/command';
-import { type Answer as ServiceAnswer, messageOf, type Service, serializeBody, verdictOf } from '../protocol/service';
-import { sendUpload } from '../protocol/upload';
+import { computeBackoffMs } from '../protocol/backoff';
+import { describeRefusal } from '../protocol/callbacks';
+import { isObject, toStringOrEmpty } from '../protocol/command';
+import {
+  type Answer as ServiceAnswer,
+  getErrorMessage,
+  type Service,
+  serializeBody,
+  judgeStatus,
+} from '../protocol/service';
+import { uploadFile } from '../protocol/upload';
 import type { KnownSecrets } from './redactor';
 
 /** Folders for the script's questions and their answers. Both survive a restart of the worker. */
@@ -47,7 +53,7 @@ interface Answer {
  * Returns the one-time codes that the run has received, because a worker that takes the run over must redact them too.
  */
 export function readReceivedCodes(root: string): string[] {
-  return fileNamesIn(join(root, answersFolder)).flatMap((name) => {
+  return listFileNames(join(root, answersFolder)).flatMap((name) => {
     const { secret, answer } = readJson<Partial<Answer>>(join(root, answersFolder, name)) ?? {};
     return secret && typeof answer === 'string' ? [answer] : [];
   });
@@ -69,58 +75,60 @@ export class Asks {
   ) {}
 
   /** Sends the script's new questions to the service. */
-  look(): void {
-    for (const name of fileNamesIn(join(this.root, asksFolder))) {
+  findNewQuestions(): void {
+    for (const name of listFileNames(join(this.root, asksFolder))) {
       const key = basename(name, '.json');
       if (this.followed.has(key)) continue;
       this.followed.add(key);
       if (this.isAnswered(key)) continue;
-      this.follow(key).catch((error: unknown) => {
+      this.followQuestion(key).catch((error: unknown) => {
         if (!this.over.signal.aborted)
-          this.context.log('error', 'could not send a question of the script', { key, why: messageOf(error) });
+          this.context.log('error', 'could not send a question of the script', { key, why: getErrorMessage(error) });
       });
     }
   }
 
   /** Stores the answer that an `answer` command contains. */
-  give({ questionKey, status, answer, reason, kind }: Record<string, unknown>): void {
-    const key = stringOrEmpty(questionKey);
+  deliverAnswer({ questionKey, status, answer, reason, kind }: Record<string, unknown>): void {
+    const key = toStringOrEmpty(questionKey);
     if (!keyPattern.test(key)) return;
     // An answer of any type arrives as JSON text.
     const value: unknown = typeof answer === 'string' ? JSON.parse(answer) : undefined;
-    this.write(key, {
-      status: stringOrEmpty(status),
+    this.writeAnswer(key, {
+      status: toStringOrEmpty(status),
       answer: value,
-      reason: stringOrEmpty(reason) || null,
+      reason: toStringOrEmpty(reason) || null,
       secret: kind === 'code',
     });
   }
 
-  end(): void {
+  stopWaiting(): void {
     this.over.abort();
   }
 
-  private async follow(key: string): Promise<void> {
+  private async followQuestion(key: string): Promise<void> {
     const { service, log } = this.context;
     const request = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
-    if (!isObject(request)) return this.write(key, { status: 'refused', error: 'the question cannot be read' });
-    if (stringOrEmpty(request.totp)) return this.fetchCode(key, stringOrEmpty(request.totp));
-    const question = this.context.secrets.redactor.deep(request);
+    if (!isObject(request)) return this.writeAnswer(key, { status: 'refused', error: 'the question cannot be read' });
+    if (toStringOrEmpty(request.totp)) return this.fetchCode(key, toStringOrEmpty(request.totp));
+    const question = this.context.secrets.redactor.redactDeep(request);
     const askedAt = Date.now();
-    const screenshotKey = await this.screenshotOf(request);
+    const screenshotKey = await this.uploadScreenshot(request);
     const fields = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
-    const textNow = (): string =>
+    const redactedText = (): string =>
       serializeBody<AskQuestionBody>({
         ...(fields as unknown as AskQuestionBody),
         askedMsAgo: Math.min(600_000, Date.now() - askedAt),
       });
-    if (textNow().length > longestAsk)
-      return this.write(key, { status: 'refused', error: 'the question is too large' });
+    if (redactedText().length > longestAsk)
+      return this.writeAnswer(key, { status: 'refused', error: 'the question is too large' });
     const path = `/api/jobs/${this.jobId}/questions`;
-    const answer = await this.insist(() => service.call<AskedQuestion>({ method: 'POST', path, text: textNow() }));
-    const questionId = stringOrEmpty(answer.body.questionId);
-    if (verdictOf(answer.status) !== 'delivered' || !questionId) {
-      return this.write(key, { status: 'refused', error: refusalReason(answer) });
+    const answer = await this.callUntilAccepted(() =>
+      service.callService<AskedQuestion>({ method: 'POST', path, text: redactedText() }),
+    );
+    const questionId = toStringOrEmpty(answer.body.questionId);
+    if (judgeStatus(answer.status) !== 'delivered' || !questionId) {
+      return this.writeAnswer(key, { status: 'refused', error: describeRefusal(answer) });
     }
     log('info', 'the run asked a person and waits for the answer', { jobId: this.jobId, questionId });
     // A question that was answered while no worker ran has its answer at once.
@@ -129,7 +137,7 @@ export class Asks {
       if (wait === 0) await waitUnlessAborted(lookEveryMs, this.over.signal);
       this.over.signal.throwIfAborted();
       if (this.isAnswered(key)) return;
-      await this.fetch(key, `${path}/${questionId}?wait=${wait}`);
+      await this.fetchAnswer(key, `${path}/${questionId}?wait=${wait}`);
       wait = 0;
     }
   }
@@ -137,40 +145,43 @@ export class Asks {
   private async fetchCode(key: string, name: string): Promise<void> {
     const path = `/api/jobs/${this.jobId}/totp`;
     const text = serializeBody<GiveTotpBody>({ key: name });
-    const call = () => this.context.service.call<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
-    const { status, body } = await this.insist(call);
-    if (verdictOf(status) !== 'delivered')
-      return this.write(key, { status: 'refused', error: refusalReason({ status, body }) });
-    this.write(key, { status: 'answered', answer: stringOrEmpty(body.code), secret: true });
+    const requestCode = () =>
+      this.context.service.callService<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
+    const { status, body } = await this.callUntilAccepted(requestCode);
+    if (judgeStatus(status) !== 'delivered')
+      return this.writeAnswer(key, { status: 'refused', error: describeRefusal({ status, body }) });
+    this.writeAnswer(key, { status: 'answered', answer: toStringOrEmpty(body.code), secret: true });
   }
 
-  private async fetch(key: string, path: string): Promise<void> {
+  private async fetchAnswer(key: string, path: string): Promise<void> {
     const { service } = this.context;
-    const answer = await this.insist(() => service.call<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }));
+    const answer = await this.callUntilAccepted(() =>
+      service.callService<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }),
+    );
     const { status, answer: value, reason, kind } = answer.body;
-    if (verdictOf(answer.status) !== 'delivered')
-      return this.write(key, { status: 'refused', error: refusalReason(answer) });
+    if (judgeStatus(answer.status) !== 'delivered')
+      return this.writeAnswer(key, { status: 'refused', error: describeRefusal(answer) });
     if (status === 'open') return;
-    this.write(key, {
-      status: stringOrEmpty(status),
+    this.writeAnswer(key, {
+      status: toStringOrEmpty(status),
       answer: value,
-      reason: stringOrEmpty(reason) || null,
+      reason: toStringOrEmpty(reason) || null,
       secret: kind === 'code',
     });
   }
 
   /** Uploads the question's screenshot and returns its key. If that fails, the question is sent without one. */
-  private async screenshotOf({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
+  private async uploadScreenshot({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
     const { service, facts, log } = this.context;
-    const name = stringOrEmpty(screenshotFile);
+    const name = toStringOrEmpty(screenshotFile);
     if (!/^[0-9a-f]{32}$/.test(name)) return undefined;
     const path = join(this.root, 'uploads', name);
     const upload = { path, filename: 'question.png', jobId: this.jobId, agentId: facts.agentId };
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      const sent = await sendUpload(service, upload, this.over.signal).catch(() => null);
+      const sent = await uploadFile(service, upload, this.over.signal).catch(() => null);
       if (sent?.verdict === 'delivered') return sent.key;
       if (sent?.verdict === 'refused') break;
-      await waitUnlessAborted(backoffMs(attempt, undefined, sent?.retryAfterMs), this.over.signal);
+      await waitUnlessAborted(computeBackoffMs(attempt, undefined, sent?.retryAfterMs), this.over.signal);
     }
     log('warn', 'could not upload the screenshot of a question; sending the question without it', {
       jobId: this.jobId,
@@ -178,19 +189,19 @@ export class Asks {
     return undefined;
   }
 
-  private async insist<Body>(call: () => Promise<ServiceAnswer<Body>>): Promise<ServiceAnswer<Body>> {
+  private async callUntilAccepted<Body>(call: () => Promise<ServiceAnswer<Body>>): Promise<ServiceAnswer<Body>> {
     for (let attempt = 1; ; attempt += 1) {
       this.over.signal.throwIfAborted();
       const answer = await call().catch(() => null);
-      if (answer && verdictOf(answer.status) !== 'later') return answer;
-      await waitUnlessAborted(backoffMs(attempt, undefined, answer?.retryAfterMs), this.over.signal);
+      if (answer && judgeStatus(answer.status) !== 'later') return answer;
+      await waitUnlessAborted(computeBackoffMs(attempt, undefined, answer?.retryAfterMs), this.over.signal);
     }
   }
 
   /** Writes an answer if there is none yet. A secret answer is redacted before the script can read it. */
-  private write(key: string, answer: Answer): void {
+  private writeAnswer(key: string, answer: Answer): void {
     if (this.over.signal.aborted || this.isAnswered(key)) return;
-    if (answer.secret && typeof answer.answer === 'string') this.context.secrets.learn(answer.answer);
+    if (answer.secret && typeof answer.answer === 'string') this.context.secrets.addSecret(answer.answer);
     mkdirSync(join(this.root, answersFolder), { recursive: true, mode: 0o700 });
     writeAtomically(join(this.root, answersFolder, `${key}.json`), JSON.stringify(answer));
   }
@@ -202,7 +213,7 @@ export class Asks {
 
 const keyPattern = /^[0-9a-f]{32}$/;
 
-function fileNamesIn(folder: string): string[] {
+function listFileNames(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => /^[0-9a-f]{32}\.json$/.test(name));
   } catch {

@@ -30,44 +30,44 @@ export class Journal {
     private readonly maxRetained = defaultMaxRetained,
   ) {
     this.path = join(folder, 'journal.jsonl');
-    this.load();
-    this.compact(Date.now());
+    this.loadLines();
+    this.compactFile(Date.now());
   }
 
-  knows(id: string): boolean {
+  hasStarted(id: string): boolean {
     return this.entries.has(id);
   }
 
   /** Whether this machine has accepted a stop_job command for the job. */
-  hasStopped(jobId: string): boolean {
+  hasStoppedJob(jobId: string): boolean {
     return [...this.entries.values()].some((entry) => entry.kind === 'stop_job' && entry.jobId === jobId);
   }
 
-  unfinished(): Entry[] {
+  listUnfinished(): Entry[] {
     return [...this.entries.values()].filter((entry) => !entry.finished);
   }
 
-  start(id: string, kind: Kind, jobId: string | null, now: number): void {
-    this.append({ start: id, kind, jobId, at: now });
-    if (this.lines > 4 * this.maxRetained) this.compact(now);
+  recordStart(id: string, kind: Kind, jobId: string | null, now: number): void {
+    this.appendLine({ start: id, kind, jobId, at: now });
+    if (this.lines > 4 * this.maxRetained) this.compactFile(now);
   }
 
-  finish(id: string): void {
-    if (this.entries.get(id)?.finished === false) this.append({ end: id });
+  recordFinish(id: string): void {
+    if (this.entries.get(id)?.finished === false) this.appendLine({ end: id });
   }
 
   close(): void {
     closeSync(this.file);
   }
 
-  private append(line: Line): void {
+  private appendLine(line: Line): void {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     for (let at = 0; at < bytes.length;) at += writeSync(this.file, bytes, at);
     fsyncSync(this.file);
-    this.apply(line);
+    this.applyLine(line);
   }
 
-  private apply(line: Line): void {
+  private applyLine(line: Line): void {
     this.lines += 1;
     if ('start' in line) {
       const { start, kind, jobId, at } = line;
@@ -78,18 +78,18 @@ export class Journal {
     }
   }
 
-  private load(): void {
+  private loadLines(): void {
     if (!existsSync(this.path)) return;
     const bytes = readFileSync(this.path);
     // A crash during a write leaves an incomplete last line, which is dropped.
     const whole = bytes.lastIndexOf(10) + 1;
     if (whole < bytes.length) truncateSync(this.path, whole);
     for (const line of bytes.subarray(0, whole).toString().split('\n')) {
-      if (line) this.apply(JSON.parse(line) as Line);
+      if (line) this.applyLine(JSON.parse(line) as Line);
     }
   }
 
-  private compact(now: number): void {
+  private compactFile(now: number): void {
     const all = [...this.entries.values()];
     const retained = all.filter(
       (entry, index) => !entry.finished || index >= all.length - this.maxRetained || entry.at > now - retentionMs,

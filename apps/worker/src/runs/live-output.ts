@@ -1,6 +1,6 @@
 import type { CommandOutputBody } from '@muster/contracts';
-import { type Service, serializeBody, verdictOf } from '../protocol/service';
-import { textFromLatin1, type Redactor } from './redactor';
+import { type Service, serializeBody, judgeStatus } from '../protocol/service';
+import { decodeLatin1, type Redactor } from './redactor';
 
 const everyMs = 500;
 const shownBytes = 48 * 1024;
@@ -29,7 +29,7 @@ export function streamOutput(
     if (isSending || total === sentBytes) return;
     sentBytes = total;
     isSending = true;
-    send(visiblePart(printed.tail(shownBytes + marginBytes), redactor))
+    send(redactVisiblePart(printed.tail(shownBytes + marginBytes), redactor))
       .then(
         (isAccepted) => isAccepted || clearInterval(timer),
         // After a failure, the output is sent again at the next tick.
@@ -44,12 +44,12 @@ export function streamOutput(
  * Returns the end of the output, from the start of a line, without secrets and without a possible beginning of a
  * secret.
  */
-function visiblePart(raw: string, redactor: Redactor): string {
-  const { spans, heldFrom } = redactor.find(raw);
+function redactVisiblePart(raw: string, redactor: Redactor): string {
+  const { spans, heldFrom } = redactor.findSecrets(raw);
   let from = Math.max(0, heldFrom - shownBytes);
   if (from > 0) from = Math.max(from, raw.indexOf('\n', from) + 1);
   const cut = spans.find(({ start, end }) => start < from && end > from);
-  return textFromLatin1(redactor.cover(raw, spans, cut?.end ?? from, heldFrom))
+  return decodeLatin1(redactor.coverSpans(raw, spans, cut?.end ?? from, heldFrom))
     .replaceAll('\0', '\u{FFFD}')
     .slice(-maxCharacters);
 }
@@ -61,6 +61,6 @@ export async function sendOutput(
 ): Promise<boolean> {
   const text = serializeBody<CommandOutputBody>({ output });
   const path = `/api/agents/${agentId}/commands/${commandId}/output`;
-  const { status } = await service.call({ method: 'POST', path, text });
-  return verdictOf(status) !== 'refused';
+  const { status } = await service.callService({ method: 'POST', path, text });
+  return judgeStatus(status) !== 'refused';
 }

@@ -1,4 +1,4 @@
-import { textFromLatin1, type Redactor } from './redactor';
+import { decodeLatin1, type Redactor } from './redactor';
 
 /** Maximum bytes of a message. A longer line is cut, so that a line without an end cannot fill the memory. */
 const longestMessageBytes = 16 * 1024;
@@ -30,30 +30,30 @@ export interface Chunk {
  * Returns the complete lines of a piece of output, redacted. A line that may contain the beginning of a secret is left
  * unread until the rest has arrived, so the position in the file is the only state.
  */
-export function takeLines({ bytes, skipping, final, quiet }: Chunk, redactor: Redactor): Taken {
+export function splitIntoLines({ bytes, skipping, final, quiet }: Chunk, redactor: Redactor): Taken {
   const raw = bytes.toString('latin1');
-  const { spans, heldFrom, heldLength } = redactor.find(raw);
+  const { spans, heldFrom, heldLength } = redactor.findSecrets(raw);
   const limit = final || (quiet && heldLength < shortBeginning) ? raw.length : heldFrom;
 
   const lines: string[] = [];
   let start = 0;
-  const emit = (end: number): void => {
-    const text = redactor.cover(raw, spans, start, end).replace(/\r$/, '');
-    if (!skipping && text.trim()) lines.push(cutMessage(textFromLatin1(text)));
+  const emitLine = (end: number): void => {
+    const text = redactor.coverSpans(raw, spans, start, end).replace(/\r$/, '');
+    if (!skipping && text.trim()) lines.push(cutMessage(decodeLatin1(text)));
     skipping = false;
   };
   let span = 0;
   for (let at = raw.indexOf('\n'); at !== -1 && at < limit; at = raw.indexOf('\n', at + 1)) {
     while (span < spans.length && spans[span]!.end <= at) span += 1;
     if (span < spans.length && spans[span]!.start <= at) continue;
-    emit(at);
+    emitLine(at);
     start = at + 1;
   }
   if (final && start < raw.length) {
-    emit(raw.length);
+    emitLine(raw.length);
     start = raw.length;
   } else if (limit - start > pendingLimit) {
-    emit(limit);
+    emitLine(limit);
     skipping = true;
     start = limit;
   }
@@ -66,11 +66,11 @@ export function cutMessage(text: string): string {
   const bytes = Buffer.from(clean);
   if (bytes.length <= longestMessageBytes) return clean;
   const note = ` … [cut: ${bytes.length} bytes]`;
-  return cutBytes(bytes, longestMessageBytes - Buffer.byteLength(note)) + note;
+  return cutToBytes(bytes, longestMessageBytes - Buffer.byteLength(note)) + note;
 }
 
 /** Returns at most `limit` bytes, without a partial character at the end. */
-export function cutBytes(bytes: Buffer, limit: number): string {
+export function cutToBytes(bytes: Buffer, limit: number): string {
   let end = Math.min(limit, bytes.length);
   while (end > 0 && end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end -= 1;
   return bytes.subarray(0, end).toString('utf8');

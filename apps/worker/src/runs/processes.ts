@@ -53,13 +53,13 @@ export function readEnvironment(pid: number): Record<string, string> {
 
 /** Finds all processes of the run: by its mark in the environment, by descent, by process group and by session. */
 export function findProcesses({ runId, root }: Marker): Process[] {
-  const all = allProcesses();
+  const all = listAllProcesses();
   const rootLives = root !== null && all.some(({ pid, startTime }) => pid === root.pid && startTime === root.startTime);
   const mark = `MUSTER_RUN_ID=${runId}`;
   const found = new Map<number, Process>();
   for (const process of all) {
     const inGroup = rootLives && (process.group === root.pid || process.session === root.pid);
-    if (inGroup || readMarks(process.pid).includes(mark)) found.set(process.pid, process);
+    if (inGroup || readProcessMarks(process.pid).includes(mark)) found.set(process.pid, process);
   }
   for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
@@ -95,12 +95,12 @@ export async function killProcesses(marker: Marker, graceMs: number, grace: Grac
     // The launcher is killed last: orphans become its children, and are recognized by that.
     const others = left.filter(({ pid }) => pid !== root);
     for (const { pid } of others.length ? others : left) {
-      if (now >= termUntil || !others.length) signal(pid, 'SIGKILL');
+      if (now >= termUntil || !others.length) signalProcess(pid, 'SIGKILL');
       else if (!termed.has(pid)) {
         termed.add(pid);
-        signal(pid, 'SIGTERM');
+        signalProcess(pid, 'SIGTERM');
         // A stopped process handles SIGTERM only when it continues.
-        signal(pid, 'SIGCONT');
+        signalProcess(pid, 'SIGCONT');
       }
     }
     await sleep(Math.min(40, Math.max(5, termUntil - now)));
@@ -108,10 +108,10 @@ export async function killProcesses(marker: Marker, graceMs: number, grace: Grac
 }
 
 export function signalProcesses(marker: Marker, name: 'SIGSTOP' | 'SIGCONT'): void {
-  for (const { pid } of findProcesses(marker)) signal(pid, name);
+  for (const { pid } of findProcesses(marker)) signalProcess(pid, name);
 }
 
-function signal(pid: number, name: NodeJS.Signals): void {
+function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
@@ -119,12 +119,12 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-function allProcesses(): Process[] {
+function listAllProcesses(): Process[] {
   const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return names.map((name) => readProcess(Number(name))).filter((process) => process !== null);
 }
 
-function readMarks(pid: number): string[] {
+function readProcessMarks(pid: number): string[] {
   try {
     const text = readFileSync(`/proc/${pid}/environ`, 'latin1');
     return text.includes('MUSTER_RUN_ID=') ? text.split('\0') : [];

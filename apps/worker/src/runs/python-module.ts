@@ -7,7 +7,7 @@ declare const EMBEDDED_PYTHON_MODULE: string | undefined;
 /** Files that together are the module `muster`, in this order. */
 const parts = ['muster.py', 'muster-asking.py'];
 
-export function pythonModule(): string {
+export function readPythonModule(): string {
   return typeof EMBEDDED_PYTHON_MODULE === 'string'
     ? EMBEDDED_PYTHON_MODULE
     : parts.map((name) => readFileSync(join(__dirname, name), 'utf8')).join('\n\n');

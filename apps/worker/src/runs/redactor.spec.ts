@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { takeLines } from './output-lines';
+import { splitIntoLines } from './output-lines';
 import { Redactor } from './redactor';
 
 /** Reads an output that grows to each of the sizes, in the way in which a run's output is read. */
@@ -8,7 +8,7 @@ function readGrowing(output: Buffer, sizes: number[], redactor: Redactor): strin
   let [offset, skipping] = [0, false];
   for (const size of [...sizes.sort((a, b) => a - b), output.length]) {
     const final = size === output.length;
-    const taken = takeLines({ bytes: output.subarray(offset, size), skipping, final, quiet: false }, redactor);
+    const taken = splitIntoLines({ bytes: output.subarray(offset, size), skipping, final, quiet: false }, redactor);
     lines.push(...taken.lines);
     offset += taken.consumed;
     skipping = taken.skipping;
@@ -68,7 +68,7 @@ describe('Redaction', () => {
           whole.replaceAll('+', '-').replaceAll('/', '_'),
           `${whole.slice(0, at)}\n${whole.slice(at)}`,
         ]) {
-          const text = new Redactor([secret]).text(encoded);
+          const text = new Redactor([secret]).redactText(encoded);
           expect(text).toContain('[redacted]');
           // Only characters that also encode neighbouring bytes remain.
           expect(text.replace('[redacted]', '').replaceAll('\n', '').length).toBeLessThanOrEqual(whole.length - 46 + 4);
@@ -79,9 +79,9 @@ describe('Redaction', () => {
 
   it('a secret is redacted in JSON, in a URL, in keys and in numbers', () => {
     const redactor = new Redactor(['p"w\\d&1', '4711']);
-    expect(redactor.text(`login?password=${encodeURIComponent('p"w\\d&1')}`)).toBe('login?password=[redacted]');
-    expect(redactor.text(JSON.stringify({ password: 'p"w\\d&1' }))).toBe('{"password":"[redacted]"}');
-    expect(redactor.deep({ 'p"w\\d&1': [4711, 'pin 4711', 47, null, true] })).toEqual({
+    expect(redactor.redactText(`login?password=${encodeURIComponent('p"w\\d&1')}`)).toBe('login?password=[redacted]');
+    expect(redactor.redactText(JSON.stringify({ password: 'p"w\\d&1' }))).toBe('{"password":"[redacted]"}');
+    expect(redactor.redactDeep({ 'p"w\\d&1': [4711, 'pin 4711', 47, null, true] })).toEqual({
       '[redacted]': ['[redacted]', 'pin [redacted]', 47, null, true],
     });
   });
@@ -89,7 +89,7 @@ describe('Redaction', () => {
   it('an incomplete line is held back, and a line whose last letter may start a secret until output pauses', () => {
     const redactor = new Redactor(['secret-word']);
     const take = (text: string, quiet: boolean) =>
-      takeLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);
+      splitIntoLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);
     expect(take('begun', true)).toEqual({ lines: [], consumed: 0, skipping: false });
     expect(take('it ends with s\n', false).lines).toEqual([]);
     expect(take('it ends with s\n', true).lines).toEqual(['it ends with s']);
@@ -107,6 +107,6 @@ describe('Redaction', () => {
   });
 
   it('empty secrets and secrets of one character are not redacted', () => {
-    expect(new Redactor(['', 'x']).text('x marks the spot')).toBe('x marks the spot');
+    expect(new Redactor(['', 'x']).redactText('x marks the spot')).toBe('x marks the spot');
   });
 });

@@ -1,4 +1,4 @@
-import { formsOfSecret, patternOfForms, shortestSecret } from '@muster/contracts/secrets';
+import { listSecretForms, buildFormsPattern, shortestSecret } from '@muster/contracts/secrets';
 
 /** Minimum length of a secret that is found across line breaks; shorter secrets would match too much other text. */
 const shortestAcrossLines = 6;
@@ -29,37 +29,39 @@ export class Redactor {
     secrets: Iterable<string>,
     private readonly mark = '[redacted]',
   ) {
-    this.patterns = [...new Set([...secrets].flatMap(formsOfSecret).map(latin1FromText).map(withoutBreaks))]
+    this.patterns = [...new Set([...secrets].flatMap(listSecretForms).map(encodeAsLatin1).map(removeBreaks))]
       .filter((pattern) => pattern.length >= shortestSecret)
       .sort((a, b) => b.length - a.length);
     // With the lookahead, all of several overlapping secrets are found.
-    const expression = `(?=(${patternOfForms(this.patterns)}))`;
+    const expression = `(?=(${buildFormsPattern(this.patterns)}))`;
     this.expression = this.patterns.length ? new RegExp(expression, 'g') : null;
   }
 
-  text(value: string): string {
+  redactText(value: string): string {
     if (!this.expression) return value;
-    const raw = latin1FromText(value);
-    const { spans } = this.find(raw);
-    return spans.length ? textFromLatin1(this.cover(raw, spans, 0, raw.length)) : value;
+    const raw = encodeAsLatin1(value);
+    const { spans } = this.findSecrets(raw);
+    return spans.length ? decodeLatin1(this.coverSpans(raw, spans, 0, raw.length)) : value;
   }
 
   /** Redacts all strings of a JSON value, including its keys. */
-  deep<T>(value: T): T {
+  redactDeep<T>(value: T): T {
     // The service cannot store half a surrogate pair. The conversion to bytes replaces it with a replacement character.
-    if (typeof value === 'string') return this.text(Buffer.from(value).toString()) as T;
-    if (Array.isArray(value)) return value.map((item: unknown) => this.deep(item)) as T;
+    if (typeof value === 'string') return this.redactText(Buffer.from(value).toString()) as T;
+    if (Array.isArray(value)) return value.map((item: unknown) => this.redactDeep(item)) as T;
     if (typeof value !== 'object' || value === null) {
       // A number can be a secret too, such as a PIN.
       const text = typeof value === 'number' ? String(value) : '';
-      return text && this.text(text) !== text ? (this.mark as T) : value;
+      return text && this.redactText(text) !== text ? (this.mark as T) : value;
     }
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.deep(item)])) as T;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [this.redactText(key), this.redactDeep(item)]),
+    ) as T;
   }
 
-  find(raw: string): Findings {
+  findSecrets(raw: string): Findings {
     if (!this.expression) return { spans: [], heldFrom: raw.length, heldLength: 0 };
-    const { compact, rawIndex } = compactOf(raw);
+    const { compact, rawIndex } = removeBreaksWithIndex(raw);
     const spans: Span[] = [];
     for (const match of compact.matchAll(this.expression)) {
       const { length } = match[1]!;
@@ -70,14 +72,14 @@ export class Redactor {
       if (last && start < last.end) last.end = Math.max(last.end, end);
       else spans.push({ start, end });
     }
-    const held = this.beginningAtTheEnd(compact);
+    const held = this.findPartialSecretAtEnd(compact);
     const heldFrom = held ? rawIndex(compact.length - held) : raw.length;
     const cut = spans.find(({ end }) => end > heldFrom);
     return { spans, heldFrom: cut ? Math.min(cut.start, heldFrom) : heldFrom, heldLength: held };
   }
 
   /** Returns the text from `start` to `end`, with the mark in place of each span. */
-  cover(raw: string, spans: Span[], start: number, end: number): string {
+  coverSpans(raw: string, spans: Span[], start: number, end: number): string {
     let text = '';
     let at = start;
     for (const span of spans) {
@@ -88,7 +90,7 @@ export class Redactor {
     return text + raw.slice(at, end);
   }
 
-  private beginningAtTheEnd(compact: string): number {
+  private findPartialSecretAtEnd(compact: string): number {
     let longest = 0;
     for (const pattern of this.patterns) {
       for (let length = Math.min(pattern.length - 1, compact.length); length > longest; length -= 1) {
@@ -108,26 +110,26 @@ export class KnownSecrets {
     this.redactor = new Redactor(values);
   }
 
-  learn(value: string): void {
+  addSecret(value: string): void {
     this.values.push(value);
     this.redactor = new Redactor(this.values);
   }
 }
 
-export function textFromLatin1(latin1: string): string {
+export function decodeLatin1(latin1: string): string {
   return Buffer.from(latin1, 'latin1').toString('utf8');
 }
 
-function latin1FromText(text: string): string {
+function encodeAsLatin1(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
-function withoutBreaks(text: string): string {
+function removeBreaks(text: string): string {
   return text.replace(/[\r\n]/g, '');
 }
 
 /** Returns the text without line breaks, and a function that maps a position in it to the position in `raw`. */
-function compactOf(raw: string): { compact: string; rawIndex: (index: number) => number } {
+function removeBreaksWithIndex(raw: string): { compact: string; rawIndex: (index: number) => number } {
   const breaks: number[] = [];
   for (let at = 0; at < raw.length; at += 1) {
     const code = raw.charCodeAt(at);
@@ -135,7 +137,7 @@ function compactOf(raw: string): { compact: string; rawIndex: (index: number) =>
     if (code === 10 || code === 13) breaks.push(at - breaks.length);
   }
   if (!breaks.length) return { compact: raw, rawIndex: (index) => index };
-  const rawIndex = (index: number): number => {
+  const getRawIndex = (index: number): number => {
     let low = 0;
     let high = breaks.length;
     while (low < high) {
@@ -145,5 +147,5 @@ function compactOf(raw: string): { compact: string; rawIndex: (index: number) =>
     }
     return index + low;
   };
-  return { compact: withoutBreaks(raw), rawIndex };
+  return { compact: removeBreaks(raw), rawIndex: getRawIndex };
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { isObject, type Command } from '../protocol/command';
 import { writeAtomically } from '../host/files';
-import { pythonModule } from './python-module';
+import { readPythonModule } from './python-module';
 
 export interface SourceFiles {
   script: string;
@@ -13,21 +13,26 @@ export interface SourceFiles {
 }
 
 /** Creates the folder of a run or session. It contains the sources and their checksums, as evidence of what ran. */
-export function makeRunRoot(folder: string, { script, inputs, others = {} }: SourceFiles): void {
+export function createRunFolder(folder: string, { script, inputs, others = {} }: SourceFiles): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'tmp'), { recursive: true, mode: 0o700 });
-  const files = { 'script.py': script, 'inputs.json': JSON.stringify(inputs), 'muster.py': pythonModule(), ...others };
+  const files = {
+    'script.py': script,
+    'inputs.json': JSON.stringify(inputs),
+    'muster.py': readPythonModule(),
+    ...others,
+  };
   const manifest: Record<string, { sha256: string; size: number }> = {};
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
     writeFileSync(join(folder, name), content, { mode: 0o600 });
-    manifest[name] = { sha256: sha256(content), size: Buffer.byteLength(content) };
+    manifest[name] = { sha256: sha256Hex(content), size: Buffer.byteLength(content) };
   }
   writeAtomically(join(folder, 'manifest.json'), JSON.stringify({ files: manifest }));
 }
 
 /** Returns the fields of a command that its run may read, without secret variables and without the environment. */
-export function inputsOf({ jobId, payload }: Command, secretNames: string[]): Record<string, unknown> {
+export function collectInputs({ jobId, payload }: Command, secretNames: string[]): Record<string, unknown> {
   const variables = isObject(payload.variables) ? payload.variables : {};
   const open = Object.entries(variables).filter(([name]) => !secretNames.includes(name));
   const { workflowId = null, workflowRevision = null } = payload;
@@ -35,7 +40,7 @@ export function inputsOf({ jobId, payload }: Command, secretNames: string[]): Re
 }
 
 /** Removes old folders, except the newest ones and those still needed. Returns the names of the removed folders. */
-export function removeOldRoots(
+export function removeOldRunFolders(
   folder: string,
   needed: (name: string) => boolean,
   now: number,
@@ -52,6 +57,6 @@ export function removeOldRoots(
   return old.map(({ name }) => name);
 }
 
-export function sha256(content: string | Buffer): string {
+export function sha256Hex(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { writeAtomically } from '../host/files';
-import { takeLines } from './output-lines';
+import { splitIntoLines } from './output-lines';
 import type { KnownSecrets } from './redactor';
 import type { FilePosition, RunState } from './run-state';
 import { parseEvents, type ParsedEvents, resultKey } from './script-events';
@@ -39,7 +39,7 @@ export class RunOutput {
   /**
    * Reads one piece of each file. Returns whether there was new output. `final` states that no process writes any more.
    */
-  read(final: boolean, now: number): boolean {
+  readNewOutput(final: boolean, now: number): boolean {
     let state: RunState = { ...this.spool.state };
     const items: Item[] = [];
     const before = JSON.stringify([state.stdout, state.stderr, state.events]);
@@ -58,10 +58,10 @@ export class RunOutput {
     // The result is written before the state with the new position. After a crash, the same result is written again.
     if (parsed.result) writeAtomically(join(this.spool.folder, 'result.json'), JSON.stringify(parsed.result));
     if (before === JSON.stringify([state.stdout, state.stderr, state.events])) return false;
-    this.spool.append([...items, ...parsed.items], state);
+    this.spool.appendItems([...items, ...parsed.items], state);
     // Noted after the items of this read, because each note uses the next sequence number of the log.
     for (const description of [...this.invalid, ...parsed.invalid]) {
-      this.spool.noteMissingItem({
+      this.spool.recordMissingItem({
         kind: 'report',
         reason: `a report of the script could not be read: ${description}`,
       });
@@ -70,38 +70,38 @@ export class RunOutput {
     return true;
   }
 
-  unreadBytes(): number {
+  countUnreadBytes(): number {
     const { state } = this.spool;
-    return (Object.keys(files) as Stream[]).reduce((sum, name) => sum + this.size(name) - state[name].offset, 0);
+    return (Object.keys(files) as Stream[]).reduce((sum, name) => sum + this.getFileSize(name) - state[name].offset, 0);
   }
 
   /**
    * Removes the part of the files that was read. Call it only while the script's processes are stopped, because they
    * append to the files.
    */
-  removeRead(): void {
+  removeReadPart(): void {
     const state = { ...this.spool.state };
     for (const stream of Object.keys(files) as Stream[]) {
       const { offset, skipping } = state[stream];
       if (offset === 0) continue;
-      const unread = this.piece(stream, offset, longestEventBytes);
+      const unread = this.readPiece(stream, offset, longestEventBytes);
       const path = join(this.root, files[stream]);
       truncateSync(path, 0);
       if (unread.length) appendFileSync(path, unread);
       state[stream] = { offset: 0, skipping };
     }
-    this.spool.append([], state);
+    this.spool.appendItems([], state);
   }
 
-  readBytes(): number {
+  countReadBytes(): number {
     const { stdout, stderr, events } = this.spool.state;
     return Math.max(stdout.offset, stderr.offset, events.offset);
   }
 
   /** Returns the end of the script's stderr, redacted. */
-  lastErrors(): string {
-    const from = Math.max(0, this.size('stderr') - chunkBytes);
-    return this.secrets.redactor.text(this.piece('stderr', from, chunkBytes).toString('utf8'));
+  readLastErrors(): string {
+    const from = Math.max(0, this.getFileSize('stderr') - chunkBytes);
+    return this.secrets.redactor.redactText(this.readPiece('stderr', from, chunkBytes).toString('utf8'));
   }
 
   private readLines(
@@ -110,14 +110,14 @@ export class RunOutput {
     final: boolean,
     now: number,
   ): { lines: string[]; position: FilePosition } {
-    const size = this.size(stream);
+    const size = this.getFileSize(stream);
     // A file that is shorter than the position was truncated, and the worker died before it saved the new position.
     const offset = size < position.offset ? 0 : position.offset;
     if (size === offset) return { lines: [], position: { ...position, offset } };
     const growth = this.lastGrowth.get(stream);
     if (growth?.size !== size) this.lastGrowth.set(stream, { size, at: now });
-    const bytes = this.piece(stream, offset, chunkBytes);
-    const { lines, consumed, skipping } = takeLines(
+    const bytes = this.readPiece(stream, offset, chunkBytes);
+    const { lines, consumed, skipping } = splitIntoLines(
       {
         bytes,
         skipping: position.skipping,
@@ -130,11 +130,12 @@ export class RunOutput {
   }
 
   private readEvents(position: FilePosition): { events: unknown[]; position: FilePosition } {
-    const size = this.size('events');
+    const size = this.getFileSize('events');
     const offset = size < position.offset ? 0 : position.offset;
     if (size === offset) return { events: [], position: { ...position, offset } };
-    let bytes = this.piece('events', offset, chunkBytes);
-    if (!bytes.includes(10) && offset + bytes.length < size) bytes = this.piece('events', offset, longestEventBytes);
+    let bytes = this.readPiece('events', offset, chunkBytes);
+    if (!bytes.includes(10) && offset + bytes.length < size)
+      bytes = this.readPiece('events', offset, longestEventBytes);
     let begin = 0;
     if (position.skipping) begin = bytes.indexOf(10) + 1 || bytes.length;
     else if (!bytes.includes(10)) {
@@ -145,23 +146,23 @@ export class RunOutput {
     const end = Math.max(begin, bytes.lastIndexOf(10) + 1);
     const lines = bytes.subarray(begin, end).toString('utf8').split('\n').filter(Boolean);
     const skipping = position.skipping && begin === bytes.length && bytes.at(-1) !== 10;
-    return { events: lines.map((line) => this.parse(line)), position: { offset: offset + end, skipping } };
+    return { events: lines.map((line) => this.parseEventLine(line)), position: { offset: offset + end, skipping } };
   }
 
-  private parse(line: string): unknown {
+  private parseEventLine(line: string): unknown {
     try {
-      return this.secrets.redactor.deep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
+      return this.secrets.redactor.redactDeep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
     } catch {
       return null;
     }
   }
 
-  private size(stream: Stream): number {
+  private getFileSize(stream: Stream): number {
     const path = join(this.root, files[stream]);
     return existsSync(path) ? statSync(path).size : 0;
   }
 
-  private piece(stream: Stream, offset: number, length: number): Buffer {
+  private readPiece(stream: Stream, offset: number, length: number): Buffer {
     const path = join(this.root, files[stream]);
     if (!existsSync(path)) return Buffer.alloc(0);
     const file = openSync(path, 'r');

@@ -33,7 +33,7 @@ export interface RunState {
   ended: boolean;
 }
 
-export function firstState(jobId: string, runRoot: string, origin: Origin = {}): RunState {
+export function createFirstState(jobId: string, runRoot: string, origin: Origin = {}): RunState {
   const beginning = { offset: 0, skipping: false };
   return {
     jobId,

@@ -1,7 +1,7 @@
 // This test is long because it starts a worker process for each rule, and waits in real time.
 // A short test of the same code: apps/worker/src/runs/run-summary.spec.ts
 import { FakeService } from '../testing/fake-service.harness';
-import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 const path = '/api/pilot/run-summary';
 
@@ -20,14 +20,16 @@ describe('A run’s summary', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const delivered = (jobId: string) => service.accepted(path).filter(({ text }) => text.includes(jobId));
-  const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
+  const delivered = (jobId: string) => service.listAccepted(path).filter(({ text }) => text.includes(jobId));
+  const end = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
 
   it('a run’s summary is sent before the run’s end, and retried even if the service has no summaries yet', async () => {
     const ways = [{ status: 503 }, 'hang up' as const, { status: 404, body: { code: 'not_found' } }, { status: 405 }];
     service.interfere = (request) => (request.path === path ? ways.shift() : undefined);
-    const run = runOf('import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])');
-    await service.push(run);
+    const run = buildRunCommand(
+      'import muster\nmuster.run_summary("b", claims=[{"claim_id": "c", "outcome": "failed"}])',
+    );
+    await service.pushCommand(run);
     expect(await end(run.jobId)).toMatchObject({ status: 'completed' });
     expect(ways).toEqual([]);
     expect(delivered(run.jobId)).toHaveLength(1);
@@ -43,10 +45,10 @@ describe('A run’s summary', () => {
       batchIds.push(request.body.batchSummary.batchId);
       return { status: 404, body: { code: 'JOB_NOT_FOUND', detail: 'There is no such job.' } };
     };
-    const run = runOf(
+    const run = buildRunCommand(
       'import muster\nmuster.run_summary("gone")\nmuster.run_summary("gone too")\nmuster.log("info", "on")',
     );
-    await service.push(run);
+    await service.pushCommand(run);
     expect(await end(run.jobId)).toMatchObject({
       status: 'completed',
       incomplete: ['gone', 'gone too'].map((batchId) => ({
@@ -55,7 +57,7 @@ describe('A run’s summary', () => {
       })),
     });
     expect(batchIds).toEqual(['gone', 'gone too']);
-    const errors = service.logs(run.jobId).filter(({ level }) => level === 'error');
+    const errors = service.listLogs(run.jobId).filter(({ level }) => level === 'error');
     expect(errors.map(({ message }) => message)).toEqual(
       ['gone', 'gone too'].map(
         (batchId) =>
@@ -67,9 +69,9 @@ describe('A run’s summary', () => {
   it('a run’s summary is delivered by the next worker if the first worker was killed before', async () => {
     service.interfere = (request) => (request.path === path ? { status: 503 } : undefined);
     const claims = 'claims=[{"claim_id": "c%d" % n, "outcome": "failed"} for n in range(5000)]';
-    const run = runOf(`import muster\nmuster.run_summary("kept", ${claims})`);
-    await service.push(run);
-    await service.until('an attempt', () => service.requests.find((request) => request.path === path));
+    const run = buildRunCommand(`import muster\nmuster.run_summary("kept", ${claims})`);
+    await service.pushCommand(run);
+    await service.waitUntil('an attempt', () => service.requests.find((request) => request.path === path));
     await worker.kill();
     service.interfere = () => undefined;
     await worker.start();

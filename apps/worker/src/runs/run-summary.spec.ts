@@ -1,5 +1,5 @@
 import { FakeService } from '../testing/fake-service.harness';
-import { runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 const path = '/api/pilot/run-summary';
 
@@ -18,10 +18,10 @@ describe('A run’s summary', () => {
     expect(service.faults).toEqual([]);
   });
 
-  const end = (jobId: string) => service.until('the end', () => service.terminal(jobId));
+  const end = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
 
   it('a run’s summary is for the run’s own batch unless it names a batch, and uses the service’s format', async () => {
-    const run = runOf(`
+    const run = buildRunCommand(`
 import datetime, muster
 muster.run_summary(
     worker_key="eob",
@@ -39,9 +39,9 @@ for wrong in ([{"claim_id": "x", "outcome": "done"}], [{"claim_id": "x", "outcom
     raise SystemExit("taken")
 `);
     const { jobId } = run;
-    await service.push(run);
+    await service.pushCommand(run);
     expect(await end(jobId)).toMatchObject({ status: 'completed' });
-    expect(service.accepted(path).map(({ body }) => body)).toEqual([
+    expect(service.listAccepted(path).map(({ body }) => body)).toEqual([
       {
         batchSummary: {
           jobId,

@@ -1,5 +1,5 @@
 import { FakeService } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 describe('A run', () => {
   let service: FakeService;
@@ -18,7 +18,7 @@ describe('A run', () => {
   });
 
   it('a run reports first that it runs, then steps, logs, claims, usage and uploads, and last its end', async () => {
-    const run = runOf(
+    const run = buildRunCommand(
       `
 import muster, os, sys
 print("portal is " + os.environ["PORTAL"], flush=True)
@@ -47,18 +47,18 @@ print("to stderr", file=sys.stderr)
       { PORTAL: 'x' },
     );
     const { jobId } = run;
-    expect(await service.push(run)).toBe(202);
-    expect(await service.push(run)).toBe(200);
-    const terminal = await service.until('the end', () => service.terminal(jobId));
+    expect(await service.pushCommand(run)).toBe(202);
+    expect(await service.pushCommand(run)).toBe(200);
+    const terminal = await service.waitUntil('the end', () => service.findTerminalReport(jobId));
 
     expect(terminal).toMatchObject({ status: 'completed', result: { seen: { PORTAL: 'x' } } });
     expect(service.uploads.get(terminal.screenshotKey)?.toString()).toBe('png');
-    expect(service.webhooks(jobId)[0]).toEqual({ jobId, status: 'running', seq: 1 });
+    expect(service.listWebhooks(jobId)[0]).toEqual({ jobId, status: 'running', seq: 1 });
     const callbacks = service.requests.filter((h) => h.text.includes(jobId) && !h.path.includes('heartbeat'));
     expect(callbacks[0]!.body.status).toBe('running');
     expect(callbacks.at(-1)!.body).toEqual(terminal);
 
-    const steps = service.steps(jobId);
+    const steps = service.listSteps(jobId);
     expect(steps.map(({ stepOrder, name, status }) => [stepOrder, name, status])).toEqual([
       [1, 'log in', 'running'],
       [1, 'log in', 'running'],
@@ -70,19 +70,19 @@ print("to stderr", file=sys.stderr)
     ]);
     expect(steps[6].error).toBe('ValueError: no such claim');
     expect(steps.filter(({ usage }) => usage).map(({ usage }) => usage.costUsd)).toEqual([0.5, 0.25, 0.1]);
-    expect(new Set([...steps, ...service.webhooks(jobId)].map(({ seq }) => seq)).size).toBe(
-      steps.length + service.webhooks(jobId).length,
+    expect(new Set([...steps, ...service.listWebhooks(jobId)].map(({ seq }) => seq)).size).toBe(
+      steps.length + service.listWebhooks(jobId).length,
     );
-    const claims = service.accepted(`/api/jobs/${jobId}/claim-results`).map((h) => h.body.claimResults.length);
+    const claims = service.listAccepted(`/api/jobs/${jobId}/claim-results`).map((h) => h.body.claimResults.length);
     expect(claims).toEqual([100, 30]);
-    const logs = service.logs(jobId);
+    const logs = service.listLogs(jobId);
     expect(logs.map(({ seq }) => seq)).toEqual([1, 2, 3]);
     expect(logs.map(({ level, message }) => `${level} ${message}`).sort()).toEqual([
       'error to stderr',
       'info portal is x',
       'warn from the module',
     ]);
-    expect(service.accepted('/api/pilot/run-summary')[0]!.body).toEqual({
+    expect(service.listAccepted('/api/pilot/run-summary')[0]!.body).toEqual({
       batchSummary: { jobId, batchId: 'b1' },
       claimResults: [{ claimId: 'c', outcome: 'failed', processingSeconds: 3 }],
       stopEvents: [],
@@ -92,7 +92,7 @@ print("to stderr", file=sys.stderr)
   it.each(['events.jsonl', 'stdout.log'])(
     'a run whose script replaces its file %s with a folder fails as worker_failed, and the next run is accepted',
     async (name) => {
-      const run = runOf(
+      const run = buildRunCommand(
         `
 import os, time
 open("${name}", "a").close()
@@ -101,34 +101,38 @@ os.makedirs("${name}/folder/that/is/not/empty")
 time.sleep(600)
 `,
       );
-      expect(await service.push(run)).toBe(202);
-      expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+      expect(await service.pushCommand(run)).toBe(202);
+      expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
         status: 'failed',
         errorCode: 'worker_failed',
         error: expect.stringContaining('EISDIR'),
       });
-      const missing = service.logs(run.jobId).find(({ message }) => message.includes('the rest of the output'));
+      const missing = service.listLogs(run.jobId).find(({ message }) => message.includes('the rest of the output'));
       expect(missing).toMatchObject({ message: expect.stringContaining('EISDIR') });
-      const next = runOf('pass');
-      await service.until('the worker to be idle', () => {
-        const heartbeats = service.accepted('/api/agent/heartbeat');
+      const next = buildRunCommand('pass');
+      await service.waitUntil('the worker to be idle', () => {
+        const heartbeats = service.listAccepted('/api/agent/heartbeat');
         return heartbeats.at(-1)?.body.runningJobIds.length === 0;
       });
-      expect(await service.push(next)).toBe(202);
-      expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
+      expect(await service.pushCommand(next)).toBe(202);
+      expect(await service.waitUntil('the end', () => service.findTerminalReport(next.jobId))).toMatchObject({
+        status: 'completed',
+      });
     },
   );
 
   it('during a run, the worker refuses a second run and accepts a snippet', async () => {
-    const run = runOf('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
-    await service.push(run);
-    expect(await service.push(runOf('pass'))).toBe(409);
-    const snippet = commandOf('snippet', {
+    const run = buildRunCommand('import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)');
+    await service.pushCommand(run);
+    expect(await service.pushCommand(buildRunCommand('pass'))).toBe(409);
+    const snippet = buildCommand('snippet', {
       code: `print("__CW_SCOPE_START__{}__CW_SCOPE_END__")\nopen(${JSON.stringify(`${worker.folder}/runs/${run.jobId}/go`)}, "w")`,
     });
-    expect(await service.push(snippet)).toBe(202);
-    const result = await service.until('the result', () => service.result(snippet.commandId));
+    expect(await service.pushCommand(snippet)).toBe(202);
+    const result = await service.waitUntil('the result', () => service.findResult(snippet.commandId));
     expect(result).toEqual({ status: 'success', output: '__CW_SCOPE_START__{}__CW_SCOPE_END__\n', exitCode: 0 });
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+      status: 'completed',
+    });
   });
 });

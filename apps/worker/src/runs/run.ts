@@ -3,25 +3,25 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answersFolder, Asks, asksFolder, readReceivedCodes } from './asks';
-import { bundleOf, NothingToRun } from '../bundles/bundle';
+import { parseBundle, NothingToRun } from '../bundles/bundle';
 import type { BundleCache } from '../bundles/bundle-cache';
-import { findMainFile, placeBundle } from '../bundles/place-bundle';
-import { positiveNumberOrNull, stringOrEmpty, type Command } from '../protocol/command';
+import { findMainFile, unpackBundleIntoRun } from '../bundles/unpack-bundle-into-run';
+import { toPositiveNumberOrNull, toStringOrEmpty, type Command } from '../protocol/command';
 import { readJson, writeAtomically } from '../host/files';
-import { launch, readExitCode } from '../host/launcher';
+import { launchScript, readExitCode } from '../host/launcher';
 import type { LocalLog } from '../host/local-log';
-import { endingOfError, type Ending, describeExit } from './ends/ending';
+import { toEnding, type Ending, describeExit } from './ends/ending';
 import { describeFailure } from './ends/describe-failure';
-import { readRest } from './ends/read-rest';
+import { readRemainingOutput } from './ends/read-remaining-output';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
 import { KnownSecrets } from './redactor';
-import { inputsOf, makeRunRoot } from './run-files';
+import { collectInputs, createRunFolder } from './run-files';
 import { readResult, RunOutput } from './run-output';
-import { originOf } from '../protocol/origin';
-import { firstState } from './run-state';
-import { closeSteps, progressOf } from './script-events';
-import { scriptEnvironment, secretNamesOf, secretsOf, type WorkerFacts } from './script-environment';
+import { getOrigin } from '../protocol/origin';
+import { createFirstState } from './run-state';
+import { closeOpenSteps, toProgressItem } from './script-events';
+import { buildScriptEnvironment, listSecretNames, listSecretValues, type WorkerFacts } from './script-environment';
 import type { Service } from '../protocol/service';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 import { Spool } from '../spool/spool';
@@ -74,31 +74,31 @@ export class Run {
   ) {
     this.ending = record.ending;
     this.asks = new Asks(this.root, this.jobId, { ...context, secrets });
-    this.concluded = this.live(prepare);
+    this.concluded = this.runUntilEnd(prepare);
   }
 
   get jobId(): string {
     return this.spool.state.jobId;
   }
 
-  static start(command: Command, runRoot: string, spoolFolder: string, context: RunContext): Run {
+  static startRun(command: Command, runRoot: string, spoolFolder: string, context: RunContext): Run {
     const { commandId, payload } = command;
-    const state = firstState(command.jobId!, runRoot, originOf(command));
-    const spool = Spool.create(spoolFolder, state);
-    spool.append([{ kind: 'webhook', body: { status: 'running', seq: 1 } }], { ...state, callbackSeq: 1 });
+    const state = createFirstState(command.jobId!, runRoot, getOrigin(command));
+    const spool = Spool.createSpool(spoolFolder, state);
+    spool.appendItems([{ kind: 'webhook', body: { status: 'running', seq: 1 } }], { ...state, callbackSeq: 1 });
     const record: RunRecord = {
       root: null,
       startedAt: Date.now(),
-      maxRuntimeMs: positiveNumberOrNull(payload.maxRuntimeMs),
-      secretNames: secretNamesOf(command),
+      maxRuntimeMs: toPositiveNumberOrNull(payload.maxRuntimeMs),
+      secretNames: listSecretNames(command),
     };
-    const env = scriptEnvironment(command, context.facts, runRoot);
-    const secrets = new KnownSecrets(secretsOf(record.secretNames, env));
+    const env = buildScriptEnvironment(command, context.facts, runRoot);
+    const secrets = new KnownSecrets(listSecretValues(record.secretNames, env));
     return new Run(commandId, spool, record, secrets, context, (run) => run.launchScript(command, env));
   }
 
   /** Takes over a run that another worker started. A run without any process left is reported as failed. */
-  static adopt(commandId: string, spool: Spool, context: RunContext): Run {
+  static adoptRun(commandId: string, spool: Spool, context: RunContext): Run {
     const record = readJson<RunRecord>(join(spool.state.runRoot, 'run.json')) ?? {
       root: null,
       startedAt: Date.now(),
@@ -111,7 +111,7 @@ export class Run {
     if (record.root && !isAlive(record.root)) record.root = null;
     const env = record.root ? readEnvironment(record.root.pid) : {};
     const secrets = new KnownSecrets([
-      ...secretsOf(record.secretNames, env),
+      ...listSecretValues(record.secretNames, env),
       ...readReceivedCodes(spool.state.runRoot),
     ]);
     const run = new Run(commandId, spool, record, secrets, context, () => Promise.resolve());
@@ -121,24 +121,24 @@ export class Run {
     return run;
   }
 
-  redact(text: string): string {
-    return this.secrets.redactor.text(text);
+  redactText(text: string): string {
+    return this.secrets.redactor.redactText(text);
   }
 
   /** Stores the answer to one of the run's questions. */
-  answer(payload: Record<string, unknown>): void {
-    this.asks.give(payload);
+  deliverAnswer(payload: Record<string, unknown>): void {
+    this.asks.deliverAnswer(payload);
   }
 
   /**
    * Ends the run. If it is called several times, the first reason counts. Resolves when the run's processes are killed
    * and its end is in the spool.
    */
-  stop(ending: Ending): Promise<number> {
+  stopRun(ending: Ending): Promise<number> {
     this.grace.until = Math.min(this.grace.until ?? Infinity, Date.now() + ending.graceMs);
     if (!this.ending) {
       this.ending = ending;
-      this.save();
+      this.saveState();
       this.wake.abort();
     }
     return this.concluded;
@@ -149,7 +149,7 @@ export class Run {
   }
 
   /** Stops watching the run, which keeps running for the next worker. */
-  detach(): void {
+  detachFromProcess(): void {
     this.detached = true;
     this.wake.abort();
   }
@@ -166,49 +166,49 @@ export class Run {
     return this.spool.state.runRoot;
   }
 
-  private async live(prepare: (run: Run) => Promise<void>): Promise<number> {
+  private async runUntilEnd(prepare: (run: Run) => Promise<void>): Promise<number> {
     // Lets the constructor finish before the run starts.
     await Promise.resolve();
     try {
       await prepare(this);
     } catch (error) {
-      this.ending ??= endingOfError(error, 'run_not_started');
+      this.ending ??= toEnding(error, 'run_not_started');
     }
     const output = new RunOutput(this.root, this.spool, this.secrets);
     try {
-      await this.watch(output);
+      await this.watchOutput(output);
     } catch (error) {
       // A run that is not watched must end: nothing would read its output or stop it.
-      this.ending ??= endingOfError(error, 'worker_failed');
+      this.ending ??= toEnding(error, 'worker_failed');
     }
-    this.asks.end();
+    this.asks.stopWaiting();
     if (this.detached) return 0;
-    return this.conclude(output);
+    return this.concludeRun(output);
   }
 
-  private async watch(output: RunOutput): Promise<void> {
+  private async watchOutput(output: RunOutput): Promise<void> {
     while (!this.ending && !this.detached) {
       const alive = this.record.root !== null && isAlive(this.record.root);
-      const ended = this.exitCode() !== null || !alive;
+      const ended = this.readOwnExitCode() !== null || !alive;
       if (this.isUnreadable) break;
-      this.asks.look();
-      const more = this.readSome(output);
+      this.asks.findNewQuestions();
+      const more = this.readNewOutput(output);
       if (ended) break;
-      this.ending ??= this.overdue();
+      this.ending ??= this.checkDeadline();
       this.sendHeartbeat();
-      await this.pause(more ? 1 : tickMs);
+      await this.waitOrWake(more ? 1 : tickMs);
     }
   }
 
   private async launchScript(command: Command, env: Record<string, string>): Promise<void> {
     const { python } = this.context;
-    const inputs = inputsOf(command, this.record.secretNames);
-    makeRunRoot(this.root, { script: stringOrEmpty(command.payload.script), inputs });
+    const inputs = collectInputs(command, this.record.secretNames);
+    createRunFolder(this.root, { script: toStringOrEmpty(command.payload.script), inputs });
     const script = await this.placeRunBundle(command);
     if (this.ending || this.detached) return;
     const [stdout, stderr] = ['stdout.log', 'stderr.log'].map((name) => openSync(join(this.root, name), 'a', 0o600));
     try {
-      const child = launch({
+      const child = launchScript({
         python,
         exitFile: join(this.root, 'exit-code'),
         script,
@@ -221,7 +221,7 @@ export class Run {
       child.unref();
       this.record.root = readProcess(child.pid!);
       this.record.startedAt = Date.now();
-      this.save();
+      this.saveState();
     } finally {
       closeSync(stdout!);
       closeSync(stderr!);
@@ -233,36 +233,36 @@ export class Run {
    */
   private async placeRunBundle({ payload }: Command): Promise<string> {
     const script = join(this.root, 'script.py');
-    const bundle = bundleOf(payload);
+    const bundle = parseBundle(payload);
     if (!bundle) return script;
-    await placeBundle(this.context.bundles, bundle, { root: this.root, stop: this.wake.signal });
-    if (stringOrEmpty(payload.script).trim()) return script;
+    await unpackBundleIntoRun(this.context.bundles, bundle, { root: this.root, stop: this.wake.signal });
+    if (toStringOrEmpty(payload.script).trim()) return script;
     const main = findMainFile(this.root);
     if (!main) throw new NothingToRun('the workflow has no script, and the bundle has no main.py');
     return main;
   }
 
   /** Reads some output. Returns whether more can be read at once. */
-  private readSome(output: RunOutput): boolean {
+  private readNewOutput(output: RunOutput): boolean {
     const limit = this.context.spoolLimitBytes;
     const full = this.spool.bytes > (this.stopped ? limit / 2 : limit);
     // Reads only a few pieces, because other work is waiting too.
     let more = !full;
-    for (let pieces = 0; more && pieces < 8; pieces += 1) more = output.read(false, Date.now());
-    const tooLong = output.readBytes() > limit / 4 || (full && output.unreadBytes() > limit / 4);
+    for (let pieces = 0; more && pieces < 8; pieces += 1) more = output.readNewOutput(false, Date.now());
+    const tooLong = output.countReadBytes() > limit / 4 || (full && output.countUnreadBytes() > limit / 4);
     if (!this.stopped && tooLong) {
       // Writing to a file never blocks the script, so its processes are stopped instead.
       signalProcesses(this.marker, 'SIGSTOP');
       this.stopped = true;
     } else if (this.stopped && !full && !more) {
-      output.removeRead();
+      output.removeReadPart();
       signalProcesses(this.marker, 'SIGCONT');
       this.stopped = false;
     }
     return more;
   }
 
-  private overdue(): Ending | undefined {
+  private checkDeadline(): Ending | undefined {
     const limit = this.record.maxRuntimeMs ?? defaultMaxRuntimeMs;
     if (Date.now() - this.record.startedAt <= limit) return undefined;
     const error = `the run exceeded its maximum runtime of ${limit} ms`;
@@ -273,28 +273,28 @@ export class Run {
     if (Date.now() - this.lastHeartbeat < heartbeatMs) return;
     this.lastHeartbeat = Date.now();
     // While earlier events wait for delivery, another heartbeat would add nothing.
-    if (!this.spool.isDrained('events')) return;
+    if (!this.spool.isStreamDrained('events')) return;
     const state = { ...this.spool.state };
-    this.spool.append([progressOf(state)], state);
+    this.spool.appendItems([toProgressItem(state)], state);
   }
 
-  private async conclude(output: RunOutput): Promise<number> {
+  private async concludeRun(output: RunOutput): Promise<number> {
     const remaining = await killProcesses(this.marker, this.ending?.graceMs ?? leftoverGraceMs, this.grace);
     if (!this.isSilent) {
       const { spoolLimitBytes } = this.context;
-      const failure = this.isUnreadable ? undefined : await readRest(output, this.spool, spoolLimitBytes);
+      const failure = this.isUnreadable ? undefined : await readRemainingOutput(output, this.spool, spoolLimitBytes);
       this.ending ??= failure;
-      const unread = this.isUnreadable ? output.unreadBytes() : 0;
+      const unread = this.isUnreadable ? output.countUnreadBytes() : 0;
       if (unread > 0) {
         const reason = `the last ${unread} bytes of output: after a restart the worker no longer knows which secrets they may contain`;
-        this.spool.noteMissingItem({ kind: 'report', reason });
+        this.spool.recordMissingItem({ kind: 'report', reason });
       }
-      const body = this.finalReport(output);
+      const body = this.buildFinalReport(output);
       const state = { ...this.spool.state };
-      const items: Item[] = closeSteps(state, body.status === 'completed', Date.now());
+      const items: Item[] = closeOpenSteps(state, body.status === 'completed', Date.now());
       state.callbackSeq += 1;
       items.push({ kind: 'terminal', body: { ...body, seq: state.callbackSeq } });
-      this.spool.append(items, { ...state, ended: true });
+      this.spool.appendItems(items, { ...state, ended: true });
     }
     closeTemporaryFolder(this.root);
     // The script's raw output may contain secrets. The part that was sent is redacted.
@@ -304,38 +304,39 @@ export class Run {
     return remaining;
   }
 
-  private finalReport(output: RunOutput): LastReport {
-    const code = this.exitCode();
+  private buildFinalReport(output: RunOutput): LastReport {
+    const code = this.readOwnExitCode();
     const result = readResult(this.spool.folder);
-    const resultField: Pick<LastReport, 'result'> = result === undefined || !this.fits(result) ? {} : { result };
+    const resultField: Pick<LastReport, 'result'> =
+      result === undefined || !this.isResultSmallEnough(result) ? {} : { result };
     if (this.ending && this.ending.status !== 'silent') {
       const { graceMs: _, ...ending } = this.ending;
-      return { ...ending, error: this.secrets.redactor.text(ending.error), ...resultField };
+      return { ...ending, error: this.secrets.redactor.redactText(ending.error), ...resultField };
     }
     if (code === 0) return { status: 'completed', ...resultField };
     const { reason, errorCode } = describeExit(code, this.record.root !== null);
     return {
       status: 'failed',
-      error: describeFailure(reason, this.isUnreadable ? '' : output.lastErrors()),
+      error: describeFailure(reason, this.isUnreadable ? '' : output.readLastErrors()),
       errorCode: this.spool.state.errorCode ?? errorCode,
       ...resultField,
     };
   }
 
-  private fits(result: unknown): boolean {
+  private isResultSmallEnough(result: unknown): boolean {
     const isSmall = Buffer.byteLength(JSON.stringify(result)) <= largestResultBytes;
     if (!isSmall) {
       const reason = `the run’s result has more than ${largestResultBytes} bytes`;
-      this.spool.noteMissingItem({ kind: 'result', reason });
+      this.spool.recordMissingItem({ kind: 'result', reason });
     }
     return isSmall;
   }
 
-  private exitCode(): number | null {
+  private readOwnExitCode(): number | null {
     return readExitCode(join(this.root, 'exit-code'));
   }
 
-  private save(): void {
+  private saveState(): void {
     try {
       writeAtomically(join(this.root, 'run.json'), JSON.stringify({ ...this.record, ending: this.ending }));
     } catch {
@@ -343,7 +344,7 @@ export class Run {
     }
   }
 
-  private async pause(ms: number): Promise<void> {
+  private async waitOrWake(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.wake.signal }).catch(() => undefined);
   }
 }

@@ -1,14 +1,14 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Result } from '../protocol/command';
-import { withOrigin } from '../host/local-log';
+import { runWithOrigin } from '../host/local-log';
 import { Delivery } from '../protocol/delivery';
 import type { Journal } from './journal';
 import type { Ending } from './ends/ending';
 import { Run, type RunContext } from './run';
-import { removeOldRoots } from './run-files';
-import { removeOldBundles } from '../bundles/place-bundle';
-import { firstState } from './run-state';
+import { removeOldRunFolders } from './run-files';
+import { removeOldBundles } from '../bundles/unpack-bundle-into-run';
+import { createFirstState } from './run-state';
 import { Spool } from '../spool/spool';
 
 const jobOver: Ending = { status: 'cancelled', error: 'the service reported that the job has ended', graceMs: 2_000 };
@@ -35,46 +35,47 @@ export class Runs {
   }
 
   /** Redacts the secrets of the current run, because its files may contain them while it runs. */
-  redact(text: string): string {
-    return this.current?.redact(text) ?? text;
+  redactText(text: string): string {
+    return this.current?.redactText(text) ?? text;
   }
 
   /** Returns the jobs whose end the service has not received yet. */
-  jobIds(): string[] {
+  listJobIds(): string[] {
     const undelivered = [...this.deliveries.values()].map(({ delivery }) => delivery.jobId);
     return [...new Set([...(this.current ? [this.current.jobId] : []), ...undelivered])];
   }
 
-  start(command: Command): void {
+  startRun(command: Command): void {
     const root = join(this.folders.runs, command.jobId!);
-    const run = Run.start(command, root, join(this.folders.spool, command.commandId), this.context);
-    this.follow(run);
-    const isNeeded = (name: string): boolean => this.jobIds().includes(name);
-    const old = removeOldRoots(this.folders.runs, isNeeded, Date.now());
+    const run = Run.startRun(command, root, join(this.folders.spool, command.commandId), this.context);
+    this.followRun(run);
+    const isNeededFolder = (name: string): boolean => this.listJobIds().includes(name);
+    const old = removeOldRunFolders(this.folders.runs, isNeededFolder, Date.now());
     if (old.length) this.context.log('info', 'removed old run folders', { count: old.length });
-    removeOldBundles(this.folders.runs, isNeeded).catch((error: unknown) =>
+    removeOldBundles(this.folders.runs, isNeededFolder).catch((error: unknown) =>
       this.context.log('warn', 'could not remove old bundles', { error: String(error) }),
     );
   }
 
   /** Takes over the runs of the previous worker, or reports them as lost. */
-  recover(): void {
-    for (const { id, jobId } of this.journal.unfinished().filter(({ kind }) => kind === 'run')) {
+  recoverRuns(): void {
+    for (const { id, jobId } of this.journal.listUnfinished().filter(({ kind }) => kind === 'run')) {
       const folder = join(this.folders.spool, id);
-      const spool = Spool.open(folder) ?? Spool.create(folder, firstState(jobId!, join(this.folders.runs, jobId!)));
+      const spool =
+        Spool.openSpool(folder) ?? Spool.createSpool(folder, createFirstState(jobId!, join(this.folders.runs, jobId!)));
       if (spool.state.ended) {
         spool.close();
-        this.journal.finish(id);
+        this.journal.recordFinish(id);
         continue;
       }
-      withOrigin(spool.state.origin ?? {}, () => {
+      runWithOrigin(spool.state.origin ?? {}, () => {
         this.context.log('info', 'resuming a run', { jobId });
-        this.follow(Run.adopt(id, spool, this.context));
+        this.followRun(Run.adoptRun(id, spool, this.context));
       });
     }
     for (const id of readdirSync(this.folders.spool)) {
       if (this.deliveries.has(id)) continue;
-      const spool = Spool.open(join(this.folders.spool, id));
+      const spool = Spool.openSpool(join(this.folders.spool, id));
       if (spool?.state.ended) this.addDelivery(id, spool);
       else rmSync(join(this.folders.spool, id), { recursive: true, force: true });
     }
@@ -86,26 +87,26 @@ export class Runs {
   }
 
   /** Passes the answer to a question to the job's run. Fails if the run has ended. */
-  answer({ jobId, payload }: Command): Result {
+  answerQuestion({ jobId, payload }: Command): Result {
     if (this.current?.jobId !== jobId) return { status: 'failed', error: 'the run is no longer on this worker' };
-    this.current.answer(payload);
+    this.current.deliverAnswer(payload);
     return { status: 'success' };
   }
 
   /** Ends the job's run, if it is on this worker. Resolves to the number of processes that could not be killed. */
   async stopJob(jobId: string, ending: Ending): Promise<number> {
-    return this.current?.jobId === jobId ? this.current.stop(ending) : 0;
+    return this.current?.jobId === jobId ? this.current.stopRun(ending) : 0;
   }
 
-  async stopAll(ending: Ending): Promise<void> {
-    await this.current?.stop(ending);
+  async stopAllRuns(ending: Ending): Promise<void> {
+    await this.current?.stopRun(ending);
   }
 
   /** Kills the job's processes and drops its undelivered reports, because the service wants no more of them. */
-  async abandon(jobId: string): Promise<void> {
+  async abandonRun(jobId: string): Promise<void> {
     if (this.current?.jobId === jobId) {
       this.context.log('warn', 'the service abandoned the run; ending it', { jobId });
-      await this.current.stop({ status: 'silent', error: '', graceMs: 2_000 });
+      await this.current.stopRun({ status: 'silent', error: '', graceMs: 2_000 });
     }
     for (const [id, { delivery, spool, done }] of this.deliveries) {
       if (delivery.jobId !== jobId) continue;
@@ -118,19 +119,19 @@ export class Runs {
   }
 
   /** Resolves when everything is delivered. */
-  async delivered(): Promise<void> {
+  async waitUntilDelivered(): Promise<void> {
     await Promise.all([...this.deliveries.values()].map(({ done }) => done));
   }
 
   /** Stops delivering and watching without ending anything, so that the next worker can continue. */
-  async detach(): Promise<void> {
-    this.current?.detach();
+  async detachAll(): Promise<void> {
+    this.current?.detachFromProcess();
     for (const { delivery } of this.deliveries.values()) delivery.stop();
-    await Promise.all([this.current?.concluded, this.delivered()]);
+    await Promise.all([this.current?.concluded, this.waitUntilDelivered()]);
     for (const { spool } of this.deliveries.values()) spool.close();
   }
 
-  private follow(run: Run): void {
+  private followRun(run: Run): void {
     this.current = run;
     this.addDelivery(run.commandId, run.spool);
     this.onChange();
@@ -140,7 +141,7 @@ export class Runs {
       )
       .then(() => {
         if (run.isDetached) return;
-        this.journal.finish(run.commandId);
+        this.journal.recordFinish(run.commandId);
         this.current = null;
         this.onChange();
       });
@@ -155,14 +156,14 @@ export class Runs {
       log,
       onJobOver: (jobId) => void this.stopJob(jobId, jobOver),
     });
-    const deliver = () => withOrigin(spool.state.origin ?? {}, () => this.deliver(id, delivery, spool));
-    const done = this.delivering ? deliver() : Promise.resolve();
+    const startDelivery = () => runWithOrigin(spool.state.origin ?? {}, () => this.deliverRun(id, delivery, spool));
+    const done = this.delivering ? startDelivery() : Promise.resolve();
     this.deliveries.set(id, { delivery, spool, done });
   }
 
-  private async deliver(id: string, delivery: Delivery, spool: Spool): Promise<void> {
+  private async deliverRun(id: string, delivery: Delivery, spool: Spool): Promise<void> {
     try {
-      if (!(await delivery.run())) return;
+      if (!(await delivery.deliverAll())) return;
     } catch (error) {
       this.context.log('error', 'could not read the unsent reports of a run', {
         jobId: delivery.jobId,

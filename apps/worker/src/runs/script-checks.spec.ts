@@ -9,7 +9,7 @@ import {
 } from '@muster/contracts';
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { firstState } from './run-state';
+import { createFirstState } from './run-state';
 import { parseEvents } from './script-events';
 import type { Item } from '../spool/spool-item';
 
@@ -76,7 +76,7 @@ describe('Checks of the muster module', () => {
     const outcomes = JSON.parse(text) as [taken: unknown, refused: unknown][];
     for (const [at, [taken, refused]] of outcomes.entries()) {
       const [call] = calls[at]!;
-      const { items, invalid } = parseEvents([taken], firstState(jobId, '/run'), Date.now());
+      const { items, invalid } = parseEvents([taken], createFirstState(jobId, '/run'), Date.now());
       expect([call, invalid, items.flatMap(faultsOf)]).toEqual([call, [], []]);
       expect(refused).toMatch(/^muster(\.[a-z_]+)?: ./);
     }

@@ -1,5 +1,5 @@
 import { delimiter, join } from 'node:path';
-import { deployedExtensionFolders } from '../browser/extensions';
+import { listDeployedExtensionFolders } from '../browser/extensions';
 import { findBrowser } from '../browser/find-browser';
 import { isObject, type Command } from '../protocol/command';
 
@@ -23,7 +23,7 @@ const open =
  * Returns the environment of a script: a small base, the worker's facts, the command's variables, and last the
  * variables that a command cannot override.
  */
-export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
+export function buildScriptEnvironment(command: Command, facts: WorkerFacts, runRoot: string): Record<string, string> {
   const { scriptBase } = facts;
   // The worker finds the browser for all scripts. A CHROMIUM that is set is passed on, even if the file is missing.
   const browser = scriptBase['CHROMIUM'] ? null : findBrowser(scriptBase);
@@ -42,19 +42,19 @@ export function scriptEnvironment(command: Command, facts: WorkerFacts, runRoot:
     PYTHONIOENCODING: 'utf-8:replace',
     ...(command.kind === 'run' && command.jobId ? { MUSTER_JOB_ID: command.jobId } : {}),
     MUSTER_RUN_ROOT: runRoot,
-    MUSTER_BROWSER_EXTENSIONS: deployedExtensionFolders(facts.folder).join(delimiter),
+    MUSTER_BROWSER_EXTENSIONS: listDeployedExtensionFolders(facts.folder).join(delimiter),
     MUSTER_RUN_ID: command.commandId,
   };
 }
 
 /** Returns the names of secret variables. If the service lists none, all are secret except inputs and ids. */
-export function secretNamesOf({ env, payload }: Command): string[] {
+export function listSecretNames({ env, payload }: Command): string[] {
   if (Array.isArray(payload.secretNames)) return [...ownSecrets, ...payload.secretNames.map(String)];
   const variables = isObject(payload.variables) ? payload.variables : {};
   const others = Object.keys(env).filter((name) => !(name in variables) && !open.test(name));
   return [...new Set([...ownSecrets, ...others])];
 }
 
-export function secretsOf(names: string[], env: Record<string, string>): string[] {
+export function listSecretValues(names: string[], env: Record<string, string>): string[] {
   return names.map((name) => env[name]).filter((value): value is string => Boolean(value));
 }

@@ -1,4 +1,4 @@
-import { firstState } from './run-state';
+import { createFirstState } from './run-state';
 import { parseEvents } from './script-events';
 
 const now = Date.parse('2026-03-02T09:00:00Z');
@@ -12,7 +12,7 @@ describe('parseEvents', () => {
         { type: 'step_finished', key: 'a', at },
         { type: 'log', message: 'done', at },
       ];
-      const { items, invalid } = parseEvents(events, firstState('job', '/run'), now);
+      const { items, invalid } = parseEvents(events, createFirstState('job', '/run'), now);
       expect(invalid).toEqual([]);
       const time = '2026-03-02T09:00:00.000Z';
       expect(items).toMatchObject([
@@ -26,7 +26,7 @@ describe('parseEvents', () => {
   it('an event with a valid time keeps that time', () => {
     const { items } = parseEvents(
       [{ type: 'step_started', key: 'a', at: 1767225600.25 }],
-      firstState('job', '/run'),
+      createFirstState('job', '/run'),
       now,
     );
     expect(items).toMatchObject([{ body: { startedAt: '2026-01-01T00:00:00.250Z' } }]);

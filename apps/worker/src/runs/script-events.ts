@@ -1,5 +1,5 @@
 import type { ScriptErrorCode, StepStatus } from '@muster/contracts';
-import { isObject, stringOrEmpty } from '../protocol/command';
+import { isObject, toStringOrEmpty } from '../protocol/command';
 import { cutMessage } from './output-lines';
 import { toLogLevel, type OpenStep, type RunState } from './run-state';
 import type { Item } from '../spool/spool-item';
@@ -32,11 +32,11 @@ export function parseEvents(events: unknown[], before: RunState, now: number): P
     else parseEvent(parsed, event, now);
   }
   // A script may report progress for every row; only the last progress of a read is sent.
-  if (progressed) parsed.items.push(progressOf(parsed.state));
+  if (progressed) parsed.items.push(toProgressItem(parsed.state));
   return parsed;
 }
 
-export function progressOf(state: RunState): Item {
+export function toProgressItem(state: RunState): Item {
   const { percent } = state.progress;
   const currentStep = state.progress.currentStep ?? Object.values(state.openSteps).at(-1)?.name;
   state.callbackSeq += 1;
@@ -45,7 +45,7 @@ export function progressOf(state: RunState): Item {
 }
 
 /** Closes the steps that the script left open when it ended, and returns their reports. */
-export function closeSteps(state: RunState, completed: boolean, now: number): Item[] {
+export function closeOpenSteps(state: RunState, completed: boolean, now: number): Item[] {
   const open = Object.values(state.openSteps).sort((a, b) => a.order - b.order);
   state.openSteps = {};
   const error = completed ? undefined : 'the run ended during this step';
@@ -60,24 +60,24 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
   const at = isTime ? (event.at as number) * 1000 : now;
   switch (event.type) {
     case 'step_started': {
-      const stepId = stringOrEmpty(event.stepId);
-      const step = newStep(state, stringOrEmpty(event.name) || 'step', at, stepId);
-      state.openSteps[stringOrEmpty(event.key)] = step;
+      const stepId = toStringOrEmpty(event.stepId);
+      const step = openNewStep(state, toStringOrEmpty(event.name) || 'step', at, stepId);
+      state.openSteps[toStringOrEmpty(event.key)] = step;
       items.push(toStepItem(state, step, { status: 'running', metadata: event.metadata }));
       return;
     }
     case 'step_finished': {
-      const step = state.openSteps[stringOrEmpty(event.key)];
+      const step = state.openSteps[toStringOrEmpty(event.key)];
       if (!step) return void parsed.invalid.push('a step ended that was not started');
-      delete state.openSteps[stringOrEmpty(event.key)];
+      delete state.openSteps[toStringOrEmpty(event.key)];
       const status = event.status === 'failed' ? 'failed' : 'passed';
-      const error = stringOrEmpty(event.error) || undefined;
+      const error = toStringOrEmpty(event.error) || undefined;
       items.push(toStepItem(state, step, { status, finishedAt: at, error, metadata: event.metadata }));
       return;
     }
     case 'ai_usage': {
-      const open = state.openSteps[stringOrEmpty(event.key)];
-      const step = open ?? newStep(state, 'AI usage', at);
+      const open = state.openSteps[toStringOrEmpty(event.key)];
+      const step = open ?? openNewStep(state, 'AI usage', at);
       const ended: StepChange = open ? { status: 'running' } : { status: 'passed', finishedAt: at };
       items.push(toStepItem(state, step, { ...ended, usage: event.usage }));
       return;
@@ -86,7 +86,7 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
       state.logSeq += 1;
       const entry = {
         level: toLogLevel(event.level),
-        message: cutMessage(stringOrEmpty(event.message)),
+        message: cutMessage(toStringOrEmpty(event.message)),
         seq: state.logSeq,
       };
       items.push({ kind: 'log', entry: { ...entry, timestamp: Math.floor(at / 1000) } });
@@ -100,7 +100,7 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
       return;
     }
     case 'upload': {
-      const [file, filename] = [stringOrEmpty(event.file), stringOrEmpty(event.filename)];
+      const [file, filename] = [toStringOrEmpty(event.file), toStringOrEmpty(event.filename)];
       if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void parsed.invalid.push('an upload must name its file');
       items.push({ kind: 'upload', file, filename, screenshot: event.screenshot === true });
       return;
@@ -109,7 +109,7 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
       if (isObject(event.value)) parsed.result = { [resultKey]: event.value[resultKey] };
       return;
     case 'error_code': {
-      const code = stringOrEmpty(event.code);
+      const code = toStringOrEmpty(event.code);
       if (!/^[a-z][a-z0-9_]{0,63}$/.test(code))
         return void parsed.invalid.push('an error code must have 1 to 64 letters, digits and underscores');
       state.errorCode = code as ScriptErrorCode;
@@ -137,14 +137,14 @@ function completeSummary(body: Record<string, unknown>, jobId: string): Record<s
   return { ...body, batchSummary: { jobId, batchId: jobId, ...reported } };
 }
 
-function newStep(state: RunState, name: string, at: number, stepId?: string): OpenStep {
+function openNewStep(state: RunState, name: string, at: number, stepId?: string): OpenStep {
   state.stepOrder += 1;
   const startedAt = new Date(at).toISOString();
   return { order: state.stepOrder, name: name.slice(0, 500), startedAt, ...(stepId ? { stepId } : {}) };
 }
 
 /** Reduces metadata that is too large to its short entries, because the service would refuse the whole step. */
-function limitMetadata(metadata: Record<string, unknown>): Record<string, unknown> {
+function limitMetadataSize(metadata: Record<string, unknown>): Record<string, unknown> {
   if (Buffer.byteLength(JSON.stringify(metadata)) <= 60_000 && Object.keys(metadata).length <= 200) return metadata;
   const short = Object.entries(metadata).filter(([key, value]) => `${key}${JSON.stringify(value)}`.length <= 500);
   return { ...Object.fromEntries(short.slice(0, 50)), cut: true };
@@ -173,7 +173,7 @@ function toStepItem(state: RunState, step: OpenStep, change: StepChange): Item {
       startedAt,
       finishedAt: finishedAt === undefined ? undefined : new Date(finishedAt).toISOString(),
       error: error ? cutMessage(error) : undefined,
-      metadata: isObject(metadata) ? limitMetadata(metadata) : undefined,
+      metadata: isObject(metadata) ? limitMetadataSize(metadata) : undefined,
       usage,
     },
   };

@@ -1,11 +1,11 @@
 // This test is long because it waits for scripts that ignore SIGTERM.
 // A short test of the same code: apps/worker/src/survival.spec.ts
-import { processesOf } from '@muster/testing';
+import { findProcesses } from '@muster/testing';
 import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeService } from '../testing/fake-service.harness';
-import { commandOf, runOf, WorkerHarness } from '../testing/worker-process.harness';
+import { buildCommand, buildRunCommand, WorkerHarness } from '../testing/worker-process.harness';
 
 /** Ignores SIGTERM, forks, leaves the session, and orphans a process without the run's environment and parent. */
 const stubborn = `
@@ -38,27 +38,27 @@ describe('The end of a run', () => {
   });
 
   const startStubborn = async (payload: object = {}) => {
-    const run = runOf(stubborn.replace('MARK', worker.folder), payload);
-    expect(await service.push(run)).toBe(202);
-    await service.until('it is ready', () => service.logs(run.jobId).length);
-    await service.until(
+    const run = buildRunCommand(stubborn.replace('MARK', worker.folder), payload);
+    expect(await service.pushCommand(run)).toBe(202);
+    await service.waitUntil('it is ready', () => service.listLogs(run.jobId).length);
+    await service.waitUntil(
       'all of it runs',
-      () => processesOf(run.commandId).length >= 3 && commandLinesOf(worker.folder).length,
+      () => findProcesses(run.commandId).length >= 3 && commandLinesOf(worker.folder).length,
     );
     return run;
   };
   const nothingLeft = (run: { commandId: string }) =>
-    processesOf(run.commandId).length === 0 && commandLinesOf(worker.folder).length === 0;
+    findProcesses(run.commandId).length === 0 && commandLinesOf(worker.folder).length === 0;
 
   it('stop_job kills all processes, even those that ignore SIGTERM or have left the session', async () => {
     await worker.start();
     const run = await startStubborn();
-    const stop = commandOf('stop_job', { jobId: run.jobId, reason: 'no longer wanted', graceMs: 100 });
-    expect(await service.push(stop)).toBe(202);
-    const result = await service.until('the result', () => service.result(stop.commandId));
+    const stop = buildCommand('stop_job', { jobId: run.jobId, reason: 'no longer wanted', graceMs: 100 });
+    expect(await service.pushCommand(stop)).toBe(202);
+    const result = await service.waitUntil('the result', () => service.findResult(stop.commandId));
     expect(result).toEqual({ status: 'success', output: { remaining: 0 } });
     expect(nothingLeft(run)).toBe(true);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'cancelled',
       error: 'no longer wanted',
     });
@@ -67,23 +67,23 @@ describe('The end of a run', () => {
   it('a second stop_job may shorten the grace period of the first', async () => {
     await worker.start();
     const run = await startStubborn();
-    const patient = commandOf('stop_job', { jobId: run.jobId, reason: 'first', graceMs: 3_600_000 });
-    const hasty = commandOf('stop_job', { jobId: run.jobId, reason: 'second', graceMs: 0 });
-    await service.push(patient);
-    await service.push(hasty);
+    const patient = buildCommand('stop_job', { jobId: run.jobId, reason: 'first', graceMs: 3_600_000 });
+    const hasty = buildCommand('stop_job', { jobId: run.jobId, reason: 'second', graceMs: 0 });
+    await service.pushCommand(patient);
+    await service.pushCommand(hasty);
     for (const { commandId } of [patient, hasty]) {
-      const result = await service.until('the result', () => service.result(commandId));
+      const result = await service.waitUntil('the result', () => service.findResult(commandId));
       expect(result.output).toEqual({ remaining: 0 });
     }
-    const { error } = await service.until('the end', () => service.terminal(run.jobId));
+    const { error } = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
     expect(error).toBe('first');
   });
 
   it('stop_job of a job that does not run on this machine succeeds and reports no remaining processes', async () => {
     await worker.start();
-    const stop = commandOf('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });
-    await service.push(stop);
-    expect(await service.until('the result', () => service.result(stop.commandId))).toEqual({
+    const stop = buildCommand('stop_job', { jobId: 'elsewhere', reason: 'r', graceMs: 0 });
+    await service.pushCommand(stop);
+    expect(await service.waitUntil('the result', () => service.findResult(stop.commandId))).toEqual({
       status: 'success',
       output: { remaining: 0 },
     });
@@ -91,43 +91,49 @@ describe('The end of a run', () => {
 
   it('a run that arrives after its stop_job never starts, even after a kill of the worker', async () => {
     await worker.start();
-    const late = runOf('print("never")');
-    const stop = commandOf('stop_job', { jobId: late.jobId, reason: 'cancelled before it came', graceMs: 0 });
-    await service.push(stop);
-    expect((await service.until('the result', () => service.result(stop.commandId))).output).toEqual({ remaining: 0 });
-    expect(await service.push(late)).toBe(200);
+    const late = buildRunCommand('print("never")');
+    const stop = buildCommand('stop_job', { jobId: late.jobId, reason: 'cancelled before it came', graceMs: 0 });
+    await service.pushCommand(stop);
+    expect((await service.waitUntil('the result', () => service.findResult(stop.commandId))).output).toEqual({
+      remaining: 0,
+    });
+    expect(await service.pushCommand(late)).toBe(200);
     await worker.kill();
     await worker.start();
-    expect(await service.push(late)).toBe(200);
-    const next = runOf('print("next")');
-    expect(await service.push(next)).toBe(202);
-    await service.until('the end of the next', () => service.terminal(next.jobId));
+    expect(await service.pushCommand(late)).toBe(200);
+    const next = buildRunCommand('print("next")');
+    expect(await service.pushCommand(next)).toBe(202);
+    await service.waitUntil('the end of the next', () => service.findTerminalReport(next.jobId));
     expect(service.requests.filter(({ text }) => text.includes(late.jobId) && !text.includes('remaining'))).toEqual([]);
   });
 
   it('a run that has ended leaves no daemon processes', async () => {
     await worker.start();
-    const run = runOf(stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'));
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'completed' });
+    const run = buildRunCommand(
+      stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n'),
+    );
+    await service.pushCommand(run);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+      status: 'completed',
+    });
     expect(nothingLeft(run)).toBe(true);
   });
 
   it('a snippet that has ended leaves no daemon processes', async () => {
     await worker.start();
     const code = stubborn.replace('MARK', worker.folder).replace(/time\.sleep\(600\)\n$/, 'time.sleep(0.3)\n');
-    const snippet = commandOf('snippet', { code });
-    await service.push(snippet);
-    const result = await service.until('the result', () => service.result(snippet.commandId));
+    const snippet = buildCommand('snippet', { code });
+    await service.pushCommand(snippet);
+    const result = await service.waitUntil('the result', () => service.findResult(snippet.commandId));
     expect(result).toEqual({ status: 'success', output: 'ready\n', exitCode: 0 });
     expect(nothingLeft(snippet)).toBe(true);
   });
 
   it('a run that exceeds its maximum runtime fails', async () => {
     await worker.start();
-    const run = runOf('import time\ntime.sleep(600)', { maxRuntimeMs: 300 });
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+    const run = buildRunCommand('import time\ntime.sleep(600)', { maxRuntimeMs: 300 });
+    await service.pushCommand(run);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'the run exceeded its maximum runtime of 300 ms',
       errorCode: 'execution_timeout',
@@ -137,17 +143,17 @@ describe('The end of a run', () => {
 
   it('a run fails with a specific error code if its process is killed or if Python is missing', async () => {
     await worker.start();
-    const killed = runOf('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
-    await service.push(killed);
-    expect(await service.until('the end', () => service.terminal(killed.jobId))).toMatchObject({
+    const killed = buildRunCommand('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
+    await service.pushCommand(killed);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(killed.jobId))).toMatchObject({
       error: 'exit code 137',
       errorCode: 'process_killed',
     });
     await worker.kill('SIGTERM');
     await worker.start({ PYTHON: 'no-such-python' });
-    const unstarted = runOf('pass');
-    await service.push(unstarted);
-    expect(await service.until('the end', () => service.terminal(unstarted.jobId))).toMatchObject({
+    const unstarted = buildRunCommand('pass');
+    await service.pushCommand(unstarted);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(unstarted.jobId))).toMatchObject({
       status: 'failed',
       errorCode: 'run_not_started',
     });
@@ -157,16 +163,18 @@ describe('The end of a run', () => {
     await worker.start();
     const run = await startStubborn();
     service.abandon.push(run.jobId);
-    await service.until('nothing is left', () => nothingLeft(run));
-    await service.until(
+    await service.waitUntil('nothing is left', () => nothingLeft(run));
+    await service.waitUntil(
       'it is forgotten',
-      () => service.accepted('/api/agent/heartbeat').at(-1)!.body.runningJobIds.length === 0,
+      () => service.listAccepted('/api/agent/heartbeat').at(-1)!.body.runningJobIds.length === 0,
     );
-    expect(service.terminal(run.jobId)).toBeUndefined();
-    const next = runOf('pass');
-    await service.until('it is free', () => !existsSync(join(worker.folder, 'spool', run.commandId)));
-    expect(await service.push(next)).toBe(202);
-    expect(await service.until('the end', () => service.terminal(next.jobId))).toMatchObject({ status: 'completed' });
+    expect(service.findTerminalReport(run.jobId)).toBeUndefined();
+    const next = buildRunCommand('pass');
+    await service.waitUntil('it is free', () => !existsSync(join(worker.folder, 'spool', run.commandId)));
+    expect(await service.pushCommand(next)).toBe(202);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(next.jobId))).toMatchObject({
+      status: 'completed',
+    });
   });
 
   it('a run ends when the service answers that its job has ended', async () => {
@@ -175,9 +183,11 @@ describe('The end of a run', () => {
       path === '/api/job-logs' && body.logs[0].message === 'ready'
         ? { status: 200, body: { accepted: false, reason: 'job_over' } }
         : undefined;
-    const run = runOf(stubborn.replace('MARK', worker.folder));
-    await service.push(run);
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({ status: 'cancelled' });
+    const run = buildRunCommand(stubborn.replace('MARK', worker.folder));
+    await service.pushCommand(run);
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
+      status: 'cancelled',
+    });
     expect(nothingLeft(run)).toBe(true);
   });
 
@@ -185,9 +195,9 @@ describe('The end of a run', () => {
     await worker.start({ MUSTER_FENCE_MS: '700' });
     const run = await startStubborn();
     service.interfere = () => 'hang up';
-    await service.until('nothing is left', () => nothingLeft(run));
+    await service.waitUntil('nothing is left', () => nothingLeft(run));
     service.interfere = () => undefined;
-    expect(await service.until('the end', () => service.terminal(run.jobId))).toMatchObject({
+    expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'failed',
       error: 'the run was stopped because the service was unreachable for 700 ms',
       errorCode: 'service_unreachable',
@@ -198,7 +208,7 @@ describe('The end of a run', () => {
     await worker.start();
     const run = await startStubborn();
     expect(await worker.kill('SIGTERM')).toBe(0);
-    expect(service.terminal(run.jobId)).toMatchObject({
+    expect(service.findTerminalReport(run.jobId)).toMatchObject({
       status: 'failed',
       error: 'the worker was stopped',
       errorCode: 'worker_stopped',
@@ -221,9 +231,9 @@ describe('The end of a run', () => {
       if (path === '/api/agent/heartbeat') return { status: 409 };
       return path === '/api/agents/handshake' ? { status: 409, body } : undefined;
     };
-    await service.until('its end', () => worker.child!.exitCode !== null);
+    await service.waitUntil('its end', () => worker.child!.exitCode !== null);
     expect(worker.child!.exitCode).toBe(3);
-    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', error, errorCode });
+    expect(service.findTerminalReport(run.jobId)).toMatchObject({ status: 'failed', error, errorCode });
     expect(nothingLeft(run)).toBe(true);
   });
 
@@ -234,18 +244,18 @@ describe('The end of a run', () => {
     await worker.start({ MUSTER_LEASE_FILE: lease });
     const run = await startStubborn();
     utimesSync(lease, new Date(Date.now() - 61_000), new Date(Date.now() - 61_000));
-    await service.until('its end', () => worker.child!.exitCode !== null);
+    await service.waitUntil('its end', () => worker.child!.exitCode !== null);
     expect(nothingLeft(run)).toBe(true);
-    expect(service.terminal(run.jobId)).toMatchObject({ status: 'failed', errorCode: 'worker_stopped' });
+    expect(service.findTerminalReport(run.jobId)).toMatchObject({ status: 'failed', errorCode: 'worker_stopped' });
     rmSync(folder, { recursive: true });
   });
 
   it('a snippet that exceeds its timeout fails with execution_timeout without leaving processes', async () => {
     await worker.start();
     const code = `print("begun", flush=True)\n${stubborn.replace('MARK', worker.folder)}`;
-    const snippet = commandOf('snippet', { code, timeoutMs: 3000 });
-    await service.push(snippet);
-    expect(await service.until('the result', () => service.result(snippet.commandId))).toMatchObject({
+    const snippet = buildCommand('snippet', { code, timeoutMs: 3000 });
+    await service.pushCommand(snippet);
+    expect(await service.waitUntil('the result', () => service.findResult(snippet.commandId))).toMatchObject({
       status: 'failed',
       code: 'execution_timeout',
       output: 'begun\nready\n',
@@ -256,5 +266,5 @@ describe('The end of a run', () => {
 
 /** Processes with the mark in their command line, which have no mark in their environment. */
 function commandLinesOf(mark: string): number[] {
-  return processesOf('', `nameless-${mark}`);
+  return findProcesses('', `nameless-${mark}`);
 }

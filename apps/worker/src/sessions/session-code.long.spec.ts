@@ -1,6 +1,6 @@
 // This test is long because it drives a real browser.
 // A short test of the same code: apps/standalone/src/autopilot/sessions.spec.ts
-import { action, chromium, noChromium, SessionHarness } from '../testing/session.harness';
+import { buildAction, chromium, noChromium, SessionHarness } from '../testing/session.harness';
 import { writeStableCode } from '@muster/testing';
 
 const itOpens = chromium ? it : it.skip;
@@ -15,27 +15,27 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     await session.stop();
     expect(session.service.faults).toEqual([]);
   });
-  const run = (code: string, more: object = {}) => session.attempt({ code, ...more });
+  const run = (code: string, more: object = {}) => session.attemptStep({ code, ...more });
 
   itOpens(
     'stable code repeats an attempt with another input and another design of the portal, without a model',
     async () => {
       await session.signIn();
-      const learned = await session.act([
-        action('navigate', '', { value: '/claims' }),
-        action('click', 'xpath///tr[td="C-1003"]//a'),
-        action('extract', '[data-testid=amount]', { name: 'amount' }),
-        action('click', 'text/New submission'),
-        action('fill', '#amount', { value: '{{AMOUNT}}' }),
-        action('select', '#payer', { value: 'Cigna' }),
-        action('check', '#urgent'),
-        action('click', '#send'),
+      const learned = await session.performActions([
+        buildAction('navigate', '', { value: '/claims' }),
+        buildAction('click', 'xpath///tr[td="C-1003"]//a'),
+        buildAction('extract', '[data-testid=amount]', { name: 'amount' }),
+        buildAction('click', 'text/New submission'),
+        buildAction('fill', '#amount', { value: '{{AMOUNT}}' }),
+        buildAction('select', '#payer', { value: 'Cigna' }),
+        buildAction('check', '#urgent'),
+        buildAction('click', '#send'),
       ]);
       expect(learned).toMatchObject({ outcome: 'passed', submitted: true, extracted: { amount: '114.00' } });
       const code = writeStableCode(learned.steps);
       expect(code).toContain('{{CLAIM_ID}}');
       expect(code).not.toContain('C-1003');
-      await session.ask('autopilot_close', {});
+      await session.askSession('autopilot_close', {});
       session.sessionId = '0190a5b4-0000-7000-8000-0000000000cc';
       session.portal.design = 'second';
       await session.open('/login', { inputs: { CLAIM_ID: 'C-1005', AMOUNT: '99.00' } });
@@ -90,7 +90,7 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
     const failed = await run(code);
     expect([failed.outcome, failed.why]).toEqual(['failed', why]);
     expect(failed.error).toContain(error);
-    expect((await session.look()).url).toContain('127.0.0.1');
+    expect((await session.lookAtPage()).url).toContain('127.0.0.1');
   });
 
   itOpens('stable code calls the steps of page by their names, with one or several selectors', async () => {
@@ -124,7 +124,9 @@ describe(`Stable code in a session’s browser${noChromium}`, () => {
   itOpens('stable code that never ends is stopped in time, and its browser remains usable', async () => {
     const deadline = { deadline: new Date(Date.now() + 14_000).toISOString() };
     const payload = { maySubmit: true, screenshot: false, code: 'while True: browser.rest(1)' };
-    const { output } = await session.result(await session.send('autopilot_attempt', payload, {}, deadline));
+    const { output } = await session.waitForResult(
+      await session.sendCommand('autopilot_attempt', payload, {}, deadline),
+    );
     expect(output).toMatchObject({ outcome: 'failed', why: 'page', error: 'the attempt took too long' });
     expect((await session.goTo('/claims')).outcome).toBe('passed');
   });

@@ -4,9 +4,9 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InterruptedAttempt, OpenSession } from '@muster/contracts';
 import { readJson, writeAtomically } from '../host/files';
-import { launch, readExitCode } from '../host/launcher';
+import { launchScript, readExitCode } from '../host/launcher';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
-import { type Command, isObject, stringOrEmpty } from '../protocol/command';
+import { type Command, isObject, toStringOrEmpty } from '../protocol/command';
 import { isAlive, readEnvironment, readProcess } from '../runs/processes';
 
 /**
@@ -58,16 +58,16 @@ export class Session {
     private readonly keeper: Keeper | null,
   ) {}
 
-  static start(folder: string, command: Command, { python, env, extensions }: Machine): Session {
+  static startSession(folder: string, command: Command, { python, env, extensions }: Machine): Session {
     const { commandId, payload, deadline } = command;
     const input = payload as unknown as OpenSession;
     const secretNames = (Array.isArray(payload.secretNames) ? payload.secretNames : []).map(String);
     rmSync(folder, { recursive: true, force: true });
     for (const name of folders) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
     const script = join(folder, 'program.py');
-    writeFileSync(script, stringOrEmpty(input.program), { mode: 0o600 });
+    writeFileSync(script, toStringOrEmpty(input.program), { mode: 0o600 });
     const opened = {
-      startUrl: stringOrEmpty(input.startUrl),
+      startUrl: toStringOrEmpty(input.startUrl),
       allowedOrigins: Array.isArray(input.allowedOrigins) ? input.allowedOrigins.map(String) : [],
       inputs: isObject(input.inputs) ? input.inputs : {},
       idleMinutes: input.idleMinutes ?? idleMinutes,
@@ -77,7 +77,7 @@ export class Session {
     writeAtomically(join(folder, 'open.json'), JSON.stringify(opened));
     const silence = openSync('/dev/null', 'w');
     const messages = openSync(join(folder, 'messages.log'), 'a', 0o600);
-    const child = launch({
+    const child = launchScript({
       python,
       exitFile: join(folder, 'exit-code'),
       script,
@@ -108,11 +108,11 @@ export class Session {
       secretNames,
     };
     writeAtomically(join(folder, 'keeper.json'), JSON.stringify(keeper));
-    return new Session(folder, stringOrEmpty(payload.sessionId), keeper);
+    return new Session(folder, toStringOrEmpty(payload.sessionId), keeper);
   }
 
   /** Returns the session that an earlier start of the worker has left, alive or not. */
-  static find(folder: string, sessionId: string): Session {
+  static findSession(folder: string, sessionId: string): Session {
     return new Session(folder, sessionId, readJson<Keeper>(join(folder, 'keeper.json')) ?? null);
   }
 
@@ -129,30 +129,32 @@ export class Session {
     return this.keeper?.openedBy === commandId;
   }
 
-  wasAsked(commandId: string): boolean {
-    return this.isOpening(commandId) || ['asked', 'answers'].some((place) => existsSync(this.path(place, commandId)));
+  hasRequest(commandId: string): boolean {
+    return (
+      this.isOpening(commandId) || ['asked', 'answers'].some((place) => existsSync(this.getFilePath(place, commandId)))
+    );
   }
 
   /** Returns the session's secrets, which must be redacted in the answers. */
-  secrets(): string[] {
+  listSecrets(): string[] {
     if (!this.keeper) return [];
     const { pid, secretNames } = this.keeper;
     const env = readEnvironment(pid);
     return secretNames.map((name) => env[name]).filter((value): value is string => Boolean(value));
   }
 
-  ask({ commandId, kind, payload, deadline }: Command, now: number): void {
+  writeRequest({ commandId, kind, payload, deadline }: Command, now: number): void {
     const { program: _, secretNames: __, ...request } = payload;
     const until = deadline ?? now + usualMs;
     const left = until - now;
     const question = { kind, payload: request, deadline: until, leftMs: Math.max(left / 2, left - 2 * reserveMs) };
-    writeAtomically(this.path('asked', commandId), JSON.stringify(question));
+    writeAtomically(this.getFilePath('asked', commandId), JSON.stringify(question));
   }
 
-  async answered(commandId: string, isDetached: () => boolean): Promise<Outcome> {
+  async waitForAnswer(commandId: string, isDetached: () => boolean): Promise<Outcome> {
     this.waiting += 1;
     try {
-      const deadline = this.deadlineOf(commandId) - reserveMs / 2;
+      const deadline = this.readDeadline(commandId) - reserveMs / 2;
       for (;;) {
         // isAlive() is called before the answer is read, because an answer that the process wrote before it ended
         // counts.
@@ -160,8 +162,8 @@ export class Session {
         const answer = this.readAnswer(commandId);
         if (answer) return answer;
         if (isDetached()) return { is: 'detached' };
-        const attempted = this.interruption(commandId);
-        if (!isAlive) return { is: 'gone', attempted, reason: this.endReason() };
+        const attempted = this.describeInterruption(commandId);
+        if (!isAlive) return { is: 'gone', attempted, reason: this.readEndReason() };
         if (Date.now() > deadline)
           return { is: 'late', attempted, reason: 'the browser process did not answer in time' };
         await sleep(pollMs);
@@ -171,9 +173,9 @@ export class Session {
     }
   }
 
-  forget(commandId: string): void {
+  forgetCommand(commandId: string): void {
     const picture = this.isOpening(commandId) ? 'start' : commandId;
-    rmSync(this.path('answers', commandId), { force: true });
+    rmSync(this.getFilePath('answers', commandId), { force: true });
     rmSync(join(this.folder, 'pictures', `${picture}.jpg`), { force: true });
     rmSync(join(this.folder, 'journal', `${commandId}.jsonl`), { force: true });
   }
@@ -181,14 +183,14 @@ export class Session {
   /**
    * Removes the session's files after its processes have ended, once the calls that wait for an answer have returned.
    */
-  async gone(): Promise<void> {
+  async waitUntilGone(): Promise<void> {
     this.isGone = true;
     while (this.waiting) await sleep(pollMs);
     closeTemporaryFolder(this.folder);
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
-  endReason(): string {
+  readEndReason(): string {
     const over = readJson<{ why: string }>(join(this.folder, 'over.json'))?.why;
     if (over) return over;
     try {
@@ -201,20 +203,20 @@ export class Session {
 
   private readAnswer(commandId: string): Outcome | null {
     if (!this.isOpening(commandId)) {
-      const output = readJson<Record<string, unknown>>(this.path('answers', commandId));
-      return output ? { is: 'answered', output, picture: this.pictureOf(commandId) } : null;
+      const output = readJson<Record<string, unknown>>(this.getFilePath('answers', commandId));
+      return output ? { is: 'answered', output, picture: this.readPicture(commandId) } : null;
     }
     const output = readJson<Record<string, unknown>>(join(this.folder, 'ready.json'));
-    return output ? { is: 'answered', output, picture: this.pictureOf('start') } : null;
+    return output ? { is: 'answered', output, picture: this.readPicture('start') } : null;
   }
 
-  private pictureOf(name: string): string | null {
+  private readPicture(name: string): string | null {
     const path = join(this.folder, 'pictures', `${name}.jpg`);
     return existsSync(path) ? path : null;
   }
 
   /** Returns how far an interrupted attempt got, from the journal that it writes before each action. */
-  private interruption(commandId: string): InterruptedAttempt {
+  private describeInterruption(commandId: string): InterruptedAttempt {
     const interrupted: InterruptedAttempt = { submit: 'none', at: 0 };
     const path = join(this.folder, 'journal', `${commandId}.jsonl`);
     if (!existsSync(path)) return interrupted;
@@ -227,12 +229,12 @@ export class Session {
     return interrupted;
   }
 
-  private deadlineOf(commandId: string): number {
-    const deadline = readJson<{ deadline: number }>(this.path('asked', commandId))?.deadline;
+  private readDeadline(commandId: string): number {
+    const deadline = readJson<{ deadline: number }>(this.getFilePath('asked', commandId))?.deadline;
     return deadline ?? (this.isOpening(commandId) ? this.keeper!.deadline : Date.now() + usualMs);
   }
 
-  private path(parent: string, commandId: string): string {
+  private getFilePath(parent: string, commandId: string): string {
     return join(this.folder, parent, `${commandId}.json`);
   }
 }

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram } from '../browser/find-browser';
-import { action, chromium, noChromium, SessionHarness } from '../testing/session.harness';
+import { buildAction, chromium, noChromium, SessionHarness } from '../testing/session.harness';
 
 const itOpens = chromium ? it : it.skip;
 
@@ -39,11 +39,11 @@ describe(`The browser of a session${noChromium}`, () => {
 
   itOpens('an attempt performs its actions, ranks the selectors of each element, and returns steps', async () => {
     await session.goTo('/login');
-    const attempt = await session.act(
+    const attempt = await session.performActions(
       [
-        action('fill', '#user', { value: 'dana', name: 'user' }),
-        action('fill', '#password', { value: '{{PORTAL_PASSWORD}}', name: 'password' }),
-        action('click', '#nothing', {
+        buildAction('fill', '#user', { value: 'dana', name: 'user' }),
+        buildAction('fill', '#password', { value: '{{PORTAL_PASSWORD}}', name: 'password' }),
+        buildAction('click', '#nothing', {
           name: 'go',
           selectors: [
             { kind: 'css', selector: '#nothing' },
@@ -87,10 +87,10 @@ describe(`The browser of a session${noChromium}`, () => {
     'an attempt opens the table row of an input, and finds elements again in another design of the portal',
     async () => {
       await session.goTo('/claims');
-      const opened = await session.act(
+      const opened = await session.performActions(
         [
-          action('click', 'xpath///tr[td="C-1003"]//a', { name: 'open' }),
-          action('extract', '[data-testid=amount]', { name: 'amount' }),
+          buildAction('click', 'xpath///tr[td="C-1003"]//a', { name: 'open' }),
+          buildAction('extract', '[data-testid=amount]', { name: 'amount' }),
         ],
         { text: 'C-1003' },
       );
@@ -104,10 +104,10 @@ describe(`The browser of a session${noChromium}`, () => {
         { kind: 'role' as const, selector: 'aria/Amount[role="textbox"]' },
         { kind: 'css' as const, selector: '#amount' },
       ];
-      const filled = await session.act([
-        action('fill', '', { name: 'amount', value: '{{AMOUNT}}', selectors: learned }),
-        action('select', 'aria/Payer', { value: 'Delta Dental' }),
-        action('check', 'aria/Urgent', { value: 'true' }),
+      const filled = await session.performActions([
+        buildAction('fill', '', { name: 'amount', value: '{{AMOUNT}}', selectors: learned }),
+        buildAction('select', 'aria/Payer', { value: 'Delta Dental' }),
+        buildAction('check', 'aria/Urgent', { value: 'true' }),
       ]);
       expect(filled).toMatchObject({ outcome: 'passed', at: 3 });
       expect(filled.look.tree).toContain('value="125.50"');
@@ -118,15 +118,15 @@ describe(`The browser of a session${noChromium}`, () => {
 
   itOpens('an attempt reports unmet expectations, and selectors without a match', async () => {
     await session.goTo('/claims');
-    expect(await session.look({ expect: { url: '/claims', text: 'Page  1', notText: 'Page 2' } })).toMatchObject({
+    expect(await session.lookAtPage({ expect: { url: '/claims', text: 'Page  1', notText: 'Page 2' } })).toMatchObject({
       holds: true,
     });
-    expect(await session.look({ expect: { url: '/claims', text: 'Page 2' } })).toMatchObject({
+    expect(await session.lookAtPage({ expect: { url: '/claims', text: 'Page 2' } })).toMatchObject({
       holds: false,
       unmet: 'the page does not show “Page 2”',
     });
-    expect(await session.act([], { notText: 'Page 1' })).toMatchObject({ outcome: 'failed', why: 'expect' });
-    expect(await session.act([action('click', 'aria/Nowhere')])).toMatchObject({
+    expect(await session.performActions([], { notText: 'Page 1' })).toMatchObject({ outcome: 'failed', why: 'expect' });
+    expect(await session.performActions([buildAction('click', 'aria/Nowhere')])).toMatchObject({
       outcome: 'failed',
       why: 'selector',
       at: 0,
@@ -137,19 +137,19 @@ describe(`The browser of a session${noChromium}`, () => {
     'an attempt extracts one element or all elements, waits, and refuses actions with unknown names',
     async () => {
       await session.goTo('/claims');
-      const read = await session.act([
-        action('wait', 'aria/Next page[role="link"]'),
-        action('extract', 'td:first-child', { name: 'claims', all: true }),
-        action('extract', 'aria/Next page[role="link"]', { name: 'next', value: 'href' }),
+      const read = await session.performActions([
+        buildAction('wait', 'aria/Next page[role="link"]'),
+        buildAction('extract', 'td:first-child', { name: 'claims', all: true }),
+        buildAction('extract', 'aria/Next page[role="link"]', { name: 'next', value: 'href' }),
       ]);
       expect(read.extracted).toEqual({
         claims: ['C-1001', 'C-1002', 'C-1003', 'C-1004', 'C-1005'],
         next: '/claims?page=2',
       });
       const before = session.portal.requests.length;
-      const wrong = await session.act([
-        action('click', 'aria/Next page'),
-        action('fill', 'input', { value: '{{SERVICE_API_KEY}}' }),
+      const wrong = await session.performActions([
+        buildAction('click', 'aria/Next page'),
+        buildAction('fill', 'input', { value: '{{SERVICE_API_KEY}}' }),
       ]);
       expect(wrong).toMatchObject({ outcome: 'failed', why: 'name', at: 0, done: [] });
       expect(session.portal.requests.length).toBe(before);
@@ -158,15 +158,17 @@ describe(`The browser of a session${noChromium}`, () => {
 
   itOpens('a browser session detects pages that ask for a one-time code or a captcha', async () => {
     await session.goTo('/captcha');
-    expect((await session.look()).asksFor).toBe('captcha');
+    expect((await session.lookAtPage()).asksFor).toBe('captcha');
     await session.goTo('/code');
-    expect((await session.look()).asksFor).toBe('one_time_code');
+    expect((await session.lookAtPage()).asksFor).toBe('one_time_code');
     await session.goTo('/claims');
-    expect((await session.look()).asksFor).toBe(null);
+    expect((await session.lookAtPage()).asksFor).toBe(null);
   });
 
   itOpens('an attempt waits for a slow page', async () => {
-    expect(await session.act([action('navigate', '', { value: '/slow' })], { text: 'At last' })).toMatchObject({
+    expect(
+      await session.performActions([buildAction('navigate', '', { value: '/slow' })], { text: 'At last' }),
+    ).toMatchObject({
       outcome: 'passed',
     });
   });
@@ -174,13 +176,13 @@ describe(`The browser of a session${noChromium}`, () => {
   itOpens(
     'an attempt never shows a vault key’s value in the tree, title, URL, extracted text or screenshot',
     async () => {
-      const attempt = await session.attempt({
+      const attempt = await session.attemptStep({
         screenshot: true,
         actions: [
-          action('navigate', '', { value: '/profile' }),
-          action('extract', 'body', { name: 'all' }),
-          action('fill', 'aria/Note', { value: 'x {{PORTAL_PASSWORD}}' }),
-          action('click', 'button'),
+          buildAction('navigate', '', { value: '/profile' }),
+          buildAction('extract', 'body', { name: 'all' }),
+          buildAction('fill', 'aria/Note', { value: 'x {{PORTAL_PASSWORD}}' }),
+          buildAction('click', 'button'),
         ],
       });
       const { password } = session.portal;
@@ -193,7 +195,7 @@ describe(`The browser of a session${noChromium}`, () => {
         expect(JSON.stringify(attempt)).not.toContain(part);
       const sent = session.service.requests.map(({ text }) => text).join('\n');
       for (const part of [password, ...halves]) expect(sent).not.toContain(part);
-      expect(session.worker.allText()).not.toContain(password);
+      expect(session.worker.readAllOutput()).not.toContain(password);
       expect(session.worker.stderr).not.toContain(password);
       const picture = session.service.uploads.get(attempt.look.screenshotKey!)!;
       if (!findProgram('ffmpeg', process.env)) return;
@@ -210,11 +212,11 @@ describe(`The browser of a session${noChromium}`, () => {
   itOpens('an attempt refuses a vault key’s value in a URL, in a selector and as a key press', async () => {
     await session.goTo('/claims');
     for (const [each, why] of [
-      [action('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
-      [action('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
-      [action('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
+      [buildAction('navigate', '', { value: '/claims?q={{PORTAL_PASSWORD}}' }), 'address'],
+      [buildAction('click', 'text/{{PORTAL_PASSWORD}}'), 'address'],
+      [buildAction('press', '', { value: '{{PORTAL_PASSWORD}}' }), 'address'],
     ] as const) {
-      expect(await session.act([each])).toMatchObject({ outcome: 'failed', why });
+      expect(await session.performActions([each])).toMatchObject({ outcome: 'failed', why });
     }
     expect(JSON.stringify(session.portal.requests)).not.toContain(
       encodeURIComponent(session.portal.password).slice(0, 9) + 'x',
@@ -223,27 +225,27 @@ describe(`The browser of a session${noChromium}`, () => {
   });
 
   itOpens.each([
-    ['a link', action('click', 'aria/By link')],
-    ['a tab', action('click', 'aria/By tab')],
-    ['a redirect', action('click', 'aria/By redirect')],
-    ['a refresh', action('click', 'aria/By refresh')],
-    ['a script', action('click', 'aria/By script')],
-    ['a window', action('click', 'aria/By window')],
-    ['a timer', action('click', 'aria/By timer')],
-    ['a form', action('click', 'aria/By form')],
-    ['a frame', action('click', 'aria/By frame')],
-    ['a file URL', action('navigate', '', { value: 'file:///etc/passwd' })],
-    ['a data URL', action('navigate', '', { value: 'data:text/html,<h1>data</h1>' })],
-    ['a javascript URL', action('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
-    ['another URL', action('navigate', '', { value: 'http://127.0.0.1:1/' })],
-    ['a redirect to another URL', action('navigate', '', { value: '/leave' })],
+    ['a link', buildAction('click', 'aria/By link')],
+    ['a tab', buildAction('click', 'aria/By tab')],
+    ['a redirect', buildAction('click', 'aria/By redirect')],
+    ['a refresh', buildAction('click', 'aria/By refresh')],
+    ['a script', buildAction('click', 'aria/By script')],
+    ['a window', buildAction('click', 'aria/By window')],
+    ['a timer', buildAction('click', 'aria/By timer')],
+    ['a form', buildAction('click', 'aria/By form')],
+    ['a frame', buildAction('click', 'aria/By frame')],
+    ['a file URL', buildAction('navigate', '', { value: 'file:///etc/passwd' })],
+    ['a data URL', buildAction('navigate', '', { value: 'data:text/html,<h1>data</h1>' })],
+    ['a javascript URL', buildAction('navigate', '', { value: 'javascript:location="http://127.0.0.1:1/"' })],
+    ['another URL', buildAction('navigate', '', { value: 'http://127.0.0.1:1/' })],
+    ['a redirect to another URL', buildAction('navigate', '', { value: '/leave' })],
   ])('the browser of a session does not leave the task’s origins by %s', async (_, each) => {
     await session.goTo('/ways-out');
-    const attempt = await session.act([each]);
+    const attempt = await session.performActions([each]);
     expect([attempt.outcome, attempt.why]).toEqual(['failed', 'address']);
     expect(attempt.blocked.length).toBeGreaterThan(0);
     expect(session.portal.visits).toEqual([]);
-    expect(new URL((await session.look()).url).origin).toBe(session.portal.url);
+    expect(new URL((await session.lookAtPage()).url).origin).toBe(session.portal.url);
   });
 
   itOpens(
@@ -251,20 +253,20 @@ describe(`The browser of a session${noChromium}`, () => {
     async () => {
       for (const link of ['aria/By file', 'aria/By data']) {
         await session.goTo('/ways-out');
-        await session.act([action('click', link)]);
-        expect((await session.look()).url).toBe(`${session.portal.url}/ways-out`);
+        await session.performActions([buildAction('click', link)]);
+        expect((await session.lookAtPage()).url).toBe(`${session.portal.url}/ways-out`);
       }
       expect(session.portal.visits).toEqual([]);
     },
   );
 
   itOpens('a closed browser session leaves nothing behind and cannot be opened again', async () => {
-    expect(session.processes().length).toBeGreaterThan(0);
-    expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
-    expect(session.processes()).toEqual([]);
+    expect(session.listProcesses().length).toBeGreaterThan(0);
+    expect(await session.askSession('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
+    expect(session.listProcesses()).toEqual([]);
     expect(readdirSync(join(session.worker.folder, 'sessions'))).toEqual([]);
-    expect(await session.ask('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
+    expect(await session.askSession('autopilot_look', {})).toMatchObject({ status: 'failed', code: 'browser_lost' });
     expect(await session.open('/login')).toMatchObject({ status: 'failed', code: 'browser_lost' });
-    expect(await session.ask('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
+    expect(await session.askSession('autopilot_close', {})).toEqual({ status: 'success', output: { remaining: 0 } });
   });
 });

@@ -4,9 +4,9 @@ import type { InterruptedAttempt, SessionClosed, SessionFault, SessionOpened } f
 import { type Extensions, noBrowser } from '../browser/extensions';
 import { findBrowser } from '../browser/find-browser';
 import type { LocalLog } from '../host/local-log';
-import { type Command, isObject, type Kind, type Result, stringOrEmpty } from '../protocol/command';
+import { type Command, isObject, type Kind, type Result, toStringOrEmpty } from '../protocol/command';
 import type { Service } from '../protocol/service';
-import { sendUpload } from '../protocol/upload';
+import { uploadFile } from '../protocol/upload';
 import { killProcesses } from '../runs/processes';
 import { Redactor } from '../runs/redactor';
 import { type Outcome, Session } from './session';
@@ -43,96 +43,103 @@ export class Sessions {
   constructor(private readonly options: SessionsOptions) {
     this.folder = join(options.folder, 'sessions');
     for (const name of existsSync(this.folder) ? readdirSync(this.folder) : []) {
-      const session = Session.find(join(this.folder, name), name);
+      const session = Session.findSession(join(this.folder, name), name);
       this.open.set(name, session);
     }
-    this.watchOver();
+    this.checkSessions();
   }
 
   /** Removes the sessions of an earlier start of the worker that are not alive. The others continue. */
-  async recover(): Promise<void> {
-    await Promise.all([...this.open.values()].filter((session) => !session.isAlive()).map((each) => this.clear(each)));
+  async recoverSessions(): Promise<void> {
+    await Promise.all(
+      [...this.open.values()].filter((session) => !session.isAlive()).map((each) => this.removeSession(each)),
+    );
   }
 
   /** Returns the result; null if the command continues and the next start of the worker returns its result. */
-  async perform(command: Command): Promise<Result | null> {
-    const sessionId = stringOrEmpty(command.payload.sessionId);
+  async performCommand(command: Command): Promise<Result | null> {
+    const sessionId = toStringOrEmpty(command.payload.sessionId);
     if (!/^[A-Za-z0-9][\w-]{0,99}$/.test(sessionId)) return { status: 'failed', error: 'sessionId must be an id' };
-    if (command.kind === 'autopilot_close') return this.close(sessionId);
-    if (command.kind === 'autopilot_open') return this.begin(sessionId, command);
+    if (command.kind === 'autopilot_close') return this.closeSession(sessionId);
+    if (command.kind === 'autopilot_open') return this.openSession(sessionId, command);
     const session = this.open.get(sessionId);
     if (!session?.isAlive())
-      return failedResult('browser_lost', session?.endReason() || 'this worker has no browser for the session');
-    session.ask(command, Date.now());
+      return createFailedResult(
+        'browser_lost',
+        session?.readEndReason() || 'this worker has no browser for the session',
+      );
+    session.writeRequest(command, Date.now());
     return this.awaitResult(session, command.commandId);
   }
 
   /** Returns the result of a command that an earlier start of the worker began. */
-  async resume(commandId: string): Promise<Result | null> {
-    const session = [...this.open.values()].find((each) => each.wasAsked(commandId));
+  async resumeCommand(commandId: string): Promise<Result | null> {
+    const session = [...this.open.values()].find((each) => each.hasRequest(commandId));
     if (session) return this.awaitResult(session, commandId);
-    return interruptedResult('the worker was restarted before the command started', { submit: 'none', at: 0 });
+    return createInterruptedResult('the worker was restarted before the command started', { submit: 'none', at: 0 });
   }
 
   /** Removes the files of a command whose result is in the spool. */
-  forget(commandId: string): void {
-    for (const session of this.open.values()) session.forget(commandId);
+  forgetCommand(commandId: string): void {
+    for (const session of this.open.values()) session.forgetCommand(commandId);
   }
 
   /** Stops watching the browsers, because the worker restarts and takes them over. */
-  detach(): void {
+  detachAll(): void {
     this.isDetached = true;
     clearInterval(this.watch);
   }
 
   async endAll(): Promise<void> {
     clearInterval(this.watch);
-    await Promise.all([...this.open.values()].map((session) => this.clear(session)));
+    await Promise.all([...this.open.values()].map((session) => this.removeSession(session)));
   }
 
-  private async begin(sessionId: string, command: Command): Promise<Result | null> {
+  private async openSession(sessionId: string, command: Command): Promise<Result | null> {
     const { base, python, extensions, log } = this.options;
     const program = findBrowser(base);
     if (!program) return noBrowser;
-    if (this.closed.has(sessionId)) return failedResult('browser_lost', 'the session was closed before it was opened');
+    if (this.closed.has(sessionId))
+      return createFailedResult('browser_lost', 'the session was closed before it was opened');
     const existing = this.open.get(sessionId);
     if (existing?.isAlive()) {
-      existing.ask(command, Date.now());
+      existing.writeRequest(command, Date.now());
       return this.awaitResult(existing, command.commandId);
     }
     // Only one session is open at a time: opening another session ends the previous one.
-    await Promise.all([...this.open.values()].map((session) => this.clear(session)));
+    await Promise.all([...this.open.values()].map((session) => this.removeSession(session)));
     const env = { ...base, CHROMIUM: program };
-    const session = Session.start(join(this.folder, sessionId), command, {
+    const session = Session.startSession(join(this.folder, sessionId), command, {
       python,
       env,
-      extensions: extensions.paths(),
+      extensions: extensions.listPaths(),
     });
     this.open.set(sessionId, session);
-    this.watchOver();
+    this.checkSessions();
     log('info', 'started the browser of a session', { sessionId });
     return this.awaitResult(session, command.commandId);
   }
 
   private async awaitResult(session: Session, commandId: string): Promise<Result | null> {
-    const outcome = await session.answered(commandId, () => this.isDetached);
+    const outcome = await session.waitForAnswer(commandId, () => this.isDetached);
     if (outcome.is === 'detached') return null;
-    if (outcome.is === 'answered') return this.present(session, commandId, outcome);
+    if (outcome.is === 'answered') return this.presentOutcome(session, commandId, outcome);
     const { is, reason, attempted } = outcome;
-    await this.clear(session);
+    await this.removeSession(session);
     if (is === 'late')
-      return { ...failedResult('execution_timeout', `the browser was ended: ${reason}`), output: attempted };
-    if (session.isOpening(commandId)) return failedResult('browser_lost', `the browser did not stay open: ${reason}`);
-    return interruptedResult(reason, attempted);
+      return { ...createFailedResult('execution_timeout', `the browser was ended: ${reason}`), output: attempted };
+    if (session.isOpening(commandId))
+      return createFailedResult('browser_lost', `the browser did not stay open: ${reason}`);
+    return createInterruptedResult(reason, attempted);
   }
 
-  private async present(
+  private async presentOutcome(
     session: Session,
     commandId: string,
     { output: answer, picture }: Extract<Outcome, { is: 'answered' }>,
   ): Promise<Result> {
-    const output: Record<string, unknown> = new Redactor(session.secrets(), '[secret]').deep(answer);
-    const uploaded = await this.show(session, commandId, picture);
+    const output: Record<string, unknown> = new Redactor(session.listSecrets(), '[secret]').redactDeep(answer);
+    const uploaded = await this.uploadPicture(session, commandId, picture);
     if (isObject(output.look)) Object.assign(output.look, uploaded);
     if (!('look' in output && output.isOpened)) return { status: 'success', output };
     const { look, startError } = output as unknown as SessionOpened;
@@ -141,14 +148,18 @@ export class Sessions {
   }
 
   /** Uploads the screenshot, under a name that does not reveal its content. */
-  private async show(session: Session, commandId: string, picture: string | null): Promise<Record<string, unknown>> {
+  private async uploadPicture(
+    session: Session,
+    commandId: string,
+    picture: string | null,
+  ): Promise<Record<string, unknown>> {
     if (!picture) return {};
     const { agentId, service, stopping } = this.options;
     let fault = '';
     for (let tries = 0; tries < uploadTries; tries += 1) {
       const filename = `session-${session.sessionId.slice(0, 8)}-${commandId.slice(0, 8)}.jpg`;
       const upload = { path: picture, filename, agentId };
-      const { verdict, key, reason } = await sendUpload(service, upload, stopping).catch((error: Error) => ({
+      const { verdict, key, reason } = await uploadFile(service, upload, stopping).catch((error: Error) => ({
         verdict: 'later' as const,
         key: undefined,
         reason: error.message,
@@ -160,11 +171,11 @@ export class Sessions {
     return { screenshotFault: `the screenshot could not be uploaded: ${fault}` };
   }
 
-  private async close(sessionId: string): Promise<Result> {
+  private async closeSession(sessionId: string): Promise<Result> {
     this.closed.add(sessionId);
     const session = this.open.get(sessionId);
     const remaining = session
-      ? await this.clear(session)
+      ? await this.removeSession(session)
       : await killProcesses({ runId: sessionId, root: null }, killGraceMs);
     const output: SessionClosed = { remaining };
     if (!remaining) return { status: 'success', output };
@@ -172,10 +183,10 @@ export class Sessions {
   }
 
   /** Kills the session's processes and removes its files. Returns the number of processes that could not be killed. */
-  private async clear(session: Session): Promise<number> {
+  private async removeSession(session: Session): Promise<number> {
     const { sessionId } = session;
     const remaining = await killProcesses({ runId: sessionId, root: session.root }, killGraceMs);
-    await session.gone();
+    await session.waitUntilGone();
     if (this.open.get(sessionId) === session) this.open.delete(sessionId);
     return remaining;
   }
@@ -183,7 +194,7 @@ export class Sessions {
   /**
    * Checks at an interval whether the keeper process of a session has ended for any reason, and kills its browser then.
    */
-  private watchOver(): void {
+  private checkSessions(): void {
     clearInterval(this.watch);
     if (!this.open.size) return;
     this.watch = setInterval(() => {
@@ -192,7 +203,7 @@ export class Sessions {
         session.isWatchedOver = true;
         this.options.log('warn', 'the browser of a session has ended', {
           sessionId: session.sessionId,
-          why: session.endReason(),
+          why: session.readEndReason(),
         });
         void killProcesses({ runId: session.sessionId, root: session.root }, killGraceMs);
       }
@@ -201,11 +212,11 @@ export class Sessions {
   }
 }
 
-function failedResult(code: SessionFault, error: string): Result {
+function createFailedResult(code: SessionFault, error: string): Result {
   return { status: 'failed', code, error } as Result;
 }
 
-function interruptedResult(reason: string, output: InterruptedAttempt): Result {
+function createInterruptedResult(reason: string, output: InterruptedAttempt): Result {
   return {
     status: 'failed',
     code: 'interrupted',

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { CommandResultBody } from '@muster/contracts';
 import type { Result } from '../protocol/command';
 import { readJson, writeAtomically } from '../host/files';
-import { withOrigin, type LocalLog } from '../host/local-log';
+import { runWithOrigin, type LocalLog } from '../host/local-log';
 import type { Origin } from '../protocol/origin';
-import { serializeBody, verdictOf, type Answer, type Service } from '../protocol/service';
+import { serializeBody, judgeStatus, type Answer, type Service } from '../protocol/service';
 
 /** Content of a result file. A file of an older worker has no origin. */
 type StoredResult = Partial<Result> & { origin?: Origin };
@@ -27,51 +27,51 @@ export class Results {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
   }
 
-  has(commandId: string): boolean {
-    return existsSync(this.pathOf(commandId));
+  hasResult(commandId: string): boolean {
+    return existsSync(this.getPath(commandId));
   }
 
-  put(commandId: string, result: Result, origin: Origin = {}): void {
-    writeAtomically(this.pathOf(commandId), JSON.stringify({ ...result, origin } satisfies StoredResult));
-    this.send(commandId);
+  storeResult(commandId: string, result: Result, origin: Origin = {}): void {
+    writeAtomically(this.getPath(commandId), JSON.stringify({ ...result, origin } satisfies StoredResult));
+    this.sendInBackground(commandId);
   }
 
   /** Sends the results that are on disk, and each later result at once. */
-  start(service: Service): void {
+  startSending(service: Service): void {
     this.service = service;
     const names = readdirSync(this.folder).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-    for (const name of names) this.send(name.slice(0, -'.json'.length));
+    for (const name of names) this.sendInBackground(name.slice(0, -'.json'.length));
   }
 
   /** Resolves when the service has accepted or refused the result. */
-  async whenSent(commandId: string): Promise<void> {
+  async waitUntilSent(commandId: string): Promise<void> {
     await this.sending.get(commandId);
   }
 
-  async whenAllSent(): Promise<void> {
+  async waitUntilAllSent(): Promise<void> {
     await Promise.all(this.sending.values());
   }
 
-  private send(commandId: string): void {
+  private sendInBackground(commandId: string): void {
     if (!this.service || this.sending.has(commandId)) return;
-    const done = this.deliver(this.service, commandId)
+    const done = this.deliverResult(this.service, commandId)
       .catch(() => undefined)
       .finally(() => this.sending.delete(commandId));
     this.sending.set(commandId, done);
   }
 
-  private deliver(service: Service, commandId: string): Promise<void> {
-    const { origin = {}, ...result } = readJson<StoredResult>(this.pathOf(commandId)) ?? {};
-    return withOrigin(origin, () => this.post(service.with(origin), commandId, result));
+  private deliverResult(service: Service, commandId: string): Promise<void> {
+    const { origin = {}, ...result } = readJson<StoredResult>(this.getPath(commandId)) ?? {};
+    return runWithOrigin(origin, () => this.postResult(service.withHeaders(origin), commandId, result));
   }
 
-  private async post(service: Service, commandId: string, result: Partial<Result>): Promise<void> {
+  private async postResult(service: Service, commandId: string, result: Partial<Result>): Promise<void> {
     const path = `/api/agents/${this.agentId}/commands/${commandId}/result`;
-    const send = (body: Partial<Result>): Promise<Answer> => {
+    const sendBody = (body: Partial<Result>): Promise<Answer> => {
       const call = { method: 'POST' as const, path, text: serializeBody<Partial<CommandResultBody>>(body) };
-      return service.insist(() => call);
+      return service.callUntilAnswered(() => call);
     };
-    let answer = await send(result);
+    let answer = await sendBody(result);
     if ([400, 413, 422].includes(answer.status) && typeof result.output === 'string') {
       // A result with less output is better than none, because a caller waits for the result.
       this.log('error', 'the service rejected the output of a command; sending the result without it', {
@@ -79,15 +79,15 @@ export class Results {
         status: answer.status,
       });
       const output = `${result.output.slice(0, shortOutput)}\n… [cut: the service rejected the output]`;
-      answer = await send({ ...result, output });
+      answer = await sendBody({ ...result, output });
     }
-    if (verdictOf(answer.status) === 'refused') {
+    if (judgeStatus(answer.status) === 'refused') {
       this.log('error', 'the service rejected a result; it is dropped', { commandId, status: answer.status });
     }
-    rmSync(this.pathOf(commandId), { force: true });
+    rmSync(this.getPath(commandId), { force: true });
   }
 
-  private pathOf(commandId: string): string {
+  private getPath(commandId: string): string {
     return join(this.folder, `${commandId}.json`);
   }
 }

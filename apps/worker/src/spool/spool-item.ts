@@ -42,7 +42,7 @@ export interface MissingItem {
 }
 
 /** Returns the stream of an item. Streams are delivered independently, so a large upload does not delay the steps. */
-export function streamOf(item: Item): Stream {
+export function getStream(item: Item): Stream {
   if (item.kind === 'log') return 'logs';
   return item.kind === 'upload' ? 'uploads' : 'events';
 }

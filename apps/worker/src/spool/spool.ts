@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { readJson, writeAtomically } from '../host/files';
-import { streamOf, streams, type Item, type MissingItem, type Stream } from './spool-item';
+import { getStream, streams, type Item, type MissingItem, type Stream } from './spool-item';
 import type { RunState } from '../runs/run-state';
 
 /** Position up to which a stream is delivered: item `index` of the record at `offset` is next. */
@@ -63,24 +63,25 @@ export class Spool {
     };
   }
 
-  static create(folder: string, state: RunState): Spool {
+  static createSpool(folder: string, state: RunState): Spool {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const spool = new Spool(folder, state);
     spool.openSegment(1);
-    spool.append([], state);
+    spool.appendItems([], state);
     return spool;
   }
 
   /** Opens an existing spool; returns null if its first record is incomplete. */
-  static open(folder: string): Spool | null {
-    const segments = segmentsIn(folder);
-    for (const segment of segments) dropIncompleteLine(join(folder, segmentFileName(segment)));
+  static openSpool(folder: string): Spool | null {
+    const segments = listSegments(folder);
+    for (const segment of segments) dropIncompleteLine(join(folder, formatSegmentFileName(segment)));
     const state = segments
-      .map((segment) => readLastState(join(folder, segmentFileName(segment))))
+      .map((segment) => readLastState(join(folder, formatSegmentFileName(segment))))
       .findLast((found) => found);
     if (!state) return null;
     const spool = new Spool(folder, state);
-    for (const segment of segments) spool.sizes.set(segment, statSync(join(folder, segmentFileName(segment))).size);
+    for (const segment of segments)
+      spool.sizes.set(segment, statSync(join(folder, formatSegmentFileName(segment))).size);
     spool.openSegment(segments.at(-1)!);
     return spool;
   }
@@ -107,7 +108,7 @@ export class Spool {
    * Records that an item will be missing, in the run's log and for the report of the run's end. Does nothing past the
    * limit or if the same item is recorded already, because a script may report the same item ten thousand times.
    */
-  noteMissingItem({ kind, reason }: MissingItem): void {
+  recordMissingItem({ kind, reason }: MissingItem): void {
     const missing = { kind, reason: [...reason].slice(0, longestReason).join('') };
     const { missingItems } = this;
     const isNoted = missingItems.some((each) => each.kind === kind && each.reason === missing.reason);
@@ -115,14 +116,14 @@ export class Spool {
     const logSeq = this.state.logSeq + 1;
     const message = `Not delivered, and missing from this run (${kind}): ${missing.reason}`;
     const entry = { level: 'error' as const, message, timestamp: Math.floor(Date.now() / 1000), seq: logSeq };
-    this.append([{ kind: 'log', entry }], { ...this.state, logSeq });
+    this.appendItems([{ kind: 'log', entry }], { ...this.state, logSeq });
     this.cursor.lacks = [...missingItems, missing];
     this.saveCursor();
   }
 
-  append(items: Item[], state: RunState): void {
+  appendItems(items: Item[], state: RunState): void {
     if (this.closed) return;
-    const letters = [...new Set(items.map((item) => streamOf(item)[0]!))].join('');
+    const letters = [...new Set(items.map((item) => getStream(item)[0]!))].join('');
     const line = Buffer.from(`${letters} ${JSON.stringify({ items, state })}\n`);
     for (let at = 0; at < line.length;) at += writeSync(this.file, line, at);
     this.state = state;
@@ -131,21 +132,21 @@ export class Spool {
     if (state.ended) fsyncSync(this.file);
     if (this.sizes.get(this.last)! > segmentBytes && !state.ended) {
       this.openSegment(this.last + 1);
-      this.append([], state);
+      this.appendItems([], state);
     }
-    this.wake();
+    this.wakeWaiting();
   }
 
   /** Returns the next items of a stream, without marking them as delivered. */
-  next(stream: Stream, limits: { items: number; bytes: number }): Entry[] {
+  readNextEntries(stream: Stream, limits: { items: number; bytes: number }): Entry[] {
     const found: Entry[] = [];
     let bytes = 0;
     for (let at: Position | null = this.cursor.positions[stream]; at;) {
-      const record: RecordAt | null = this.recordAt(at, stream);
+      const record: RecordAt | null = this.readRecordAt(at, stream);
       if (!record) break;
       for (let index = at.index; index < record.items.length; index += 1) {
         const item = record.items[index]!;
-        if (streamOf(item) !== stream) continue;
+        if (getStream(item) !== stream) continue;
         bytes += Buffer.byteLength(JSON.stringify(item)) + 64;
         if (found.length && (bytes > limits.bytes || found.length >= limits.items)) return found;
         found.push({ item, after: { segment: record.segment, offset: record.offset, index: index + 1 } });
@@ -158,7 +159,7 @@ export class Spool {
     return found;
   }
 
-  delivered(stream: Stream, after: Position, screenshotKey?: string): void {
+  markDelivered(stream: Stream, after: Position, screenshotKey?: string): void {
     if (this.closed) return;
     this.cursor.positions[stream] = after;
     if (screenshotKey) this.cursor.screenshotKey = screenshotKey;
@@ -170,12 +171,12 @@ export class Spool {
     writeAtomically(join(this.folder, 'cursor.json'), JSON.stringify(this.cursor));
   }
 
-  isDrained(stream: Stream): boolean {
-    return this.next(stream, { items: 1, bytes: 1 }).length === 0;
+  isStreamDrained(stream: Stream): boolean {
+    return this.readNextEntries(stream, { items: 1, bytes: 1 }).length === 0;
   }
 
   /** Resolves at the next append, or when the spool is closed. */
-  appended(): Promise<void> {
+  waitForAppend(): Promise<void> {
     return this.closed ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
   }
 
@@ -183,7 +184,7 @@ export class Spool {
     if (this.closed) return;
     this.closed = true;
     closeSync(this.file);
-    this.wake();
+    this.wakeWaiting();
   }
 
   remove(): void {
@@ -191,7 +192,7 @@ export class Spool {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private wake(): void {
+  private wakeWaiting(): void {
     const waiting = this.waiting;
     this.waiting = [];
     for (const resolve of waiting) resolve();
@@ -199,22 +200,22 @@ export class Spool {
 
   private openSegment(segment: number): void {
     if (this.file !== -1) closeSync(this.file);
-    this.file = openSync(join(this.folder, segmentFileName(segment)), 'a', 0o600);
+    this.file = openSync(join(this.folder, formatSegmentFileName(segment)), 'a', 0o600);
     this.last = segment;
     if (!this.sizes.has(segment)) this.sizes.set(segment, 0);
   }
 
-  private recordAt(at: Position, stream: Stream): RecordAt | null {
+  private readRecordAt(at: Position, stream: Stream): RecordAt | null {
     const segment = [...this.sizes.keys()].find((number) => number >= at.segment);
     if (segment === undefined) return null;
     const offset = segment === at.segment ? at.offset : 0;
     if (offset >= this.sizes.get(segment)!) {
       const later = [...this.sizes.keys()].find((number) => number > segment);
-      return later === undefined ? null : this.recordAt({ segment: later, offset: 0, index: 0 }, stream);
+      return later === undefined ? null : this.readRecordAt({ segment: later, offset: 0, index: 0 }, stream);
     }
     const cached = this.parsed.get(stream);
     if (cached?.segment === segment && cached.offset === offset) return cached;
-    const line = readLine(join(this.folder, segmentFileName(segment)), offset);
+    const line = readLine(join(this.folder, formatSegmentFileName(segment)), offset);
     const space = line.indexOf(32);
     const has = line.subarray(0, space).includes(stream[0]!);
     const items = has ? (JSON.parse(line.subarray(space).toString()) as { items: Item[] }).items : [];
@@ -227,7 +228,7 @@ export class Spool {
     const needed = Math.min(...streams.map((stream) => this.cursor.positions[stream].segment));
     for (const segment of this.sizes.keys()) {
       if (segment >= needed || segment === this.last) continue;
-      rmSync(join(this.folder, segmentFileName(segment)), { force: true });
+      rmSync(join(this.folder, formatSegmentFileName(segment)), { force: true });
       this.sizes.delete(segment);
     }
   }
@@ -240,11 +241,11 @@ interface RecordAt {
   items: Item[];
 }
 
-function segmentFileName(segment: number): string {
+function formatSegmentFileName(segment: number): string {
   return `${String(segment).padStart(10, '0')}.jsonl`;
 }
 
-function segmentsIn(folder: string): number[] {
+function listSegments(folder: string): number[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => /^\d{10}\.jsonl$/.test(name));
   return names.map((name) => Number(name.slice(0, 10))).sort((a, b) => a - b);

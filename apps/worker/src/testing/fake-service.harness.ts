@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isObject } from '../protocol/command';
-import { sign, verify } from '../protocol/signature';
+import { signText, verifySignature } from '../protocol/signature';
 
 /** JSON of any shape, which tests inspect. */
 export type Json = any;
@@ -48,7 +48,7 @@ export class FakeService {
 
   private constructor() {
     this.server = createServer((request, response) => {
-      void this.answer(request).then((reply) => {
+      void this.answerRequest(request).then((reply) => {
         if (reply === 'hang up' || !reply) return response.destroy();
         const file = this.files.get(request.url!);
         if (file) return response.end(file);
@@ -76,12 +76,12 @@ export class FakeService {
   }
 
   /** Waits for a condition, which is checked after every request. */
-  async until<T>(description: string, condition: () => T | undefined | null | false): Promise<T> {
+  async waitUntil<T>(description: string, condition: () => T | undefined | null | false): Promise<T> {
     const until = Date.now() + 45_000;
     for (;;) {
       const found = condition();
       if (found) return found;
-      if (Date.now() > until) throw new Error(`timed out waiting for ${description}\n${this.lastRequests()}`);
+      if (Date.now() > until) throw new Error(`timed out waiting for ${description}\n${this.describeLastRequests()}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.waiting.push(() => {
@@ -92,54 +92,54 @@ export class FakeService {
     }
   }
 
-  private lastRequests(): string {
+  private describeLastRequests(): string {
     const recent = this.requests.filter(({ path }) => path !== '/api/agent/heartbeat').slice(-20);
     return recent
       .map(({ method, path, status, text }) => `${method} ${path} ${status} ${text.slice(0, 200)}`)
       .join('\n');
   }
 
-  accepted(path: string | RegExp): ReceivedRequest[] {
+  listAccepted(path: string | RegExp): ReceivedRequest[] {
     return this.requests.filter(
       (h) => h.status < 300 && (typeof path === 'string' ? h.path === path : path.test(h.path)),
     );
   }
 
   /** Returns the logs of a job as the service stores them: one entry for each sequence number. */
-  logs(jobId: string): Json[] {
-    const all = this.accepted('/api/job-logs').flatMap((h) => h.body.logs as Json[]);
+  listLogs(jobId: string): Json[] {
+    const all = this.listAccepted('/api/job-logs').flatMap((h) => h.body.logs as Json[]);
     const bySeq = new Map(all.filter((log) => log.jobId === jobId).map((log) => [log.seq, log]));
     return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
   }
 
-  webhooks(jobId: string): Json[] {
-    return this.accepted('/api/job-webhook')
+  listWebhooks(jobId: string): Json[] {
+    return this.listAccepted('/api/job-webhook')
       .map((h) => h.body)
       .filter((body) => body.jobId === jobId);
   }
 
-  steps(jobId: string): Json[] {
-    return this.accepted(/step-status$/)
+  listSteps(jobId: string): Json[] {
+    return this.listAccepted(/step-status$/)
       .map((h) => h.body)
       .filter((body) => body.jobId === jobId);
   }
 
-  terminal(jobId: string): Json {
-    return this.webhooks(jobId).find(({ status }) => status !== 'running');
+  findTerminalReport(jobId: string): Json {
+    return this.listWebhooks(jobId).find(({ status }) => status !== 'running');
   }
 
-  result(commandId: string): Json {
-    return this.accepted(`/api/agents/${agentId}/commands/${commandId}/result`)[0]?.body;
+  findResult(commandId: string): Json {
+    return this.listAccepted(`/api/agents/${agentId}/commands/${commandId}/result`)[0]?.body;
   }
 
   /** Returns the worker's last handshake if it has made at least `count` handshakes. */
-  handshake(count = 1): ReceivedRequest | undefined {
-    const all = this.accepted('/api/agents/handshake');
+  waitForHandshake(count = 1): ReceivedRequest | undefined {
+    const all = this.listAccepted('/api/agents/handshake');
     return all.length >= count ? all.at(-1) : undefined;
   }
 
-  async push(command: object, headers?: Record<string, string>): Promise<number> {
-    const { body } = await this.until('a handshake', () => this.handshake());
+  async pushCommand(command: object, headers?: Record<string, string>): Promise<number> {
+    const { body } = await this.waitUntil('a handshake', () => this.waitForHandshake());
     const text = JSON.stringify(command);
     const response = await fetch(`${body.tunnelHostname}/commands`, {
       method: 'POST',
@@ -147,13 +147,13 @@ export class FakeService {
       // A new connection, because the worker may close an idle connection just when it is used again.
       headers: {
         connection: 'close',
-        ...(headers ?? { 'x-service-signature': sign(this.signingSecret, text, Date.now()) }),
+        ...(headers ?? { 'x-service-signature': signText(this.signingSecret, text, Date.now()) }),
       },
     });
     return response.status;
   }
 
-  private async answer(request: IncomingMessage): Promise<Reply> {
+  private async answerRequest(request: IncomingMessage): Promise<Reply> {
     const pieces: Buffer[] = [];
     for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
     const bytes = Buffer.concat(pieces);
@@ -171,7 +171,7 @@ export class FakeService {
     const count = this.requests.filter((h) => h.path === path).length + 1;
     const received: ReceivedRequest = { method, path: path!, body, text, headers: request.headers, status: 0 };
     this.requests.push(received);
-    const reply = this.interfere({ method, path: path!, body, count }) ?? this.regular(received);
+    const reply = this.interfere({ method, path: path!, body, count }) ?? this.buildRegularReply(received);
     received.status = reply === 'hang up' ? 599 : (reply?.status ?? 599);
     const waiting = this.waiting;
     this.waiting = [];
@@ -179,17 +179,17 @@ export class FakeService {
     return reply;
   }
 
-  private regular({ method, path, body, text, headers }: ReceivedRequest): Reply {
+  private buildRegularReply({ method, path, body, text, headers }: ReceivedRequest): Reply {
     const key = String(headers['x-api-key']);
     if (!this.apiKeys.includes(key)) return { status: this.refusals[key] ?? 401 };
     const commands = `/api/agents/${agentId}/commands`;
     if (path === '/api/agents/handshake') {
-      this.check(body.agentId === agentId && typeof body.bootId === 'string' && body.workerVersion, 'handshake');
+      this.checkThat(body.agentId === agentId && typeof body.bootId === 'string' && body.workerVersion, 'handshake');
       const { heartbeatSeconds, signingSecret } = this;
       return { status: 200, body: { agentId, organizationId, status: 'online', heartbeatSeconds, signingSecret } };
     }
     if (path === '/api/agent/heartbeat') {
-      this.check(
+      this.checkThat(
         Array.isArray(body.runningJobIds) && body.vmState === 'running' && body.metrics.load1 >= 0,
         'heartbeat',
       );
@@ -198,9 +198,9 @@ export class FakeService {
       return { status: 200, body: { status: 'online', serverTime, pendingCommands: this.pending.length, abandon } };
     }
     if (path === commands && method === 'GET') return { status: 200, body: { commands: this.pending } };
-    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.uploadUrls(body);
+    if (path.startsWith(commands) && path.endsWith('/uploads')) return this.buildUploadUrls(body);
     if (path.startsWith(commands) && path.endsWith('/progress')) {
-      this.check(body.done <= body.total && body.failed <= body.done, 'progress');
+      this.checkThat(body.done <= body.total && body.failed <= body.done, 'progress');
       return { status: 200, body: { accepted: true } };
     }
     if (path.startsWith(commands)) {
@@ -210,14 +210,17 @@ export class FakeService {
       return { status: 200, body: { accepted: true } };
     }
     if (path === '/api/job-logs') this.checkLogs(body);
-    else if (path === '/api/job-webhook') this.check(typeof body.jobId === 'string' && body.seq > 0, 'job-webhook');
+    else if (path === '/api/job-webhook') this.checkThat(typeof body.jobId === 'string' && body.seq > 0, 'job-webhook');
     else if (path.endsWith('/step-status')) {
-      this.check(body.stepOrder > 0 && body.seq > 0 && ['running', 'passed', 'failed'].includes(body.status), 'step');
+      this.checkThat(
+        body.stepOrder > 0 && body.seq > 0 && ['running', 'passed', 'failed'].includes(body.status),
+        'step',
+      );
     } else if (path.endsWith('/claim-results')) {
       const signed = `${path.split('/')[3]}.${text}`;
       const header = String(headers['x-service-signature']);
-      if (!verify(this.signingSecret, header, signed, Date.now())) return { status: 401 };
-      this.check(body.claimResults.length >= 1 && body.claimResults.length <= 100, 'claims');
+      if (!verifySignature(this.signingSecret, header, signed, Date.now())) return { status: 401 };
+      this.checkThat(body.claimResults.length >= 1 && body.claimResults.length <= 100, 'claims');
     } else if (path.endsWith('/uploads')) {
       const key = randomUUID();
       const answer = { key, uploadUrl: `${this.url}/store/${key}`, method: 'PUT', headers: { 'content-type': 'x/y' } };
@@ -228,17 +231,17 @@ export class FakeService {
       return file ? { status: 200, body: { downloadUrl: `${this.url}${file}`, digest } } : { status: 404 };
     } else if (path === '/api/pilot/run-summary') {
       const { batchSummary, claimResults, stopEvents } = body;
-      this.check(batchSummary.batchId && Array.isArray(claimResults) && Array.isArray(stopEvents), 'run summary');
+      this.checkThat(batchSummary.batchId && Array.isArray(claimResults) && Array.isArray(stopEvents), 'run summary');
       return { status: 201, body: { success: true, batchId: batchSummary.batchId } };
     } else return { status: 404 };
     return { status: 200, body: { accepted: true } };
   }
 
   /** Returns upload URLs for the files of an imaging command, by their names in the command. */
-  private uploadUrls({ objects }: Json): Reply {
-    this.check(objects.length >= 1 && objects.length <= 100, 'size of uploads');
+  private buildUploadUrls({ objects }: Json): Reply {
+    this.checkThat(objects.length >= 1 && objects.length <= 100, 'size of uploads');
     const uploads = (objects as Json[]).map(({ name, ordinal, size }) => {
-      this.check(size > 0, 'size of an upload');
+      this.checkThat(size > 0, 'size of an upload');
       const key = `${ordinal ?? 'all'}-${name}`;
       const uploadUrl = `${this.url}/store/${key}`;
       return { name, ordinal, key, uploadUrl, method: 'PUT', headers: { 'content-type': 'image/jpeg' } };
@@ -248,14 +251,20 @@ export class FakeService {
 
   private checkLogs(body: Json): void {
     const logs = body.logs as Json[];
-    this.check(logs.length >= 1 && logs.length <= 1000 && JSON.stringify(body).length <= 1024 * 1024, 'size of logs');
+    this.checkThat(
+      logs.length >= 1 && logs.length <= 1000 && JSON.stringify(body).length <= 1024 * 1024,
+      'size of logs',
+    );
     for (const log of logs) {
       const right = isObject(log) && Number.isInteger(log.timestamp) && typeof log.message === 'string' && log.message;
-      this.check(right && ['debug', 'info', 'warn', 'error'].includes(String(log.level)), `log ${JSON.stringify(log)}`);
+      this.checkThat(
+        right && ['debug', 'info', 'warn', 'error'].includes(String(log.level)),
+        `log ${JSON.stringify(log)}`,
+      );
     }
   }
 
-  private check(right: unknown, subject: string): void {
+  private checkThat(right: unknown, subject: string): void {
     if (!right) this.faults.push(subject);
   }
 }

@@ -8,10 +8,10 @@ import type {
   SessionAction,
   StepAttempted,
 } from '@muster/contracts';
-import { FakePortal, killAll, processesOf, sessionProgram, waitFor } from '@muster/testing';
+import { FakePortal, killAll, findProcesses, buildSessionProgram, waitFor } from '@muster/testing';
 import { findBrowser } from '../browser/find-browser';
 import { FakeService, type Json } from './fake-service.harness';
-import { commandOf, WorkerHarness } from './worker-process.harness';
+import { buildCommand, WorkerHarness } from './worker-process.harness';
 
 export const chromium = findBrowser(process.env);
 export const noChromium = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, or name it in CHROMIUM)';
@@ -19,7 +19,7 @@ export const noChromium = chromium ? '' : ' (skipped: no Chromium here; put one 
 type ActionFields = Partial<SessionAction> & { selectors?: SessionAction['selectors'] };
 
 /** Returns an action with all its fields, as a model must return it. */
-export function action(name: SessionAction['action'], selector: string, more: ActionFields = {}): SessionAction {
+export function buildAction(name: SessionAction['action'], selector: string, more: ActionFields = {}): SessionAction {
   const kind: SelectorKind = selector.startsWith('aria/') ? 'role' : selector.startsWith('text/') ? 'text' : 'css';
   const selectors = selector ? [{ kind, selector }] : [];
   return { action: name, name: '', selectors, value: '', all: false, submits: false, ...more };
@@ -46,9 +46,11 @@ export class SessionHarness {
     await this.worker.kill();
     // A remaining process may still write to the folder.
     await waitFor('the browser to end', () => {
-      const left = processesOf('MUSTER_RUN_ID=').filter((pid) => workingFolderOf(pid).startsWith(this.worker.folder));
-      killAll([...this.processes(), ...left]);
-      return left.length === 0 && this.processes().length === 0;
+      const left = findProcesses('MUSTER_RUN_ID=').filter((pid) =>
+        readWorkingFolder(pid).startsWith(this.worker.folder),
+      );
+      killAll([...this.listProcesses(), ...left]);
+      return left.length === 0 && this.listProcesses().length === 0;
     });
     await this.worker.remove();
     await this.service.stop();
@@ -56,52 +58,61 @@ export class SessionHarness {
   }
 
   /** Sends a command and returns its id. The result arrives later. */
-  async send(kind: string, payload: object, env: Record<string, string> = {}, more: object = {}): Promise<string> {
+  async sendCommand(
+    kind: string,
+    payload: object,
+    env: Record<string, string> = {},
+    more: object = {},
+  ): Promise<string> {
     const fields = { sessionId: this.sessionId, secretNames: Object.keys(env), ...payload };
-    const command = commandOf(kind, fields, { env, ...more });
-    await this.service.push(command);
+    const command = buildCommand(kind, fields, { env, ...more });
+    await this.service.pushCommand(command);
     return command.commandId;
   }
 
-  async result(commandId: string): Promise<Json> {
-    return this.service.until('the result', () => this.service.result(commandId));
+  async waitForResult(commandId: string): Promise<Json> {
+    return this.service.waitUntil('the result', () => this.service.findResult(commandId));
   }
 
-  async ask(kind: string, payload: object, env: Record<string, string> = {}): Promise<Json> {
-    return this.result(await this.send(kind, payload, env));
+  async askSession(kind: string, payload: object, env: Record<string, string> = {}): Promise<Json> {
+    return this.waitForResult(await this.sendCommand(kind, payload, env));
   }
 
   open(path: string, more: object = {}, secrets: Record<string, string> = { PORTAL_PASSWORD: this.portal.password }) {
     const defaults = {
-      program: sessionProgram(),
+      program: buildSessionProgram(),
       startUrl: `${this.portal.url}${path}`,
       allowedOrigins: [this.portal.url],
       inputs: { CLAIM_ID: 'C-1003', AMOUNT: '125.50' },
     };
-    return this.ask('autopilot_open', { ...defaults, ...more }, secrets);
+    return this.askSession('autopilot_open', { ...defaults, ...more }, secrets);
   }
 
-  async look(more: object = {}): Promise<PageLook & { holds?: boolean; unmet?: string }> {
-    const { output } = await this.ask('autopilot_look', { screenshot: false, ...more });
+  async lookAtPage(more: object = {}): Promise<PageLook & { holds?: boolean; unmet?: string }> {
+    const { output } = await this.askSession('autopilot_look', { screenshot: false, ...more });
     return { ...output.look, ...output };
   }
 
-  async attempt(input: Partial<AttemptStep>): Promise<StepAttempted> {
-    const { output, error } = await this.ask('autopilot_attempt', { maySubmit: true, screenshot: false, ...input });
+  async attemptStep(input: Partial<AttemptStep>): Promise<StepAttempted> {
+    const { output, error } = await this.askSession('autopilot_attempt', {
+      maySubmit: true,
+      screenshot: false,
+      ...input,
+    });
     if (!output) throw new Error(`no attempt: ${error}`);
     return output;
   }
 
-  act(actions: SessionAction[], expect?: PageExpectation): Promise<StepAttempted> {
-    return this.attempt({ actions, ...(expect ? { expect } : {}) });
+  performActions(actions: SessionAction[], expect?: PageExpectation): Promise<StepAttempted> {
+    return this.attemptStep({ actions, ...(expect ? { expect } : {}) });
   }
 
   async signIn(): Promise<void> {
-    const { outcome, error } = await this.act(
+    const { outcome, error } = await this.performActions(
       [
-        action('fill', 'aria/User name[role="textbox"]', { value: this.portal.user }),
-        action('fill', 'aria/Password', { value: '{{PORTAL_PASSWORD}}' }),
-        action('click', 'aria/Sign in[role="button"]'),
+        buildAction('fill', 'aria/User name[role="textbox"]', { value: this.portal.user }),
+        buildAction('fill', 'aria/Password', { value: '{{PORTAL_PASSWORD}}' }),
+        buildAction('click', 'aria/Sign in[role="button"]'),
       ],
       { url: '/claims', text: 'Page 1' },
     );
@@ -109,16 +120,16 @@ export class SessionHarness {
   }
 
   async goTo(path: string): Promise<StepAttempted> {
-    return this.act([action('navigate', '', { value: path })]);
+    return this.performActions([buildAction('navigate', '', { value: path })]);
   }
 
   /** Returns the processes of the session, even if they have left its process group. */
-  processes(): number[] {
-    return processesOf(`MUSTER_RUN_ID=${this.sessionId}`);
+  listProcesses(): number[] {
+    return findProcesses(`MUSTER_RUN_ID=${this.sessionId}`);
   }
 }
 
-function workingFolderOf(pid: number): string {
+function readWorkingFolder(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`);
   } catch {

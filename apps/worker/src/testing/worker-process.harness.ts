@@ -1,4 +1,4 @@
-import { killAll, processesOf } from '@muster/testing';
+import { killAll, findProcesses } from '@muster/testing';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -23,9 +23,9 @@ export class WorkerHarness {
 
   /** Starts a worker and waits for its handshake. */
   async start(env: Record<string, string> = {}): Promise<void> {
-    const handshakes = this.service.accepted('/api/agents/handshake').length;
+    const handshakes = this.service.listAccepted('/api/agents/handshake').length;
     this.spawn(env);
-    await this.service.until('a handshake', () => this.service.handshake(handshakes + 1));
+    await this.service.waitUntil('a handshake', () => this.service.waitForHandshake(handshakes + 1));
   }
 
   spawn(env: Record<string, string> = {}): ChildProcess {
@@ -55,14 +55,14 @@ export class WorkerHarness {
 
   async remove(): Promise<void> {
     await this.kill();
-    killAll(processesOf(this.folder));
+    killAll(findProcesses(this.folder));
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 
   /** Returns the content of all files in the worker's folder. */
-  allText(): string {
+  readAllOutput(): string {
     const files = readdirSync(this.folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
-    const read = (path: string): string => {
+    const readOutput = (path: string): string => {
       try {
         return readFileSync(path, 'latin1');
       } catch {
@@ -70,16 +70,16 @@ export class WorkerHarness {
         return '';
       }
     };
-    return files.map((file) => read(join(file.parentPath, file.name))).join('\n');
+    return files.map((file) => readOutput(join(file.parentPath, file.name))).join('\n');
   }
 }
 
-export function commandOf(kind: string, payload: object, more: object = {}): Json {
+export function buildCommand(kind: string, payload: object, more: object = {}): Json {
   const deadline = new Date(Date.now() + 60_000).toISOString();
   return { commandId: randomUUID(), kind, agentId, organizationId, deadline, env: {}, payload, ...more };
 }
 
-export function runOf(script: string, payload: object = {}, env: Record<string, string> = {}): Json {
+export function buildRunCommand(script: string, payload: object = {}, env: Record<string, string> = {}): Json {
   const defaults = { script, variables: {}, workflowId: randomUUID(), workflowRevision: 1, maxRuntimeMs: 600_000 };
-  return commandOf('run', { ...defaults, ...payload }, { jobId: randomUUID(), env });
+  return buildCommand('run', { ...defaults, ...payload }, { jobId: randomUUID(), env });
 }

@@ -32,19 +32,19 @@ const ratioFromBytes = 10 * 1024 * 1024;
 
 /** Returns the entries of a zip. Throws if any name, kind or size is wrong, or if two entries share bytes. */
 export function readZip(bytes: Buffer, limits: ZipLimits): ZipEntry[] {
-  const directory = findDirectory(bytes);
+  const directory = findCentralDirectory(bytes);
   if (directory.count > limits.entries) throw new ZipFault('too_many_entries', '', `${directory.count}`);
-  const rows = readRows(bytes, directory);
+  const rows = readDirectoryRows(bytes, directory);
   let total = 0;
   for (const row of rows) {
-    refuseName(row.name);
-    refuseKind(row);
+    throwIfNameUnsafe(row.name);
+    throwIfKindUnsupported(row);
     total += row.size;
     if (total > limits.bytes) throw new ZipFault('too_large', row.name);
   }
   if (limits.ratio && total > ratioFromBytes && total > limits.ratio * bytes.length) throw new ZipFault('ratio', '');
-  refuseCollisions(rows);
-  return entriesWithContents(bytes, rows, directory.at);
+  throwIfNamesCollide(rows);
+  return locateEntryContents(bytes, rows, directory.at);
 }
 
 interface Directory {
@@ -53,8 +53,8 @@ interface Directory {
   count: number;
 }
 
-function findDirectory(bytes: Buffer): Directory {
-  const end = findEnd(bytes);
+function findCentralDirectory(bytes: Buffer): Directory {
+  const end = findEndRecord(bytes);
   let [count, size, at] = [bytes.readUInt16LE(end + 10), bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
   if (count === 0xffff || size === 0xffffffff || at === 0xffffffff) {
     // Some programs write the ZIP64 form for everything that they stream.
@@ -69,7 +69,7 @@ function findDirectory(bytes: Buffer): Directory {
 }
 
 /** Finds the end record, which must be at the end of the bytes. Otherwise two readers could see different zips. */
-function findEnd(bytes: Buffer): number {
+function findEndRecord(bytes: Buffer): number {
   const signature = Buffer.from([0x50, 0x4b, 5, 6]);
   const first = Math.max(0, bytes.length - 22 - 0xffff);
   for (let at = bytes.lastIndexOf(signature); at >= first; at = at ? bytes.lastIndexOf(signature, at - 1) : -1) {
@@ -78,7 +78,7 @@ function findEnd(bytes: Buffer): number {
   throw new ZipFault(bytes.toString('latin1', 0, 4) === 'PK\x03\x04' ? 'truncated' : 'not_a_zip', '');
 }
 
-function readRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
+function readDirectoryRows(bytes: Buffer, { at: first, end, count }: Directory): Row[] {
   const rows: Row[] = [];
   let at = first;
   for (let index = 0; index < count; index += 1) {
@@ -149,7 +149,7 @@ function decodeName(raw: Buffer): string {
   return text;
 }
 
-function refuseName(name: string): void {
+function throwIfNameUnsafe(name: string): void {
   const parts = name.replace(/\/$/, '').split('/');
   if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) throw new ZipFault('absolute_path', name);
   if (parts.includes('..') || /(^|[\\/])\.\.([\\/]|$)/.test(name)) throw new ZipFault('parent_path', name);
@@ -162,14 +162,14 @@ function refuseName(name: string): void {
   if (bad) throw new ZipFault('bad_name', name);
 }
 
-function refuseKind({ name, mode }: Row): void {
+function throwIfKindUnsupported({ name, mode }: Row): void {
   const type = mode & fileType;
   if (type === symbolicLink) throw new ZipFault('link', name);
   if (type && type !== regular && type !== directory) throw new ZipFault('device', name);
 }
 
 /** Refuses repeated names, a file with the name of another entry's folder, and names that differ only in case. */
-function refuseCollisions(rows: Row[]): void {
+function throwIfNamesCollide(rows: Row[]): void {
   const files = new Set<string>();
   const folders = new Set<string>();
   const folded = new Map<string, string>();
@@ -191,7 +191,7 @@ function refuseCollisions(rows: Row[]): void {
 }
 
 /** Returns the entries with their bytes. If entries could share bytes, a small zip could unpack to petabytes. */
-function entriesWithContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
+function locateEntryContents(bytes: Buffer, rows: Row[], end: number): ZipEntry[] {
   const ends = new Map<Row, number>();
   const entries = rows.map((row): ZipEntry => {
     const { at, rawName, packedSize, name, isFolder, isProgram, method, crc, size } = row;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeZip, type ZipEntry } from '@muster/testing';
-import { unzip } from './unzip';
+import { unzipToFolder } from './unzip';
 
 describe('Unzipping', () => {
   let folder: string;
@@ -20,7 +20,7 @@ describe('Unzipping', () => {
 
   const everything = () => readdirSync(around, { recursive: true }).sort();
   const reasonOf = (zip: Buffer, zipLimits = limits) =>
-    unzip(zip, folder, zipLimits).then(
+    unzipToFolder(zip, folder, zipLimits).then(
       () => 'taken',
       (error: Error) => error.message.split(':')[0],
     );
@@ -31,7 +31,7 @@ describe('Unzipping', () => {
       { name: 'a/b.txt', content: 'content' },
       { name: 'run', content: '', mode: 0o100755 },
     ]);
-    expect(await unzip(zip, folder, limits)).toEqual([
+    expect(await unzipToFolder(zip, folder, limits)).toEqual([
       { path: 'a/b.txt', size: 7, sha256: 'ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73' },
       { path: 'run', size: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855' },
     ]);
@@ -47,13 +47,13 @@ describe('Unzipping', () => {
       ...{ path: `f/${at}`, size: content.length },
       sha256: createHash('sha256').update(content).digest('hex'),
     }));
-    expect(await unzip(zip, folder, more)).toEqual(right);
+    expect(await unzipToFolder(zip, folder, more)).toEqual(right);
     expect(contents.every((content, at) => readFileSync(join(folder, `f/${at}`)).equals(content))).toBe(true);
 
     const sums = new Map(right.map(({ path }) => [path, `of ${path}`]));
     const again = join(around, 'again');
     mkdirSync(again);
-    const files = await unzip(zip, again, more, { sums });
+    const files = await unzipToFolder(zip, again, more, { sums });
     expect(files).toEqual(right.map((file) => ({ ...file, sha256: `of ${file.path}` })));
     expect(contents.every((content, at) => readFileSync(join(again, `f/${at}`)).equals(content))).toBe(true);
   });
@@ -66,7 +66,7 @@ describe('Unzipping', () => {
     zip[row + 16] = zip[row + 16]! ^ 0xff;
     const sums = new Map(contents.map((_, at) => [`${at}`, 'known']));
     const more = { bytes: 20_000_000, entries: 8 };
-    await expect(unzip(zip, folder, more, { sums })).rejects.toThrow('digest_mismatch');
+    await expect(unzipToFolder(zip, folder, more, { sums })).rejects.toThrow('digest_mismatch');
     // Files in progress were completed, and the others were not started.
     const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
     expect(sizes.length).toBeLessThan(8);
@@ -170,7 +170,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as made:
 `,
     );
     execFileSync('python3', [join(around, 'make.py'), path]);
-    const files = await unzip(readFileSync(path), folder, { bytes: 1_000_000, entries: 2 });
+    const files = await unzipToFolder(readFileSync(path), folder, { bytes: 1_000_000, entries: 2 });
     expect(files.map(({ path, size }) => [path, size])).toEqual([
       ['large/é.txt', 700_000],
       ['plain.txt', 1],

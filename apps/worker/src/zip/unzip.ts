@@ -35,7 +35,7 @@ export interface UnzipOptions {
  * Unpacks a zip to an empty folder and returns its files. If the zip's directory has a wrong entry, the whole zip is
  * refused before the first file is written. The function yields often, because the worker has other work too.
  */
-export async function unzip(
+export async function unzipToFolder(
   bytes: Buffer,
   folder: string,
   limits: ZipLimits,
@@ -58,10 +58,10 @@ export async function unzip(
     createdFolders.add(parent);
     if (entry.isFolder) continue;
     if (entry.size > inOneGoBytes) large.push(entry);
-    else digests.set(entry.name, writeSmall(target, entry, sums));
+    else digests.set(entry.name, writeSmallFile(target, entry, sums));
   }
-  await inParallel(large, async (entry) => {
-    digests.set(entry.name, await writeLarge(join(folder, entry.name), entry, { stop, sums }));
+  await runInParallel(large, async (entry) => {
+    digests.set(entry.name, await writeLargeFile(join(folder, entry.name), entry, { stop, sums }));
   });
   return entries.flatMap(({ name: path, size, isFolder }) =>
     isFolder ? [] : [{ path, size, sha256: digests.get(path)! }],
@@ -72,7 +72,7 @@ export async function unzip(
  * Processes entries in parallel. After a failure, no further entry is started, and the error is thrown when no entry is
  * in progress.
  */
-async function inParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
+async function runInParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promise<void>): Promise<void> {
   const left = [...entries];
   const processNext = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
@@ -95,7 +95,7 @@ async function inParallel(entries: ZipEntry[], work: (entry: ZipEntry) => Promis
  * Writes a small file synchronously, because thousands of small files take much less time than with a promise for each
  * step.
  */
-function writeSmall(target: string, entry: ZipEntry, sums: UnzipOptions['sums']): string {
+function writeSmallFile(target: string, entry: ZipEntry, sums: UnzipOptions['sums']): string {
   const { name: path, size, crc } = entry;
   const content = inflateEntry(entry);
   if (content.length !== size) throw new ZipFault('size_mismatch', path);
@@ -115,7 +115,7 @@ function inflateEntry({ name, method, size, packed }: ZipEntry): Buffer {
   }
 }
 
-async function writeLarge(target: string, entry: ZipEntry, { stop, sums }: UnzipOptions): Promise<string> {
+async function writeLargeFile(target: string, entry: ZipEntry, { stop, sums }: UnzipOptions): Promise<string> {
   const { name: path, size, crc } = entry;
   const knownSum = sums?.get(path);
   const sum = knownSum ? null : createHash('sha256');

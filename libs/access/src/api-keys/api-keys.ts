@@ -3,15 +3,15 @@ import {
   type ApiKeyScope,
   AppError,
   type CreateApiKeyBody,
-  invalidField,
-  noSuch,
-  noSuchAgent,
+  invalidFieldError,
+  notFoundError,
+  agentNotFoundError,
 } from '@muster/contracts';
 import {
   AgentEntity,
   ApiKeyEntity,
   type Database,
-  hasPartSql,
+  containsIgnoringCaseSql,
   type OrganizationSettingsEntity,
   type Transaction,
   type UserEntity,
@@ -19,7 +19,7 @@ import {
 import { type Clock, isAddressOrRange, type Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
-import { apiKeyIdOf, newApiKey, sha256 } from '../authentication/credentials';
+import { parseApiKeyId, generateApiKey, sha256Hex } from '../authentication/credentials';
 import type { Principal } from '../principal';
 
 export interface NewApiKey {
@@ -41,28 +41,35 @@ export async function createApiKey(
   clock: Clock,
 ): Promise<NewApiKey> {
   const requested = body.expiresAt ? new Date(body.expiresAt) : null;
-  if (requested && requested <= clock.now()) throw invalid('expiresAt', 'expiresAt must be in the future');
-  const latest = await latestExpiry(tx, caller.organizationId, clock.now());
+  if (requested && requested <= clock.now())
+    throw invalidApiKeyFieldError('expiresAt', 'expiresAt must be in the future');
+  const latest = await readLatestExpiry(tx, caller.organizationId, clock.now());
   if (requested && latest && requested > latest) {
-    throw invalid('expiresAt', `expiresAt must be ${latest.toISOString()} or earlier in this organization`);
+    throw invalidApiKeyFieldError(
+      'expiresAt',
+      `expiresAt must be ${latest.toISOString()} or earlier in this organization`,
+    );
   }
   const expiresAt = requested ?? latest;
   const agentId = body.agentId ?? null;
-  if (agentId && body.scope !== 'worker') throw invalid('agentId', 'only a worker key can be bound to an agent');
+  if (agentId && body.scope !== 'worker')
+    throw invalidApiKeyFieldError('agentId', 'only a worker key can be bound to an agent');
   if (agentId) {
     const agent = await tx.manager.findOneBy(AgentEntity, { id: agentId, organizationId: caller.organizationId });
-    if (!agent) throw noSuchAgent();
+    if (!agent) throw agentNotFoundError();
   }
   const { name, scope, role = 'member', ipAllow = [] } = body;
-  if (role !== 'member' && scope !== 'api') throw invalid('role', 'role can be set only for a key of scope api');
+  if (role !== 'member' && scope !== 'api')
+    throw invalidApiKeyFieldError('role', 'role can be set only for a key of scope api');
   const invalidAt = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
-  if (invalidAt >= 0) throw invalid(`ipAllow.${invalidAt}`, `${ipAllow[invalidAt]} is neither an address nor a CIDR`);
+  if (invalidAt >= 0)
+    throw invalidApiKeyFieldError(`ipAllow.${invalidAt}`, `${ipAllow[invalidAt]} is neither an address nor a CIDR`);
   const bounds = { agentId, expiresAt, role, ipAllow };
   return insertApiKey(tx, caller, { organizationId: caller.organizationId, name, scope, ...bounds });
 }
 
 /** Returns the latest expiry that the organization's apiKeyMaxDays allows; null if the organization sets no limit. */
-export async function latestExpiry(tx: Transaction, organizationId: string, now: Date): Promise<Date | null> {
+export async function readLatestExpiry(tx: Transaction, organizationId: string, now: Date): Promise<Date | null> {
   const [row] = await tx.query<Pick<OrganizationSettingsEntity, 'apiKeyMaxDays'>>(
     'SELECT api_key_max_days FROM organization_settings WHERE organization_id = $1',
     [organizationId],
@@ -96,7 +103,7 @@ export async function insertApiKey(tx: Transaction, actor: Actor | Principal, in
     ipAllow = [],
     userId,
   } = input;
-  const { id, secret } = chosenSecret ? { id: apiKeyIdOf(chosenSecret)!, secret: chosenSecret } : newApiKey();
+  const { id, secret } = chosenSecret ? { id: parseApiKeyId(chosenSecret)!, secret: chosenSecret } : generateApiKey();
   await tx.manager.insert(ApiKeyEntity, {
     id,
     organizationId,
@@ -107,7 +114,7 @@ export async function insertApiKey(tx: Transaction, actor: Actor | Principal, in
     role,
     ipAllow,
     userId: userId ?? null,
-    secretHash: sha256(secret),
+    secretHash: sha256Hex(secret),
   });
   audit(tx, actor, {
     action: 'api_key.create',
@@ -132,7 +139,7 @@ export function listApiKeys(
       .addOrderBy('k.id', 'DESC')
       .limit(page.limit + 1);
     // A key starts with `msk_<id>`, and logs show only this part, so a search must find it.
-    if (q) keys.andWhere(hasPartSql("k.name || ' msk_' || k.id", ':q'), { q });
+    if (q) keys.andWhere(containsIgnoringCaseSql("k.name || ' msk_' || k.id", ':q'), { q });
     if (page.after) {
       const [createdAt, id] = page.after;
       keys.andWhere("(date_trunc('milliseconds', k.createdAt), k.id) < (:createdAt::timestamptz, :id)", {
@@ -153,7 +160,7 @@ export async function revokeKeysOfUser(
 }
 
 /** Sets the role of a user's device sign-in keys to viewer when the user becomes a viewer. */
-export async function lowerKeysOfUser(
+export async function downgradeKeysOfUser(
   tx: Transaction,
   { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
 ): Promise<void> {
@@ -169,7 +176,7 @@ export async function revokeApiKey(tx: Transaction, caller: Principal, id: strin
     id,
     caller.organizationId,
   ]);
-  if (touched === 0) throw noSuch('API key');
+  if (touched === 0) throw notFoundError('API key');
   await announceAccessChange(tx);
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
 }
@@ -190,6 +197,6 @@ export async function revokeAgentKeys(
   audit(tx, actor, { action: 'agent.revoke_keys', target, changes: { revoked }, organizationId });
 }
 
-function invalid(field: string, message: string): AppError {
-  return invalidField(field, message, message);
+function invalidApiKeyFieldError(field: string, message: string): AppError {
+  return invalidFieldError(field, message, message);
 }

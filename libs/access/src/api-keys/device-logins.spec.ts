@@ -1,8 +1,8 @@
 import type { UserPrincipal } from '../principal';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, type Clock } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
-import { answerDeviceLogin, beginDeviceLogin, fetchDeviceKey } from './device-logins';
+import { runBehindLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
+import { answerDeviceLogin, startDeviceLogin, fetchDeviceKey } from './device-logins';
 
 describe('fetchDeviceKey', () => {
   let harness: Harness;
@@ -20,7 +20,7 @@ describe('fetchDeviceKey', () => {
     const { id, email } = await makeUser(harness.db, { organizationId });
     userId = id;
     const now = clock.now();
-    const codes = await beginDeviceLogin(harness.db, { deviceName: 'laptop', address: '203.0.113.7', now });
+    const codes = await startDeviceLogin(harness.db, { deviceName: 'laptop', address: '203.0.113.7', now });
     ({ deviceCode } = codes);
     const caller = { kind: 'user', id, email, organizationId, homeOrganizationId: organizationId } as UserPrincipal;
     await harness.db.transaction('system', (tx) =>
@@ -36,7 +36,7 @@ describe('fetchDeviceKey', () => {
   const keys = () => harness.db.query('system', 'SELECT FROM api_key WHERE user_id = $1', [userId]);
 
   it('two polls of an allowed program that wait for each other create one key', async () => {
-    const outcomes = await behindLock(
+    const outcomes = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM device_login WHERE user_id = $1 FOR UPDATE', [userId]),
       () => [outcome(), outcome()],
@@ -46,7 +46,7 @@ describe('fetchDeviceKey', () => {
   });
 
   it('an allowed program does not receive a key if its user is disabled while the poll waits', async () => {
-    const outcomes = await behindLock(
+    const outcomes = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [userId]),
       () => [outcome()],

@@ -2,10 +2,10 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { AppError } from '@muster/contracts';
 import type { Database, DeviceLoginEntity, Transaction, UserEntity } from '@muster/database';
 import { type Clock, newId } from '@muster/platform';
-import { insertApiKey, latestExpiry, type NewApiKey } from './api-keys';
+import { insertApiKey, readLatestExpiry, type NewApiKey } from './api-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
-import { sha256 } from '../authentication/credentials';
+import { sha256Hex } from '../authentication/credentials';
 import type { Principal, UserPrincipal } from '../principal';
 
 export const deviceLoginSeconds = 600;
@@ -20,7 +20,7 @@ export interface DeviceCodes {
 }
 
 /** Stores the sign-in request of a program. Returns the code that the program polls with and the code that it shows. */
-export async function beginDeviceLogin(
+export async function startDeviceLogin(
   database: Database,
   { deviceName, address, now }: { deviceName: string; address: string; now: Date },
 ): Promise<DeviceCodes> {
@@ -30,7 +30,7 @@ export async function beginDeviceLogin(
     'system',
     `INSERT INTO device_login (id, device_hash, user_code, device_name, address, poll_seconds, created_at, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $7::timestamptz + $8 * interval '1 second')`,
-    [newId(), sha256(deviceCode), userCode, deviceName, address, devicePollSeconds, now, deviceLoginSeconds],
+    [newId(), sha256Hex(deviceCode), userCode, deviceName, address, devicePollSeconds, now, deviceLoginSeconds],
     'begin_device_login',
   );
   return { deviceCode, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };
@@ -44,10 +44,10 @@ export async function findDeviceLogin(database: Database, userCode: string, now:
     'system',
     `SELECT device_name, address, created_at, expires_at, user_code FROM device_login
      WHERE user_code = $1 AND answer IS NULL AND expires_at > $2`,
-    [lettersOf(userCode), now],
+    [normalizeUserCode(userCode), now],
     'find_device_login',
   );
-  if (!row) throw unknownDevice();
+  if (!row) throw unknownDeviceError();
   return { ...row, userCode: `${row.userCode.slice(0, 4)}-${row.userCode.slice(4)}` };
 }
 
@@ -63,10 +63,10 @@ export async function answerDeviceLogin(
   const [row] = await tx.query<Pick<DeviceLoginEntity, 'id' | 'deviceName' | 'address'>>(
     `UPDATE device_login SET answer = $3, user_id = $4, organization_id = $5
      WHERE user_code = $1 AND answer IS NULL AND expires_at > $2 RETURNING id, device_name, address`,
-    [lettersOf(userCode), now, allow ? 'allowed' : 'denied', userId, organizationId],
+    [normalizeUserCode(userCode), now, allow ? 'allowed' : 'denied', userId, organizationId],
     'answer_device_login',
   );
-  if (!row) throw unknownDevice();
+  if (!row) throw unknownDeviceError();
   const { deviceName, address } = row;
   audit(tx, caller, {
     action: allow ? 'device_login.allow' : 'device_login.deny',
@@ -88,14 +88,14 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
     const [login] = await tx.query<Poll>(
       `SELECT id, device_name, answer, user_id, organization_id, poll_seconds, polled_at FROM device_login
        WHERE device_hash = $1 AND expires_at > $2 FOR UPDATE`,
-      [sha256(deviceCode), now],
+      [sha256Hex(deviceCode), now],
       'poll_device_login',
     );
-    if (!login) return pollError('expired_token', 'The code is unknown or has expired; start the sign-in again.');
-    if (login.answer === null) return refusePendingPoll(tx, login, now);
+    if (!login) return createPollError('expired_token', 'The code is unknown or has expired; start the sign-in again.');
+    if (login.answer === null) return recordPendingPoll(tx, login, now);
     await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
-    const user = login.answer === 'allowed' ? await openUser(tx, login.userId) : undefined;
-    if (!user) return pollError('access_denied', 'The sign-in of this program was denied.');
+    const user = login.answer === 'allowed' ? await findUserForLogin(tx, login.userId) : undefined;
+    if (!user) return createPollError('access_denied', 'The sign-in of this program was denied.');
     const organizationId = login.organizationId!;
     return insertApiKey(
       tx,
@@ -107,7 +107,7 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
         agentId: null,
         userId: user.id,
         role: user.role === 'viewer' ? 'viewer' : 'member',
-        expiresAt: await latestExpiry(tx, organizationId, now),
+        expiresAt: await readLatestExpiry(tx, organizationId, now),
       },
     );
   });
@@ -129,7 +129,7 @@ export async function endDeviceLogin(tx: Transaction, caller: Principal): Promis
 }
 
 /** Returns the error for a poll before the user has answered. Slows down a program that polls too often (RFC 8628). */
-async function refusePendingPoll(tx: Transaction, { id, pollSeconds, polledAt }: Poll, now: Date): Promise<AppError> {
+async function recordPendingPoll(tx: Transaction, { id, pollSeconds, polledAt }: Poll, now: Date): Promise<AppError> {
   // A program that waits exactly for the interval may arrive a few milliseconds early.
   const isEarly = polledAt !== null && now.getTime() - polledAt.getTime() < pollSeconds * 1000 - 500;
   await tx.execute(
@@ -138,11 +138,11 @@ async function refusePendingPoll(tx: Transaction, { id, pollSeconds, polledAt }:
     'note_device_poll',
   );
   return isEarly
-    ? pollError('slow_down', `Poll at most once every ${pollSeconds + 5} seconds.`)
-    : pollError('authorization_pending', 'The sign-in has not been allowed or denied yet.');
+    ? createPollError('slow_down', `Poll at most once every ${pollSeconds + 5} seconds.`)
+    : createPollError('authorization_pending', 'The sign-in has not been allowed or denied yet.');
 }
 
-async function openUser(
+async function findUserForLogin(
   tx: Transaction,
   id: string | null,
 ): Promise<Pick<UserEntity, 'id' | 'email' | 'role'> | undefined> {
@@ -157,17 +157,17 @@ async function openUser(
 type Refusal = 'access_denied' | 'authorization_pending' | 'expired_token' | 'slow_down';
 
 /** An error with the member `error`, which clients of RFC 8628 read. */
-function pollError(code: Refusal, detail: string): AppError {
+function createPollError(code: Refusal, detail: string): AppError {
   return new AppError(code, { detail, extra: { error: code } });
 }
 
-function unknownDevice(): AppError {
+function unknownDeviceError(): AppError {
   return new AppError('not_found', {
     detail: 'No program waits with this code. The code may have expired after ten minutes, or was answered already.',
   });
 }
 
 /** Converts a typed code to its stored form: capital letters only. */
-function lettersOf(userCode: string): string {
+function normalizeUserCode(userCode: string): string {
   return userCode.toUpperCase().replace(/[^A-Z]/g, '');
 }

@@ -1,15 +1,15 @@
 import type { ApiKeyEntity, Transaction } from '@muster/database';
-import { apiKeyIdOf, sameText, sha256 } from '../authentication/credentials';
+import { parseApiKeyId, equalsInConstantTime, sha256Hex } from '../authentication/credentials';
 
 /**
  * Whether a worker of this agent would be admitted with the key: a valid worker key, unbound or bound to this agent.
  */
-export async function isWorkerKeyOf(
+export async function isValidWorkerKey(
   tx: Transaction,
   key: string,
   { organizationId, agentId, now }: { organizationId: string; agentId: string; now: Date },
 ): Promise<boolean> {
-  const id = apiKeyIdOf(key);
+  const id = parseApiKeyId(key);
   if (!id) return false;
   const [row] = await tx.query<Pick<ApiKeyEntity, 'secretHash'>>(
     `SELECT secret_hash FROM api_key
@@ -18,5 +18,5 @@ export async function isWorkerKeyOf(
     [id, organizationId, agentId, now],
     'worker_key_of',
   );
-  return row !== undefined && sameText(row.secretHash, sha256(key));
+  return row !== undefined && equalsInConstantTime(row.secretHash, sha256Hex(key));
 }

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import type { ReadSubject } from '@muster/contracts';
-import { Database, transposed } from '@muster/database';
+import { Database, transposeRows } from '@muster/database';
 import { Clock, newId } from '@muster/platform';
 import type { Principal } from '../principal';
 
@@ -42,7 +42,7 @@ export class AccessLog implements BeforeApplicationShutdown {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  record({ principal, address, route, subject }: Reading): void {
+  recordRead({ principal, address, route, subject }: Reading): void {
     const at = this.clock.now();
     const minute = Math.floor(at.getTime() / 60_000) * 60_000;
     if (minute !== this.minute) this.recordedKeys.clear();
@@ -68,7 +68,7 @@ export class AccessLog implements BeforeApplicationShutdown {
   flush(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.writing = this.writing.then(() => this.write());
+    this.writing = this.writing.then(() => this.writeWaitingRows());
     return this.writing;
   }
 
@@ -77,11 +77,11 @@ export class AccessLog implements BeforeApplicationShutdown {
     await this.flush();
   }
 
-  private async write(): Promise<void> {
+  private async writeWaitingRows(): Promise<void> {
     while (this.waiting.length > 0) {
       const rows = this.waiting.slice(0, maxRowsPerInsert);
       try {
-        await this.database.transaction('system', (tx) => tx.execute(insertRows, transposed(rows)));
+        await this.database.transaction('system', (tx) => tx.execute(insertRows, transposeRows(rows)));
       } catch (error) {
         this.logger.warn('could not insert access log entries; retrying', { err: error });
         if (!this.isEnding) this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();

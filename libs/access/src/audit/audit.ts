@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ActorKind } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
-import { currentContext, newId } from '@muster/platform';
+import { getRequestContext, newId } from '@muster/platform';
 import type { Principal } from '../principal';
 
 export interface AuditRecord<Changes = Record<string, unknown>> {
@@ -48,7 +48,7 @@ export function audit<Changes extends object>(
     target.type,
     target.id,
     JSON.stringify(changes),
-    currentContext()?.requestId ?? null,
+    getRequestContext()?.requestId ?? null,
   ]);
   audited.add(tx);
 }
@@ -68,7 +68,7 @@ export function wasAudited(tx: Transaction): boolean {
 }
 
 /** Returns the fields that differ as [before, after]; fields that `after` leaves undefined are unchanged. */
-export function changesBetween<After extends object>(
+export function listChangedFields<After extends object>(
   before: { [Name in keyof After]?: unknown },
   after: After,
 ): { [Name in keyof After]?: [unknown, unknown] } {

@@ -1,6 +1,6 @@
 import type { AccessLogQuery } from '@muster/contracts';
 import { type AccessEntryEntity, type Database, scanWithinSql } from '@muster/database';
-import { csvLine, firstIdAt, type Page, pageOf, paginate } from '@muster/platform';
+import { formatCsvLine, smallestIdAt, type Page, parsePage, buildPage } from '@muster/platform';
 
 /** Maximum difference between a row's time and the time in its id, which comes from another clock; in milliseconds. */
 const apartMs = 10 * 60_000;
@@ -15,18 +15,18 @@ export function listAccesses(
   page: Page,
 ): Promise<AccessRow[]> {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
-  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
+  if (from) within.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - apartMs)))}`);
+  if (to) within.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + apartMs)))}`);
   const filter: string[] = [];
-  if (from) filter.push(`at >= ${placed(from)}`);
-  if (to) filter.push(`at <= ${placed(to)}`);
-  if (subject) within.push(`subject_id = ${placed(subject)}`);
-  if (userId) (subject ? filter : within).push(`actor_id = ${placed(userId)}`);
+  if (from) filter.push(`at >= ${addParameter(from)}`);
+  if (to) filter.push(`at <= ${addParameter(to)}`);
+  if (subject) within.push(`subject_id = ${addParameter(subject)}`);
+  if (userId) (subject ? filter : within).push(`actor_id = ${addParameter(userId)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id';
-  const limit = placed(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   const text = scanWithinSql({ from: 'access_entry', columns, within, filter, order: 'id DESC', limit });
   return database.query<AccessRow>({ organizationId }, text, values);
 }
@@ -40,20 +40,20 @@ export async function* exportAccesses(
   organizationId: string,
   query: Omit<AccessLogQuery, 'limit' | 'cursor'>,
 ): AsyncGenerator<string> {
-  yield `\ufeff${csvLine(head)}`;
+  yield `\ufeff${formatCsvLine(head)}`;
   for (let cursor: string | undefined; ;) {
-    const page = pageOf({ limit: pageRows, cursor }, 'id');
-    const { items, nextCursor } = paginate(
+    const page = parsePage({ limit: pageRows, cursor }, 'id');
+    const { items, nextCursor } = buildPage(
       await listAccesses(database, organizationId, query, page),
       page,
       ({ id }) => [id],
     );
-    if (items.length > 0) yield items.map(lineOf).join('');
+    if (items.length > 0) yield items.map(toCsvLine).join('');
     if (nextCursor === null) return;
     cursor = nextCursor;
   }
 }
 
-function lineOf({ at, actorId, actorEmail, address, subjectType, subjectId, route }: AccessRow): string {
-  return csvLine([at.toISOString(), actorId, actorEmail, address, subjectType, subjectId, route]);
+function toCsvLine({ at, actorId, actorEmail, address, subjectType, subjectId, route }: AccessRow): string {
+  return formatCsvLine([at.toISOString(), actorId, actorEmail, address, subjectType, subjectId, route]);
 }

@@ -1,6 +1,6 @@
 import type { AuditQuery } from '@muster/contracts';
-import { type AuditEntryEntity, type Database, hasPartSql, scanWithinSql } from '@muster/database';
-import { firstIdAt, type Page } from '@muster/platform';
+import { type AuditEntryEntity, type Database, containsIgnoringCaseSql, scanWithinSql } from '@muster/database';
+import { smallestIdAt, type Page } from '@muster/platform';
 
 export type AuditRow = Pick<
   AuditEntryEntity,
@@ -15,26 +15,26 @@ export function listAudit(
   page: Page,
 ): Promise<AuditRow[]> {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}`);
-  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + apartMs)))}`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
+  if (from) within.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - apartMs)))}`);
+  if (to) within.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + apartMs)))}`);
   // The most selective condition chooses a range of an index; the other conditions filter the rows of this range.
   const [first, ...others] = [
-    targetId && `target_id = ${placed(targetId)}`,
-    actorId && `actor_id = ${placed(actorId)}`,
-    action && `action = ${placed(action)}`,
+    targetId && `target_id = ${addParameter(targetId)}`,
+    actorId && `actor_id = ${addParameter(actorId)}`,
+    action && `action = ${addParameter(action)}`,
   ].filter((condition) => condition !== undefined);
   if (first) within.push(first);
   if (q) {
     const text = "concat_ws(' ', action, actor_email, actor_id, target_type, target_id)";
-    others.push(hasPartSql(text, placed(q)));
+    others.push(containsIgnoringCaseSql(text, addParameter(q)));
   }
-  if (from) others.push(`at >= ${placed(from)}`);
-  if (to) others.push(`at <= ${placed(to)}`);
+  if (from) others.push(`at >= ${addParameter(from)}`);
+  if (to) others.push(`at <= ${addParameter(to)}`);
   const columns = 'id, at, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id';
-  const limit = placed(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   const text = scanWithinSql({ from: 'audit_entry', columns, within, filter: others, order: 'id DESC', limit });
   return database.query<AuditRow>({ organizationId }, text, values);
 }

@@ -1,11 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Database, PostgresListener } from '@muster/database';
 import { AppError } from '@muster/contracts';
-import { Clock, isWithin } from '@muster/platform';
+import { Clock, isWithinRanges } from '@muster/platform';
 import type { Principal } from '../principal';
-import type { Credential } from '../requests/credential-of';
+import type { Credential } from '../requests/read-credential';
 import { accessChanged, accessChannel } from './access-changes';
-import { apiKeyIdOf, sameText, sessionIdOf, sha256 } from './credentials';
+import { parseApiKeyId, equalsInConstantTime, parseSessionId, sha256Hex } from './credentials';
 import { loadApiKey, type Loaded, loadSession, recordUse } from './load-principal';
 
 const cacheMs = 30_000;
@@ -57,9 +57,9 @@ export class Authenticator implements OnApplicationShutdown {
    * Returns the principal of a credential. Throws if an API key is valid but may not be used from this address, so that
    * the owner of the key learns the reason.
    */
-  byCredential(credential: Credential | null, address: string | null): Answer<Principal> {
-    return this.resolve(credential, (loaded, now) => {
-      if (loaded.ipAllow?.length && !(address && isWithin(address, loaded.ipAllow))) {
+  authenticate(credential: Credential | null, address: string | null): Answer<Principal> {
+    return this.resolveCredential(credential, (loaded, now) => {
+      if (loaded.ipAllow?.length && !(address && isWithinRanges(address, loaded.ipAllow))) {
         throw new AppError('permission_denied', { detail: 'This key cannot be used from your address.' });
       }
       this.recordUse(loaded, now, address);
@@ -70,33 +70,35 @@ export class Authenticator implements OnApplicationShutdown {
    * Returns the principal if the credential is still valid. The check is not recorded as use, so an open stream does
    * not keep its session alive.
    */
-  stillHolds(credential: Credential | null): Answer<Principal> {
-    return this.resolve(credential, () => undefined);
+  recheckCredential(credential: Credential | null): Answer<Principal> {
+    return this.resolveCredential(credential, () => undefined);
   }
 
   /**
    * Calls the listener when the access of any caller may have changed: at a change by any process, and when changes may
    * have been missed. Returns a function that removes the listener.
    */
-  onChange(listener: () => void): () => void {
+  onAccessChange(listener: () => void): () => void {
     this.changeListeners.add(listener);
     return () => this.changeListeners.delete(listener);
   }
 
-  private resolve(credential: Credential | null, use: Use): Answer<Principal> {
+  private resolveCredential(credential: Credential | null, use: Use): Answer<Principal> {
     if (!credential) return null;
     const secret = 'key' in credential ? credential.key : credential.session;
-    const id = 'key' in credential ? apiKeyIdOf(secret) : sessionIdOf(secret);
+    const id = 'key' in credential ? parseApiKeyId(secret) : parseSessionId(secret);
     if (!id) return null;
     const name = `${'key' in credential ? 'key' : 'session'}:${id}`;
     const cached = this.findCached(name);
-    if (cached) return this.admit(cached.loaded, secret, use);
+    if (cached) return this.checkLoadedPrincipal(cached.loaded, secret, use);
     const load = 'key' in credential ? loadApiKey : loadSession;
-    return this.loadAndCache(name, () => load(this.database, id)).then((loaded) => this.admit(loaded, secret, use));
+    return this.loadAndCache(name, () => load(this.database, id)).then((loaded) =>
+      this.checkLoadedPrincipal(loaded, secret, use),
+    );
   }
 
-  private admit(loaded: Loaded<Principal> | null, secret: string, use: Use): Principal | null {
-    if (!loaded || !sameText(loaded.secretHash, sha256(secret))) return null;
+  private checkLoadedPrincipal(loaded: Loaded<Principal> | null, secret: string, use: Use): Principal | null {
+    if (!loaded || !equalsInConstantTime(loaded.secretHash, sha256Hex(secret))) return null;
     const now = this.clock.now();
     if (loaded.expiresAt && loaded.expiresAt <= now) return null;
     if (loaded.idleMs && loaded.usedAt && now.getTime() - loaded.usedAt.getTime() > loaded.idleMs) return null;
@@ -106,7 +108,7 @@ export class Authenticator implements OnApplicationShutdown {
 
   private findCached(name: string): CacheEntry | undefined {
     const cached = this.cache.get(name);
-    return cached && cached.until > performance.now() && this.listener.connected ? cached : undefined;
+    return cached && cached.until > performance.now() && this.listener.isConnected ? cached : undefined;
   }
 
   private async loadAndCache(
@@ -117,7 +119,7 @@ export class Authenticator implements OnApplicationShutdown {
     const generation = this.generation;
     const loaded = await load();
     // A principal that was read before an access change must not be cached after it.
-    if (generation === this.generation && this.listener.connected) {
+    if (generation === this.generation && this.listener.isConnected) {
       if (this.cache.size >= 10_000) this.cache.clear();
       this.cache.set(name, { loaded, until: now + cacheMs });
     }

@@ -1,8 +1,8 @@
 import { AppError, type LoginBody, type SignInNeeds } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UserEntity } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
-import { sha256 } from './credentials';
-import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
+import { sha256Hex } from './credentials';
+import { insertSession, type OpenedSession, readOpenedSession, type SignInClient } from './open-session';
 import type { Passwords } from './passwords';
 import { knownAddressDays } from './sign-in-addresses';
 import { issueTicket } from './tickets';
@@ -29,13 +29,13 @@ export async function logIn(
   const { address } = client;
   const email = typedEmail.toLowerCase();
   const now = clock.now();
-  const user = await passwords.lookUp(() => findAccount(database, { email, address, now }));
-  const attempt = await attempts.begin(
+  const user = await passwords.runLookup(() => findAccount(database, { email, address, now }));
+  const attempt = await attempts.countAttempt(
     failures,
-    user?.knowsAddress ? [`known:${user.id}:${address}`] : [`address:${address}`, `account:${sha256(email)}`],
+    user?.knowsAddress ? [`known:${user.id}:${address}`] : [`address:${address}`, `account:${sha256Hex(email)}`],
   );
   const right = await passwords
-    .check(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'other')
+    .checkPassword(password, user?.passwordHash, user?.knowsAddress ? 'known' : 'other')
     .catch((error: unknown) => {
       // The password was not checked, so the attempt does not count as a failure.
       attempt.forgive();
@@ -50,7 +50,7 @@ export async function logIn(
   const session = await database.transaction({ organizationId: user.organizationId }, (tx) =>
     insertSession(tx, { user, client }),
   );
-  return readOpened(database, session);
+  return readOpenedSession(database, session);
 }
 
 interface Account

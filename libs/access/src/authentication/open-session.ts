@@ -4,10 +4,10 @@ import { newId } from '@muster/platform';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
 import { sessionLifetimeMs } from '../requests/session-cookie';
-import { browserOf } from './browser-of';
-import { newSessionToken, sha256 } from './credentials';
+import { describeBrowser } from './describe-browser';
+import { generateSessionToken, sha256Hex } from './credentials';
 import { loadSession } from './load-principal';
-import { recordAddress } from './sign-in-addresses';
+import { recordSignInAddress } from './sign-in-addresses';
 
 /** The client of a sign-in, as the user's list of sessions shows it. */
 export interface SignInClient {
@@ -38,9 +38,9 @@ export async function insertSession(
     'sign_in',
   );
   // The account may have got a second factor after the password was checked. Then the password alone is not enough.
-  if (!account || (account.secondFactorSince && !secondFactor)) throw changedMeanwhile();
+  if (!account || (account.secondFactorSince && !secondFactor)) throw accountChangedError();
   const id = newId();
-  const token = newSessionToken(id);
+  const token = generateSessionToken(id);
   const { now } = tx;
   await tx.execute(
     `INSERT INTO user_session
@@ -48,11 +48,11 @@ export async function insertSession(
         second_factor_at)
      VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9)`,
     [
-      ...[id, user.id, user.organizationId, sha256(token), now, new Date(now.getTime() + sessionLifetimeMs)],
-      ...[address, browserOf(userAgent), secondFactor ? now : null],
+      ...[id, user.id, user.organizationId, sha256Hex(token), now, new Date(now.getTime() + sessionLifetimeMs)],
+      ...[address, describeBrowser(userAgent), secondFactor ? now : null],
     ],
   );
-  await recordAddress(tx, { user, address, now });
+  await recordSignInAddress(tx, { user, address, now });
   const actor = { kind: 'user' as const, id: user.id, email: user.email, organizationId: user.organizationId };
   const target = { type: 'session', id };
   audit(tx, actor, { action: 'session.create', target, ...(secondFactor ? { changes: { secondFactor } } : {}) });
@@ -60,15 +60,15 @@ export async function insertSession(
 }
 
 /** Loads the principal of a new session after its commit. */
-export async function readOpened(
+export async function readOpenedSession(
   database: Database,
   { id, token }: { id: string; token: string },
 ): Promise<OpenedSession> {
   const session = await loadSession(database, id);
-  if (!session) throw changedMeanwhile();
+  if (!session) throw accountChangedError();
   return { token, principal: session.principal };
 }
 
-function changedMeanwhile(): AppError {
+function accountChangedError(): AppError {
   return new AppError('unauthenticated', { detail: 'The account was changed during the sign-in; sign in again.' });
 }

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { OrganizationEntity, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
@@ -15,7 +15,7 @@ export async function overrideOrganization(
     'SELECT id, name FROM organization WHERE id = $1',
     [wanted],
   );
-  if (!organization) throw noSuch('organization');
+  if (!organization) throw notFoundError('organization');
   await tx.execute('UPDATE user_session SET override_organization_id = $2 WHERE id = $1', [
     caller.sessionId,
     wanted === caller.homeOrganizationId ? null : wanted,

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
-import { AppError, invalidField } from '@muster/contracts';
+import { AppError, invalidFieldError } from '@muster/contracts';
 import { Metrics } from '@muster/platform';
-import { passwordFault } from '../users/password-rules';
+import { checkPasswordRules } from '../users/password-rules';
 import { SignInConfig } from './sign-in.config';
 import { WaitingLines } from './waiting-lines';
 
@@ -29,37 +29,42 @@ export class Passwords {
     const waitingInLine = signInConcurrency * 8;
     // One core stays free for other requests.
     const concurrency = Math.min(signInConcurrency, Math.max(1, availableParallelism() - 1));
-    this.hashing = new WaitingLines({ lines, concurrency, waitingInLine }, () => this.refusal());
+    this.hashing = new WaitingLines({ lines, concurrency, waitingInLine }, () => this.tooManyChecksError());
     // Lookups are fast, so their line can be long. Only two run at once, so that they never use all database
     // connections.
-    this.lookingUp = new WaitingLines({ lines: ['all'], concurrency: 2, waitingInLine: 200 }, () => this.refusal());
+    this.lookingUp = new WaitingLines({ lines: ['all'], concurrency: 2, waitingInLine: 200 }, () =>
+      this.tooManyChecksError(),
+    );
   }
 
   /** Hashes a new password; throws invalid_payload if it breaks the password rules. */
-  async hash(password: string, { email, field = 'password' }: { email: string; field?: string }): Promise<string> {
-    const fault = passwordFault(password, email);
-    if (fault) throw invalidField(field, `${field} ${fault}`, `The password ${fault}.`);
-    return this.hashing.run('change', () => hash(password));
+  async hashNewPassword(
+    password: string,
+    { email, field = 'password' }: { email: string; field?: string },
+  ): Promise<string> {
+    const fault = checkPasswordRules(password, email);
+    if (fault) throw invalidFieldError(field, `${field} ${fault}`, `The password ${fault}.`);
+    return this.hashing.runInLine('change', () => hash(password));
   }
 
   /** Runs a query that reads the account of a sign-in. Only a few of these queries run at the same time. */
-  lookUp<T>(work: () => Promise<T>): Promise<T> {
-    return this.lookingUp.run('all', work);
+  runLookup<T>(work: () => Promise<T>): Promise<T> {
+    return this.lookingUp.runInLine('all', work);
   }
 
   /**
    * Returns whether the password is right. Takes the same time if the account does not exist, so that the response time
    * reveals nothing.
    */
-  check(password: string, passwordHash: string | undefined, line: PasswordLine): Promise<boolean> {
-    return this.hashing.run(line, async () => {
+  checkPassword(password: string, passwordHash: string | undefined, line: PasswordLine): Promise<boolean> {
+    return this.hashing.runInLine(line, async () => {
       this.dummyHash ??= hash(randomBytes(16).toString('hex'));
       const matches = await verify(passwordHash ?? (await this.dummyHash), password).catch(() => false);
       return matches && passwordHash !== undefined;
     });
   }
 
-  private refusal(): AppError {
+  private tooManyChecksError(): AppError {
     this.metrics.rateLimited.inc({ policy: 'passwords' });
     return new AppError('rate_limited', {
       detail: 'Too many passwords are being checked; try again in a moment.',

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, SessionEntity, Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { audit } from '../audit/audit';
@@ -31,7 +31,7 @@ export function listSessions(
 /** Ends one of the caller's sessions, in all processes. Signing out ends the session of the request. */
 export async function endSession(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
   const ended = await tx.execute('DELETE FROM user_session WHERE id = $1 AND user_id = $2', [id, caller.id]);
-  if (ended === 0) throw noSuch('session');
+  if (ended === 0) throw notFoundError('session');
   await announceAccessChange(tx);
   audit(tx, caller, {
     action: 'session.delete',

@@ -3,7 +3,7 @@ import type { Transaction } from '@muster/database';
 /** Number of days for which an account knows an address after a sign-in from it. */
 export const knownAddressDays = 30;
 
-export async function recordAddress(
+export async function recordSignInAddress(
   tx: Transaction,
   { user, address, now }: { user: { id: string; organizationId: string }; address: string; now: Date },
 ): Promise<void> {
@@ -17,6 +17,6 @@ export async function recordAddress(
 /**
  * Deletes the known addresses when the password changes: a client that knew the old password counts as unknown again.
  */
-export async function forgetAddresses(tx: Transaction, userId: string): Promise<void> {
+export async function deleteSignInAddresses(tx: Transaction, userId: string): Promise<void> {
   await tx.execute('DELETE FROM sign_in_address WHERE user_id = $1', [userId]);
 }

@@ -3,11 +3,11 @@ import type { Database } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { audit } from '../audit/audit';
-import { readProof, useProof } from '../second-factor/proofs';
+import { readProof, consumeProof } from '../second-factor/proofs';
 import type { RelyingParty } from '../second-factor/relying-party';
-import { actorOf, beginTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
-import { insertSession, type OpenedSession, readOpened, type SignInClient } from './open-session';
-import { countFailure, holderOf, takeTicket, invalidTicket } from './tickets';
+import { toUserActor, startTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
+import { insertSession, type OpenedSession, readOpenedSession, type SignInClient } from './open-session';
+import { countFailedCode, findTicketHolder, deleteTicket, invalidTicketError } from './tickets';
 
 export interface CodeParts {
   database: Database;
@@ -37,23 +37,23 @@ export async function logInWithCode(
   const { database, clock } = parts;
   const proof = await readProof(parts, body);
   const { address } = client;
-  const holder = await holderOf(database, { ticket: body.ticket, needs: 'totp', address, now: clock.now() });
+  const holder = await findTicketHolder(database, { ticket: body.ticket, needs: 'totp', address, now: clock.now() });
   const { ticketId, user } = holder;
   const result = await withCountedAttempt(parts, { ...holder, address }, () =>
     database.transaction({ organizationId: user.organizationId }, async (tx) => {
-      const secondFactor = await useProof(tx, parts, user, proof);
+      const secondFactor = await consumeProof(tx, parts, user, proof);
       if (secondFactor) {
-        await takeTicket(tx, ticketId);
+        await deleteTicket(tx, ticketId);
         return insertSession(tx, { user, client, secondFactor });
       }
-      const isStillValid = await countFailure(tx, ticketId);
+      const isStillValid = await countFailedCode(tx, ticketId);
       // A client that has a ticket knows the password, so the audit trail shows this.
       if (!isStillValid)
-        audit(tx, actorOf(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
-      return { refused: isStillValid ? wrongCode() : invalidTicket() };
+        audit(tx, toUserActor(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
+      return { refused: isStillValid ? wrongCodeError() : invalidTicketError() };
     }),
   );
-  return readOpened(database, result);
+  return readOpenedSession(database, result);
 }
 
 /** Starts the setup for a user without a second factor whose organization requires one. */
@@ -61,8 +61,8 @@ export async function beginEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, address }: { ticket: string; address: string },
 ): Promise<TotpEnrolment> {
-  const { user } = await holderOf(database, { ticket, needs: 'enrolment', address, now: clock.now() });
-  return database.transaction({ organizationId: user.organizationId }, (tx) => beginTotp(tx, keyRing, user));
+  const { user } = await findTicketHolder(database, { ticket, needs: 'enrolment', address, now: clock.now() });
+  return database.transaction({ organizationId: user.organizationId }, (tx) => startTotp(tx, keyRing, user));
 }
 
 /** Completes the setup and opens the session. */
@@ -72,14 +72,20 @@ export async function finishEnrolment(
   client: SignInClient,
 ): Promise<OpenedSession & { recoveryCodes: string[] }> {
   const { address } = client;
-  const { ticketId, user } = await holderOf(database, { ticket, needs: 'enrolment', address, now: clock.now() });
+  const { ticketId, user } = await findTicketHolder(database, {
+    ticket,
+    needs: 'enrolment',
+    address,
+    now: clock.now(),
+  });
   const result = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
     const recoveryCodes = await confirmTotp(tx, keyRing, user, { code, ticketId });
-    if (!recoveryCodes) return { refused: (await countFailure(tx, ticketId)) ? wrongCode() : invalidTicket() };
+    if (!recoveryCodes)
+      return { refused: (await countFailedCode(tx, ticketId)) ? wrongCodeError() : invalidTicketError() };
     return { recoveryCodes, session: await insertSession(tx, { user, client, secondFactor: 'code' }) };
   });
   if ('refused' in result) throw result.refused;
-  return { ...(await readOpened(database, result.session)), recoveryCodes: result.recoveryCodes };
+  return { ...(await readOpenedSession(database, result.session)), recoveryCodes: result.recoveryCodes };
 }
 
 /**
@@ -91,7 +97,9 @@ export async function withCountedAttempt<Done extends object>(
   { user, address, knowsAddress }: { user: Pick<FactorOwner, 'id'>; address: string; knowsAddress: boolean },
   prove: () => Promise<Done | { refused: AppError }>,
 ): Promise<Done> {
-  const attempt = await attempts.begin(wrongCodes, [knowsAddress ? `known:${user.id}:${address}` : `user:${user.id}`]);
+  const attempt = await attempts.countAttempt(wrongCodes, [
+    knowsAddress ? `known:${user.id}:${address}` : `user:${user.id}`,
+  ]);
   const result = await prove().catch((error: unknown) => {
     // The proof was not checked, so the attempt does not count as a failure.
     attempt.forgive();
@@ -103,7 +111,7 @@ export async function withCountedAttempt<Done extends object>(
 }
 
 /** Returns the error for a wrong proof of any kind. The error does not reveal what was wrong. */
-export function wrongCode(): AppError {
+export function wrongCodeError(): AppError {
   return new AppError('unauthenticated', {
     detail: 'The code is wrong, or it was used before.',
     errors: [{ field: 'code', message: 'code is wrong or used' }],

@@ -1,7 +1,7 @@
 import { AppError, type SignInNeed, type SignInNeeds } from '@muster/contracts';
 import type { Database, SignInTicketEntity, Transaction, UserEntity } from '@muster/database';
 import { newId } from '@muster/platform';
-import { newTicketToken, sameText, sha256, ticketIdOf } from './credentials';
+import { generateTicketToken, equalsInConstantTime, sha256Hex, parseTicketId } from './credentials';
 import { knownAddressDays } from './sign-in-addresses';
 
 const lifetimeMs = 10 * 60_000;
@@ -17,7 +17,7 @@ export async function issueTicket(
   { user, needs, now }: { user: Owner; needs: SignInNeed; now: Date },
 ): Promise<SignInNeeds> {
   const id = newId();
-  const ticket = newTicketToken(id);
+  const ticket = generateTicketToken(id);
   await database.query(
     { organizationId: user.organizationId },
     `INSERT INTO sign_in_ticket (id, user_id, organization_id, secret_hash, needs, expires_at)
@@ -26,7 +26,7 @@ export async function issueTicket(
       id,
       user.id,
       user.organizationId,
-      sha256(ticket),
+      sha256Hex(ticket),
       needs === 'enrolment' ? needs : 'totp',
       new Date(now.getTime() + lifetimeMs),
     ],
@@ -42,11 +42,11 @@ export interface TicketHolder {
 }
 
 /** Returns the user of a ticket. Throws if the ticket is invalid, has ended, or is for another step. */
-export async function holderOf(
+export async function findTicketHolder(
   database: Database,
   { ticket, needs, address, now }: { ticket: string; needs: SignInTicketEntity['needs']; address: string; now: Date },
 ): Promise<TicketHolder> {
-  const ticketId = ticketIdOf(ticket);
+  const ticketId = parseTicketId(ticket);
   const [row] = ticketId
     ? await database.query<Owner & Pick<SignInTicketEntity, 'secretHash'> & { knowsAddress: boolean }>(
         'system',
@@ -60,19 +60,19 @@ export async function holderOf(
         'holder_of_ticket',
       )
     : [];
-  if (!row || !sameText(row.secretHash, sha256(ticket))) throw invalidTicket();
+  if (!row || !equalsInConstantTime(row.secretHash, sha256Hex(ticket))) throw invalidTicketError();
   const { id, organizationId, email, knowsAddress } = row;
   return { ticketId: ticketId!, user: { id, organizationId, email }, knowsAddress };
 }
 
 /** Deletes the ticket; throws if it does not exist, so that only one of two requests can use it. */
-export async function takeTicket(tx: Transaction, ticketId: string): Promise<void> {
+export async function deleteTicket(tx: Transaction, ticketId: string): Promise<void> {
   const taken = await tx.execute('DELETE FROM sign_in_ticket WHERE id = $1', [ticketId], 'take_ticket');
-  if (taken === 0) throw invalidTicket();
+  if (taken === 0) throw invalidTicketError();
 }
 
 /** Counts a wrong code; returns whether the ticket can still be used. */
-export async function countFailure(tx: Transaction, ticketId: string): Promise<boolean> {
+export async function countFailedCode(tx: Transaction, ticketId: string): Promise<boolean> {
   const [row] = await tx.query<Pick<SignInTicketEntity, 'failures'>>(
     'UPDATE sign_in_ticket SET failures = failures + 1 WHERE id = $1 RETURNING failures',
     [ticketId],
@@ -83,7 +83,7 @@ export async function countFailure(tx: Transaction, ticketId: string): Promise<b
   return false;
 }
 
-export function invalidTicket(): AppError {
+export function invalidTicketError(): AppError {
   return new AppError('unauthenticated', {
     detail: 'This sign-in has expired or had too many wrong codes; start again with your password.',
     errors: [{ field: 'ticket', message: 'ticket is not valid any more' }],

@@ -12,7 +12,7 @@ describe('waiting lines', () => {
     let maxRunning = 0;
     const run = (line: 'crowd' | 'few', name: string) =>
       lines
-        .run(line, async () => {
+        .runInLine(line, async () => {
           started.push(name);
           maxRunning = Math.max(maxRunning, (running += 1));
           await new Promise<void>((resolve) => ends.push(resolve));
@@ -48,8 +48,9 @@ describe('waiting lines', () => {
 
   it('waiting lines give the slot of a task that fails to the next task', async () => {
     const lines = open();
-    const fails = () => lines.run('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
+    const fails = () =>
+      lines.runInLine('few', () => Promise.reject(new Error('no'))).catch((error: Error) => error.message);
     expect(await Promise.all([fails(), fails(), fails(), fails()])).toEqual(['no', 'no', 'no', 'no']);
-    expect(await lines.run('few', () => Promise.resolve('yes'))).toBe('yes');
+    expect(await lines.runInLine('few', () => Promise.resolve('yes'))).toBe('yes');
   });
 });

@@ -14,23 +14,23 @@ export class WaitingLines<Line extends string> {
     this.waiting = new Map(bounds.lines.map((line) => [line, []]));
   }
 
-  async run<T>(line: Line, work: () => Promise<T>): Promise<T> {
+  async runInLine<T>(line: Line, work: () => Promise<T>): Promise<T> {
     if (this.running < this.bounds.concurrency) this.running += 1;
-    else await this.turnOf(this.waiting.get(line)!);
+    else await this.waitForTurn(this.waiting.get(line)!);
     try {
       return await work();
     } finally {
-      this.next();
+      this.passTurnOn();
     }
   }
 
-  private turnOf(line: (() => void)[]): Promise<void> {
+  private waitForTurn(line: (() => void)[]): Promise<void> {
     if (line.length >= this.bounds.waitingInLine) throw this.full();
     return new Promise((resolve) => line.push(resolve));
   }
 
   /** Gives the slot of a finished task to the first task of the line whose last turn was the longest ago. */
-  private next(): void {
+  private passTurnOn(): void {
     for (const [name, line] of this.waiting) {
       const first = line.shift();
       if (!first) continue;

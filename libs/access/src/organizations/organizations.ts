@@ -1,14 +1,14 @@
-import { noSuch, type UpdateOrganizationBody } from '@muster/contracts';
+import { notFoundError, type UpdateOrganizationBody } from '@muster/contracts';
 import {
   type Database,
-  hasPartSql,
+  containsIgnoringCaseSql,
   OrganizationEntity,
   OrganizationSettingsEntity,
   type Transaction,
   type UserEntity,
 } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
-import { type Actor, audit, changesBetween } from '../audit/audit';
+import { type Actor, audit, listChangedFields } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import { insertUser } from '../users/users';
@@ -22,7 +22,7 @@ export function listOrganizations(
       .createQueryBuilder(OrganizationEntity, 'o')
       .orderBy('o.id')
       .limit(page.limit + 1);
-    if (q) organizations.andWhere(hasPartSql('o.name', ':q'), { q });
+    if (q) organizations.andWhere(containsIgnoringCaseSql('o.name', ':q'), { q });
     if (page.after) organizations.andWhere('o.id > :after', { after: page.after[0] });
     return organizations.getMany();
   });
@@ -78,7 +78,7 @@ export async function updateOrganization(
   audit(tx, caller, {
     action: after.suspended && !before.suspended ? 'organization.suspend' : 'organization.update',
     target: { type: 'organization', id },
-    changes: changesBetween(before, after),
+    changes: listChangedFields(before, after),
     organizationId: id,
   });
   return { ...before, ...after };
@@ -86,6 +86,6 @@ export async function updateOrganization(
 
 async function loadOrganization(tx: Transaction, id: string): Promise<OrganizationEntity> {
   const organization = await tx.manager.findOneBy(OrganizationEntity, { id });
-  if (!organization) throw noSuch('organization');
+  if (!organization) throw notFoundError('organization');
   return organization;
 }

@@ -1,5 +1,5 @@
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
-import { nilId, type Round, sweep, type SweepCounts } from '@muster/platform';
+import { nilId, type Round, sweepRows, type SweepCounts } from '@muster/platform';
 
 /** Number of days for which an organization keeps each kind of row; null keeps the rows forever. */
 export type Retention = Pick<
@@ -27,7 +27,7 @@ export function purgeByRetention(
   round: Round,
   { name, keptFor, now, step }: Purge,
 ): Promise<SweepCounts<'purged'>> {
-  return sweep<Pick<OrganizationSettingsEntity, 'organizationId'> & Retention, 'purged'>(round, {
+  return sweepRows<Pick<OrganizationSettingsEntity, 'organizationId'> & Retention, 'purged'>(round, {
     name,
     outcomes: ['purged'],
     candidates: (after, limit) =>

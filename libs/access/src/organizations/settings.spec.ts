@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import type { Principal } from '../principal';
 import { updateSettings } from './settings';
 
@@ -15,7 +15,7 @@ describe('updateSettings', () => {
   it('a change of the settings keeps a change of another setting that is committed while it waits', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM organization_settings WHERE organization_id = $1 FOR UPDATE', [organizationId]),
       () => [

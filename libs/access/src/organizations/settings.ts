@@ -1,15 +1,15 @@
 import {
   AppError,
-  invalidField,
-  microsOf,
+  invalidFieldError,
+  usdToMicros,
   type OrganizationSettings,
   type UpdateOrganizationSettingsBody,
-  usdOf,
-  usdOrNull,
+  microsToUsd,
+  microsToUsdOrNull,
 } from '@muster/contracts';
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
-import { etagOf, requireMatch } from '@muster/platform';
-import { audit, changesBetween } from '../audit/audit';
+import { toEtag, requireEtagMatch } from '@muster/platform';
+import { audit, listChangedFields } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import type { Retention } from './retention';
@@ -65,8 +65,8 @@ export async function updateSettings(
     where: { organizationId },
     lock: { mode: 'pessimistic_write' },
   });
-  requireMatch(ifMatch, etagOf(before.revision));
-  const set = settingsOf(change);
+  requireEtagMatch(ifMatch, toEtag(before.revision));
+  const set = toSettingsUpdate(change);
   const after = { ...before, ...set, revision: before.revision + 1, updatedAt: tx.now };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
   // Processes cache sessions together with the idle time.
@@ -74,7 +74,7 @@ export async function updateSettings(
   audit(tx, caller, {
     action: 'organization.update_settings',
     target: { type: 'organization', id: organizationId },
-    changes: changesBetween(presentSettings(before), presentSettings(after)),
+    changes: listChangedFields(presentSettings(before), presentSettings(after)),
   });
   return after;
 }
@@ -88,10 +88,10 @@ export function presentSettings(row: SettingsRow): OrganizationSettings {
     prewake: row.prewake,
     maxConcurrentRuns: row.maxConcurrentRuns,
     monthlyRunLimit: row.monthlyRunLimit,
-    monthlySpendLimitUsd: usdOrNull(row.monthlySpendLimitMicros),
-    laborRateUsdPerHour: usdOf(row.laborMicrosPerHour),
+    monthlySpendLimitUsd: microsToUsdOrNull(row.monthlySpendLimitMicros),
+    laborRateUsdPerHour: microsToUsd(row.laborMicrosPerHour),
     minutesSavedPerClaim: row.minutesSavedPerClaim,
-    hourlyComputeUsd: usdOf(row.computeMicrosPerHour),
+    hourlyComputeUsd: microsToUsd(row.computeMicrosPerHour),
     timezone: row.timezone,
     failStalledRuns: row.failStalledRuns,
     logRetentionDays: row.logRetentionDays,
@@ -107,13 +107,13 @@ export function presentSettings(row: SettingsRow): OrganizationSettings {
 }
 
 /** Returns the properties to update; an absent field stays unchanged. */
-function settingsOf(change: UpdateOrganizationSettingsBody): Partial<SettingsRow> {
+function toSettingsUpdate(change: UpdateOrganizationSettingsBody): Partial<SettingsRow> {
   const { monthlySpendLimitUsd: limit, laborRateUsdPerHour: labor, hourlyComputeUsd: compute, ...others } = change;
   const set = {
     ...others,
-    monthlySpendLimitMicros: typeof limit === 'number' ? Number(microsOf(limit)) : limit,
-    laborMicrosPerHour: labor === undefined ? undefined : Number(microsOf(labor)),
-    computeMicrosPerHour: compute === undefined ? undefined : Number(microsOf(compute)),
+    monthlySpendLimitMicros: typeof limit === 'number' ? Number(usdToMicros(limit)) : limit,
+    laborMicrosPerHour: labor === undefined ? undefined : Number(usdToMicros(labor)),
+    computeMicrosPerHour: compute === undefined ? undefined : Number(usdToMicros(compute)),
   };
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
@@ -141,7 +141,7 @@ async function requireTimezone(tx: Transaction, timezone: string): Promise<void>
   } catch (error) {
     const isUnknown = error instanceof RangeError || (error as { code?: string }).code === unknownToDatabase;
     if (!isUnknown) throw error;
-    throw invalidField(
+    throw invalidFieldError(
       'timezone',
       'timezone must be an IANA time zone such as America/Chicago',
       `${timezone} is not an IANA time zone.`,

@@ -1,13 +1,13 @@
 import { Inject, Injectable, type OnModuleInit, Optional } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { AppError, invalidField } from '@muster/contracts';
+import { AppError, invalidFieldError } from '@muster/contracts';
 import {
-  addressFor,
+  getAddressForRequest,
   BaseConfig,
-  clientAddress,
+  getClientAddress,
   Clock,
-  exactAddress,
-  rateHeaders,
+  getExactAddress,
+  buildRateHeaders,
   RateLimiter,
   type RatePolicy,
   type RateState,
@@ -17,9 +17,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../audit/access-log';
 import { Authenticator } from '../authentication/authenticator';
 import type { Principal } from '../principal';
-import { credentialOf } from './credential-of';
+import { readCredential } from './read-credential';
 import { CronConfig, requireCronSecret } from './cron-secret';
-import { admit, requireRecentFactor, requireUnsuspended } from './access-rule';
+import { requireAccess, requireRecentFactor, requireUnsuspended } from './access-rule';
 import type { EndpointOptions } from './endpoint';
 import { signatureHeader } from '../signing/signature';
 import { requireSameOrigin } from './same-origin';
@@ -28,14 +28,14 @@ import { UnverifiedBodies } from './unverified-bodies';
 const principals = new WeakMap<FastifyRequest, Principal>();
 
 /** Returns the caller. Throws unauthenticated if the request was admitted without one. */
-export function principalOf(request: FastifyRequest): Principal {
+export function requirePrincipal(request: FastifyRequest): Principal {
   const principal = principals.get(request);
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send an API key.' });
   return principal;
 }
 
 /** Returns the caller of a route that also accepts a signature; null if the request has only a signature. */
-export function keyOf(request: FastifyRequest): Principal | null {
+export function getApiKeyCaller(request: FastifyRequest): Principal | null {
   return principals.get(request) ?? null;
 }
 
@@ -75,7 +75,7 @@ export class AccessGuard implements OnModuleInit {
     const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
     fastify.addHook('onRequest', (request, reply, done) => {
       try {
-        const admission = runInContext(request.context, () => this.admit(request, reply));
+        const admission = runInContext(request.context, () => this.admitRequest(request, reply));
         if (admission) admission.then(() => done(), done);
         else done();
       } catch (error) {
@@ -83,13 +83,13 @@ export class AccessGuard implements OnModuleInit {
       }
     });
     fastify.addHook('onResponse', (request, reply, done) => {
-      if (reply.statusCode < 400 && !isStreamed(request)) this.noteRead(request);
+      if (reply.statusCode < 400 && !isStreamedRoute(request)) this.recordReadAccess(request);
       done();
     });
-    fastify.addHook('preHandler', (request, _reply, done) => done(surplusBody(request)));
+    fastify.addHook('preHandler', (request, _reply, done) => done(unexpectedBodyError(request)));
   }
 
-  private admit(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
+  private admitRequest(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
     const { endpoint, guardsItself } = request.routeOptions.config;
     if (guardsItself) return;
     // A route without a declaration is closed, so that a forgotten declaration does not open the route.
@@ -99,42 +99,42 @@ export class AccessGuard implements OnModuleInit {
     const caller =
       access === 'anyone' || access === 'cron'
         ? null
-        : this.authenticator.byCredential(
-            credentialOf(request, addressFor(request, this.config)),
-            exactAddress(request),
+        : this.authenticator.authenticate(
+            readCredential(request, getAddressForRequest(request, this.config)),
+            getExactAddress(request),
           );
-    return whenResolved(caller, (principal) => {
+    return callWhenResolved(caller, (principal) => {
       // A browser also sends the cookie with requests from pages of other sites.
-      if (principal?.kind === 'user') requireSameOrigin(request, addressFor(request, this.config));
-      return whenResolved(this.limit(request, principal), (state) => {
-        void reply.headers(rateHeaders(state));
+      if (principal?.kind === 'user') requireSameOrigin(request, getAddressForRequest(request, this.config));
+      return callWhenResolved(this.countForRateLimit(request, principal), (state) => {
+        void reply.headers(buildRateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
         else if (access !== 'anyone') admitPrincipal(request, endpoint, { principal, now: this.clock.now() });
-        if (!principal && access !== 'cron') this.unverifiedBodies.admit(request);
+        if (!principal && access !== 'cron') this.unverifiedBodies.countSender(request);
         // A stream may stay open for long, so the access log records the read when the stream starts.
-        if (isStreamed(request)) this.noteRead(request);
+        if (isStreamedRoute(request)) this.recordReadAccess(request);
       });
     });
   }
 
-  private noteRead(request: FastifyRequest): void {
+  private recordReadAccess(request: FastifyRequest): void {
     const { endpoint, url = '' } = request.routeOptions.config;
     const principal = principals.get(request);
     if (!endpoint?.reads || !principal || request.method === 'HEAD') return;
     const { jobId, commandId } = request.query as Record<string, string | undefined>;
     const id = jobId ?? commandId ?? Object.values(request.params as Record<string, string>).at(-1) ?? '';
-    this.accessLog.record({
+    this.accessLog.recordRead({
       principal,
-      address: clientAddress(request),
+      address: getClientAddress(request),
       route: `${request.method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`,
       subject: { type: endpoint.reads, id: id.slice(0, 200) },
     });
   }
 
-  private limit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {
+  private countForRateLimit(request: FastifyRequest, principal: Principal | null): RateState | Promise<RateState> {
     const policy = principal ? this.authenticated : this.anonymous;
-    const subject = principal ? `${principal.kind}:${principal.id}` : `address:${clientAddress(request)}`;
-    return this.limiter.takeLeased(policy, subject) ?? this.limiter.take(policy, subject);
+    const subject = principal ? `${principal.kind}:${principal.id}` : `address:${getClientAddress(request)}`;
+    return this.limiter.countLeasedRequest(policy, subject) ?? this.limiter.countRequest(policy, subject);
   }
 }
 
@@ -148,7 +148,7 @@ function admitPrincipal(
   const isSigned = headers[signatureHeader] !== undefined && headers['x-api-key'] === undefined;
   if (!principal && isSigned && typeof access === 'object' && access.signed) return;
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send a valid API key as x-api-key.' });
-  admit(access, principal);
+  requireAccess(access, principal);
   if (sensitive) requireRecentFactor(principal, now);
   if (unsuspended === true) requireUnsuspended(principal);
   principals.set(request, principal);
@@ -156,7 +156,7 @@ function admitPrincipal(
 }
 
 /** Whether the response bypasses the framework, which then does not notice its end. */
-function isStreamed({ routeOptions }: FastifyRequest): boolean {
+function isStreamedRoute({ routeOptions }: FastifyRequest): boolean {
   const { stream, csv, zip } = routeOptions.config.endpoint ?? {};
   return stream !== undefined || csv === true || zip === true;
 }
@@ -165,13 +165,13 @@ function isStreamed({ routeOptions }: FastifyRequest): boolean {
  * Returns an error if a route that declares no body gets fields, as unknown fields are rejected elsewhere. Routes of
  * workers ignore them, because a worker may be newer than the service.
  */
-function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError | undefined {
+function unexpectedBodyError({ method, body, routeOptions }: FastifyRequest): AppError | undefined {
   const { endpoint } = routeOptions.config;
   if (!endpoint || endpoint.body || endpoint.form || typeof endpoint.access === 'string') return undefined;
   if (endpoint.access.keys.includes('worker') || method === 'DELETE') return undefined;
   if (typeof body !== 'object' || body === null) return undefined;
   for (const field in body) {
-    return invalidField(
+    return invalidFieldError(
       field.slice(0, 200),
       `property ${field.slice(0, 200)} should not exist`,
       'This route takes no body.',
@@ -181,6 +181,6 @@ function surplusBody({ method, body, routeOptions }: FastifyRequest): AppError |
 }
 
 /** Calls `next` at once if the value is not a promise, because most requests have nothing to wait for. */
-function whenResolved<A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> {
+function callWhenResolved<A, B>(value: A | Promise<A>, next: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

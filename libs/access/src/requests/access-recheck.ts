@@ -1,16 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { addressFor, BaseConfig, Semaphore } from '@muster/platform';
+import { getAddressForRequest, BaseConfig, Semaphore } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
-import { principalOf } from './access-guard';
-import { type AccessRule, admit } from './access-rule';
-import { credentialOf } from './credential-of';
+import { requirePrincipal } from './access-guard';
+import { type AccessRule, requireAccess } from './access-rule';
+import { readCredential } from './read-credential';
 
 /** The access of a caller whose response stays open after the access was checked. */
 export interface LastingAccess {
   /** Whether the caller would still be admitted. Throws if this cannot be checked at the moment. */
   holds: () => Promise<boolean>;
-  /** Calls the listener when `holds` may have changed. Returns a function that removes the listener. */
+  /** Calls the listener when `isStillAllowed` may have changed. Returns a function that removes the listener. */
   onChange: (listener: () => void) => () => void;
 }
 
@@ -31,22 +31,22 @@ export class AccessRecheck {
     @Inject(BaseConfig) private readonly config: BaseConfig,
   ) {}
 
-  forRequest(request: FastifyRequest, rule: AccessRule): LastingAccess {
-    const { organizationId, organizationSuspended } = principalOf(request);
-    const credential = credentialOf(request, addressFor(request, this.config));
-    const holds = async () => {
-      const principal = await this.checks.run(async () => this.authenticator.stillHolds(credential));
+  createRecheck(request: FastifyRequest, rule: AccessRule): LastingAccess {
+    const { organizationId, organizationSuspended } = requirePrincipal(request);
+    const credential = readCredential(request, getAddressForRequest(request, this.config));
+    const isStillAllowed = async () => {
+      const principal = await this.checks.runInTurn(async () => this.authenticator.recheckCredential(credential));
       // A super admin may have switched to another organization; the stream is about the previous one.
       if (principal?.organizationId !== organizationId) return false;
       // A stream ends when its organization is suspended. The client can open it again with the rights that remain.
       if (principal.organizationSuspended && !organizationSuspended) return false;
       try {
-        admit(rule, principal);
+        requireAccess(rule, principal);
         return true;
       } catch {
         return false;
       }
     };
-    return { holds, onChange: (listener) => this.authenticator.onChange(listener) };
+    return { holds: isStillAllowed, onChange: (listener) => this.authenticator.onAccessChange(listener) };
   }
 }

@@ -23,12 +23,12 @@ export const anyone: AccessRule = 'anyone';
 export const cron: AccessRule = 'cron';
 
 /** Admits people with at least this role. A key gets 403. */
-export function sessionsOf(role: Role): AccessRule {
+export function allowSessions(role: Role): AccessRule {
   return { sessions: role, keys: [] };
 }
 
 /** Admits people with at least this role, and API keys, which have a member's rights. */
-export function sessionsAndKeysOf(role: Role): AccessRule {
+export function allowSessionsAndKeys(role: Role): AccessRule {
   return { sessions: role, keys: ['api'] };
 }
 
@@ -36,7 +36,7 @@ export function sessionsAndKeysOf(role: Role): AccessRule {
 export const workers: AccessRule = { sessions: null, keys: ['worker'] };
 
 /** Admits workers, people with at least this role, and API keys. */
-export function workersAndSessionsOf(role: Role): AccessRule {
+export function allowWorkersAndSessions(role: Role): AccessRule {
   return { sessions: role, keys: ['worker', 'api'] };
 }
 
@@ -44,20 +44,20 @@ export function workersAndSessionsOf(role: Role): AccessRule {
 export const signers: AccessRule = { sessions: null, keys: ['worker'], signed: true };
 
 /** Throws unless the rule admits the principal. */
-export function admit(rule: AccessRule, principal: Principal): void {
+export function requireAccess(rule: AccessRule, principal: Principal): void {
   if (rule === 'anyone') return;
-  if (rule === 'cron') throw denied('This needs the cron secret.');
+  if (rule === 'cron') throw permissionDeniedError('This needs the cron secret.');
   if (principal.kind === 'api_key') {
     if (!rule.keys.includes(principal.scope)) {
       const needed = rule.keys.length ? `a key of scope ${rule.keys.join(' or ')}` : 'a signed-in person';
-      throw denied(`This needs ${needed}.`);
+      throw permissionDeniedError(`This needs ${needed}.`);
     }
     if (principal.scope === 'worker') return;
   } else if (rule.sessions === null) {
-    throw denied(`This needs a key of scope ${rule.keys.join(' or ')}.`);
+    throw permissionDeniedError(`This needs a key of scope ${rule.keys.join(' or ')}.`);
   }
   const needed = rule.sessions;
-  if (needed && !hasRole(principal.role, needed)) throw denied(`This needs the role ${needed}.`);
+  if (needed && !hasRole(principal.role, needed)) throw permissionDeniedError(`This needs the role ${needed}.`);
 }
 
 /** Throws billing_gate_closed for a suspended organization, as the billing gate of a run does. */
@@ -80,6 +80,6 @@ export function requireRecentFactor(principal: Principal, now: Date): void {
   });
 }
 
-function denied(detail: string): AppError {
+function permissionDeniedError(detail: string): AppError {
   return new AppError('permission_denied', { detail });
 }

@@ -18,7 +18,7 @@ import {
   ignoresUnknownFields,
   Problem,
   type ReadSubject,
-  wireCodeOf,
+  toWireCode,
 } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
@@ -118,7 +118,7 @@ export function Endpoint<Answer = void, Other = never>(
     ApiExtension('x-access', access),
     ...(reads ? [ApiExtension('x-reads', reads)] : []),
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
-    ...(access === 'anyone' ? [] : securityOf(access)),
+    ...(access === 'anyone' ? [] : declareSecurity(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
     // The generator supports only one schema for all content types. A later pass over the document adds this one.
     ...(form ? [ApiExtraModels(form), ApiExtension('x-form', form.name)] : []),
@@ -128,10 +128,10 @@ export function Endpoint<Answer = void, Other = never>(
     ApiResponse({
       status,
       description: statusText[status],
-      ...(answer && or ? { schema: eitherOf([answer, or]) } : answer ? { type: answer } : {}),
+      ...(answer && or ? { schema: describeUnionSchema([answer, or]) } : answer ? { type: answer } : {}),
       ...(csv ? { content: { 'text/csv': { schema: { type: 'string' } } } } : {}),
       ...(zip ? { content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } } } : {}),
-      ...(stream ? { content: { 'text/event-stream': { schema: eachOf(stream) } } } : {}),
+      ...(stream ? { content: { 'text/event-stream': { schema: describeStreamSchema(stream) } } } : {}),
       headers: {
         'X-Request-Id': {
           description: 'Identifier of the request: the one that the caller sent, or a new one.',
@@ -146,7 +146,7 @@ export function Endpoint<Answer = void, Other = never>(
     ...(otherwise
       ? [ApiResponse({ status: otherwise.status, description: otherwise.description, type: otherwise.answer })]
       : []),
-    ...problemsOf(errorsOf(options)),
+    ...declareProblemResponses(listErrorCodes(options)),
     ...(idempotent
       ? [
           ApiHeader({
@@ -180,18 +180,18 @@ export function Endpoint<Answer = void, Other = never>(
 }
 
 /** Returns the schema of a stream: that of the data of one event, because OpenAPI 3.1 cannot describe a stream. */
-function eachOf(types: (new () => object)[]) {
+function describeStreamSchema(types: (new () => object)[]) {
   const [only, ...others] = types.map((type) => ({ $ref: getSchemaPath(type) }));
   return others.length > 0 ? { description: 'The data of each event.', oneOf: [only!, ...others] } : only!;
 }
 
-function eitherOf(types: (new () => unknown)[]) {
+function describeUnionSchema(types: (new () => unknown)[]) {
   return { oneOf: types.map((type) => ({ $ref: getSchemaPath(type as new () => object) })) };
 }
 
 const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, without a body' };
 
-function securityOf(access: Exclude<AccessRule, 'anyone'>) {
+function declareSecurity(access: Exclude<AccessRule, 'anyone'>) {
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
   const { sessions, keys, signed } = access;
   return [
@@ -201,7 +201,7 @@ function securityOf(access: Exclude<AccessRule, 'anyone'>) {
   ];
 }
 
-function errorsOf({
+function listErrorCodes({
   access,
   body,
   form,
@@ -228,7 +228,7 @@ function errorsOf({
 }
 
 /** Declares one response per status, whose description lists the error codes. */
-function problemsOf(codes: ErrorCode[]) {
+function declareProblemResponses(codes: ErrorCode[]) {
   const statuses = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) {
     const { status } = errorTable[code];
@@ -238,19 +238,19 @@ function problemsOf(codes: ErrorCode[]) {
     ApiResponse({
       status,
       description: list
-        .map((code) => `${errorTable[code].title} (${wireCodeOf(code)}): ${errorMeanings[code]}`)
+        .map((code) => `${errorTable[code].title} (${toWireCode(code)}): ${errorMeanings[code]}`)
         .join(' '),
-      content: { 'application/problem+json': { schema: oneOf(list.map(problemOf)) } },
+      content: { 'application/problem+json': { schema: schemaOfOneOf(list.map(getProblemClass)) } },
     }),
   );
 }
 
 /** Returns the problem class of a code: bundle errors list entries of the bundle instead of fields. */
-function problemOf(code: ErrorCode): new () => Problem | BundleProblem {
+function getProblemClass(code: ErrorCode): new () => Problem | BundleProblem {
   return code === 'bundle_rejected' ? BundleProblem : Problem;
 }
 
-function oneOf(types: (new () => object)[]) {
+function schemaOfOneOf(types: (new () => object)[]) {
   const schemas = [...new Set(types)].map((type) => ({ $ref: getSchemaPath(type) }));
   return schemas.length === 1 ? schemas[0] : { oneOf: schemas };
 }

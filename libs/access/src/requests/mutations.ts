@@ -5,8 +5,8 @@ import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { wasAudited } from '../audit/audit';
 import type { Principal } from '../principal';
-import { principalOf } from './access-guard';
-import { recallAnswer, storeAnswer } from './stored-answers';
+import { requirePrincipal } from './access-guard';
+import { findStoredAnswer, storeAnswer } from './stored-answers';
 
 /** The HTTP request of a change; only `Mutations` reads it. */
 export class MutationRequest {
@@ -28,7 +28,10 @@ export interface MutationResult<Body> {
 export interface MutationOptions {
   /** 'system' for a change across organizations; the caller's organization by default. */
   scope?: 'system';
-  /** The name under which concurrent requests of one organization may share a transaction; see `Database.sharedTransaction`. */
+  /**
+   * The name under which concurrent requests of one organization may share a transaction; see
+   * `Database.sharedTransaction`.
+   */
   shared?: string;
   /** Why there is no audit row. Only for changes that modify no resource of an organization. */
   unaudited?: string;
@@ -46,17 +49,17 @@ export class Mutations {
     @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
-  async run<Body>(
+  async runMutation<Body>(
     { request, reply }: MutationRequest,
     work: (tx: Transaction, caller: Principal) => Promise<MutationResult<Body>>,
     options: MutationOptions = {},
   ): Promise<Body> {
-    const caller = principalOf(request);
+    const caller = requirePrincipal(request);
     const scope: Scope = options.scope ?? { organizationId: caller.organizationId };
-    const key = idempotencyKeyOf(request);
+    const key = readIdempotencyKey(request);
     const repeatable = key ? { keyRing: this.keyRing, organizationId: caller.organizationId, request, key } : null;
-    const change = async (tx: Transaction) => {
-      const stored = repeatable ? await recallAnswer<Body>(tx, repeatable) : null;
+    const runChange = async (tx: Transaction) => {
+      const stored = repeatable ? await findStoredAnswer<Body>(tx, repeatable) : null;
       if (stored) return { ...stored, replayed: true };
       const response = await work(tx, caller);
       if (!wasAudited(tx) && !options.unaudited) {
@@ -67,8 +70,8 @@ export class Mutations {
       return { ...response, status, replayed: false };
     };
     const result = await (options.shared && !repeatable
-      ? this.database.sharedTransaction(options.shared, scope, change)
-      : this.database.transaction(scope, change));
+      ? this.database.sharedTransaction(options.shared, scope, runChange)
+      : this.database.transaction(scope, runChange));
     if (result.replayed) void reply.header('idempotency-replayed', 'true');
     void reply.status(result.status);
     if (result.location) void reply.header('location', result.location);
@@ -77,7 +80,7 @@ export class Mutations {
   }
 }
 
-function idempotencyKeyOf(request: FastifyRequest): string | null {
+function readIdempotencyKey(request: FastifyRequest): string | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined || request.method !== 'POST') return null;
   if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {

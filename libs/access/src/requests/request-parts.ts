@@ -1,13 +1,13 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { addressFor, type BaseConfig } from '@muster/platform';
+import { getAddressForRequest, type BaseConfig } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../principal';
-import { keyOf, principalOf } from './access-guard';
+import { getApiKeyCaller, requirePrincipal } from './access-guard';
 import { MutationRequest } from './mutations';
 import { requireSameOrigin } from './same-origin';
 import { clearSessionCookie, setSessionCookie } from './session-cookie';
 
-function requestAndReplyOf(context: ExecutionContext): [FastifyRequest, FastifyReply] {
+function getRequestAndReply(context: ExecutionContext): [FastifyRequest, FastifyReply] {
   const http = context.switchToHttp();
   return [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
 }
@@ -20,42 +20,44 @@ export class Browser {
   ) {}
 
   requireSameOrigin(config: BaseConfig): void {
-    requireSameOrigin(this.request, addressFor(this.request, config));
+    requireSameOrigin(this.request, getAddressForRequest(this.request, config));
   }
 
-  keepSession(config: BaseConfig, token: string): void {
-    setSessionCookie(this.reply, addressFor(this.request, config), token);
+  setSessionCookie(config: BaseConfig, token: string): void {
+    setSessionCookie(this.reply, getAddressForRequest(this.request, config), token);
   }
 
-  forgetSession(config: BaseConfig): void {
-    clearSessionCookie(this.reply, addressFor(this.request, config));
+  clearSessionCookie(config: BaseConfig): void {
+    clearSessionCookie(this.reply, getAddressForRequest(this.request, config));
   }
 }
 
 /** The caller. Throws unauthenticated if the request was admitted without one. */
 export const Caller = createParamDecorator((_: unknown, context): Principal =>
-  principalOf(requestAndReplyOf(context)[0]),
+  requirePrincipal(getRequestAndReply(context)[0]),
 );
 
 /** The organization that the request is about. */
 export const OrganizationId = createParamDecorator(
-  (_: unknown, context) => principalOf(requestAndReplyOf(context)[0]).organizationId,
+  (_: unknown, context) => requirePrincipal(getRequestAndReply(context)[0]).organizationId,
 );
 
 /** The caller of a route that also accepts a signature; null if the request has only a signature. */
 export const CallerIfAny = createParamDecorator((_: unknown, context): Principal | null =>
-  keyOf(requestAndReplyOf(context)[0]),
+  getApiKeyCaller(getRequestAndReply(context)[0]),
 );
 
 /** The request, for `Mutations.run`. */
 export const Mutation = createParamDecorator(
-  (_: unknown, context) => new MutationRequest(...requestAndReplyOf(context)),
+  (_: unknown, context) => new MutationRequest(...getRequestAndReply(context)),
 );
 
 /** The If-Match header. The OpenAPI document has this header for routes with the option `etag`. */
-export const IfMatch = createParamDecorator((_: unknown, context) => requestAndReplyOf(context)[0].headers['if-match']);
+export const IfMatch = createParamDecorator(
+  (_: unknown, context) => getRequestAndReply(context)[0].headers['if-match'],
+);
 
 /** A header that the route documents itself. */
-export const SentHeader = createParamDecorator((name: string, context) => requestAndReplyOf(context)[0].headers[name]);
+export const SentHeader = createParamDecorator((name: string, context) => getRequestAndReply(context)[0].headers[name]);
 
-export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...requestAndReplyOf(context)));
+export const FromBrowser = createParamDecorator((_: unknown, context) => new Browser(...getRequestAndReply(context)));

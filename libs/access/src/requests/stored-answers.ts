@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '@muster/contracts';
-import { type IdempotencyKeyEntity, type Transaction, tryLock } from '@muster/database';
-import { digestOf, isUuid } from '@muster/platform';
+import { type IdempotencyKeyEntity, type Transaction, tryAdvisoryLock } from '@muster/database';
+import { getBodyDigest, isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import type { FastifyRequest } from 'fastify';
 
@@ -22,10 +22,10 @@ interface Answer<Body> extends Pick<IdempotencyKeyEntity, 'status'> {
 const retentionHours = 24;
 
 /** Returns the response of the first request with this key; null if this request is the first. */
-export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable): Promise<Answer<Body> | null> {
+export async function findStoredAnswer<Body>(tx: Transaction, repeatable: Repeatable): Promise<Answer<Body> | null> {
   const { organizationId, request, key } = repeatable;
-  const route = routeOf(request);
-  if (!(await tryLock(tx, 'idempotency', organizationId, route, key))) {
+  const route = getRequestPath(request);
+  if (!(await tryAdvisoryLock(tx, 'idempotency', organizationId, route, key))) {
     throw new AppError('idempotency_key_in_flight', {
       detail: 'The first request with this Idempotency-Key is still being processed; repeat this one in a moment.',
       headers: { 'retry-after': '1' },
@@ -39,10 +39,10 @@ export async function recallAnswer<Body>(tx: Transaction, repeatable: Repeatable
     [organizationId, route, key],
   );
   if (!stored) return null;
-  if (stored.requestHash !== hashOf(request)) {
+  if (stored.requestHash !== hashRequest(request)) {
     throw new AppError('idempotency_key_reused', { detail: 'This Idempotency-Key was used with another request.' });
   }
-  const { body, etag } = openAnswer<Body>(repeatable, stored.body);
+  const { body, etag } = decryptStoredAnswer<Body>(repeatable, stored.body);
   return { body, etag, status: stored.status, location: stored.location ?? undefined };
 }
 
@@ -56,7 +56,7 @@ export async function storeAnswer(
   { body, etag, status, location }: Answer<unknown>,
 ): Promise<void> {
   const { keyRing, organizationId, request, key } = repeatable;
-  const sealedAnswer = sealText(keyRing, associatedDataOf(repeatable), JSON.stringify({ body, etag }));
+  const sealedAnswer = sealText(keyRing, buildAssociatedData(repeatable), JSON.stringify({ body, etag }));
   await tx.execute(
     `INSERT INTO idempotency_key (organization_id, route, key, request_hash, status, location, body, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, muster_now() + $8 * interval '1 hour')
@@ -65,9 +65,9 @@ export async function storeAnswer(
          body = excluded.body, created_at = muster_now(), expires_at = excluded.expires_at`,
     [
       organizationId,
-      routeOf(request),
+      getRequestPath(request),
       key,
-      hashOf(request),
+      hashRequest(request),
       status,
       location ?? null,
       JSON.stringify(sealedAnswer),
@@ -76,28 +76,28 @@ export async function storeAnswer(
   );
 }
 
-function openAnswer<Body>(repeatable: Repeatable, stored: unknown): { body: Body; etag?: string } {
+function decryptStoredAnswer<Body>(repeatable: Repeatable, stored: unknown): { body: Body; etag?: string } {
   // An older version of the service stored the response unsealed.
   if (!isSealedText(stored)) return { body: stored as Body };
   const { keyRing } = repeatable;
-  if (!keyRing.find(stored.masterKeyId)) {
+  if (!keyRing.findKey(stored.masterKeyId)) {
     throw new AppError('conflict', {
       detail: 'The first request with this Idempotency-Key was answered, but its response can no longer be decrypted.',
     });
   }
-  return JSON.parse(openText(keyRing, associatedDataOf(repeatable), stored)) as { body: Body; etag?: string };
+  return JSON.parse(openText(keyRing, buildAssociatedData(repeatable), stored)) as { body: Body; etag?: string };
 }
 
 /** The associated data that binds a stored response to its organization and its request. */
-function associatedDataOf({ organizationId, request, key }: Repeatable): string {
-  return `${organizationId}/idempotency-key/${routeOf(request)}/${key}`;
+function buildAssociatedData({ organizationId, request, key }: Repeatable): string {
+  return `${organizationId}/idempotency-key/${getRequestPath(request)}/${key}`;
 }
 
 /**
  * Returns the path of a request instead of its route pattern, because the same action on two agents counts as two
  * different requests.
  */
-function routeOf(request: FastifyRequest): string {
+function getRequestPath(request: FastifyRequest): string {
   const params = request.params as Record<string, string>;
   const path = request.routeOptions.url!.replaceAll(/:(\w+)/g, (_, name: string) =>
     encodeURIComponent(lowerCaseIfUuid(params[name] ?? '')),
@@ -106,8 +106,8 @@ function routeOf(request: FastifyRequest): string {
 }
 
 /** Returns the same hash for a repeated request, whatever the order of its fields and the spelling of its ids. */
-function hashOf(request: FastifyRequest): string {
-  const digest = digestOf(request);
+function hashRequest(request: FastifyRequest): string {
+  const digest = getBodyDigest(request);
   if (digest) return digest;
   const text = JSON.stringify(request.body ?? null, (_, value: unknown) => {
     if (typeof value === 'string') return lowerCaseIfUuid(value);

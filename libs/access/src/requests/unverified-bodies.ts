@@ -1,5 +1,5 @@
 import { AppError } from '@muster/contracts';
-import { clientAddress } from '@muster/platform';
+import { getClientAddress } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 
 /**
@@ -23,9 +23,9 @@ export class UnverifiedBodies {
   /**
    * Counts the request until its body has arrived or its connection is closed. Throws `rate_limited` above the limit.
    */
-  admit(request: FastifyRequest): void {
+  countSender(request: FastifyRequest): void {
     if (!hasBody(request)) return;
-    const address = clientAddress(request);
+    const address = getClientAddress(request);
     const count = (this.sending.get(address) ?? 0) + 1;
     if (count > maxBodiesOfAddress) {
       throw new AppError('rate_limited', {
@@ -34,10 +34,10 @@ export class UnverifiedBodies {
       });
     }
     this.sending.set(address, count);
-    request.raw.once('close', () => this.release(address));
+    request.raw.once('close', () => this.releaseSender(address));
   }
 
-  private release(address: string): void {
+  private releaseSender(address: string): void {
     const count = (this.sending.get(address) ?? 1) - 1;
     if (count > 0) this.sending.set(address, count);
     else this.sending.delete(address);

@@ -2,15 +2,15 @@ import { AppError, type RemoveTotpBody, type SecondFactorProof, type TotpEnrolme
 import type { Database, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
-import { type CodeParts, withCountedAttempt, wrongCode } from '../authentication/sign-in-with-ticket';
+import { type CodeParts, withCountedAttempt, wrongCodeError } from '../authentication/sign-in-with-ticket';
 import type { UserPrincipal } from '../principal';
 import { type OwnPasswordParts, requireOwnPassword } from '../users/own-password';
-import { type Proof, readProof, useProof } from './proofs';
-import { beginTotp, confirmTotp, type FactorOwner, removeTotp } from './second-factors';
+import { type Proof, readProof, consumeProof } from './proofs';
+import { startTotp, confirmTotp, type FactorOwner, removeTotp } from './second-factors';
 
 /** Starts the setup of the caller's authenticator app. */
-export function beginOwnTotp({ database, keyRing }: CodeParts, caller: UserPrincipal): Promise<TotpEnrolment> {
-  return inHomeOrganization(database, caller, (tx) => beginTotp(tx, keyRing, ownerOf(caller)));
+export function startOwnTotp({ database, keyRing }: CodeParts, caller: UserPrincipal): Promise<TotpEnrolment> {
+  return runInHomeOrganization(database, caller, (tx) => startTotp(tx, keyRing, toFactorOwner(caller)));
 }
 
 export function confirmOwnTotp(
@@ -18,9 +18,9 @@ export function confirmOwnTotp(
   caller: UserPrincipal,
   code: string,
 ): Promise<string[]> {
-  return inHomeOrganization(database, caller, async (tx) => {
-    const codes = await confirmTotp(tx, keyRing, ownerOf(caller), { code, sessionId: caller.sessionId });
-    if (!codes) throw wrongOwnCode();
+  return runInHomeOrganization(database, caller, async (tx) => {
+    const codes = await confirmTotp(tx, keyRing, toFactorOwner(caller), { code, sessionId: caller.sessionId });
+    if (!codes) throw wrongOwnCodeError();
     return codes;
   });
 }
@@ -34,7 +34,7 @@ export async function removeOwnTotp(
   const proof = await readProof(parts, sent);
   await requireOwnPassword(parts, caller, { password, field: 'password', address });
   await withVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
-    await removeTotp(tx, ownerOf(caller), caller.sessionId);
+    await removeTotp(tx, toFactorOwner(caller), caller.sessionId);
     audit(tx, caller, {
       action: 'second_factor.delete',
       target: { type: 'user', id: caller.id },
@@ -44,7 +44,7 @@ export async function removeOwnTotp(
 }
 
 /** Proves the caller's second factor again, for an action that an open session is not enough for. */
-export async function proveAgain(
+export async function proveSecondFactorAgain(
   parts: CodeParts,
   caller: UserPrincipal,
   { address, ...sent }: SecondFactorProof & { address: string },
@@ -73,15 +73,15 @@ async function withVerifiedProof(
 ): Promise<void> {
   const { database } = parts;
   await withCountedAttempt(parts, { user: caller, address, knowsAddress: false }, () =>
-    inHomeOrganization(database, caller, async (tx) => {
-      if (!(await useProof(tx, parts, ownerOf(caller), proof))) return { refused: wrongOwnCode() };
+    runInHomeOrganization(database, caller, async (tx) => {
+      if (!(await consumeProof(tx, parts, toFactorOwner(caller), proof))) return { refused: wrongOwnCodeError() };
       await act(tx);
       return {};
     }),
   );
 }
 
-function inHomeOrganization<T>(
+function runInHomeOrganization<T>(
   database: Database,
   caller: UserPrincipal,
   work: (tx: Transaction) => Promise<T>,
@@ -89,14 +89,14 @@ function inHomeOrganization<T>(
   return database.transaction({ organizationId: caller.homeOrganizationId }, work);
 }
 
-export function ownerOf({ id, email, homeOrganizationId }: UserPrincipal): FactorOwner {
+export function toFactorOwner({ id, email, homeOrganizationId }: UserPrincipal): FactorOwner {
   return { id, email, organizationId: homeOrganizationId };
 }
 
 /**
  * Returns an error other than 401: the session is still valid, and a 401 would make the console ask for a new sign-in.
  */
-function wrongOwnCode(): AppError {
-  const { detail, errors } = wrongCode().options;
+function wrongOwnCodeError(): AppError {
+  const { detail, errors } = wrongCodeError().options;
   return new AppError('permission_denied', { detail, errors });
 }

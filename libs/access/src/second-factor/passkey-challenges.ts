@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { invalidField } from '@muster/contracts';
+import { invalidFieldError } from '@muster/contracts';
 import type { Database } from '@muster/database';
 
 export const challengeLifetimeMs = 5 * 60_000;
@@ -40,10 +40,14 @@ export async function readPasskey(
   sent: Record<string, unknown>,
   { field, userId, now }: { field: string; userId: string | null; now: Date },
 ): Promise<PasskeyAnswer> {
-  const response = responseOf(sent);
+  const response = copyPasskeyResponse(sent);
   if (!response)
-    throw invalidField(field, `${field} must be the JSON of a passkey response`, 'This is not a passkey response.');
-  const signed = challengeOf(response);
+    throw invalidFieldError(
+      field,
+      `${field} must be the JSON of a passkey response`,
+      'This is not a passkey response.',
+    );
+  const signed = readChallenge(response);
   const rows = signed
     ? await database.query(
         'system',
@@ -59,7 +63,7 @@ export async function readPasskey(
 const maxLength = { id: 1400, part: 65_536 };
 
 /** Copies only the fields that are verified later, so that no other part of the request is used. */
-function responseOf({ id, rawId, type, response }: Record<string, unknown>): PasskeyResponse | null {
+function copyPasskeyResponse({ id, rawId, type, response }: Record<string, unknown>): PasskeyResponse | null {
   if (!isText(id, maxLength.id) || rawId !== id || type !== 'public-key') return null;
   if (typeof response !== 'object' || response === null) return null;
   const parts = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'].flatMap(
@@ -75,7 +79,7 @@ function isText(value: unknown, max: number): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= max && /^[A-Za-z0-9_-]+$/.test(value);
 }
 
-function challengeOf({ response: { clientDataJSON = '' } }: PasskeyResponse): string | null {
+function readChallenge({ response: { clientDataJSON = '' } }: PasskeyResponse): string | null {
   try {
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown };
     return isText(challenge, 64) ? challenge : null;

@@ -1,12 +1,12 @@
 import {
   AppError,
   type CreatePasskeyBody,
-  invalidField,
-  noSuch,
+  invalidFieldError,
+  notFoundError,
   type PasskeyCreationOptions,
   type PasskeyRequestOptions,
 } from '@muster/contracts';
-import { type Database, type PasskeyEntity, type Transaction, violatedConstraint } from '@muster/database';
+import { type Database, type PasskeyEntity, type Transaction, getViolatedConstraint } from '@muster/database';
 import { type Clock, newId, type Page } from '@muster/platform';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { audit } from '../audit/audit';
@@ -14,7 +14,13 @@ import { announceAccessChange } from '../authentication/access-changes';
 import type { UserPrincipal } from '../principal';
 import { challengeLifetimeMs, issueChallenge, type PasskeyAnswer, readPasskey } from './passkey-challenges';
 import type { RelyingParty } from './relying-party';
-import { actorOf, afterRemoval, endSessionsOf, type FactorOwner, lockSince } from './second-factors';
+import {
+  toUserActor,
+  endSessionsAfterRemoval,
+  endOtherSessionsOfUser,
+  type FactorOwner,
+  lockAndReadSetupTime,
+} from './second-factors';
 
 export type PasskeyRow = Pick<PasskeyEntity, 'id' | 'name' | 'createdAt' | 'lastUsedAt'>;
 
@@ -31,7 +37,7 @@ const maxPasskeys = 20;
  * Returns the options with which the caller's browser creates a passkey. The passkey must work without an account name
  * (resident key), and must verify its user.
  */
-export async function passkeyCreationOptions(
+export async function buildPasskeyCreationOptions(
   { database, clock, relyingParty }: PasskeyParts,
   owner: FactorOwner,
 ): Promise<PasskeyCreationOptions> {
@@ -47,7 +53,7 @@ export async function passkeyCreationOptions(
     await generateRegistrationOptions({
       rpName: 'Muster',
       rpID: relyingParty.id,
-      userID: handleOf(owner.id),
+      userID: buildUserHandle(owner.id),
       userName: owner.email,
       userDisplayName: owner.email,
       challenge: Buffer.from(challenge, 'base64url'),
@@ -69,7 +75,7 @@ export async function passkeyCreationOptions(
 }
 
 /** Returns the options to use any passkey. The user is not known yet, so the options list no credentials. */
-export async function passkeyRequestOptions({
+export async function buildPasskeyRequestOptions({
   database,
   clock,
   relyingParty,
@@ -94,14 +100,14 @@ export async function addPasskey(
   const answer = await readPasskey(database, sent, { field: 'response', userId: owner.id, now: clock.now() });
   const registered = await readRegistration(relyingParty, answer);
   if (!registered) {
-    throw invalidField(
+    throw invalidFieldError(
       'response',
       'response does not match the challenge',
       'The passkey was not accepted; start again.',
     );
   }
   return database.transaction({ organizationId: owner.organizationId }, async (tx) => {
-    const since = await lockSince(tx, owner.id);
+    const since = await lockAndReadSetupTime(tx, owner.id);
     const [{ count }] = (await tx.query<{ count: number }>(
       'SELECT count(*)::integer AS count FROM passkey WHERE user_id = $1',
       [owner.id],
@@ -129,16 +135,16 @@ export async function addPasskey(
         'add_passkey',
       )
       .catch((error: unknown) => {
-        if (violatedConstraint(error) !== 'passkey_credential_key') throw error;
+        if (getViolatedConstraint(error) !== 'passkey_credential_key') throw error;
         throw new AppError('conflict', { detail: 'This passkey is already registered.' });
       });
     if (!since) {
       await tx.execute('UPDATE app_user SET second_factor_since = $2 WHERE id = $1', [owner.id, tx.now]);
-      await endSessionsOf(tx, owner.id, owner.sessionId);
+      await endOtherSessionsOfUser(tx, owner.id, owner.sessionId);
     }
     await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [owner.sessionId, tx.now]);
     await announceAccessChange(tx);
-    audit(tx, actorOf(owner), {
+    audit(tx, toUserActor(owner), {
       action: 'passkey.create',
       target: { type: 'user', id: owner.id },
       changes: { passkey: id, name },
@@ -151,7 +157,7 @@ export async function addPasskey(
  * Whether the response comes from one of the user's passkeys and its user was verified. A counter that does not
  * increase means that the passkey was copied: the response is rejected, and an audit row records it.
  */
-export async function usePasskey(
+export async function verifyAndUpdatePasskey(
   tx: Transaction,
   relyingParty: RelyingParty,
   owner: FactorOwner,
@@ -163,7 +169,8 @@ export async function usePasskey(
     'read_passkey',
   );
   const { userHandle } = response.response;
-  const isOwners = userHandle === undefined || userHandle === Buffer.from(handleOf(owner.id)).toString('base64url');
+  const isOwners =
+    userHandle === undefined || userHandle === Buffer.from(buildUserHandle(owner.id)).toString('base64url');
   if (!passkey || !challenge || !isOwners) return false;
   const { id, name } = passkey;
   const counter = await readAssertion(relyingParty, { response, challenge, publicKey: passkey.publicKey });
@@ -171,7 +178,7 @@ export async function usePasskey(
   const last = Number(passkey.counter);
   if (counter <= last && (counter > 0 || last > 0)) {
     const changes = { passkey: id, name, counter: [last, counter] };
-    audit(tx, actorOf(owner), { action: 'passkey.refuse', target: { type: 'user', id: owner.id }, changes });
+    audit(tx, toUserActor(owner), { action: 'passkey.refuse', target: { type: 'user', id: owner.id }, changes });
     return false;
   }
   await tx.execute(
@@ -197,17 +204,17 @@ export function listPasskeys(
   );
 }
 
-/** Removes a passkey, and ends sessions that it may have opened; see `afterRemoval`. */
+/** Removes a passkey, and ends sessions that it may have opened; see `endSessionsAfterRemoval`. */
 export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
   const owner = { id: caller.id, email: caller.email, organizationId: caller.homeOrganizationId };
-  await lockSince(tx, owner.id);
+  await lockAndReadSetupTime(tx, owner.id);
   const [removed] = await tx.query<Pick<PasskeyEntity, 'name'>>(
     'DELETE FROM passkey WHERE id = $1 AND user_id = $2 RETURNING name',
     [id, owner.id],
   );
-  if (!removed) throw noSuch('passkey');
-  await afterRemoval(tx, owner, caller.sessionId);
-  audit(tx, actorOf(owner), {
+  if (!removed) throw notFoundError('passkey');
+  await endSessionsAfterRemoval(tx, owner, caller.sessionId);
+  audit(tx, toUserActor(owner), {
     action: 'passkey.delete',
     target: { type: 'user', id: owner.id },
     changes: { passkey: id, name: removed.name },
@@ -242,7 +249,7 @@ async function readAssertion(
     expectedOrigin: origin,
     expectedRPID: id,
     requireUserVerification: true,
-    // 0 turns off the library's check. `usePasskey` checks the counter after the signature, so that a forged response
+    // 0 turns off the library's check. `verifyAndUpdatePasskey` checks the counter after the signature, so that a forged response
     // leaves no audit row.
     credential: { id: response.id, publicKey: new Uint8Array(publicKey), counter: 0 },
   }).catch(() => ({ verified: false, authenticationInfo: undefined }));
@@ -250,6 +257,6 @@ async function readAssertion(
 }
 
 /** Returns the user handle that authenticators store: the bytes of the user's id, which do not reveal the person. */
-function handleOf(userId: string): Uint8Array<ArrayBuffer> {
+function buildUserHandle(userId: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(userId.replace(/-/g, ''), 'hex'));
 }

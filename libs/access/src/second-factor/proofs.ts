@@ -1,11 +1,11 @@
-import { invalidField, type SecondFactorProof } from '@muster/contracts';
+import { invalidFieldError, type SecondFactorProof } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import type { Clock } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { type PasskeyAnswer, readPasskey } from './passkey-challenges';
-import { usePasskey } from './passkeys';
+import { verifyAndUpdatePasskey } from './passkeys';
 import type { RelyingParty } from './relying-party';
-import { type FactorOwner, lockSince, useCode } from './second-factors';
+import { type FactorOwner, lockAndReadSetupTime, consumeSecondFactorCode } from './second-factors';
 
 export type Proof = Omit<SecondFactorProof, 'passkey'> & { passkey?: PasskeyAnswer };
 
@@ -15,7 +15,7 @@ export async function readProof(
   { code, recoveryCode, passkey }: SecondFactorProof,
 ): Promise<Proof> {
   if ([code, recoveryCode, passkey].filter((each) => each !== undefined).length !== 1) {
-    throw invalidField(
+    throw invalidFieldError(
       'code',
       'one of code, recoveryCode and passkey is required',
       'Send either a code, a recoveryCode or a passkey.',
@@ -29,13 +29,13 @@ export async function readProof(
  * Uses up a proof, which is valid only once. Returns its kind, or null if it is wrong. The user's row is locked first,
  * so that of two requests with the same code the second one finds it used.
  */
-export async function useProof(
+export async function consumeProof(
   tx: Transaction,
   { keyRing, relyingParty }: { keyRing: KeyRing; relyingParty: () => RelyingParty },
   owner: FactorOwner,
   { passkey, ...codes }: Proof,
 ): Promise<'code' | 'recoveryCode' | 'passkey' | null> {
-  if (!(await lockSince(tx, owner.id))) return null;
-  if (!passkey) return useCode(tx, keyRing, owner, codes);
-  return (await usePasskey(tx, relyingParty(), owner, passkey)) ? 'passkey' : null;
+  if (!(await lockAndReadSetupTime(tx, owner.id))) return null;
+  if (!passkey) return consumeSecondFactorCode(tx, keyRing, owner, codes);
+  return (await verifyAndUpdatePasskey(tx, relyingParty(), owner, passkey)) ? 'passkey' : null;
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { AppError } from '@muster/contracts';
-import { type BaseConfig, ownAddress } from '@muster/platform';
+import { type BaseConfig, getOwnAddress } from '@muster/platform';
 
 /** The host name that passkeys are bound to, and the origin of the pages that may use them (WebAuthn). */
 export interface RelyingParty {
@@ -12,8 +12,8 @@ export interface RelyingParty {
  * Derived from the configuration and never from the request, whose Host header the client chooses. An address of this
  * machine becomes `localhost`, because browsers create no passkeys for IP addresses.
  */
-export function relyingPartyOf(config: BaseConfig): RelyingParty {
-  const address = new URL(ownAddress(config));
+export function deriveRelyingParty(config: BaseConfig): RelyingParty {
+  const address = new URL(getOwnAddress(config));
   if (!config.publicAppUrl || /^(127(\.\d+){3}|\[::1\])$/.test(address.hostname)) address.hostname = 'localhost';
   const { hostname: id, origin, protocol } = address;
   const isHere = id === 'localhost' || id.endsWith('.localhost');

@@ -1,8 +1,8 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import {
-  behindLock,
-  besideLock,
+  runBehindLock,
+  runBesideLock,
   type Harness,
   makeOrganization,
   makeUser,
@@ -10,11 +10,11 @@ import {
   testMasterKey,
 } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { beginTotp, rewrapSecondFactors } from './second-factors';
+import { startTotp, rewrapSecondFactors } from './second-factors';
 
 describe('authenticator apps', () => {
   let harness: Harness;
-  const keyRing = KeyRing.parse(testMasterKey);
+  const keyRing = KeyRing.parseKeyRing(testMasterKey);
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
@@ -24,9 +24,9 @@ describe('authenticator apps', () => {
   it('a second setup does not replace an authenticator app that is confirmed while the setup waits', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const owner = await makeUser(harness.db, { organizationId });
-    const begin = () => harness.db.transaction('system', (tx) => beginTotp(tx, keyRing, owner));
+    const begin = () => harness.db.transaction('system', (tx) => startTotp(tx, keyRing, owner));
     await begin();
-    const again = behindLock(
+    const again = runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [owner.id]),
       () => [begin()],
@@ -41,16 +41,16 @@ describe('authenticator apps', () => {
   it('rewrapSecondFactors does not change an authenticator app that is being replaced', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const owner = await makeUser(harness.db, { organizationId });
-    await harness.db.transaction('system', (tx) => beginTotp(tx, keyRing, owner));
-    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
-    await besideLock(
+    await harness.db.transaction('system', (tx) => startTotp(tx, keyRing, owner));
+    const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    await runBesideLock(
       harness.db,
-      (tx) => beginTotp(tx, keyRing, owner),
+      (tx) => startTotp(tx, keyRing, owner),
       () => rewrapSecondFactors(harness.db, after),
     );
     const keys = await harness.db.query('system', 'SELECT master_key_id FROM second_factor WHERE user_id = $1', [
       owner.id,
     ]);
-    expect(keys).toEqual([{ masterKeyId: keyRing.active.id }]);
+    expect(keys).toEqual([{ masterKeyId: keyRing.activeKey.id }]);
   });
 });

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { AppError, type SecondFactorProof } from '@muster/contracts';
 import type { Database, SecondFactorEntity, Transaction, UserEntity } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
-import { type KeyRing, open, rewrap, seal } from '@muster/vault';
+import { Round, sweepRows, type SweepCounts } from '@muster/platform';
+import { type KeyRing, openEnvelope, rewrapEnvelope, sealValue } from '@muster/vault';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
-import { sha256 } from '../authentication/credentials';
-import { takeTicket } from '../authentication/tickets';
-import { base32Of, readTotp, windowOf } from '../vault/totp';
-import { qrSvg } from './qr-svg';
+import { sha256Hex } from '../authentication/credentials';
+import { deleteTicket } from '../authentication/tickets';
+import { encodeBase32, parseTotpSecret, findMatchingWindow } from '../vault/totp';
+import { drawQrSvg } from './draw-qr-svg';
 
 /** The user whose second factors are read or changed. */
 export type FactorOwner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
@@ -17,14 +17,14 @@ export type FactorOwner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
  * Creates a new TOTP secret. It takes effect when `confirmTotp` gets a code of it. Each call replaces the secret, so
  * that nobody can confirm a setup that another person has started.
  */
-export async function beginTotp(
+export async function startTotp(
   tx: Transaction,
   keyRing: KeyRing,
   owner: FactorOwner,
 ): Promise<{ secret: string; otpauthUri: string; qrSvg: string }> {
-  await requireNone(tx, owner);
-  const secret = base32Of(randomBytes(20));
-  const envelope = seal(keyRing, associatedDataOf(owner), secret);
+  await requireNoConfirmedFactor(tx, owner);
+  const secret = encodeBase32(randomBytes(20));
+  const envelope = sealValue(keyRing, buildAssociatedData(owner), secret);
   await tx.execute(
     `INSERT INTO second_factor (user_id, organization_id, master_key_id, wrapped_key, sealed)
      VALUES ($1, $2, $3, $4, $5)
@@ -34,9 +34,9 @@ export async function beginTotp(
     [owner.id, owner.organizationId, envelope.masterKeyId, envelope.wrappedKey, envelope.sealed],
     'begin_totp',
   );
-  audit(tx, actorOf(owner), { action: 'second_factor.begin', target: { type: 'user', id: owner.id } });
+  audit(tx, toUserActor(owner), { action: 'second_factor.begin', target: { type: 'user', id: owner.id } });
   const otpauthUri = `otpauth://totp/Muster:${encodeURIComponent(owner.email)}?secret=${secret}&issuer=Muster`;
-  return { secret, otpauthUri, qrSvg: qrSvg(otpauthUri) };
+  return { secret, otpauthUri, qrSvg: drawQrSvg(otpauthUri) };
 }
 
 /**
@@ -49,16 +49,20 @@ export async function confirmTotp(
   owner: FactorOwner,
   { code, sessionId, ticketId }: { code: string; sessionId?: string; ticketId?: string },
 ): Promise<string[] | null> {
-  await requireNone(tx, owner);
-  const factor = await readFactor(tx, owner.id);
+  await requireNoConfirmedFactor(tx, owner);
+  const factor = await readSecondFactor(tx, owner.id);
   if (!factor) throw new AppError('conflict', { detail: 'Start the setup first.' });
-  const counter = windowOf(readTotp(open(keyRing, associatedDataOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+  const counter = findMatchingWindow(
+    parseTotpSecret(openEnvelope(keyRing, buildAssociatedData(owner), factor)),
+    code.replace(/\s/g, ''),
+    tx.now,
+  );
   if (counter === null) return null;
-  if (ticketId) await takeTicket(tx, ticketId);
-  const recoveryCodes = Array.from({ length: 10 }, newRecoveryCode);
+  if (ticketId) await deleteTicket(tx, ticketId);
+  const recoveryCodes = Array.from({ length: 10 }, generateRecoveryCode);
   await tx.execute(
     'UPDATE second_factor SET last_counter = $2, recovery_hashes = $3 WHERE user_id = $1',
-    [owner.id, counter, recoveryCodes.map(hashOf)],
+    [owner.id, counter, recoveryCodes.map(hashRecoveryCode)],
     'confirm_totp',
   );
   await tx.execute(
@@ -66,29 +70,33 @@ export async function confirmTotp(
     [owner.id, tx.now],
     'begin_second_factor',
   );
-  await endSessionsOf(tx, owner.id, sessionId);
+  await endOtherSessionsOfUser(tx, owner.id, sessionId);
   if (sessionId) await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [sessionId, tx.now]);
   await announceAccessChange(tx);
-  audit(tx, actorOf(owner), { action: 'second_factor.create', target: { type: 'user', id: owner.id } });
+  audit(tx, toUserActor(owner), { action: 'second_factor.create', target: { type: 'user', id: owner.id } });
   return recoveryCodes;
 }
 
 /** Uses up a code or a recovery code of a user whose row is locked. Returns its kind, or null if it is wrong. */
-export async function useCode(
+export async function consumeSecondFactorCode(
   tx: Transaction,
   keyRing: KeyRing,
   owner: FactorOwner,
   { code, recoveryCode }: Pick<SecondFactorProof, 'code' | 'recoveryCode'>,
 ): Promise<'code' | 'recoveryCode' | null> {
-  const factor = await readFactor(tx, owner.id);
-  if (!isConfirmed(factor)) return null;
+  const factor = await readSecondFactor(tx, owner.id);
+  if (!isConfirmedFactor(factor)) return null;
   if (code !== undefined) {
-    const counter = windowOf(readTotp(open(keyRing, associatedDataOf(owner), factor)), code.replace(/\s/g, ''), tx.now);
+    const counter = findMatchingWindow(
+      parseTotpSecret(openEnvelope(keyRing, buildAssociatedData(owner), factor)),
+      code.replace(/\s/g, ''),
+      tx.now,
+    );
     if (counter === null || counter <= factor.lastCounter) return null;
     await tx.execute('UPDATE second_factor SET last_counter = $2 WHERE user_id = $1', [owner.id, counter], 'use_totp');
     return 'code';
   }
-  const hash = hashOf(recoveryCode!);
+  const hash = hashRecoveryCode(recoveryCode!);
   if (!factor.recoveryHashes.includes(hash)) return null;
   await tx.execute(
     'UPDATE second_factor SET recovery_hashes = array_remove(recovery_hashes, $2) WHERE user_id = $1',
@@ -97,28 +105,32 @@ export async function useCode(
   );
   const left = factor.recoveryHashes.length - 1;
   const target = { type: 'user', id: owner.id };
-  audit(tx, actorOf(owner), { action: 'second_factor.use_recovery_code', target, changes: { left } });
+  audit(tx, toUserActor(owner), { action: 'second_factor.use_recovery_code', target, changes: { left } });
   return 'recoveryCode';
 }
 
 /** Removes the authenticator app with its recovery codes; passkeys stay. */
 export async function removeTotp(tx: Transaction, owner: FactorOwner, keptSessionId: string): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
-  await afterRemoval(tx, owner, keptSessionId);
+  await endSessionsAfterRemoval(tx, owner, keptSessionId);
 }
 
 /** Removes the authenticator app, its recovery codes and every passkey. */
 export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
   await tx.execute('DELETE FROM passkey WHERE user_id = $1', [owner.id]);
-  await afterRemoval(tx, owner);
+  await endSessionsAfterRemoval(tx, owner);
 }
 
 /**
  * Ends the user's sessions, because the removed factor may have opened them. `keptSessionId` stays open, unless no
  * factor is left and the organization requires one.
  */
-export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSessionId?: string): Promise<void> {
+export async function endSessionsAfterRemoval(
+  tx: Transaction,
+  owner: FactorOwner,
+  keptSessionId?: string,
+): Promise<void> {
   const [left] = await tx.query<{ suffices: boolean }>(
     `UPDATE app_user u
      SET second_factor_since =
@@ -131,12 +143,12 @@ export async function afterRemoval(tx: Transaction, owner: FactorOwner, keptSess
     [owner.id],
     'factors_left',
   );
-  await endSessionsOf(tx, owner.id, left?.suffices ? keptSessionId : undefined);
+  await endOtherSessionsOfUser(tx, owner.id, left?.suffices ? keptSessionId : undefined);
   await announceAccessChange(tx);
 }
 
 /** Ends the user's sessions, except `keptSessionId`, and deletes the tickets of unfinished sign-ins. */
-export async function endSessionsOf(tx: Transaction, userId: string, keptSessionId?: string): Promise<void> {
+export async function endOtherSessionsOfUser(tx: Transaction, userId: string, keptSessionId?: string): Promise<void> {
   await tx.execute('DELETE FROM user_session WHERE user_id = $1 AND id IS DISTINCT FROM $2::uuid', [
     userId,
     keptSessionId ?? null,
@@ -154,7 +166,7 @@ interface OwnFactor {
  * Returns when the user set up a second factor (null without an app), and how many recovery codes and passkeys there
  * are.
  */
-export async function ownFactor(
+export async function readOwnFactor(
   database: Database,
   { id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>,
 ): Promise<OwnFactor> {
@@ -177,7 +189,7 @@ export function rewrapSecondFactors(
   keyRing: KeyRing,
   round = new Round('rewrap second factors'),
 ): Promise<SweepCounts<'rewrapped'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'second factors',
     outcomes: ['rewrapped'],
     candidates: (after: OwnerKey | null, limit) =>
@@ -185,21 +197,21 @@ export function rewrapSecondFactors(
         'system',
         `SELECT user_id, organization_id FROM second_factor
          WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR user_id > $2) ORDER BY user_id LIMIT $3`,
-        [keyRing.active.id, after?.userId ?? null, limit],
+        [keyRing.activeKey.id, after?.userId ?? null, limit],
       ),
-    settle: (owner) => database.transaction('system', (tx) => rewrapOne(tx, keyRing, owner)),
+    settle: (owner) => database.transaction('system', (tx) => rewrapSecondFactor(tx, keyRing, owner)),
     rowOf: ({ userId }) => `second factor of ${userId}`,
   });
 }
 
 type OwnerKey = Pick<SecondFactorEntity, 'userId' | 'organizationId'>;
 
-async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: OwnerKey) {
+async function rewrapSecondFactor(tx: Transaction, keyRing: KeyRing, { userId, organizationId }: OwnerKey) {
   const [row] = await tx.query<SecondFactorEntity>(
     'SELECT master_key_id, wrapped_key, sealed FROM second_factor WHERE user_id = $1 FOR UPDATE SKIP LOCKED',
     [userId],
   );
-  const rewrapped = row && rewrap(keyRing, associatedDataOf({ id: userId, organizationId }), row);
+  const rewrapped = row && rewrapEnvelope(keyRing, buildAssociatedData({ id: userId, organizationId }), row);
   if (!rewrapped) return null;
   await tx.execute('UPDATE second_factor SET master_key_id = $2, wrapped_key = $3 WHERE user_id = $1', [
     userId,
@@ -209,14 +221,14 @@ async function rewrapOne(tx: Transaction, keyRing: KeyRing, { userId, organizati
   return 'rewrapped' as const;
 }
 
-async function requireNone(tx: Transaction, { id }: FactorOwner): Promise<void> {
-  await lockSince(tx, id);
-  if (!isConfirmed(await readFactor(tx, id))) return;
+async function requireNoConfirmedFactor(tx: Transaction, { id }: FactorOwner): Promise<void> {
+  await lockAndReadSetupTime(tx, id);
+  if (!isConfirmedFactor(await readSecondFactor(tx, id))) return;
   throw new AppError('conflict', { detail: 'This account already has an authenticator app; remove it first.' });
 }
 
 /** Locks the user's row; returns when the user set up a second factor, or null. */
-export async function lockSince(tx: Transaction, userId: string): Promise<Date | null> {
+export async function lockAndReadSetupTime(tx: Transaction, userId: string): Promise<Date | null> {
   const [row] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
     'SELECT second_factor_since FROM app_user WHERE id = $1 FOR NO KEY UPDATE',
     [userId],
@@ -225,7 +237,7 @@ export async function lockSince(tx: Transaction, userId: string): Promise<Date |
   return row?.secondFactorSince ?? null;
 }
 
-async function readFactor(tx: Transaction, userId: string): Promise<SecondFactorEntity | undefined> {
+async function readSecondFactor(tx: Transaction, userId: string): Promise<SecondFactorEntity | undefined> {
   const [row] = await tx.query<SecondFactorEntity>(
     'SELECT master_key_id, wrapped_key, sealed, last_counter, recovery_hashes FROM second_factor WHERE user_id = $1',
     [userId],
@@ -235,24 +247,24 @@ async function readFactor(tx: Transaction, userId: string): Promise<SecondFactor
 }
 
 /** Whether the user has confirmed a first code, which sets `lastCounter`. */
-function isConfirmed(factor: SecondFactorEntity | undefined): factor is SecondFactorEntity {
+function isConfirmedFactor(factor: SecondFactorEntity | undefined): factor is SecondFactorEntity {
   return factor !== undefined && Number(factor.lastCounter) > 0;
 }
 
 /** Returns 80 random bits as four groups of four characters. */
-function newRecoveryCode(): string {
-  return base32Of(randomBytes(10)).toLowerCase().match(/.{4}/g)!.join('-');
+function generateRecoveryCode(): string {
+  return encodeBase32(randomBytes(10)).toLowerCase().match(/.{4}/g)!.join('-');
 }
 
-function hashOf(recoveryCode: string): string {
-  return sha256(recoveryCode.toLowerCase().replace(/[^a-z2-7]/g, ''));
+function hashRecoveryCode(recoveryCode: string): string {
+  return sha256Hex(recoveryCode.toLowerCase().replace(/[^a-z2-7]/g, ''));
 }
 
 /** The associated data that binds the sealed secret to its owner. */
-function associatedDataOf({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
+function buildAssociatedData({ id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>): string {
   return `${organizationId}/user/${id}/totp`;
 }
 
-export function actorOf({ id, email, organizationId }: FactorOwner) {
+export function toUserActor({ id, email, organizationId }: FactorOwner) {
   return { kind: 'user' as const, id, email, organizationId };
 }

@@ -2,9 +2,14 @@ import { AppError, type PasskeySignInBody } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Attempts, RatePolicy } from '@muster/platform';
 import { readPasskey } from './passkey-challenges';
-import { type PasskeyParts, usePasskey } from './passkeys';
-import { type FactorOwner, lockSince } from './second-factors';
-import { insertSession, type OpenedSession, readOpened, type SignInClient } from '../authentication/open-session';
+import { type PasskeyParts, verifyAndUpdatePasskey } from './passkeys';
+import { type FactorOwner, lockAndReadSetupTime } from './second-factors';
+import {
+  insertSession,
+  type OpenedSession,
+  readOpenedSession,
+  type SignInClient,
+} from '../authentication/open-session';
 import { knownAddressDays } from '../authentication/sign-in-addresses';
 
 export interface PasskeySignInParts extends PasskeyParts {
@@ -26,24 +31,24 @@ export async function logInWithPasskey(
   const { address } = client;
   const now = clock.now();
   const answer = await readPasskey(database, response, { field: 'response', userId: null, now });
-  const holder = await findHolder(database, { credentialId: answer.response.id, address, now });
-  const attempt = await attempts.begin(failures, [
+  const holder = await findPasskeyHolder(database, { credentialId: answer.response.id, address, now });
+  const attempt = await attempts.countAttempt(failures, [
     holder?.knowsAddress ? `known:${holder.user.id}:${address}` : `address:${address}`,
   ]);
-  if (!holder) throw refused();
+  if (!holder) throw passkeyRefusedError();
   const { user } = holder;
   const session = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
-    await lockSince(tx, user.id);
+    await lockAndReadSetupTime(tx, user.id);
     // Returns instead of throwing, so that the audit row of a rejected passkey is committed.
-    if (!(await usePasskey(tx, relyingParty, user, answer))) return null;
+    if (!(await verifyAndUpdatePasskey(tx, relyingParty, user, answer))) return null;
     return insertSession(tx, { user, client, secondFactor: 'passkey' });
   });
-  if (!session) throw refused();
+  if (!session) throw passkeyRefusedError();
   attempt.forgive();
-  return readOpened(database, session);
+  return readOpenedSession(database, session);
 }
 
-async function findHolder(
+async function findPasskeyHolder(
   database: Database,
   { credentialId, address, now }: { credentialId: string; address: string; now: Date },
 ): Promise<{ user: FactorOwner; knowsAddress: boolean } | null> {
@@ -63,7 +68,7 @@ async function findHolder(
   return { user, knowsAddress };
 }
 
-function refused(): AppError {
+function passkeyRefusedError(): AppError {
   return new AppError('unauthenticated', {
     detail: 'The passkey was not accepted; try again, or sign in with your password.',
   });

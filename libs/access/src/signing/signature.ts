@@ -4,9 +4,9 @@ export const signatureHeader = 'x-service-signature';
 const toleranceSeconds = 300;
 
 /** Returns `t=<unix seconds>,v1=<hex>`: an HMAC of `<t>.<text>`, with one v1 per secret during a rotation. */
-export function sign(secrets: readonly string[], text: string | Buffer, now: Date): string {
+export function signText(secrets: readonly string[], text: string | Buffer, now: Date): string {
   const t = Math.floor(now.getTime() / 1000);
-  return [`t=${t}`, ...secrets.map((secret) => `v1=${mac(secret, t, text).toString('hex')}`)].join(',');
+  return [`t=${t}`, ...secrets.map((secret) => `v1=${computeMac(secret, t, text).toString('hex')}`)].join(',');
 }
 
 export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
@@ -15,21 +15,21 @@ export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
  * Verifies in constant time whether one of the secrets made the signature within the tolerance. Returns the reason if
  * not.
  */
-export function verify(
+export function checkSignature(
   secrets: readonly string[],
   header: string | undefined,
   text: string | Buffer,
   now: Date,
 ): Verdict {
   if (!header) return 'missing';
-  const parts = partsOf(header);
-  const t = timeOf(parts);
+  const parts = splitSignatureHeader(header);
+  const t = findTimestamp(parts);
   const signatures = parts.filter(([name, value]) => name === 'v1' && /^[0-9a-f]{64}$/.test(value ?? ''));
   if (!Number.isSafeInteger(t) || signatures.length === 0 || signatures.length > 8) return 'malformed';
   if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
   let matches = false;
   for (const secret of secrets) {
-    const expected = mac(secret, t, text);
+    const expected = computeMac(secret, t, text);
     for (const [, value] of signatures) {
       if (timingSafeEqual(Buffer.from(value!, 'hex'), expected)) matches = true;
     }
@@ -38,18 +38,18 @@ export function verify(
 }
 
 /** Returns the time of a signature that is known to be valid. */
-export function signedAt(header: string): Date {
-  return new Date(timeOf(partsOf(header)) * 1000);
+export function readSignatureTime(header: string): Date {
+  return new Date(findTimestamp(splitSignatureHeader(header)) * 1000);
 }
 
-function partsOf(header: string): string[][] {
+function splitSignatureHeader(header: string): string[][] {
   return header.split(',').map((part) => part.trim().split('='));
 }
 
-function timeOf(parts: string[][]): number {
+function findTimestamp(parts: string[][]): number {
   return Number(parts.find(([name]) => name === 't')?.[1]);
 }
 
-function mac(secret: string, t: number, text: string | Buffer): Buffer {
+function computeMac(secret: string, t: number, text: string | Buffer): Buffer {
   return createHmac('sha256', secret).update(`${t}.`).update(text).digest();
 }

@@ -5,9 +5,9 @@ import { revokeKeysOfUser } from '../api-keys/api-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import type { Passwords } from '../authentication/passwords';
-import { forgetAddresses, recordAddress } from '../authentication/sign-in-addresses';
+import { deleteSignInAddresses, recordSignInAddress } from '../authentication/sign-in-addresses';
 import type { UserPrincipal } from '../principal';
-import { endSessionsOf } from '../second-factor/second-factors';
+import { endOtherSessionsOfUser } from '../second-factor/second-factors';
 
 export interface OwnPasswordParts {
   database: Database;
@@ -25,13 +25,13 @@ export async function requireOwnPassword(
   caller: UserPrincipal,
   { password, field, address }: { password: string; field: string; address: string },
 ): Promise<string> {
-  const attempt = await attempts.begin(failures, [`known:${caller.id}:${address}`]);
+  const attempt = await attempts.countAttempt(failures, [`known:${caller.id}:${address}`]);
   const [user] = await database.query<Pick<UserEntity, 'passwordHash'>>(
     { organizationId: caller.homeOrganizationId },
     'SELECT password_hash FROM app_user WHERE id = $1',
     [caller.id],
   );
-  const right = await passwords.check(password, user?.passwordHash, 'known').catch((error: unknown) => {
+  const right = await passwords.checkPassword(password, user?.passwordHash, 'known').catch((error: unknown) => {
     attempt.forgive();
     throw error;
   });
@@ -53,7 +53,7 @@ export async function changeOwnPassword(
 ): Promise<void> {
   const { id, email, sessionId, homeOrganizationId: organizationId } = caller;
   const oldHash = await requireOwnPassword(parts, caller, { password: oldPassword, field: 'oldPassword', address });
-  const newHash = await parts.passwords.hash(newPassword, { email, field: 'newPassword' });
+  const newHash = await parts.passwords.hashNewPassword(newPassword, { email, field: 'newPassword' });
   await parts.database.transaction({ organizationId }, async (tx) => {
     const changed = await tx.execute(
       'UPDATE app_user SET password_hash = $2 WHERE id = $1 AND password_hash = $3',
@@ -61,10 +61,10 @@ export async function changeOwnPassword(
       'change_own_password',
     );
     if (changed === 0) throw new AppError('conflict', { detail: 'The password was changed by another request.' });
-    await endSessionsOf(tx, id, sessionId);
+    await endOtherSessionsOfUser(tx, id, sessionId);
     await revokeKeysOfUser(tx, { id, organizationId });
-    await forgetAddresses(tx, id);
-    await recordAddress(tx, { user: { id, organizationId }, address, now: tx.now });
+    await deleteSignInAddresses(tx, id);
+    await recordSignInAddress(tx, { user: { id, organizationId }, address, now: tx.now });
     await announceAccessChange(tx);
     audit(tx, caller, { action: 'user.change_password', target: { type: 'user', id }, organizationId });
   });

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, makeUser, startHarness } from '@muster/testing';
 import type { Principal } from '../principal';
 import { updateUser } from './users';
 
@@ -26,7 +26,7 @@ describe('updateUser', () => {
 
   it('the last admin stays enabled if the only other admin is disabled while the request waits', async () => {
     const other = await makeUser(harness.db, { organizationId, role: 'admin' });
-    const disabled = behindLock(
+    const disabled = runBehindLock(
       harness.db,
       lockUser(other.id),
       () => [disable(caller.id)],
@@ -40,7 +40,7 @@ describe('updateUser', () => {
 
   it('an admin cannot disable a user who becomes super_admin while the request waits', async () => {
     const { id } = await makeUser(harness.db, { organizationId });
-    const disabled = behindLock(
+    const disabled = runBehindLock(
       harness.db,
       lockUser(id),
       () => [disable(id)],

@@ -1,11 +1,24 @@
-import { AppError, type CreateUserBody, hasRole, noSuch, type Role, type UpdateUserBody } from '@muster/contracts';
-import { type Database, hasPartSql, type Transaction, UserEntity, violatedConstraint } from '@muster/database';
+import {
+  AppError,
+  type CreateUserBody,
+  hasRole,
+  notFoundError,
+  type Role,
+  type UpdateUserBody,
+} from '@muster/contracts';
+import {
+  type Database,
+  containsIgnoringCaseSql,
+  type Transaction,
+  UserEntity,
+  getViolatedConstraint,
+} from '@muster/database';
 import { newId, type Page } from '@muster/platform';
-import { lowerKeysOfUser, revokeKeysOfUser } from '../api-keys/api-keys';
+import { downgradeKeysOfUser, revokeKeysOfUser } from '../api-keys/api-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
-import { forgetAddresses } from '../authentication/sign-in-addresses';
-import { endSessionsOf, removeAllFactors } from '../second-factor/second-factors';
+import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
+import { endOtherSessionsOfUser, removeAllFactors } from '../second-factor/second-factors';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
 
@@ -20,7 +33,7 @@ export function listUsers(
       .where('u.organizationId = :organizationId', { organizationId })
       .orderBy('u.id')
       .limit(page.limit + 1);
-    if (q) users.andWhere(hasPartSql('u.email', ':q'), { q });
+    if (q) users.andWhere(containsIgnoringCaseSql('u.email', ':q'), { q });
     if (page.after) users.andWhere('u.id > :after', { after: page.after[0] });
     return users.getMany();
   });
@@ -35,7 +48,7 @@ export type NewUser = Omit<CreateUserBody, 'password'> & { passwordHash: string 
 export type UserChange = Omit<UpdateUserBody, 'password'> & { passwordHash?: string };
 
 export async function createUser(tx: Transaction, caller: Principal, input: NewUser): Promise<UserEntity> {
-  requireGrantable(caller.role, input.role);
+  requireGrantableRole(caller.role, input.role);
   return insertUser(tx, caller, { ...input, organizationId: caller.organizationId });
 }
 
@@ -51,7 +64,7 @@ export async function insertUser(
   try {
     await tx.manager.insert(UserEntity, { id, organizationId, email, role, passwordHash });
   } catch (error) {
-    if (violatedConstraint(error) !== 'app_user_email_key') throw error;
+    if (getViolatedConstraint(error) !== 'app_user_email_key') throw error;
     throw new AppError('conflict', {
       detail: 'An account with this email address already exists.',
       errors: [{ field: 'email', message: 'email is taken' }],
@@ -74,11 +87,11 @@ export async function updateUser(
   change: UserChange,
 ): Promise<UserEntity> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
-  requireChangeable(caller, user);
-  if (change.role) requireGrantable(caller.role, change.role);
+  requireChangeableUser(caller, user);
+  if (change.role) requireGrantableRole(caller.role, change.role);
   const role = change.role ?? user.role;
   const disabled = change.disabled ?? user.disabled;
-  if (isWorkingAdmin(user) && (disabled || !hasRole(role, 'admin'))) await requireAnotherAdmin(tx, user);
+  if (isActiveAdmin(user) && (disabled || !hasRole(role, 'admin'))) await requireAnotherAdmin(tx, user);
   const passwordHash = change.passwordHash ?? user.passwordHash;
   await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
   if (user.role === 'super_admin' && role !== user.role) {
@@ -86,11 +99,11 @@ export async function updateUser(
     await tx.execute('UPDATE user_session SET override_organization_id = NULL WHERE user_id = $1', [id]);
   }
   if (change.passwordHash || (disabled && !user.disabled)) {
-    await endSessionsOf(tx, id);
+    await endOtherSessionsOfUser(tx, id);
     await revokeKeysOfUser(tx, user);
   }
-  if (role === 'viewer') await lowerKeysOfUser(tx, user);
-  if (change.passwordHash) await forgetAddresses(tx, id);
+  if (role === 'viewer') await downgradeKeysOfUser(tx, user);
+  if (change.passwordHash) await deleteSignInAddresses(tx, id);
   await announceAccessChange(tx);
   audit(tx, caller, {
     action: disabled && !user.disabled ? 'user.disable' : 'user.update',
@@ -107,15 +120,15 @@ export async function updateUser(
 /** Removes all second factors of a user who has lost them. Callers remove their own ones with a proof instead. */
 export async function resetSecondFactor(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
-  requireChangeable(caller, user);
+  requireChangeableUser(caller, user);
   if (user.id === caller.id) throw new AppError('conflict', { detail: 'Remove your own second factor with a code.' });
   if (!user.secondFactorSince) throw new AppError('conflict', { detail: 'This account has no second factor.' });
   await removeAllFactors(tx, user);
-  await forgetAddresses(tx, id);
+  await deleteSignInAddresses(tx, id);
   audit(tx, caller, { action: 'second_factor.reset', target: { type: 'user', id } });
 }
 
-function requireChangeable(caller: Principal, user: UserEntity): void {
+function requireChangeableUser(caller: Principal, user: UserEntity): void {
   if (hasRole(caller.role, user.role)) return;
   throw new AppError('permission_denied', { detail: `You cannot change an account with the role ${user.role}.` });
 }
@@ -125,18 +138,18 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
     where: { id, organizationId },
     ...(lock ? { lock: { mode: 'pessimistic_write' as const } } : {}),
   });
-  if (!user) throw noSuch('user');
+  if (!user) throw notFoundError('user');
   return user;
 }
 
-function requireGrantable(own: Role, requested: Role): void {
+function requireGrantableRole(own: Role, requested: Role): void {
   if (hasRole(own, requested)) return;
   throw new AppError('permission_denied', {
     detail: `Only a user with the role ${requested} can create a user with that role.`,
   });
 }
 
-function isWorkingAdmin(user: UserEntity): boolean {
+function isActiveAdmin(user: UserEntity): boolean {
   return hasRole(user.role, 'admin') && !user.disabled;
 }
 

@@ -2,12 +2,12 @@ import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { agentSigningSecretsOf, signingSecretsOf } from '../signing/signing-secrets';
-import { hideSecrets, hiding } from './hide-secrets';
+import { deriveAgentSigningSecrets, deriveSigningSecrets } from '../signing/signing-secrets';
+import { loadSecretRedactor, createSecretRedactor } from './hide-secrets';
 
 describe('hiding secrets', () => {
   const secret = 'pass"word & more';
-  const { text, deep } = hiding([secret, '4711', 'a line of it\nand another line', 'ab', '']);
+  const { text, deep } = createSecretRedactor([secret, '4711', 'a line of it\nand another line', 'ab', '']);
 
   it.each<[string, string]>([
     ['in plain form', secret],
@@ -38,12 +38,12 @@ describe('hiding secrets', () => {
   it('a secret is not hidden as a part of an id, and a secret of two characters is never hidden', () => {
     const id = '0192f0c4-4711-7d3a-9c55-2f4a6b8c0d1e';
     expect(deep({ id, word: 'about' })).toEqual({ id, word: 'about' });
-    expect(hiding([id]).deep(id)).toBe('[secret]');
-    expect(hiding([]).text('nothing to hide')).toBe('nothing to hide');
+    expect(createSecretRedactor([id]).deep(id)).toBe('[secret]');
+    expect(createSecretRedactor([]).text('nothing to hide')).toBe('nothing to hide');
   });
 });
 
-describe('hideSecrets', () => {
+describe('loadSecretRedactor', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -51,18 +51,18 @@ describe('hideSecrets', () => {
   });
   afterAll(() => harness.close());
 
-  it('hideSecrets hides the signing secrets of the organization and of the agent, also in base64', async () => {
-    const keyRing = KeyRing.parse(testMasterKey);
+  it('loadSecretRedactor hides the signing secrets of the organization and of the agent, also in base64', async () => {
+    const keyRing = KeyRing.parseKeyRing(testMasterKey);
     const { id: organizationId } = await makeOrganization(harness.db);
     const agentId = newId();
-    const hidden = await hideSecrets({ database: harness.db, keyRing }, { organizationId, agentId });
-    const ofAgent = agentSigningSecretsOf(keyRing, { organizationId, agentId })[0]!;
-    for (const secret of [signingSecretsOf(keyRing, organizationId)[0]!, ofAgent]) {
+    const hidden = await loadSecretRedactor({ database: harness.db, keyRing }, { organizationId, agentId });
+    const ofAgent = deriveAgentSigningSecrets(keyRing, { organizationId, agentId })[0]!;
+    for (const secret of [deriveSigningSecrets(keyRing, organizationId)[0]!, ofAgent]) {
       const encoded = Buffer.from(`secret: ${secret}.`).toString('base64');
       expect(hidden.text(encoded)).toContain('[secret]');
       expect(hidden.text(encoded).length).toBeLessThan(encoded.length / 2);
     }
-    const ofOther = agentSigningSecretsOf(keyRing, { organizationId, agentId: newId() })[0]!;
+    const ofOther = deriveAgentSigningSecrets(keyRing, { organizationId, agentId: newId() })[0]!;
     expect(hidden.text(Buffer.from(ofOther).toString('base64'))).not.toContain('[secret]');
   });
 });

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, Round } from '@muster/platform';
-import { besideLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { runBesideLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
 import { putSecret, resolveSecrets, rewrapSecrets } from './secrets';
@@ -16,8 +16,8 @@ describe('rewrapping secrets', () => {
 
   it('rewrapSecrets rewraps every secret except those whose master key is lost, which it reports', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
-    const before = KeyRing.parse(testMasterKey);
-    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const before = KeyRing.parseKeyRing(testMasterKey);
+    const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     for (const key of ['A', 'M', 'Z']) {
       await harness.db.transaction({ organizationId }, (tx) =>
@@ -37,11 +37,11 @@ describe('rewrapping secrets', () => {
 
   it('rewrapSecrets does not overwrite a secret that is being replaced', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
-    const before = KeyRing.parse(testMasterKey);
-    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const before = KeyRing.parseKeyRing(testMasterKey);
+    const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     await harness.db.transaction({ organizationId }, (tx) => putSecret(tx, before, caller, 'LOGIN', { value: 'old' }));
-    await besideLock(
+    await runBesideLock(
       harness.db,
       (tx) => putSecret(tx, before, caller, 'LOGIN', { value: 'new' }),
       () => rewrapSecrets(harness.db, after),

@@ -1,10 +1,10 @@
-import { AppError, invalidField, noSuch, refusedVariableName, type SecretKind } from '@muster/contracts';
-import { type Database, hasPartSql, type Transaction, VaultSecretEntity } from '@muster/database';
-import { type Page, Round, sweep, type SweepCounts } from '@muster/platform';
-import { type KeyRing, open, rewrap, seal } from '@muster/vault';
+import { AppError, invalidFieldError, notFoundError, checkVariableName, type SecretKind } from '@muster/contracts';
+import { type Database, containsIgnoringCaseSql, type Transaction, VaultSecretEntity } from '@muster/database';
+import { type Page, Round, sweepRows, type SweepCounts } from '@muster/platform';
+import { type KeyRing, openEnvelope, rewrapEnvelope, sealValue } from '@muster/vault';
 import { audit } from '../audit/audit';
 import type { Principal } from '../principal';
-import { readTotp } from './totp';
+import { parseTotpSecret } from './totp';
 
 /** Creates or replaces a secret. The value is sealed before it is passed to a statement. */
 export async function putSecret(
@@ -14,13 +14,13 @@ export async function putSecret(
   key: string,
   { value, kind = 'secret' }: { value: string; kind?: SecretKind },
 ): Promise<VaultSecretEntity & { created: boolean }> {
-  const refused = refusedVariableName(key);
+  const refused = checkVariableName(key);
   if (refused) {
-    throw invalidField('key', refused, refused);
+    throw invalidFieldError('key', refused, refused);
   }
-  if (kind === 'totp') readTotp(value);
+  if (kind === 'totp') parseTotpSecret(value);
   const { organizationId } = caller;
-  const envelope = seal(keyRing, associatedDataOf(organizationId, key), value);
+  const envelope = sealValue(keyRing, buildSecretAssociatedData(organizationId, key), value);
   const [row] = await tx.query<{ created: boolean }>(
     `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed, kind)
      VALUES ($1, $2, $3, $4, $5, $6)
@@ -50,7 +50,7 @@ export function listSecrets(
       .where('s.organizationId = :organizationId', { organizationId })
       .orderBy('s.key')
       .limit(page.limit + 1);
-    if (q) secrets.andWhere(hasPartSql('s.key', ':q'), { q });
+    if (q) secrets.andWhere(containsIgnoringCaseSql('s.key', ':q'), { q });
     if (page.after) secrets.andWhere('s.key > :after', { after: page.after[0] });
     return secrets.getMany();
   });
@@ -61,12 +61,12 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
     caller.organizationId,
     key,
   ]);
-  if (touched === 0) throw noSuch('secret');
+  if (touched === 0) throw notFoundError('secret');
   audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 
 /** Throws invalid_payload if the vault lacks a name, so that a request fails at once and not at the later delivery. */
-export async function requireSecrets(
+export async function requireExistingSecrets(
   tx: Transaction,
   organizationId: string,
   keys: readonly string[],
@@ -101,14 +101,18 @@ export async function resolveSecrets(
   const values = Object.fromEntries(
     rows.map(({ key, masterKeyId, wrappedKey, sealed }) => [
       key,
-      open(keyRing, associatedDataOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+      openEnvelope(keyRing, buildSecretAssociatedData(organizationId, key), { masterKeyId, wrappedKey, sealed }),
     ]),
   );
   return { values, missing: keys.filter((key) => !(key in values)) };
 }
 
 /** Opens all secrets of an organization. Use it only to hide their values in data that is sent elsewhere. */
-export async function secretValues(database: Database, keyRing: KeyRing, organizationId: string): Promise<string[]> {
+export async function decryptAllSecrets(
+  database: Database,
+  keyRing: KeyRing,
+  organizationId: string,
+): Promise<string[]> {
   const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     { organizationId },
     'SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret WHERE organization_id = $1',
@@ -116,7 +120,7 @@ export async function secretValues(database: Database, keyRing: KeyRing, organiz
     'secret_values',
   );
   return rows.map(({ key, masterKeyId, wrappedKey, sealed }) =>
-    open(keyRing, associatedDataOf(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+    openEnvelope(keyRing, buildSecretAssociatedData(organizationId, key), { masterKeyId, wrappedKey, sealed }),
   );
 }
 
@@ -126,7 +130,7 @@ export function rewrapSecrets(
   keyRing: KeyRing,
   round = new Round('rewrap secrets'),
 ): Promise<SweepCounts<'rewrapped'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'secrets',
     outcomes: ['rewrapped'],
     candidates: (after: SecretKey | null, limit) =>
@@ -135,7 +139,7 @@ export function rewrapSecrets(
         `SELECT organization_id, key FROM vault_secret
          WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR (organization_id, key) > ($2, $3))
          ORDER BY organization_id, key LIMIT $4`,
-        [keyRing.active.id, after?.organizationId ?? null, after?.key ?? null, limit],
+        [keyRing.activeKey.id, after?.organizationId ?? null, after?.key ?? null, limit],
       ),
     settle: async (secret) =>
       (await database.transaction('system', (tx) => rewrapSecret(tx, keyRing, secret))) ? 'rewrapped' : null,
@@ -149,9 +153,9 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
   const [row] = await tx.query<Pick<VaultSecretEntity, 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     `SELECT master_key_id, wrapped_key, sealed FROM vault_secret
      WHERE organization_id = $1 AND key = $2 AND master_key_id <> $3 FOR UPDATE SKIP LOCKED`,
-    [organizationId, key, keyRing.active.id],
+    [organizationId, key, keyRing.activeKey.id],
   );
-  const rewrapped = row && rewrap(keyRing, associatedDataOf(organizationId, key), row);
+  const rewrapped = row && rewrapEnvelope(keyRing, buildSecretAssociatedData(organizationId, key), row);
   if (!rewrapped) return false;
   await tx.execute(
     'UPDATE vault_secret SET master_key_id = $3, wrapped_key = $4 WHERE organization_id = $1 AND key = $2',
@@ -164,6 +168,6 @@ async function rewrapSecret(tx: Transaction, keyRing: KeyRing, { organizationId,
  * Returns the associated data of a sealed value. It contains the organization and the name, so that a value that was
  * copied to another organization or name cannot be decrypted.
  */
-export function associatedDataOf(organizationId: string, key: string): string {
+export function buildSecretAssociatedData(organizationId: string, key: string): string {
   return `${organizationId}/${key}`;
 }

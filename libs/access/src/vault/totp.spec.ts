@@ -1,4 +1,4 @@
-import { readTotp, totpOf } from './totp';
+import { parseTotpSecret, computeTotpCode } from './totp';
 
 const ascii = (text: string) => {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -19,17 +19,17 @@ describe('a TOTP', () => {
     [20000000000, '65353130', '77737706', '47863826'],
   ])('the TOTP codes of the second %d are those of RFC 6238', (second, ...codes) => {
     const found = Object.entries(secrets).map(([algorithm, secret]) => {
-      const totp = readTotp(`otpauth://totp/Payer:us?secret=${ascii(secret)}&algorithm=${algorithm}&digits=8`);
-      return totpOf(totp, Math.floor(second / 30));
+      const totp = parseTotpSecret(`otpauth://totp/Payer:us?secret=${ascii(secret)}&algorithm=${algorithm}&digits=8`);
+      return computeTotpCode(totp, Math.floor(second / 30));
     });
     expect(found).toEqual(codes);
   });
 
   it('a TOTP secret is read from base32 in any notation, by default with 6 digits and 30 seconds', () => {
-    const plain = readTotp('gezd gnbv-gy3t qojq GEZDGNBVGY3TQOJQ==');
+    const plain = parseTotpSecret('gezd gnbv-gy3t qojq GEZDGNBVGY3TQOJQ==');
     expect([plain.secret.toString(), plain.digits, plain.periodSeconds]).toEqual([secrets.SHA1, 6, 30]);
-    expect(totpOf(plain, 1)).toBe('287082');
-    expect(readTotp(`otpauth://totp/x?secret=${ascii(seed)}&period=60&digits=7`)).toMatchObject({
+    expect(computeTotpCode(plain, 1)).toBe('287082');
+    expect(parseTotpSecret(`otpauth://totp/x?secret=${ascii(seed)}&period=60&digits=7`)).toMatchObject({
       digits: 7,
       periodSeconds: 60,
     });
@@ -41,6 +41,6 @@ describe('a TOTP', () => {
       (wrong) => `otpauth://totp/x?secret=GEZDGNBVGY3TQOJQ&${wrong}`,
     ),
   ])('a TOTP secret cannot be read from %p', (value) => {
-    expect(() => readTotp(value)).toThrow();
+    expect(() => parseTotpSecret(value)).toThrow();
   });
 });

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, besideLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, runBesideLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { retryOrFailSession } from './retry-or-fail-session';
 import { sweepSessions } from './steps/sweep-sessions';
 
@@ -28,7 +28,7 @@ describe('an autopilot session', () => {
 
   it('a session that ends while its retry waits for the row stays ended', async () => {
     const { id } = await insertSession();
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM autopilot_session WHERE id = $1 FOR UPDATE', [id]),
       () => [retryOrFailSession(harness.db, id)],
@@ -42,7 +42,7 @@ describe('an autopilot session', () => {
   it('no message is enqueued for a session that is ending', async () => {
     const { id } = await insertSession();
     await sql('UPDATE autopilot_session SET due_at = muster_now() WHERE id = $1', id);
-    await besideLock(
+    await runBesideLock(
       harness.db,
       (tx) => tx.execute("UPDATE autopilot_session SET phase = 'over', due_at = NULL WHERE id = $1", [id]),
       () => sweepSessions(harness.db),

@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
 import type { ReceivedMessage } from '@muster/platform';
-import { beginEnding, finishEnding } from './session/end-session';
+import { startEnding, finishEnding } from './session/end-session';
 import { saveSession } from './session/save-session';
 import { lockSession, readSteps } from './session/session-row';
 import type { Work } from './steps/work';
@@ -20,7 +20,7 @@ export async function retryOrFailSession(
   message?: ReceivedMessage,
 ): Promise<void> {
   await database.transaction('system', async (tx) => {
-    if (message) tx.handles(message);
+    if (message) tx.markMessageHandled(message);
     const session = await lockSession(tx, sessionId);
     if (!session || session.phase === 'over') return;
     session.faults += 1;
@@ -37,7 +37,7 @@ async function failSession(work: Work): Promise<void> {
   if (!session.ending) {
     session.faults = 0;
     session.ringAt = null;
-    return beginEnding(work, ending);
+    return startEnding(work, ending);
   }
   // Ending the session failed as well. It is finished with the recorded data; the next session closes its browser.
   session.ending = ending;

@@ -1,4 +1,4 @@
-import { hideSecrets } from '@muster/access';
+import { loadSecretRedactor } from '@muster/access';
 import { Logger } from '@nestjs/common';
 import {
   AppError,
@@ -6,8 +6,8 @@ import {
   type ChatToolCall,
   type ChatUsage,
   type MicroUsd,
-  usdOf,
-  wireCodeOf,
+  microsToUsd,
+  toWireCode,
 } from '@muster/contracts';
 import {
   ModelAborted,
@@ -17,17 +17,17 @@ import {
   type ModelPort,
   type ModelUsage,
   noUsage,
-  sumOfUsages,
+  sumUsages,
 } from '@muster/models';
-import { holdLease, storable, toAppError } from '@muster/platform';
-import { type ModelParts, openModel } from '@muster/pricing';
+import { runWhileRenewingLease, toStorableText, toAppError } from '@muster/platform';
+import { type ModelParts, openModelForCaller } from '@muster/pricing';
 import type { ToolParts } from '../tools/tool';
-import { toolsFor } from '../tools/tool-table';
-import { buildMessages, withoutSecrets } from './build-messages';
+import { listToolsForRole } from '../tools/tool-table';
+import { buildMessages, redactMessage } from './build-messages';
 import { callTools } from './call-tools';
-import { betweenRounds, replyOf } from './read-history';
+import { betweenRounds, joinReplyTexts } from './read-chat-history';
 import { type Following, maxCalls, type Turn } from './turn';
-import { endTurn, saveTurn, type TurnEnd } from './turn-rows';
+import { endTurn, saveTurnTexts, type TurnEnd } from './turn-rows';
 
 /** The dependencies of a chat: those of its tools and of its model. */
 export type ChatParts = ToolParts & ModelParts;
@@ -39,14 +39,14 @@ const logger = new Logger('Chat');
  * Answers a message: the model writes text, calls tools, gets their results and continues. Text and calls up to an
  * error stay stored. A client that disconnects aborts the model call, but not a tool that is already running.
  */
-export async function answerTurn(parts: ChatParts, turn: Turn, following: Following): Promise<ChatAnswer> {
+export async function answerChatTurn(parts: ChatParts, turn: Turn, following: Following): Promise<ChatAnswer> {
   const { sessionId } = turn;
   const texts: string[] = [];
   const usages: ModelUsage[] = [];
   let signal = following.left;
   const toolCalls: ChatToolCall[] = [];
-  const end = async (status: TurnEnd['status'], failure: { error?: string; code?: string } = {}) => {
-    const usage = sumOfUsages(usages);
+  const endWithStatus = async (status: TurnEnd['status'], failure: { error?: string; code?: string } = {}) => {
+    const usage = sumUsages(usages);
     const turnRef = { organizationId: turn.caller.organizationId, turnId: turn.turnId };
     await endTurn(parts.database, turnRef, {
       ...usage,
@@ -58,28 +58,28 @@ export async function answerTurn(parts: ChatParts, turn: Turn, following: Follow
     return presentUsage(usage);
   };
   try {
-    await holdLease(
-      () => saveHeartbeat(parts, turn, texts),
+    await runWhileRenewingLease(
+      () => saveTurnHeartbeat(parts, turn, texts),
       (lost) => {
         signal = AbortSignal.any([following.left, lost]);
-        return converse(parts, turn, { ...following, texts, usages, toolCalls, signal });
+        return runConversation(parts, turn, { ...following, texts, usages, toolCalls, signal });
       },
       beatMs,
     );
-    const usage = await end('done');
+    const usage = await endWithStatus('done');
     following.listener?.usage(usage);
-    return { sessionId, reply: replyOf(texts), toolCalls, usage };
+    return { sessionId, reply: joinReplyTexts(texts), toolCalls, usage };
   } catch (error) {
     if (error instanceof ModelFault || error instanceof ModelAborted) usages.push(error.usage);
     if (signal.aborted) {
-      await end('left');
+      await endWithStatus('left');
       throw new AppError('request_timeout', { detail: 'The answer was aborted: no client waits for it any more.' });
     }
     const appError = toAppError(error);
     if (!appError) logger.error('a chat turn failed', { err: error, sessionId });
     const failure =
       appError ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
-    const usage = await end('failed', { error: failure.message, code: wireCodeOf(failure.code) });
+    const usage = await endWithStatus('failed', { error: failure.message, code: toWireCode(failure.code) });
     following.listener?.usage(usage);
     throw new AppError(failure.code, { ...failure.options, extra: { ...failure.options.extra, sessionId } });
   }
@@ -92,14 +92,18 @@ interface Conversation extends Following {
   signal: AbortSignal;
 }
 
-async function converse(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
+async function runConversation(parts: ChatParts, turn: Turn, conversation: Conversation): Promise<void> {
   const { caller, agentId, sessionId } = turn;
   const { organizationId } = caller;
   const { texts, usages, toolCalls, signal, mayStay } = conversation;
-  const model = await openModel(parts, { organizationId, purpose: 'chat', agentId, sessionId });
-  const hidden = await hideSecrets(parts, { organizationId, agentId });
+  const model = await openModelForCaller(parts, { organizationId, purpose: 'chat', agentId, sessionId });
+  const hidden = await loadSecretRedactor(parts, { organizationId, agentId });
   const messages = await buildMessages(parts, turn, hidden);
-  const tools = toolsFor(caller.role).map(({ name, description, parameters }) => ({ name, description, parameters }));
+  const tools = listToolsForRole(caller.role).map(({ name, description, parameters }) => ({
+    name,
+    description,
+    parameters,
+  }));
   for (let round = 0; ; round += 1) {
     const isLast = toolCalls.length >= maxCalls;
     const answer = await requestAnswer(model, { messages, ...(isLast ? {} : { tools }), signal }, round, conversation);
@@ -108,9 +112,9 @@ async function converse(parts: ChatParts, turn: Turn, conversation: Conversation
     if (isLast || answer.toolCalls.length === 0) break;
     if (!(await mayStay())) throw new AppError('unauthenticated', { detail: 'Sign in again: this access has ended.' });
     const results = await callTools(parts, { turn, round, listener: conversation.listener, toolCalls, signal }, answer);
-    messages.push(...results.map((message) => withoutSecrets(message, (text) => hidden.text(text))));
+    messages.push(...results.map((message) => redactMessage(message, (text) => hidden.text(text))));
   }
-  if (replyOf(texts) === '' && toolCalls.length === 0) {
+  if (joinReplyTexts(texts) === '' && toolCalls.length === 0) {
     throw new ModelFault('nonsense', 'The model’s answer is empty.');
   }
 }
@@ -122,11 +126,11 @@ async function requestAnswer(
   conversation: Conversation,
 ): Promise<ModelAnswer> {
   const { listener, texts } = conversation;
-  if (!listener) return model.chat(call);
-  const isLater = replyOf(texts) !== '';
+  if (!listener) return model.answerChat(call);
+  const isLater = joinReplyTexts(texts) !== '';
   texts[round] = '';
   const sendText = (piece: string) => {
-    const text = storable(piece);
+    const text = toStorableText(piece);
     if (text === '') return;
     if (texts[round] === '' && isLater) listener.token(betweenRounds);
     listener.token(appendText(texts, round, text));
@@ -148,8 +152,8 @@ const maxReplyLength = 200_000;
 
 /** Appends a piece to a round's text and returns it. Throws if the reply becomes too long. */
 function appendText(texts: string[], round: number, piece: string): string {
-  const room = maxReplyLength - replyOf(texts).length - betweenRounds.length;
-  const text = storable(piece.length > room ? piece.slice(0, Math.max(room, 0)) : piece);
+  const room = maxReplyLength - joinReplyTexts(texts).length - betweenRounds.length;
+  const text = toStorableText(piece.length > room ? piece.slice(0, Math.max(room, 0)) : piece);
   texts[round] = (texts[round] ?? '') + text;
   if (piece.length > room) {
     throw new ModelFault('nonsense', `The model’s answer is longer than ${maxReplyLength} characters.`, noUsage);
@@ -158,12 +162,16 @@ function appendText(texts: string[], round: number, piece: string): string {
 }
 
 /** Saves the turn's heartbeat and text so far. Returns false if another process has ended the turn. */
-function saveHeartbeat({ database }: ChatParts, { caller, turnId }: Turn, texts: string[]): Promise<boolean | void> {
-  return saveTurn(database, { organizationId: caller.organizationId, turnId }, [...texts]).catch((error: unknown) =>
-    logger.warn('could not save the heartbeat of a chat turn', { err: error }),
+function saveTurnHeartbeat(
+  { database }: ChatParts,
+  { caller, turnId }: Turn,
+  texts: string[],
+): Promise<boolean | void> {
+  return saveTurnTexts(database, { organizationId: caller.organizationId, turnId }, [...texts]).catch(
+    (error: unknown) => logger.warn('could not save the heartbeat of a chat turn', { err: error }),
   );
 }
 
 function presentUsage({ inputTokens, outputTokens, costMicros }: ModelUsage): ChatUsage {
-  return { inputTokens, outputTokens, costUsd: usdOf(costMicros as MicroUsd) };
+  return { inputTokens, outputTokens, costUsd: microsToUsd(costMicros as MicroUsd) };
 }

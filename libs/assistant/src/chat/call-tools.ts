@@ -1,19 +1,19 @@
 import { appendTimeline } from '@muster/timeline';
-import { nameOf } from '@muster/access';
+import { describeCaller } from '@muster/access';
 import { AppError, type ChatToolCall } from '@muster/contracts';
 import type { ModelAnswer, ModelMessage, ModelToolCall } from '@muster/models';
-import { newId, storable, toAppError } from '@muster/platform';
+import { newId, toStorableText, toAppError } from '@muster/platform';
 import { Logger } from '@nestjs/common';
-import { prompt } from '../prompts/prompt';
-import { boundResult, resultLimit } from '../tools/bound-result';
+import { renderPrompt } from '../prompts/render-prompt';
+import { limitResultSize, resultLimit } from '../tools/limit-result-size';
 import { checkArguments } from '../tools/check-arguments';
 import { performTool } from '../tools/perform-tool';
 import type { ToolOutcome, ToolParts } from '../tools/tool';
 import { requireTool } from '../tools/tool-table';
-import { toolMessageOf } from './build-messages';
-import { failureOf } from './decide-call';
+import { buildToolMessage } from './build-messages';
+import { describeCallFailure } from './approve-or-reject-call';
 import { maxCalls, type Turn, type TurnListener } from './turn';
-import { endCall, insertCall } from './turn-rows';
+import { endToolCall, insertToolCall } from './turn-rows';
 
 interface CallingIn {
   turn: Turn;
@@ -32,21 +32,21 @@ const logger = new Logger('Chat');
 /** Calls the tools that the model's answer requests, in order. Returns the messages for the model. */
 export async function callTools(parts: ToolParts, calling: CallingIn, answer: ModelAnswer): Promise<ModelMessage[]> {
   const { toolCalls, signal } = calling;
-  const requested = readCalls(answer.toolCalls);
+  const requested = parseToolCalls(answer.toolCalls);
   const results: ModelMessage[] = [];
   for (const [position, requestedCall] of requested.entries()) {
     signal.throwIfAborted();
     if (toolCalls.length >= maxCalls) {
-      const content = prompt('call-limit', { tool: requestedCall.name, limit: String(maxCalls) });
+      const content = renderPrompt('call-limit', { tool: requestedCall.name, limit: String(maxCalls) });
       results.push({ role: 'tool', toolCallId: requestedCall.id, content });
       continue;
     }
     const call = await callTool(parts, calling, requestedCall, position);
     toolCalls.push(call);
-    results.push({ role: 'tool', toolCallId: requestedCall.id, content: toolMessageOf(call, call.result) });
+    results.push({ role: 'tool', toolCallId: requestedCall.id, content: buildToolMessage(call, call.result) });
   }
   const echoed = requested.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args ?? {}) }));
-  return [{ role: 'assistant', content: storable(answer.content), toolCalls: echoed }, ...results];
+  return [{ role: 'assistant', content: toStorableText(answer.content), toolCalls: echoed }, ...results];
 }
 
 interface RequestedCall {
@@ -57,19 +57,19 @@ interface RequestedCall {
   args: Record<string, unknown> | null;
 }
 
-function readCalls(calls: readonly ModelToolCall[]): RequestedCall[] {
+function parseToolCalls(calls: readonly ModelToolCall[]): RequestedCall[] {
   const ids = new Set<string>();
   return calls.map((call, position) => {
-    const modelId = storable(call.id).slice(0, 100);
+    const modelId = toStorableText(call.id).slice(0, 100);
     const id = modelId && !ids.has(modelId) ? modelId : `call_${newId()}_${position}`;
     ids.add(id);
     return {
       id,
       name:
-        storable(call.name)
+        toStorableText(call.name)
           .replace(/[^\w-]/g, '_')
           .slice(0, 64) || 'nothing',
-      args: argumentsOf(call),
+      args: parseToolArguments(call),
     };
   });
 }
@@ -87,36 +87,36 @@ async function callTool(
   const row = { id, organizationId, sessionId, turnId, round, place: position, modelKey, tool, arguments: args ?? {} };
   listener?.toolCall(event);
 
-  const finish = (outcome: Omit<ChatToolCall, 'id' | 'tool' | 'arguments'>): ChatToolCall => {
+  const reportOutcome = (outcome: Omit<ChatToolCall, 'id' | 'tool' | 'arguments'>): ChatToolCall => {
     listener?.toolResult({ id, ...outcome });
     return { ...event, ...outcome };
   };
-  const refusal = refusalOf(turn, tool, args);
+  const refusal = checkCallAllowed(turn, tool, args);
   if (!refusal && requireTool(tool, caller.role).changes && !autoConfirm) {
     const expiresAt = new Date(parts.clock.now().getTime() + confirmMs);
-    await insertCall(parts.database, { ...row, status: 'needs_confirmation', expiresAt });
+    await insertToolCall(parts.database, { ...row, status: 'needs_confirmation', expiresAt });
     const waits = { confirmationId: id, expiresAt: expiresAt.toISOString() };
-    return finish({ status: 'needs_confirmation', result: waits, ...waits });
+    return reportOutcome({ status: 'needs_confirmation', result: waits, ...waits });
   }
-  await insertCall(parts.database, { ...row, status: 'running' });
+  await insertToolCall(parts.database, { ...row, status: 'running' });
   const outcome = refusal
-    ? failureOf(refusal)
+    ? describeCallFailure(refusal)
     : await performTool(parts, {
         ...{ caller, agentId, tool, args, sessionId, callId: id, signal },
         via: 'chat',
       }).catch((error: unknown) => {
         if (!toAppError(error)) logger.error('a tool failed', { err: error, tool, sessionId });
-        return failureOf(error);
+        return describeCallFailure(error);
       });
-  await endCall(parts.database, { organizationId, id }, outcome);
+  await endToolCall(parts.database, { organizationId, id }, outcome);
   if (outcome.status === 'failed') await recordFailedCall(parts, turn, { id, tool, outcome });
   const { status, error, code } = outcome;
-  const result = boundResult(outcome.result, resultLimit.chat);
-  return finish({ status, result, ...(error ? { error, code } : {}) });
+  const result = limitResultSize(outcome.result, resultLimit.chat);
+  return reportOutcome({ status, result, ...(error ? { error, code } : {}) });
 }
 
 /** Returns why a call must not be executed; null if it is allowed. */
-function refusalOf({ caller }: Turn, tool: string, args: Record<string, unknown> | null): AppError | null {
+function checkCallAllowed({ caller }: Turn, tool: string, args: Record<string, unknown> | null): AppError | null {
   try {
     const { parameters } = requireTool(tool, caller.role);
     if (args === null) {
@@ -138,7 +138,7 @@ async function recordFailedCall(
 ): Promise<void> {
   const { organizationId } = caller;
   const { error, code } = outcome;
-  const message = `${tool} was called by chat for ${nameOf(caller)} and failed: ${(error ?? '').slice(0, 500)}`;
+  const message = `${tool} was called by chat for ${describeCaller(caller)} and failed: ${(error ?? '').slice(0, 500)}`;
   const data = { tool, via: 'chat', sessionId, callId: id, code };
   await database.transaction({ organizationId }, (tx) => {
     appendTimeline(tx, { organizationId, agentId }, [
@@ -149,19 +149,19 @@ async function recordFailedCall(
 }
 
 /** Parses the arguments that the model wrote; null if they are not a JSON object that can be stored. */
-function argumentsOf({ arguments: text }: ModelToolCall): Record<string, unknown> | null {
+function parseToolArguments({ arguments: text }: ModelToolCall): Record<string, unknown> | null {
   if (text.trim() === '') return {};
   if (text.length > maxArgumentsLength) return null;
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && isStorable(value) ? (value as Record<string, unknown>) : null;
+    return isObject && isStorableJson(value) ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
   }
 }
 
 /** Postgres stores neither U+0000 nor half a surrogate pair. JSON can contain both; JSON.stringify escapes them. */
-function isStorable(value: object): boolean {
+function isStorableJson(value: object): boolean {
   return !/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i.test(JSON.stringify(value));
 }

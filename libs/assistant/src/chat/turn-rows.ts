@@ -1,5 +1,5 @@
 import type { ChatCallEntity, ChatTurnEntity, Database } from '@muster/database';
-import { boundResult, resultLimit } from '../tools/bound-result';
+import { limitResultSize, resultLimit } from '../tools/limit-result-size';
 import type { ToolOutcome } from '../tools/tool';
 
 export type TurnEnd = Pick<ChatTurnEntity, 'inputTokens' | 'outputTokens' | 'costMicros'> & {
@@ -17,7 +17,7 @@ export type NewCall = Pick<
 > & { expiresAt?: Date };
 
 /** Records a call before it is executed. */
-export async function insertCall(database: Database, call: NewCall): Promise<void> {
+export async function insertToolCall(database: Database, call: NewCall): Promise<void> {
   const { organizationId } = call;
   await database.query(
     { organizationId },
@@ -33,7 +33,7 @@ export async function insertCall(database: Database, call: NewCall): Promise<voi
 }
 
 /** Records the outcome of a call. */
-export async function endCall(
+export async function endToolCall(
   database: Database,
   { organizationId, id }: { organizationId: string; id: string },
   { status, result, error, code }: ToolOutcome,
@@ -42,7 +42,14 @@ export async function endCall(
     { organizationId },
     `UPDATE chat_call SET status = $3, result = $4, error = $5, error_code = $6
      WHERE id = $1 AND organization_id = $2 AND status = 'running'`,
-    [id, organizationId, status, JSON.stringify(boundResult(result, resultLimit.chat)), error ?? null, code ?? null],
+    [
+      id,
+      organizationId,
+      status,
+      JSON.stringify(limitResultSize(result, resultLimit.chat)),
+      error ?? null,
+      code ?? null,
+    ],
     'end_chat_call',
   );
 }
@@ -53,7 +60,7 @@ interface TurnRef {
 }
 
 /** Saves a turn's heartbeat and text so far. Returns false if another process has ended the turn. */
-export async function saveTurn(
+export async function saveTurnTexts(
   database: Database,
   { organizationId, turnId }: TurnRef,
   texts: string[],

@@ -1,6 +1,6 @@
 import type { Principal } from '@muster/access';
 import type { ChatCallOutcome, ChatToolCallEvent, ChatUsage } from '@muster/contracts';
-import type { BegunTurn } from './begin-turn';
+import type { BegunTurn } from './start-turn';
 
 /** Receives the events of a turn. With a listener, the model's answer is streamed. */
 export interface TurnListener {

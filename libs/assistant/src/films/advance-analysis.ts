@@ -1,20 +1,20 @@
-import { hideSecrets, type Principal } from '@muster/access';
+import { loadSecretRedactor, type Principal } from '@muster/access';
 import { findRecording, readCommandStatus, startFramesCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction, VideoAnalysisEntity } from '@muster/database';
-import { jpegUrl, maxPictureBytes, ModelFault, type ModelUsage, noUsage, sumOfUsages } from '@muster/models';
-import { holdLease } from '@muster/platform';
+import { toJpegDataUrl, maxPictureBytes, ModelFault, type ModelUsage, noUsage, sumUsages } from '@muster/models';
+import { runWhileRenewingLease } from '@muster/platform';
 import { findModel, type ModelParts } from '@muster/pricing';
 import type { ObjectStorage } from '@muster/storage';
-import { createWorkflow, maxRecordingBytes, prepareUpload, readRecording, type Step } from '@muster/workflows';
+import { createWorkflow, maxRecordingBytes, prepareRecordingUpload, readRecording, type Step } from '@muster/workflows';
 import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AnalysisFault, type AnalysisRow, frameKey, maxFilmMs, maxFrames } from './analysis-row';
+import { AnalysisFault, type AnalysisRow, buildFrameKey, maxFilmMs, maxFrames } from './analysis-row';
 import { askAboutFrames } from './ask-about-frames';
-import { stepsOfEvents, stepsOfFilm, type SeenStep } from './film-steps';
-import { findStoredAnswer, answerSaver } from './stored-answers';
+import { convertRecordedSteps, convertFilmSteps, type SeenStep } from './film-steps';
+import { findStoredAnswer, createAnswerSaver } from './stored-answers';
 
 export interface AnalysisParts extends ModelParts {
   storage: ObjectStorage;
@@ -36,7 +36,7 @@ const framesTimeoutMs = 20 * 60_000;
 const pollMs = 1000;
 const attempts = 5;
 /** Duration of a lease, in milliseconds. */
-const leaseMsOf = (modelMs: number) => modelMs + 60_000;
+const computeLeaseMs = (modelMs: number) => modelMs + 60_000;
 const framesScript = readFileSync(join(__dirname, 'take-frames.py'), 'utf8');
 const log = new Logger('video analysis');
 
@@ -45,70 +45,70 @@ const log = new Logger('video analysis');
  * row's `turn` changes with each lease, so only the result of the latest lease is applied.
  */
 export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise<void> {
-  const row = await takeLease(parts, id);
+  const row = await acquireAnalysisLease(parts, id);
   if (!row) return;
   try {
-    const next = await stepOf(parts, row);
+    const next = await runAnalysisStep(parts, row);
     if (next) await saveProgress(parts.database, row, next);
   } catch (error) {
-    await afterFault(parts, row, error);
+    await retryOrFailAnalysis(parts, row, error);
   }
 }
 
-function stepOf(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
+function runAnalysisStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   switch (row.step) {
     case 'read':
-      return readSource(parts, row);
+      return readSourceStep(parts, row);
     case 'frames':
-      return awaitFrames(parts, row);
+      return checkFramesCommand(parts, row);
     case 'ask':
-      return askNext(parts, row);
+      return askAboutNextFrames(parts, row);
     case 'make':
-      return makeDraft(parts, row, stepsOfFilm(row, row.seen as SeenStep[])).then(() => null);
+      return createDraftWorkflow(parts, row, convertFilmSteps(row, row.seen as SeenStep[])).then(() => null);
   }
 }
 
 /** Renews the lease during a model call, which can wait long for a busy model. */
-async function renewLease({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): Promise<void> {
+async function renewAnalysisLease({ database, modelMs }: AnalysisParts, { id, turn }: AnalysisRow): Promise<void> {
   await database
     .queryUnflushed(
       'system',
       `UPDATE video_analysis SET due_at = muster_now() + $3 * interval '1 millisecond'
        WHERE id = $1 AND turn = $2`,
-      [id, turn, leaseMsOf(modelMs)],
+      [id, turn, computeLeaseMs(modelMs)],
       'renew_analysis',
     )
     .catch((error: Error) => log.warn(`the lease of video analysis ${id} could not be renewed: ${error.message}`));
 }
 
-async function takeLease({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
+async function acquireAnalysisLease({ database, modelMs }: AnalysisParts, id: string): Promise<AnalysisRow | null> {
   const [row] = await database.query<AnalysisRow>(
     'system',
     `UPDATE video_analysis SET turn = turn + 1, status = 'running', due_at = muster_now() + $2 * interval '1 millisecond'
      WHERE id = $1 AND due_at <= muster_now() RETURNING *`,
-    [id, leaseMsOf(modelMs)],
+    [id, computeLeaseMs(modelMs)],
   );
   return row ?? null;
 }
 
 /** Reads the recording. Recorded events alone need no model. A video needs frames and a model. */
-async function readSource(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
-  const { filmKey, events, durationMs } = await sourceOf(parts, row);
+async function readSourceStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
+  const { filmKey, events, durationMs } = await openSourceObject(parts, row);
   if (durationMs !== null && durationMs > maxFilmMs) {
     throw new AnalysisFault('recording_too_long', 'The recording is longer than 60 minutes.');
   }
-  const model = filmKey ? await findModel(parts, callerOf(row)) : null;
+  const model = filmKey ? await findModel(parts, toModelCaller(row)) : null;
   if (events && !model) {
-    await makeDraft(parts, row, stepsOfEvents(await stepsIn(events)));
+    await createDraftWorkflow(parts, row, convertRecordedSteps(await parseRecordedSteps(events)));
     return null;
   }
   if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor events.');
   if (!model) throw new AnalysisFault('model_not_configured', 'A video needs a language model; none is configured.');
-  const commandId = await orderFrames(parts, row, filmKey);
+  const commandId = await issueFramesCommand(parts, row, filmKey);
   return { set: { step: 'frames', progress: 10, commandId }, inMs: pollMs };
 }
 
-async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) {
+async function openSourceObject({ database, storage }: AnalysisParts, row: AnalysisRow) {
   const { organizationId, recordingId, uploadKey } = row;
   if (recordingId) {
     const found = await findRecording(database, organizationId, recordingId).catch(() => null);
@@ -120,12 +120,12 @@ async function sourceOf({ database, storage }: AnalysisParts, row: AnalysisRow) 
   }
   const size = await storage.sizeOf(uploadKey!);
   if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
-  const events = size <= maxRecordingBytes ? await eventsIn(storage, uploadKey!) : null;
+  const events = size <= maxRecordingBytes ? await readRecordedEvents(storage, uploadKey!) : null;
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
 }
 
 /** Reads a DevTools recording, which is JSON. Returns null for any other file after its first chunk. */
-async function eventsIn(storage: AnalysisParts['storage'], key: string): Promise<Buffer | null> {
+async function readRecordedEvents(storage: AnalysisParts['storage'], key: string): Promise<Buffer | null> {
   const object = await storage.read(key);
   if (!object) return null;
   const chunks: Uint8Array[] = [];
@@ -137,7 +137,7 @@ async function eventsIn(storage: AnalysisParts['storage'], key: string): Promise
   return Buffer.concat(chunks);
 }
 
-async function stepsIn(events: Buffer): Promise<Step[]> {
+async function parseRecordedSteps(events: Buffer): Promise<Step[]> {
   try {
     return (await readRecording(events)).steps;
   } catch (error) {
@@ -147,7 +147,7 @@ async function stepsIn(events: Buffer): Promise<Step[]> {
   }
 }
 
-async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: string): Promise<string> {
+async function issueFramesCommand(parts: AnalysisParts, row: AnalysisRow, filmKey: string): Promise<string> {
   const { database, storage, keyRing, wakeTimeoutMs, clock } = parts;
   const { organizationId, agentId } = row;
   const expiresInSeconds = (framesTimeoutMs + wakeTimeoutMs) / 1000;
@@ -155,7 +155,7 @@ async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: stri
   const [film, ...frames] = await Promise.all([
     storage.presignGet(filmKey, { expiresInSeconds, address: '' }),
     ...Array.from({ length: maxFrames }, (_, at) =>
-      storage.presignPut(frameKey(row, at + 1), { contentType: 'image/jpeg', expiresInSeconds, address: '' }),
+      storage.presignPut(buildFrameKey(row, at + 1), { contentType: 'image/jpeg', expiresInSeconds, address: '' }),
     ),
   ]);
   try {
@@ -172,7 +172,7 @@ async function orderFrames(parts: AnalysisParts, row: AnalysisRow, filmKey: stri
   }
 }
 
-async function awaitFrames({ database }: AnalysisParts, row: AnalysisRow): Promise<Next> {
+async function checkFramesCommand({ database }: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const { organizationId, agentId, commandId } = row;
   const command = await readCommandStatus(database, { organizationId, agentId, commandId: commandId! }, ['snippet']);
   if (command.status === 'pending') return { set: {}, inMs: pollMs };
@@ -182,7 +182,7 @@ async function awaitFrames({ database }: AnalysisParts, row: AnalysisRow): Promi
       `The machine extracted no frames: ${command.error ?? 'it reported no reason'}`,
     );
   }
-  const report = readAnswer(command.output);
+  const report = parseFramesOutput(command.output);
   if (report.code) throw new AnalysisFault(report.code, report.error ?? 'The machine extracted no frames.');
   const frameTimes = (report.frames ?? []).slice(0, maxFrames);
   if (frameTimes.length === 0)
@@ -190,7 +190,7 @@ async function awaitFrames({ database }: AnalysisParts, row: AnalysisRow): Promi
   return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
 }
 
-function readAnswer(output: string | undefined) {
+function parseFramesOutput(output: string | undefined) {
   const faults = ['frames_unavailable', 'recording_unreadable', 'recording_too_long'] as const;
   try {
     const { code, error, frames } = JSON.parse(output!.trim()) as { code?: string; error?: string; frames?: unknown };
@@ -201,36 +201,36 @@ function readAnswer(output: string | undefined) {
   }
 }
 
-async function askNext(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
+async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const { storage } = parts;
   const { frameTimes, name, hint, asked: framesAsked } = row;
   const numbers = frameTimes.map((_, at) => at + 1).slice(framesAsked, framesAsked + framesPerQuestion);
   const stored = await findStoredAnswer(parts.database, row);
-  if (stored.steps) return seenNext(row, { ...stored, steps: stored.steps, frames: numbers.length });
+  if (stored.steps) return advanceSeenSteps(row, { ...stored, steps: stored.steps, frames: numbers.length });
   const frames = await Promise.all(
     numbers.map(async (number) => {
-      const bytes = await storage.get(frameKey(row, number), { maxBytes: maxPictureBytes });
+      const bytes = await storage.get(buildFrameKey(row, number), { maxBytes: maxPictureBytes });
       if (!bytes) throw new AnalysisFault('frames_unavailable', `Frame ${number} was not uploaded or is too large.`);
-      const dataUrl = jpegUrl(bytes);
+      const dataUrl = toJpegDataUrl(bytes);
       if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Frame ${number} is not a JPEG image.`);
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );
-  const model = await findModel(parts, { ...callerOf(row), keep: answerSaver(row) });
+  const model = await findModel(parts, { ...toModelCaller(row), keep: createAnswerSaver(row) });
   if (!model) throw new AnalysisFault('model_not_configured', 'The language model is no longer configured.');
-  const { events } = await sourceOf(parts, row);
+  const { events } = await openSourceObject(parts, row);
   const before = row.seen as SeenStep[];
-  const recorded = events && (await stepsIn(events).catch(() => null));
-  const hidden = await hideSecrets(parts, row);
-  const { steps, usage } = await holdLease(
-    () => renewLease(parts, row),
+  const recorded = events && (await parseRecordedSteps(events).catch(() => null));
+  const hidden = await loadSecretRedactor(parts, row);
+  const { steps, usage } = await runWhileRenewingLease(
+    () => renewAnalysisLease(parts, row),
     () => askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden),
-    leaseMsOf(parts.modelMs) / 3,
+    computeLeaseMs(parts.modelMs) / 3,
   );
-  return seenNext(row, { steps, usage: sumOfUsages([stored.usage, usage]), frames: frames.length });
+  return advanceSeenSteps(row, { steps, usage: sumUsages([stored.usage, usage]), frames: frames.length });
 }
 
-function seenNext(
+function advanceSeenSteps(
   { asked: framesAsked, frameTimes, seen }: AnalysisRow,
   { steps, usage, frames }: { steps: SeenStep[]; usage: ModelUsage; frames: number },
 ): Next {
@@ -243,11 +243,14 @@ function seenNext(
 }
 
 /** Creates the workflow and completes the analysis in one transaction. */
-async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: Step[]): Promise<void> {
+async function createDraftWorkflow({ database }: AnalysisParts, row: AnalysisRow, steps: Step[]): Promise<void> {
   const { organizationId, agentId, id, turn, recordingId } = row;
   if (steps.length === 0) throw new AnalysisFault('no_steps_found', 'No steps can be seen in the recording.');
   const title = row.name ?? 'Film';
-  const prepared = prepareUpload({ title, steps, timeoutMs: null, screenshots: [] }, { organizationId, name: title });
+  const prepared = prepareRecordingUpload(
+    { title, steps, timeoutMs: null, screenshots: [] },
+    { organizationId, name: title },
+  );
   const { name, variables, script } = prepared;
   await database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.execute(
@@ -258,7 +261,7 @@ async function makeDraft({ database }: AnalysisParts, row: AnalysisRow, steps: S
     if (ended === 0) return;
     const body = { name, variables, script, steps: prepared.steps };
     await createWorkflow(tx, row.actor as unknown as Principal, body, prepared.id, { kind: 'video', recordingId });
-    appendEntry(
+    appendAnalysisEntry(
       tx,
       { organizationId, agentId },
       `A recording was turned into the workflow ${name}, a draft of ${steps.length} steps`,
@@ -282,7 +285,7 @@ async function saveProgress(
        WHERE id = $1 AND turn = $2`,
       [
         ...[id, turn, set.step ?? null, set.progress ?? null, set.frames ?? null],
-        ...[json(set.frameTimes), json(set.seen), set.commandId ?? null],
+        ...[toJsonOrNull(set.frameTimes), toJsonOrNull(set.seen), set.commandId ?? null],
         ...[usage.inputTokens, usage.outputTokens, usage.costMicros, inMs],
       ],
     );
@@ -292,12 +295,12 @@ async function saveProgress(
   });
 }
 
-function json(value: unknown): string | null {
+function toJsonOrNull(value: unknown): string | null {
   return value === undefined ? null : JSON.stringify(value);
 }
 
 /** Fails the analysis on a permanent error, or when all attempts are used. Otherwise the step is repeated. */
-async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: unknown): Promise<void> {
+async function retryOrFailAnalysis({ database }: AnalysisParts, row: AnalysisRow, error: unknown): Promise<void> {
   const { id, organizationId, agentId, turn } = row;
   const isFinal = error instanceof AnalysisFault || error instanceof AppError;
   if (!isFinal && row.faults + 1 < attempts) {
@@ -320,7 +323,7 @@ async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: 
       [id, turn, code, message.slice(0, 2000), inputTokens, outputTokens, costMicros],
     );
     if (ended)
-      appendEntry(
+      appendAnalysisEntry(
         tx,
         { organizationId, agentId },
         `A recording could not be turned into a workflow: ${message}`,
@@ -329,7 +332,7 @@ async function afterFault({ database }: AnalysisParts, row: AnalysisRow, error: 
   });
 }
 
-function appendEntry(
+function appendAnalysisEntry(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
   message: string,
@@ -338,6 +341,10 @@ function appendEntry(
   appendTimeline(tx, agentRef, [{ kind: 'execution', message: message.slice(0, 500), level, source: 'assistant' }]);
 }
 
-function callerOf({ organizationId, agentId, id }: Pick<VideoAnalysisEntity, 'organizationId' | 'agentId' | 'id'>) {
+function toModelCaller({
+  organizationId,
+  agentId,
+  id,
+}: Pick<VideoAnalysisEntity, 'organizationId' | 'agentId' | 'id'>) {
   return { organizationId, agentId, sessionId: id, purpose: 'video_analyze' as const };
 }

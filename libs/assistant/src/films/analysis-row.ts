@@ -22,6 +22,9 @@ export const maxFrames = 200;
 export const maxFilmMs = 60 * 60_000;
 
 /** Returns the object key of a frame. The first frame has the number 1. */
-export function frameKey({ organizationId, id }: Pick<AnalysisRow, 'organizationId' | 'id'>, number: number): string {
+export function buildFrameKey(
+  { organizationId, id }: Pick<AnalysisRow, 'organizationId' | 'id'>,
+  number: number,
+): string {
   return `films/${organizationId}/${id}/${number}.jpg`;
 }

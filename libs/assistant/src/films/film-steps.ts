@@ -1,6 +1,6 @@
-import { shortened } from '@muster/contracts';
-import { isStep, type Step } from '@muster/workflows';
-import { type AnalysisRow, frameKey } from './analysis-row';
+import { shortenText } from '@muster/contracts';
+import { isValidStep, type Step } from '@muster/workflows';
+import { type AnalysisRow, buildFrameKey } from './analysis-row';
 
 /** A step as the model reported it. */
 export interface SeenStep {
@@ -24,7 +24,7 @@ const sureFrom = 0.6;
 const maxText = 2000;
 
 /** Converts the model's steps to workflow steps with their positions in the video. Invalid steps are left out. */
-export function stepsOfFilm(
+export function convertFilmSteps(
   analysis: Pick<AnalysisRow, 'organizationId' | 'id' | 'frameTimes'>,
   seen: readonly SeenStep[],
 ): Step[] {
@@ -33,29 +33,29 @@ export function stepsOfFilm(
     const confidence = Math.min(Math.max(each.confidence, 0), 1);
     const hasFrame = each.frame >= 1 && each.frame <= frameTimes.length;
     const step = {
-      ...actionOf(each),
-      title: shortened(each.title.replace(/\s+/g, ' ').trim(), 200),
+      ...convertSeenStep(each),
+      title: shortenText(each.title.replace(/\s+/g, ' ').trim(), 200),
       confidence,
       atMs: Math.max(Math.round(each.atMs), 0),
-      frameKey: hasFrame ? frameKey(analysis, each.frame) : null,
+      frameKey: hasFrame ? buildFrameKey(analysis, each.frame) : null,
       review: confidence < sureFrom ? 'needed' : null,
     };
-    return isStep(step) ? [step] : [];
+    return isValidStep(step) ? [step] : [];
   });
   return steps.map((step, at) => ({ id: `step-${at + 1}`, ...step }));
 }
 
 /** Converts recorded steps. They are certain, but have no position in a video. */
-export function stepsOfEvents(steps: readonly Step[]): Step[] {
+export function convertRecordedSteps(steps: readonly Step[]): Step[] {
   return steps.map((step) => ({ ...step, confidence: 1, atMs: null, frameKey: null, review: null }));
 }
 
-function actionOf({ type, url, selectors, value }: SeenStep): Step {
-  const text = shortened(value, maxText);
+function convertSeenStep({ type, url, selectors, value }: SeenStep): Step {
+  const text = shortenText(value, maxText);
   const found = selectors.filter((each) => each.trim() !== '').slice(0, 10);
   switch (type) {
     case 'navigate':
-      return { type, url: shortened(url, maxText) };
+      return { type, url: shortenText(url, maxText) };
     case 'keyDown':
     case 'keyUp':
       return { type, key: text };

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, VideoAnalysisEntity } from '@muster/database';
 
 export type AnalysisState = Pick<
@@ -26,6 +26,6 @@ export async function readAnalysis(
      FROM video_analysis WHERE id = $1 AND agent_id = $2 AND organization_id = $3`,
     [analysisId, agentId, organizationId],
   );
-  if (!row) throw noSuch('analysis');
+  if (!row) throw notFoundError('analysis');
   return row;
 }

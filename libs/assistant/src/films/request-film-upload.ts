@@ -14,12 +14,10 @@ export function requestFilmUpload(
   const { organizationId } = caller;
   if (size > maxFilmBytes) throw new AppError('payload_too_large', { detail: 'A video may have at most 500 MiB.' });
   const uploadKey = `uploads/${organizationId}/${newId()}`;
-  tx.defer('INSERT INTO film_upload (upload_key, organization_id, content_type, size) VALUES ($1, $2, $3, $4)', [
-    uploadKey,
-    organizationId,
-    contentType,
-    size,
-  ]);
+  tx.deferStatement(
+    'INSERT INTO film_upload (upload_key, organization_id, content_type, size) VALUES ($1, $2, $3, $4)',
+    [uploadKey, organizationId, contentType, size],
+  );
   audit(tx, caller, {
     action: 'upload.create',
     target: { type: 'upload', id: uploadKey },

@@ -1,6 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import { loadAgent } from '@muster/machines';
-import { AppError, invalidField, type VideoAnalyzeBody } from '@muster/contracts';
+import { AppError, invalidFieldError, type VideoAnalyzeBody } from '@muster/contracts';
 import type { RecordingEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 
@@ -13,13 +13,13 @@ export async function startAnalysis(
 ): Promise<{ id: string }> {
   const { organizationId } = caller;
   if ((recordingId === undefined) === (uploadKey === undefined)) {
-    throw invalidField('recordingId', 'recordingId or uploadKey must be given, and not both');
+    throw invalidFieldError('recordingId', 'recordingId or uploadKey must be given, and not both');
   }
   await loadAgent(tx, organizationId, agentId);
   if (recordingId) await requireStoredRecording(tx, organizationId, recordingId);
   else await requireKnownUpload(tx, organizationId, uploadKey!);
   const id = newId();
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO video_analysis (id, organization_id, agent_id, recording_id, upload_key, name, hint, actor)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [

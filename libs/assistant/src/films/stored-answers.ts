@@ -1,5 +1,5 @@
 import type { Database, Transaction, VideoAnswerEntity } from '@muster/database';
-import { type ModelUsage, readStructured, sumOfUsages } from '@muster/models';
+import { type ModelUsage, parseStructured, sumUsages } from '@muster/models';
 import type { PaidAnswer } from '@muster/pricing';
 import type { AnalysisRow } from './analysis-row';
 import { seenSchema } from './ask-about-frames';
@@ -23,17 +23,17 @@ export async function findStoredAnswer(
     [id, framesAsked, organizationId],
     'stored_film_answers',
   );
-  const fitting = rows.map(({ answer }) => readStructured<{ steps: SeenStep[] }>(seenSchema, answer)).find(Boolean);
+  const fitting = rows.map(({ answer }) => parseStructured<{ steps: SeenStep[] }>(seenSchema, answer)).find(Boolean);
   const usages = rows.map(({ inputTokens, outputTokens, costMicros }) => ({
     ...{ calls: 1, inputTokens, outputTokens, costMicros: Number(costMicros) },
   }));
-  return { steps: fitting?.steps ?? null, usage: sumOfUsages(usages) };
+  return { steps: fitting?.steps ?? null, usage: sumUsages(usages) };
 }
 
 /** Stores the model's answer in the transaction that books its cost, so that no answer is paid and then lost. */
-export function answerSaver({ id, organizationId, asked: framesAsked }: QuestionRef) {
+export function createAnswerSaver({ id, organizationId, asked: framesAsked }: QuestionRef) {
   return (tx: Transaction, { modelCallId, content, inputTokens, outputTokens, costMicros }: PaidAnswer): void =>
-    tx.defer(
+    tx.deferStatement(
       `INSERT INTO video_answer
          (analysis_id, asked, model_call_id, organization_id, answer, input_tokens, output_tokens, cost_micros)
        SELECT id, $2, $3, $4, $5, $6, $7, $8 FROM video_analysis WHERE id = $1 AND organization_id = $4`,

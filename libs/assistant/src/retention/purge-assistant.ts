@@ -2,7 +2,7 @@ import { purgeByRetention } from '@muster/access';
 import type { Database, FilmUploadEntity, VideoAnalysisEntity } from '@muster/database';
 import type { Round } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
-import { frameKey } from '../films/analysis-row';
+import { buildFrameKey } from '../films/analysis-row';
 
 const rowBatchSize = 100;
 
@@ -20,27 +20,32 @@ export async function purgeAssistant(
   round: Round,
   now: Date,
 ): Promise<{ sessions: number; chats: number; films: number; uploads: number }> {
-  const purge = async (name: string, drop: Drop) => {
-    const step = (organizationId: string, before: Date) => drop(parts, organizationId, before);
-    const { purged } = await purgeByRetention(parts.database, round, { name, keptFor: 'logRetentionDays', now, step });
+  const purgeRows = async (name: string, drop: Drop) => {
+    const purgeBefore = (organizationId: string, before: Date) => drop(parts, organizationId, before);
+    const { purged } = await purgeByRetention(parts.database, round, {
+      name,
+      keptFor: 'logRetentionDays',
+      now,
+      step: purgeBefore,
+    });
     return purged;
   };
   return {
-    sessions: await purge('autopilot sessions', dropSessions),
-    chats: await purge('chats', dropChats),
-    films: await purge('films', dropFilms),
-    uploads: await purge('uploaded films', dropUploads),
+    sessions: await purgeRows('autopilot sessions', deleteOldSessions),
+    chats: await purgeRows('chats', deleteOldChats),
+    films: await purgeRows('films', deleteOldFilms),
+    uploads: await purgeRows('uploaded films', deleteOldUploads),
   };
 }
 
 /**
- * Deletes a batch of rows that are older than a time. Returns their number. Stored objects are deleted before their rows:
- * a remaining row is found again, but an object without a row never would be.
+ * Deletes a batch of rows that are older than a time. Returns their number. Stored objects are deleted before their
+ * rows: a remaining row is found again, but an object without a row never would be.
  */
 type Drop = (parts: Parts, organizationId: string, before: Date) => Promise<number>;
 
 /** The steps, attempts and events of a session are deleted with it. */
-const dropSessions: Drop = ({ database }, organizationId, before) =>
+const deleteOldSessions: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
       `DELETE FROM autopilot_session WHERE organization_id = $1 AND id IN (
@@ -52,7 +57,7 @@ const dropSessions: Drop = ({ database }, organizationId, before) =>
   );
 
 /** The age of a chat is that of its last message. Its turns and calls are deleted with it. */
-const dropChats: Drop = ({ database }, organizationId, before) =>
+const deleteOldChats: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
       `DELETE FROM chat_session WHERE organization_id = $1 AND id IN (
@@ -62,7 +67,7 @@ const dropChats: Drop = ({ database }, organizationId, before) =>
     ),
   );
 
-const dropFilms: Drop = async ({ database, storage }, organizationId, before) => {
+const deleteOldFilms: Drop = async ({ database, storage }, organizationId, before) => {
   const old = await database.query<Pick<VideoAnalysisEntity, 'id' | 'frames'>>(
     'system',
     `SELECT id, frames FROM video_analysis
@@ -71,7 +76,7 @@ const dropFilms: Drop = async ({ database, storage }, organizationId, before) =>
     'old_films',
   );
   const frames = old.flatMap(({ id, frames: count }) =>
-    Array.from({ length: count }, (_, at) => frameKey({ organizationId, id }, at + 1)),
+    Array.from({ length: count }, (_, at) => buildFrameKey({ organizationId, id }, at + 1)),
   );
   await storage.deleteAll(frames);
   await database.query(
@@ -83,7 +88,7 @@ const dropFilms: Drop = async ({ database, storage }, organizationId, before) =>
   return old.length;
 };
 
-const dropUploads: Drop = async ({ database, storage }, organizationId, before) => {
+const deleteOldUploads: Drop = async ({ database, storage }, organizationId, before) => {
   const old = await database.query<Pick<FilmUploadEntity, 'uploadKey'>>(
     'system',
     'SELECT upload_key FROM film_upload WHERE organization_id = $1 AND created_at < $2 ORDER BY created_at LIMIT $3',

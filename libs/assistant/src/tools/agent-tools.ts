@@ -1,11 +1,11 @@
-import { explainAgent, findAgent, readLiveStatus, requireActable } from '@muster/machines';
+import { explainAgent, findAgent, readLiveStatus, requireActionPossible } from '@muster/machines';
 import type { AgentActionAnswer } from '@muster/contracts';
-import { actOnAgent } from '@muster/jobs';
-import { expectedRuns } from '@muster/schedules';
-import { argumentsOf } from './check-arguments';
+import { performAgentAction } from '@muster/jobs';
+import { findExpectedRuns } from '@muster/schedules';
+import { buildArgumentsSchema } from './check-arguments';
 import type { Tool, ToolContext } from './tool';
 
-const nothing = argumentsOf({});
+const nothing = buildArgumentsSchema({});
 
 /** The tools for the machine itself: its status, the reason for it, and its power. */
 export const agentTools: Tool[] = [
@@ -38,17 +38,17 @@ export const agentTools: Tool[] = [
       const { organizationId } = caller;
       const agent = await findAgent(database, organizationId, agentId);
       const now = clock.now();
-      const expected = await expectedRuns(database, organizationId, { agentIds: [agentId], now });
+      const expected = await findExpectedRuns(database, organizationId, { agentIds: [agentId], now });
       const { why, stopAt } = explainAgent(agent, expected.get(agentId) ?? null, now);
       return { status: agent.status, why, stopAt: stopAt?.toISOString() ?? null, drain: agent.drain };
     },
   },
-  switchTool('start', 'Starts the machine. It takes a while until it is online.'),
-  switchTool('stop', 'Stops the machine. It is refused while a run is on it.'),
-  switchTool('reboot', 'Reboots the machine. A run on it fails and follows its retries.'),
+  createSwitchTool('start', 'Starts the machine. It takes a while until it is online.'),
+  createSwitchTool('stop', 'Stops the machine. It is refused while a run is on it.'),
+  createSwitchTool('reboot', 'Reboots the machine. A run on it fails and follows its retries.'),
 ];
 
-function switchTool(action: 'start' | 'stop' | 'reboot', description: string): Tool {
+function createSwitchTool(action: 'start' | 'stop' | 'reboot', description: string): Tool {
   return {
     name: action,
     description,
@@ -57,7 +57,7 @@ function switchTool(action: 'start' | 'stop' | 'reboot', description: string): T
     changes: true,
     perform: async (context) => {
       const { caller, agentId, ...parts } = context;
-      await requireActable(parts, caller, agentId, { action });
+      await requireActionPossible(parts, caller, agentId, { action });
       const { success, status } = await switchMachine(context, action);
       return { success, action, status };
     },
@@ -69,5 +69,5 @@ async function switchMachine(
   action: 'start' | 'stop' | 'reboot',
 ): Promise<AgentActionAnswer> {
   const parts = { database, keyRing, wakeTimeoutMs, now: clock.now() };
-  return (await change((tx) => actOnAgent(tx, caller, agentId, { action }, parts))).answer;
+  return (await change((tx) => performAgentAction(tx, caller, agentId, { action }, parts))).answer;
 }

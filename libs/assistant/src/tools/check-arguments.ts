@@ -15,7 +15,7 @@ export interface ArgumentsSchema {
   additionalProperties: false;
 }
 
-export function argumentsOf(
+export function buildArgumentsSchema(
   properties: Record<string, ArgumentSchema>,
   { optional = [] }: { optional?: string[] } = {},
 ): ArgumentsSchema {
@@ -28,7 +28,7 @@ const maxErrors = 20;
 /** Returns the checked arguments of a tool. Throws invalid_payload with all errors. */
 export function checkArguments(schema: ArgumentsSchema, input: unknown): Record<string, unknown> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw refused([{ field: 'arguments', message: 'arguments must be an object' }]);
+    throw invalidArgumentsError([{ field: 'arguments', message: 'arguments must be an object' }]);
   }
   const values = input as Record<string, unknown>;
   const errors: FieldError[] = [];
@@ -41,42 +41,42 @@ export function checkArguments(schema: ArgumentsSchema, input: unknown): Record<
   const checked: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(schema.properties)) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    const fault = value === undefined ? missing(schema, name) : faultOf(rule, value);
+    const fault = value === undefined ? checkPresence(schema, name) : checkArgument(rule, value);
     if (fault) errors.push({ field: `arguments.${name}`, message: `${name} ${fault}` });
-    else if (value !== undefined) checked[name] = isId(rule) ? (value as string).toLowerCase() : value;
+    else if (value !== undefined) checked[name] = isIdRule(rule) ? (value as string).toLowerCase() : value;
   }
-  if (errors.length) throw refused(errors);
+  if (errors.length) throw invalidArgumentsError(errors);
   return checked;
 }
 
-function missing({ required }: ArgumentsSchema, name: string): string | undefined {
+function checkPresence({ required }: ArgumentsSchema, name: string): string | undefined {
   return required.includes(name) ? 'must be given' : undefined;
 }
 
-function faultOf(rule: ArgumentSchema, value: unknown): string | undefined {
-  if (rule.type === 'object') return faultOfMap(rule.maxProperties, value);
+function checkArgument(rule: ArgumentSchema, value: unknown): string | undefined {
+  if (rule.type === 'object') return checkTextMap(rule.maxProperties, value);
   if (typeof value !== 'string') return 'must be a text';
   const { minLength = 0, maxLength } = rule;
   if (value.includes('\0')) return 'must not contain U+0000';
   if (value.length < minLength || value.length > maxLength) return `must have ${minLength} to ${maxLength} characters`;
-  return isId(rule) && !isUuid(value) ? 'must be a UUID' : undefined;
+  return isIdRule(rule) && !isUuid(value) ? 'must be a UUID' : undefined;
 }
 
-function faultOfMap(maxNames: number, value: unknown): string | undefined {
+function checkTextMap(maxNames: number, value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'must be an object';
   const entries = Object.entries(value);
   if (entries.length > maxNames) return `must have at most ${maxNames} names`;
-  const isText = ([name, each]: [string, unknown]) =>
+  const isTextEntry = ([name, each]: [string, unknown]) =>
     typeof each === 'string' && each.length <= maxValueLength && !`${name}${each}`.includes('\0');
-  return entries.every(isText) ? undefined : `must map names to texts of at most ${maxValueLength} characters`;
+  return entries.every(isTextEntry) ? undefined : `must map names to texts of at most ${maxValueLength} characters`;
 }
 
 const maxValueLength = 65_536;
 
-function isId(rule: ArgumentSchema): boolean {
+function isIdRule(rule: ArgumentSchema): boolean {
   return rule.type === 'string' && rule.format === 'uuid';
 }
 
-function refused(errors: FieldError[]): AppError {
+function invalidArgumentsError(errors: FieldError[]): AppError {
   return new AppError('invalid_payload', { detail: `${errors.map(({ message }) => message).join('; ')}.`, errors });
 }

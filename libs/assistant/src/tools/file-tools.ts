@@ -1,6 +1,6 @@
 import { readRunFiles } from '@muster/commands';
-import { invalidField } from '@muster/contracts';
-import { argumentsOf } from './check-arguments';
+import { invalidFieldError } from '@muster/contracts';
+import { buildArgumentsSchema } from './check-arguments';
 import type { Tool, ToolContext, ToolOutcome } from './tool';
 
 const path = { type: 'string', maxLength: 1000, description: 'Path relative to the worker’s runs folder.' } as const;
@@ -11,7 +11,7 @@ export const fileTools: Tool[] = [
     name: 'list_files',
     description:
       'Lists a folder in the worker’s runs folder, which has one folder for each run, named by the run’s id.',
-    parameters: argumentsOf({ path }, { optional: ['path'] }),
+    parameters: buildArgumentsSchema({ path }, { optional: ['path'] }),
     role: 'viewer',
     changes: false,
     perform: (context, args) => listOrReadFiles(context, 'list', (args.path as string | undefined) ?? ''),
@@ -19,7 +19,7 @@ export const fileTools: Tool[] = [
   {
     name: 'read_file',
     description: 'Reads a text file of at most 1 MiB in the worker’s runs folder.',
-    parameters: argumentsOf({ path: { ...path, minLength: 1 } }),
+    parameters: buildArgumentsSchema({ path: { ...path, minLength: 1 } }),
     role: 'viewer',
     changes: false,
     perform: (context, args) => listOrReadFiles(context, 'read', args.path as string),
@@ -33,7 +33,7 @@ async function listOrReadFiles(
 ): Promise<ToolOutcome> {
   // The worker checks this as well; the check here saves a command.
   if (requestedPath.startsWith('/') || requestedPath.split('/').includes('..')) {
-    throw invalidField('arguments.path', 'path must be relative to the runs folder and stay in it');
+    throw invalidFieldError('arguments.path', 'path must be relative to the runs folder and stay in it');
   }
   const { caller, agentId, signal } = context;
   const answer = await readRunFiles(context, caller, agentId, { action, path: requestedPath }, signal);

@@ -1,7 +1,7 @@
-import { paginate } from '@muster/platform';
+import { buildPage } from '@muster/platform';
 import { listSchedules } from '@muster/schedules';
 import { listWorkflows } from '@muster/workflows';
-import { argumentsOf } from './check-arguments';
+import { buildArgumentsSchema } from './check-arguments';
 import type { Tool } from './tool';
 
 const page = { limit: 50, after: null };
@@ -12,12 +12,12 @@ export const listTools: Tool[] = [
   {
     name: 'list_workflows',
     description: 'The organization’s workflows: their ids, names and the variables that each takes.',
-    parameters: argumentsOf({}),
+    parameters: buildArgumentsSchema({}),
     role: 'viewer',
     changes: false,
     perform: async ({ database, caller }) => {
       const rows = await listWorkflows(database, caller.organizationId, { page });
-      const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+      const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
       const workflows = items.map(({ id, name, description, variables, revision, updatedAt }) => ({
         id,
         name,
@@ -32,12 +32,12 @@ export const listTools: Tool[] = [
   {
     name: 'list_schedules',
     description: 'The schedules of this machine: what runs when, and the result of the last run.',
-    parameters: argumentsOf({}),
+    parameters: buildArgumentsSchema({}),
     role: 'viewer',
     changes: false,
     perform: async ({ database, caller, agentId }) => {
       const rows = await listSchedules(database, caller.organizationId, { page, filter: { agentId } });
-      const { items, nextCursor } = paginate(rows, page, ({ id }) => [id]);
+      const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
       const schedules = items.map(({ id, name, scriptId, cronExpression, timezone, enabled, ...row }) => ({
         id,
         name,

@@ -1,9 +1,9 @@
-import { audit, hideSecrets, nameOf, type Principal, requireUnsuspended } from '@muster/access';
-import { explainingBlocked } from '@muster/commands';
+import { audit, loadSecretRedactor, describeCaller, type Principal, requireUnsuspended } from '@muster/access';
+import { recordBlockedWakeOnError } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import type { Transaction } from '@muster/database';
 import { checkArguments } from './check-arguments';
-import { isOutcome, type ToolOutcome, type ToolParts } from './tool';
+import { isToolOutcome, type ToolOutcome, type ToolParts } from './tool';
 import { requireTool } from './tool-table';
 
 export interface ToolCall {
@@ -27,15 +27,15 @@ export async function performTool(parts: ToolParts, call: ToolCall): Promise<Too
   const tool = requireTool(call.tool, caller.role);
   const checked = checkArguments(tool.parameters, args);
   if (tool.spends) requireUnsuspended(caller);
-  const change = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => changeAs(parts, call, work);
-  const answer = await tool.perform({ ...parts, caller, agentId, signal, change }, checked);
-  const outcome: ToolOutcome = isOutcome(answer) ? answer : { status: 'done', result: answer };
-  const { deep, text } = await hideSecrets(parts, { organizationId: caller.organizationId, agentId });
+  const runChange = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => runChangeAs(parts, call, work);
+  const answer = await tool.perform({ ...parts, caller, agentId, signal, change: runChange }, checked);
+  const outcome: ToolOutcome = isToolOutcome(answer) ? answer : { status: 'done', result: answer };
+  const { deep, text } = await loadSecretRedactor(parts, { organizationId: caller.organizationId, agentId });
   const { result, error } = outcome;
   return { ...outcome, result: deep(result), ...(error ? { error: text(error) } : {}) };
 }
 
-function changeAs<T>(
+function runChangeAs<T>(
   { database }: ToolParts,
   { caller, agentId, tool, via, sessionId, callId }: ToolCall,
   work: (tx: Transaction) => Promise<T>,
@@ -45,9 +45,9 @@ function changeAs<T>(
   const done = database.transaction({ organizationId }, async (tx) => {
     const answer = await work(tx);
     audit(tx, caller, { action: 'assistant.tool', target: { type: 'agent', id: agentId }, changes: how });
-    const message = `${tool} was called by ${via} for ${nameOf(caller)}`;
+    const message = `${tool} was called by ${via} for ${describeCaller(caller)}`;
     appendTimeline(tx, { organizationId, agentId }, [{ kind: 'execution', source: 'assistant', message, data: how }]);
     return answer;
   });
-  return explainingBlocked(database, done);
+  return recordBlockedWakeOnError(database, done);
 }

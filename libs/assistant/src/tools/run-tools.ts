@@ -1,10 +1,10 @@
 import { findAgent } from '@muster/machines';
 import { runCommand, waitForCommand } from '@muster/commands';
 import { listTimeline } from '@muster/timeline';
-import { isTerminal, noSuch, usdOf, usdOrNull, type WaitingReason } from '@muster/contracts';
-import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, progressOf } from '@muster/jobs';
-import { paginate } from '@muster/platform';
-import { argumentsOf } from './check-arguments';
+import { isTerminalStatus, notFoundError, microsToUsd, microsToUsdOrNull, type WaitingReason } from '@muster/contracts';
+import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, computeProgress } from '@muster/jobs';
+import { buildPage } from '@muster/platform';
+import { buildArgumentsSchema } from './check-arguments';
 import type { Tool, ToolContext, ToolOutcome } from './tool';
 
 const jobId = { type: 'string', format: 'uuid', maxLength: 36, description: 'The run’s id.' } as const;
@@ -19,7 +19,7 @@ export const runTools: Tool[] = [
   {
     name: 'list_runs',
     description: 'The machine’s 20 most recently started runs, the latest first, with steps, duration and cost.',
-    parameters: argumentsOf({}),
+    parameters: buildArgumentsSchema({}),
     role: 'viewer',
     changes: false,
     perform: async ({ database, caller, agentId }) => {
@@ -29,7 +29,7 @@ export const runTools: Tool[] = [
           ...row,
           startedAt: startedAt?.toISOString() ?? null,
           duration: durationSeconds,
-          totalCost: usdOf(aiCostMicros),
+          totalCost: microsToUsd(aiCostMicros),
         })),
       };
     },
@@ -37,14 +37,14 @@ export const runTools: Tool[] = [
   {
     name: 'get_run',
     description: 'A run of this machine: its status, progress, error, result, cost, and its steps.',
-    parameters: argumentsOf({ jobId }),
+    parameters: buildArgumentsSchema({ jobId }),
     role: 'viewer',
     changes: false,
     perform: async (context, args) => {
-      const row = await jobOfAgent(context, args.jobId as string);
+      const row = await findJobOfAgent(context, args.jobId as string);
       const page = { limit: maxSteps, after: null };
       const steps = await listSteps(context.database, context.caller.organizationId, { jobId: row.id, page });
-      const { items, nextCursor } = paginate(steps, page, ({ stepOrder }) => [String(stepOrder)]);
+      const { items, nextCursor } = buildPage(steps, page, ({ stepOrder }) => [String(stepOrder)]);
       return {
         ...presentJob(row),
         steps: items.map(({ stepOrder, name, status, error }) => ({ stepOrder, name, status, error })),
@@ -55,18 +55,18 @@ export const runTools: Tool[] = [
   {
     name: 'read_logs',
     description: `The last ${maxLines} lines that a run of this machine wrote, or without a run the machine’s latest timeline entries; the newest first.`,
-    parameters: argumentsOf({ jobId }, { optional: ['jobId'] }),
+    parameters: buildArgumentsSchema({ jobId }, { optional: ['jobId'] }),
     role: 'viewer',
     changes: false,
     perform: async (context, args) => {
       const { database, caller, agentId } = context;
       const job = args.jobId as string | undefined;
-      if (job) await jobOfAgent(context, job);
+      if (job) await findJobOfAgent(context, job);
       const agentRef = { organizationId: caller.organizationId, agentId };
       const page = { limit: maxLines, after: null };
       const filter = { order: 'desc' as const, ...(job ? { jobId: job, kind: 'execution' as const } : {}) };
       const rows = await listTimeline(database, agentRef, filter, page);
-      const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
+      const { items, nextCursor } = buildPage(rows, page, ({ seq }) => [String(seq)]);
       const entries = items.map(({ seq, kind, level, message, source, jobId: ofJob, at }) => ({
         id: String(seq),
         kind,
@@ -82,22 +82,29 @@ export const runTools: Tool[] = [
   {
     name: 'explain_waiting',
     description: 'Why a run of this machine has not started yet, and what will let it start.',
-    parameters: argumentsOf({ jobId }),
+    parameters: buildArgumentsSchema({ jobId }),
     role: 'viewer',
     changes: false,
     perform: async (context, args) => {
-      const row = await jobOfAgent(context, args.jobId as string);
+      const row = await findJobOfAgent(context, args.jobId as string);
       const { status, waitingReason, waitingSince, queuedAt } = row;
       const { status: agentStatus } = await findAgent(context.database, context.caller.organizationId, row.agentId);
       const waiting =
         waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null;
-      return { jobId: row.id, status, waiting, queuedAt: queuedAt.toISOString(), agentStatus, why: whyOf(row) };
+      return {
+        jobId: row.id,
+        status,
+        waiting,
+        queuedAt: queuedAt.toISOString(),
+        agentStatus,
+        why: explainJobStatus(row),
+      };
     },
   },
   {
     name: 'run_workflow',
     description: 'Queues a run of one of the organization’s workflows on this machine.',
-    parameters: argumentsOf(
+    parameters: buildArgumentsSchema(
       {
         workflowId: { type: 'string', format: 'uuid', maxLength: 36, description: 'The workflow’s id.' },
         variables: {
@@ -120,7 +127,7 @@ export const runTools: Tool[] = [
   {
     name: 'run_snippet',
     description: 'Runs Python code on this machine and returns its output if the code ends within a few seconds.',
-    parameters: argumentsOf({
+    parameters: buildArgumentsSchema({
       code: { type: 'string', minLength: 1, maxLength: 500_000, description: 'Python source.' },
     }),
     role: 'member',
@@ -131,15 +138,15 @@ export const runTools: Tool[] = [
   {
     name: 'cancel_run',
     description: 'Cancels a run of this machine.',
-    parameters: argumentsOf({ jobId }),
+    parameters: buildArgumentsSchema({ jobId }),
     role: 'member',
     changes: true,
     perform: async (context, args) => {
       const { caller, change, clock } = context;
-      const row = await jobOfAgent(context, args.jobId as string);
+      const row = await findJobOfAgent(context, args.jobId as string);
       const reason = 'requested through the assistant';
       await change((tx) => cancelJob(tx, caller, row.id, { reason, now: clock.now() }));
-      return presentJob(await jobOfAgent(context, row.id));
+      return presentJob(await findJobOfAgent(context, row.id));
     },
   },
 ];
@@ -165,10 +172,10 @@ async function runSnippet(context: ToolContext, args: Record<string, unknown>): 
   };
 }
 
-async function jobOfAgent({ database, caller, agentId }: ToolContext, id: string): Promise<JobRow> {
+async function findJobOfAgent({ database, caller, agentId }: ToolContext, id: string): Promise<JobRow> {
   const row = await findJob(database, caller.organizationId, id);
   // The tools of one agent do not reach another agent's runs.
-  if (row.agentId !== agentId) throw noSuch('job');
+  if (row.agentId !== agentId) throw notFoundError('job');
   return row;
 }
 
@@ -177,7 +184,7 @@ function presentJob(row: JobRow): Record<string, unknown> {
   return {
     id: row.id,
     status: row.status,
-    cancelling: row.cancelRequestedAt !== null && !isTerminal(row.status),
+    cancelling: row.cancelRequestedAt !== null && !isTerminalStatus(row.status),
     workflowId: row.workflowId,
     workflowRevision: row.workflowRevision,
     scheduleId: row.scheduleId,
@@ -186,18 +193,18 @@ function presentJob(row: JobRow): Record<string, unknown> {
     queuedAt: row.queuedAt.toISOString(),
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt?.toISOString() ?? null,
-    progress: progressOf({ ...row, currentStep: stepRunning ?? currentStep }),
+    progress: computeProgress({ ...row, currentStep: stepRunning ?? currentStep }),
     waiting: waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null,
-    totalCostUsd: usdOrNull(row.totalCostMicros),
+    totalCostUsd: microsToUsdOrNull(row.totalCostMicros),
     error: row.error,
     errorCode: row.errorCode,
     result: row.result ?? null,
   };
 }
 
-function whyOf({ status, waitingReason, error }: JobRow): string {
+function explainJobStatus({ status, waitingReason, error }: JobRow): string {
   if (status === 'running') return 'It no longer waits: it is running.';
-  if (isTerminal(status)) return `It no longer waits: it ${status}${error ? `: ${error}` : ''}.`;
+  if (isTerminalStatus(status)) return `It no longer waits: it ${status}${error ? `: ${error}` : ''}.`;
   return waitingReason ? reasons[waitingReason] : 'It has just been queued and has not been checked yet.';
 }
 

@@ -25,6 +25,6 @@ export function requireTool(name: string, role: Role): Tool {
 }
 
 /** Returns the tools that a role may use. The model gets no others. */
-export function toolsFor(role: Role): Tool[] {
+export function listToolsForRole(role: Role): Tool[] {
   return tools.filter((tool) => hasRole(role, tool.role));
 }

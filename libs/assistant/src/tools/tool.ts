@@ -47,6 +47,6 @@ export interface Tool {
 }
 
 /** Whether a tool returned an outcome, as tools do whose work can fail on the machine. */
-export function isOutcome(answer: Record<string, unknown> | ToolOutcome): answer is ToolOutcome {
+export function isToolOutcome(answer: Record<string, unknown> | ToolOutcome): answer is ToolOutcome {
   return (answer.status === 'done' || answer.status === 'failed') && typeof answer.result === 'object';
 }

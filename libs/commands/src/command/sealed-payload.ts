@@ -1,23 +1,23 @@
 import { isSealedText, type KeyRing, openText, type SealedText, sealText } from '@muster/vault';
 
 /** Encrypts the secret part of a command's payload, so that it is never stored as plain text. */
-export function sealPayload(
+export function encryptSecrets(
   keyRing: KeyRing,
   agentId: string,
   secrets: Record<string, string>,
 ): { sealed: SealedText } {
-  return { sealed: sealText(keyRing, associatedDataOf(agentId), JSON.stringify(secrets)) };
+  return { sealed: sealText(keyRing, buildAssociatedData(agentId), JSON.stringify(secrets)) };
 }
 
 /** Decrypts the secret part of a command's payload for the delivery to its agent. */
-export function openPayload(
+export function decryptPayload(
   keyRing: KeyRing,
   agentId: string,
   payload: Record<string, unknown>,
 ): Record<string, unknown> {
   const { sealed, ...rest } = payload;
   if (!isSealedText(sealed)) return payload;
-  const text = openText(keyRing, associatedDataOf(agentId), sealed);
+  const text = openText(keyRing, buildAssociatedData(agentId), sealed);
   return { ...rest, ...(JSON.parse(text) as Record<string, string>) };
 }
 
@@ -25,6 +25,6 @@ export function openPayload(
  * Returns the associated data of the encryption, which contains the agent's id: the payload cannot be decrypted in a
  * command of another agent.
  */
-function associatedDataOf(agentId: string): string {
+function buildAssociatedData(agentId: string): string {
   return `command/${agentId}`;
 }

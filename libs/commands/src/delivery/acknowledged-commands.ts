@@ -23,14 +23,14 @@ export class AcknowledgedCommands {
     private readonly pubSub: PubSub,
   ) {}
 
-  async record({ id, jobId, kind }: CommandRow): Promise<void> {
-    if (kind !== 'run' || !jobId) return this.write([id]);
+  async recordAcknowledged({ id, jobId, kind }: CommandRow): Promise<void> {
+    if (kind !== 'run' || !jobId) return this.writeAcknowledged([id]);
     this.stopListening ??= this.pubSub.subscribe('job', (reported) => this.waiting.delete(reported));
     this.waiting.set(jobId, id);
     this.timer ??= setTimeout(() => void this.writeWaiting(), reportAfterMs);
   }
 
-  async end(): Promise<void> {
+  async flushAndStop(): Promise<void> {
     this.stopListening?.();
     clearTimeout(this.timer);
     await this.writeWaiting();
@@ -40,12 +40,12 @@ export class AcknowledgedCommands {
     delete this.timer;
     const ids = [...this.waiting.values()];
     this.waiting.clear();
-    await this.write(ids).catch((error: Error) => {
+    await this.writeAcknowledged(ids).catch((error: Error) => {
       this.logger.warn(`could not record that commands were accepted; they are pushed again: ${error.message}`);
     });
   }
 
-  private async write(ids: string[]): Promise<void> {
+  private async writeAcknowledged(ids: string[]): Promise<void> {
     if (ids.length === 0) return;
     await this.database.queryUnflushed(
       'system',

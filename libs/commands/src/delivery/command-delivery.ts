@@ -1,4 +1,4 @@
-import { secretsForAgent, sign, signatureHeader } from '@muster/access';
+import { listSecretsForAgent, signText, signatureHeader } from '@muster/access';
 import type { AgentCommand, CommandKind } from '@muster/contracts';
 import { type AgentCommandEntity, Database } from '@muster/database';
 import {
@@ -7,16 +7,16 @@ import {
   Outbound,
   OutboundFailed,
   OutboundRefused,
-  ownAddress,
+  getOwnAddress,
   PubSub,
   Round,
-  sweep,
+  sweepRows,
   type SweepCounts,
 } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
-import { isOn, markTunnelUnreachable } from '@muster/machines';
+import { isOnStatus, markTunnelUnreachable } from '@muster/machines';
 import {
   commandColumns,
   type CommandRow,
@@ -26,7 +26,7 @@ import {
   type DeliveryOutcome,
   pushAloneMs,
 } from '../command/command-row';
-import { composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
+import { composeDeliveries, describeMissingSecrets, enqueueDispatchForLostSecret } from './compose-delivery';
 import { DeliverySpan } from './delivery-span';
 import { failCommand } from '../ends/fail-commands';
 import { AcknowledgedCommands } from './acknowledged-commands';
@@ -70,12 +70,12 @@ export class CommandDelivery implements BeforeApplicationShutdown {
 
   /** Writes the pending acknowledgements. Nest calls this before the database connection closes. */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.acknowledged.end();
+    await this.acknowledged.flushAndStop();
   }
 
-  async deliver(commandId: string): Promise<DeliveryOutcome> {
-    const [leased] = await this.lease('c.id = $2', [commandId]);
-    if (leased) return this.push(leased);
+  async deliverCommand(commandId: string): Promise<DeliveryOutcome> {
+    const [leased] = await this.leaseDueCommands('c.id = $2', [commandId]);
+    if (leased) return this.pushLeasedCommand(leased);
     const [waiting] = await this.database.query(
       'system',
       `SELECT id FROM agent_command WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
@@ -88,15 +88,15 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Pushes all due commands. A push can take seconds, so one statement leases a page of commands by postponing their
    * next push. No other process pushes the leased commands, and the next page contains different ones.
    */
-  deliverDue(round = new Round('push commands')): Promise<SweepCounts<'taken' | 'postponed' | 'ended'>> {
-    return sweep(round, {
+  deliverDueCommands(round = new Round('push commands')): Promise<SweepCounts<'taken' | 'postponed' | 'ended'>> {
+    return sweepRows(round, {
       name: 'commands',
       outcomes: ['taken', 'postponed', 'ended'],
       limit: pushBatchSize,
       atOnce: pushBatchSize,
-      candidates: (_after: Leased | null, limit) => this.lease('true', [], limit),
+      candidates: (_after: Leased | null, limit) => this.leaseDueCommands('true', [], limit),
       settle: async (command) => {
-        const outcome = await this.push(command);
+        const outcome = await this.pushLeasedCommand(command);
         if (outcome === 'sealed') throw new Error(sealedError);
         if (outcome === 'taken' || outcome === 'known') return 'taken';
         return outcome === 'over' || outcome === 'secret_missing' ? 'ended' : 'postponed';
@@ -106,7 +106,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   /** Leases due commands by postponing their next push. The lease lasts longer than a push can take. */
-  private lease(condition: string, values: unknown[], limit = 1): Promise<Leased[]> {
+  private leaseDueCommands(condition: string, values: unknown[], limit = 1): Promise<Leased[]> {
     // A crash can lose the lease. Then the command is pushed once more, and the worker recognizes the command's id.
     return this.database.queryUnflushed<Leased>(
       'system',
@@ -122,70 +122,70 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     );
   }
 
-  /** Pushes a command that the caller has leased, for example by `issueRun`. */
-  async push(command: Leased): Promise<DeliveryOutcome> {
+  /** Pushes a command that the caller has leased, for example by `issueRunCommand`. */
+  async pushLeasedCommand(command: Leased): Promise<DeliveryOutcome> {
     const span = new DeliverySpan(command);
     try {
-      const outcome = await this.tryPush(command);
-      span.end(outcome);
+      const outcome = await this.pushUnlessFailed(command);
+      span.recordSpan(outcome);
       return outcome;
     } catch (error) {
-      span.end('failed');
+      span.recordSpan('failed');
       throw error;
     }
   }
 
-  private async tryPush(command: Leased): Promise<DeliveryOutcome> {
+  private async pushUnlessFailed(command: Leased): Promise<DeliveryOutcome> {
     if (!command.isDue) return this.endDelivery(command);
     const isRepair = command.agentStatus === 'offline' && repairKinds.includes(command.kind);
-    if (!isOn(command.agentStatus) && !isRepair) {
-      return this.postpone(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
+    if (!isOnStatus(command.agentStatus) && !isRepair) {
+      return this.postponePush(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
     }
     if (!command.tunnelUrl || command.tunnelUrl === command.unreachableTunnel) {
       this.pubSub.publish('command', [command.agentId]);
-      return this.postpone(command, 'left to the poll', maxBackoffMs, null);
+      return this.postponePush(command, 'left to the poll', maxBackoffMs, null);
     }
-    const serviceUrl = this.config.publicAppUrl ?? command.serviceUrl ?? ownAddress(this.config);
+    const serviceUrl = this.config.publicAppUrl ?? command.serviceUrl ?? getOwnAddress(this.config);
     const { workerKeys } = command;
     const parts = { database: this.database, keyRing: this.keyRing, storage: this.storage, serviceUrl, workerKeys };
     const [composed] = await composeDeliveries(parts, [command]).catch((error: Error) => {
       this.logger.error(`could not compose command ${command.id}`, { err: error });
       return [null];
     });
-    if (!composed) return this.postpone(command, 'sealed', maxBackoffMs, sealedError);
+    if (!composed) return this.postponePush(command, 'sealed', maxBackoffMs, sealedError);
     if (!('command' in composed)) return this.handleMissingSecrets(command, composed.missing);
-    return this.send(command, composed.command);
+    return this.sendToWorker(command, composed.command);
   }
 
-  private async send(command: Leased, wire: AgentCommand): Promise<DeliveryOutcome> {
+  private async sendToWorker(command: Leased, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     // A tunnel may accept the push and never answer. The worker may also be polling, so its waiting poll is notified
     // shortly after the push.
     const late = setTimeout(() => this.pubSub.publish('command', [command.agentId]), pushAloneMs + 50);
     try {
-      const { status } = await this.outbound.fetch({
+      const { status } = await this.outbound.fetchBounded({
         url: `${command.tunnelUrl}/commands`,
         method: 'POST',
         headers: {
           'content-type': 'application/json',
           ...(command.requestId ? { 'x-request-id': command.requestId } : {}),
           ...(wire.env['TRACEPARENT'] ? { traceparent: wire.env['TRACEPARENT'] } : {}),
-          [signatureHeader]: sign(secretsForAgent(this.keyRing, command), body, this.clock.now()),
+          [signatureHeader]: signText(listSecretsForAgent(this.keyRing, command), body, this.clock.now()),
         },
         body,
         timeoutMs: pushTimeoutMs,
         namedFrom: command.seenFrom,
       });
       if (status === 202 || status === 200) {
-        await this.acknowledged.record(command);
+        await this.acknowledged.recordAcknowledged(command);
         return status === 202 ? 'taken' : 'known';
       }
-      if (status === 409) return await this.postpone(command, 'busy', backoffMs, 'the worker is busy');
-      return await this.leaveToPoll(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
+      if (status === 409) return await this.postponePush(command, 'busy', backoffMs, 'the worker is busy');
+      return await this.leaveToPolling(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
     } catch (error) {
       if (!(error instanceof OutboundFailed || error instanceof OutboundRefused)) throw error;
-      return await this.leaveToPoll(command, error.message, true);
+      return await this.leaveToPolling(command, error.message, true);
     } finally {
       clearTimeout(late);
     }
@@ -195,16 +195,16 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Postpones the push and notifies a waiting poll of the worker. If no worker is connected to the tunnel, the tunnel
    * is not used again until the agent's next boot.
    */
-  private async leaveToPoll(command: Leased, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
+  private async leaveToPolling(command: Leased, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     if (deadEnd) await markTunnelUnreachable(this.database, command);
-    const outcome = await this.postpone(command, 'unreachable', backoffMs, reason);
+    const outcome = await this.postponePush(command, 'unreachable', backoffMs, reason);
     this.pubSub.publish('command', [command.agentId]);
     return outcome;
   }
 
   /** Schedules the next push, unless a result or an acknowledgement has arrived since the command was leased. */
-  private async postpone(
+  private async postponePush(
     command: Leased,
     outcome: DeliveryOutcome,
     delayMs: number,
@@ -215,7 +215,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
       `UPDATE agent_command SET next_push_at = muster_now() + $2 * interval '1 millisecond', push_error = $3,
          pushes = CASE WHEN $4 THEN pushes ELSE 0 END
        WHERE id = $1 AND status = 'pending' AND taken_at IS NULL`,
-      [command.id, delayMs, pushError, isOn(command.agentStatus)],
+      [command.id, delayMs, pushError, isOnStatus(command.agentStatus)],
       'command_postponed',
     );
     return outcome;
@@ -223,10 +223,10 @@ export class CommandDelivery implements BeforeApplicationShutdown {
 
   private async handleMissingSecrets(command: Leased, missing: string[]): Promise<DeliveryOutcome> {
     if (command.kind === 'run') {
-      await enqueueForLostSecret(this.database, command);
-      return this.postpone(command, 'secret_missing', maxBackoffMs, missingSecretsText(missing));
+      await enqueueDispatchForLostSecret(this.database, command);
+      return this.postponePush(command, 'secret_missing', maxBackoffMs, describeMissingSecrets(missing));
     }
-    await failCommand(this.database, command, { code: 'secret_missing', error: missingSecretsText(missing) });
+    await failCommand(this.database, command, { code: 'secret_missing', error: describeMissingSecrets(missing) });
     return 'secret_missing';
   }
 

@@ -1,12 +1,12 @@
-import { agentSigningSecretsOf, resolveSecrets } from '@muster/access';
+import { deriveAgentSigningSecrets, resolveSecrets } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import type { KeyRing } from '@muster/vault';
-import { agentKeyOf, deriveKey } from '@muster/machines';
+import { deriveAgentKey, deriveMatchingKey } from '@muster/machines';
 import type { CommandRow } from '../command/command-row';
-import { openPayload } from '../command/sealed-payload';
-import { workerTrace } from '../command/worker-trace';
+import { decryptPayload } from '../command/sealed-payload';
+import { deriveWorkerTrace } from '../command/worker-trace';
 
 export interface DeliveryParts {
   database: Database;
@@ -34,13 +34,15 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
   const [{ values }, apiKey] = await Promise.all([
     keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {} as Record<string, string> },
-    workerKeys ? deriveKey(keyRing, workerKeys) : agentKeyOf(database, keyRing, { organizationId, agentId }),
+    workerKeys
+      ? deriveMatchingKey(keyRing, workerKeys)
+      : deriveAgentKey(database, keyRing, { organizationId, agentId }),
   ]);
   const own = {
     ...(apiKey ? { SERVICE_API_KEY: apiKey } : {}),
     AGENT_ID: agentId,
     ORGANIZATION_ID: organizationId,
-    SERVICE_SIGNING_SECRET: agentSigningSecretsOf(keyRing, { organizationId, agentId })[0]!,
+    SERVICE_SIGNING_SECRET: deriveAgentSigningSecrets(keyRing, { organizationId, agentId })[0]!,
   };
   return Promise.all(
     commands.map(async (command): Promise<Composed> => {
@@ -59,14 +61,14 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           deadline: deadline.toISOString(),
           env: {
             SERVICE_BASE_URL: serviceUrl,
-            ...(traceparent ? { TRACEPARENT: workerTrace({ id, traceparent }).worker } : {}),
+            ...(traceparent ? { TRACEPARENT: deriveWorkerTrace({ id, traceparent }).worker } : {}),
             ...env,
             ...secrets,
             ...own,
             ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
           },
           payload: {
-            ...openPayload(keyRing, agentId, payload),
+            ...decryptPayload(keyRing, agentId, payload),
             ...(await presignBundle(storage, payload, serviceUrl)),
             secretNames: vaultKeys,
           },
@@ -93,7 +95,7 @@ async function presignBundle(
 }
 
 /** Enqueues a dispatch of the agent. The dispatcher fails a job whose run command has missing secrets. */
-export function enqueueForLostSecret(
+export function enqueueDispatchForLostSecret(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ): Promise<void> {
@@ -102,6 +104,6 @@ export function enqueueForLostSecret(
   );
 }
 
-export function missingSecretsText(missing: string[]): string {
+export function describeMissingSecrets(missing: string[]): string {
   return `The vault has no ${missing.join(', ')}.`;
 }

@@ -1,6 +1,6 @@
-import { atSpan, continueTrace, isTraceparent, isTracing, recordSpan, spanIdOf } from '@muster/platform';
+import { withSpanId, continueTrace, isTraceparent, isTracing, recordSpan, getSpanId } from '@muster/platform';
 import type { CommandRow, DeliveryOutcome } from '../command/command-row';
-import { workerTrace } from '../command/worker-trace';
+import { deriveWorkerTrace } from '../command/worker-trace';
 
 type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' | 'kind' | 'traceparent'>;
 
@@ -15,16 +15,16 @@ export class DeliverySpan {
 
   constructor(private readonly command: Delivered) {}
 
-  end(outcome: DeliveryOutcome | 'polled' | 'failed'): void {
+  recordSpan(outcome: DeliveryOutcome | 'polled' | 'failed'): void {
     const { id, organizationId, agentId, jobId, kind, traceparent } = this.command;
     if (!isTracing() || !isTraceparent(traceparent)) return;
     const isTaken = outcome === 'taken' || outcome === 'known' || outcome === 'polled';
-    const { pushedBy } = workerTrace({ id, traceparent });
+    const { pushedBy } = deriveWorkerTrace({ id, traceparent });
     recordSpan({
       name: `push ${kind}`,
       kind: 'client',
-      traceparent: isTaken ? atSpan(traceparent, pushedBy) : continueTrace(traceparent),
-      parentId: spanIdOf(traceparent),
+      traceparent: isTaken ? withSpanId(traceparent, pushedBy) : continueTrace(traceparent),
+      parentId: getSpanId(traceparent),
       startMs: this.startMs,
       endMs: this.startMs + performance.now() - this.startedAt,
       attributes: {

@@ -1,13 +1,18 @@
-import { type AgentCommand, AppError, noSuchAgent } from '@muster/contracts';
+import { type AgentCommand, AppError, agentNotFoundError } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
-import { BaseConfig, PubSub, publicAddress, RecoveryHold } from '@muster/platform';
+import { BaseConfig, PubSub, getPublicAddress, RecoveryHold } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { refusedMachine } from '@muster/machines';
+import { machineRefusedError } from '@muster/machines';
 import { CommandsConfig } from '../commands.config';
 import { commandColumns, type CommandRow, pushAloneMs } from '../command/command-row';
-import { type Composed, composeDeliveries, missingSecretsText, enqueueForLostSecret } from './compose-delivery';
+import {
+  type Composed,
+  composeDeliveries,
+  describeMissingSecrets,
+  enqueueDispatchForLostSecret,
+} from './compose-delivery';
 import { DeliverySpan } from './delivery-span';
 import { failCommand } from '../ends/fail-commands';
 
@@ -37,8 +42,13 @@ export class CommandPolls implements OnApplicationShutdown {
    * Returns the agent's unacknowledged commands, oldest first. If there are none, waits for a command until the wait
    * time has passed or the signal `ended` aborts.
    */
-  async take(organizationId: string, agentId: string, waitMs: number, ended: AbortSignal): Promise<AgentCommand[]> {
-    if (waitMs > 0) this.requireRoom(organizationId);
+  async pollCommands(
+    organizationId: string,
+    agentId: string,
+    waitMs: number,
+    ended: AbortSignal,
+  ): Promise<AgentCommand[]> {
+    if (waitMs > 0) this.requirePollSlot(organizationId);
     await this.requireAgent(organizationId, agentId);
     const until = performance.now() + (this.count < this.limits.commandPollsMax ? waitMs : 0);
     this.count += 1;
@@ -46,7 +56,7 @@ export class CommandPolls implements OnApplicationShutdown {
     try {
       for (;;) {
         // Subscribes before the read, so that a command that is inserted during the read is noticed.
-        const listening = this.listenFor(agentId);
+        const listening = this.listenForCommands(agentId);
         try {
           const commands = this.hold.isHeld ? [] : await this.readCommands(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
@@ -69,7 +79,7 @@ export class CommandPolls implements OnApplicationShutdown {
   }
 
   /** Throws if the organization has too many waiting polls, so that the workers of other organizations can wait too. */
-  private requireRoom(organizationId: string): void {
+  private requirePollSlot(organizationId: string): void {
     const max = this.limits.commandPollsMaxPerOrganization;
     if ((this.countOf.get(organizationId) ?? 0) < max) return;
     throw new AppError('rate_limited', {
@@ -85,8 +95,8 @@ export class CommandPolls implements OnApplicationShutdown {
       [agentId, organizationId],
       'agent_status',
     );
-    if (!agent) throw noSuchAgent();
-    if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
+    if (!agent) throw agentNotFoundError();
+    if (agent.status === 'terminated') throw machineRefusedError('The agent is terminated.', agent.status);
   }
 
   private async readCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
@@ -105,13 +115,14 @@ export class CommandPolls implements OnApplicationShutdown {
     if (rows.length === 0) return [];
     const commands: AgentCommand[] = [];
     const spans = new Map(rows.map((row) => [row.id, new DeliverySpan(row)]));
-    for (const composed of await this.compose(rows)) {
+    for (const composed of await this.composeCommands(rows)) {
       if ('command' in composed) {
         commands.push(composed.command);
-        spans.get(composed.command.commandId)!.end('polled');
-      } else if (composed.kind === 'run') await enqueueForLostSecret(this.database, { organizationId, agentId });
+        spans.get(composed.command.commandId)!.recordSpan('polled');
+      } else if (composed.kind === 'run')
+        await enqueueDispatchForLostSecret(this.database, { organizationId, agentId });
       else {
-        const error = missingSecretsText(composed.missing);
+        const error = describeMissingSecrets(composed.missing);
         await failCommand(this.database, { id: composed.id, organizationId }, { code: 'secret_missing', error });
       }
     }
@@ -122,9 +133,9 @@ export class CommandPolls implements OnApplicationShutdown {
    * Builds all commands together. If that fails, builds each command separately, so that a command whose secrets cannot
    * be decrypted does not block the others.
    */
-  private async compose(rows: CommandRow[]): Promise<Composed[]> {
+  private async composeCommands(rows: CommandRow[]): Promise<Composed[]> {
     const { database, keyRing, storage } = this;
-    const parts = { database, keyRing, storage, serviceUrl: publicAddress(this.config) };
+    const parts = { database, keyRing, storage, serviceUrl: getPublicAddress(this.config) };
     try {
       return await composeDeliveries(parts, rows);
     } catch (error) {
@@ -132,11 +143,11 @@ export class CommandPolls implements OnApplicationShutdown {
         this.logger.error(`could not compose command ${rows[0]!.id}`, { err: error });
         return [];
       }
-      return (await Promise.all(rows.map((row) => this.compose([row])))).flat();
+      return (await Promise.all(rows.map((row) => this.composeCommands([row])))).flat();
     }
   }
 
-  private listenFor(agentId: string) {
+  private listenForCommands(agentId: string) {
     this.stopListening ??= this.pubSub.subscribe('command', (id) => {
       for (const wake of this.waiting.get(id) ?? []) wake();
     });

@@ -3,7 +3,7 @@ import type { AgentCommandEntity, Transaction } from '@muster/database';
 /**
  * Continues the work of an agent that is reachable again: makes its waiting commands due now and enqueues a dispatch.
  */
-export async function resumeWork(
+export async function resumeWorkOfAgent(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
 ): Promise<void> {

@@ -15,13 +15,13 @@ export interface RecordingOutput {
 }
 
 /** Parses a worker's report about a recording. Older workers record only videos and send the video's key as `key`. */
-export function recordingOutputOf(output: unknown): RecordingOutput {
+export function parseRecordingOutput(output: unknown): RecordingOutput {
   const report = (typeof output === 'object' && output !== null ? output : {}) as Record<string, unknown>;
-  const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
-  const events = textOf(report['events']);
+  const textOrNull = (value: unknown) => (typeof value === 'string' ? value : null);
+  const events = textOrNull(report['events']);
   const kind = report['kind'];
   return {
-    video: textOf(report['video']) ?? (events === null ? textOf(report['key']) : null),
+    video: textOrNull(report['video']) ?? (events === null ? textOrNull(report['key']) : null),
     events,
     kind: kind === 'screen' || kind === 'browser' ? kind : null,
   };
@@ -50,14 +50,14 @@ export function applyRecordingResult(
   if (status === 'failed') {
     // If the start failed, the recording has failed, even if a stop command is in progress.
     const from: RecordingStatus[] = kind === 'start_recording' ? ['starting', 'stopping'] : ['stopping'];
-    tx.defer(
+    tx.deferStatement(
       `UPDATE recording SET status = 'failed', error = $3, ended_at = muster_now()
        WHERE id = $1 AND agent_id = $2 AND status = ANY($4)`,
       [recordingId, agentId, error || noReason, from],
       'recording_failed',
     );
   } else if (kind === 'start_recording') {
-    tx.defer(
+    tx.deferStatement(
       `UPDATE recording SET status = CASE status WHEN 'starting' THEN 'recording' ELSE status END, started_at = muster_now(),
          kind = COALESCE($3, kind)
        WHERE id = $1 AND agent_id = $2 AND status IN ('starting', 'stopping')`,
@@ -65,7 +65,7 @@ export function applyRecordingResult(
       'recording_started',
     );
   } else {
-    tx.defer(
+    tx.deferStatement(
       `UPDATE recording SET
          status = CASE WHEN COALESCE(f.video, f.events) IS NULL THEN 'failed' ELSE 'kept' END,
          artifact_id = f.video, events_artifact_id = f.events, ended_at = muster_now(), kind = COALESCE($5, kind),
@@ -80,10 +80,10 @@ export function applyRecordingResult(
 }
 
 /** Fails the recordings whose commands ended without a result of the worker. */
-export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
+export function failRecordingsOfCommands(tx: Transaction, ended: EndedCommand[]): void {
   const waiting = ended.filter(({ kind, recordingId }) => recordingId && waitsIn[kind]);
   if (waiting.length === 0) return;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE recording SET status = 'failed', error = ended.error, ended_at = muster_now()
      FROM unnest($1::uuid[], $2::text[], $3::text[]) AS ended (id, waits_in, error)
      WHERE recording.id = ended.id AND recording.status = ended.waits_in`,
@@ -102,7 +102,7 @@ export function failRecordingsOf(tx: Transaction, ended: EndedCommand[]): void {
  * otherwise the new worker reports an error for the stop.
  */
 export function failRecordingsOfOldBoot(tx: Transaction, agentRef: { organizationId: string; agentId: string }): void {
-  tx.defer(
+  tx.deferStatement(
     `UPDATE recording r SET status = 'failed', error = 'The worker was restarted while it recorded.', ended_at = muster_now()
      WHERE r.agent_id = $1 AND r.organization_id = $2
        AND (r.status = 'recording' OR r.status = 'starting' AND EXISTS (
@@ -119,7 +119,7 @@ export function failRecordingsOfTerminated(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
 ): void {
-  tx.defer(
+  tx.deferStatement(
     `UPDATE recording SET status = 'failed', error = 'The agent was terminated.', ended_at = muster_now()
      WHERE agent_id = $1 AND organization_id = $2 AND status IN ('starting', 'recording', 'stopping')`,
     [agentRef.agentId, agentRef.organizationId],

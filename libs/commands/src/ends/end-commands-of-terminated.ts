@@ -2,7 +2,7 @@ import type { LifecycleSource } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { failRecordingsOfTerminated } from './apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from '../command/ended-command';
-import { recordEnded } from './record-actions';
+import { recordEndedCommands } from './record-actions';
 
 /**
  * Fails the pending commands and the recordings of an agent that was terminated. The run command is left out: it ends
@@ -22,6 +22,6 @@ export async function endCommandsOfTerminated(
      RETURNING ${endedColumns}`,
     [agentId, organizationId],
   );
-  recordEnded(tx, ended, source);
+  recordEndedCommands(tx, ended, source);
   failRecordingsOfTerminated(tx, agentRef);
 }

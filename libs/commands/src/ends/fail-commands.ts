@@ -1,9 +1,9 @@
 import type { ErrorCode } from '@muster/contracts';
 import type { AgentCommandEntity, Database, Transaction } from '@muster/database';
-import { firstCursor, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
-import { failRecordingsOf } from './apply-recording-result';
+import { firstCursor, Round, sweepRows, type SweepCounts, type TimedCursor } from '@muster/platform';
+import { failRecordingsOfCommands } from './apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from '../command/ended-command';
-import { recordEnded } from './record-actions';
+import { recordEndedCommands } from './record-actions';
 
 /** Ends a pending command as failed. Returns false if the command had already ended. */
 export async function failCommand(
@@ -22,9 +22,9 @@ export async function failCommand(
       [id, organizationId, code, error],
       'fail_command',
     );
-    failRecordingsOf(tx, ended);
-    recordEnded(tx, ended, 'dispatcher');
-    await enqueueFinished(tx, ended);
+    failRecordingsOfCommands(tx, ended);
+    recordEndedCommands(tx, ended, 'dispatcher');
+    await enqueueFinishedCommands(tx, ended);
     return ended.length > 0;
   });
 }
@@ -34,7 +34,7 @@ export function failOverdueCommands(
   database: Database,
   round = new Round('fail overdue commands'),
 ): Promise<SweepCounts<'failed'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'commands',
     outcomes: ['failed'],
     atOnce: 8,
@@ -47,7 +47,8 @@ export function failOverdueCommands(
         [(after ?? firstCursor).at, (after ?? firstCursor).id, limit],
         'overdue_commands',
       ),
-    settle: async ({ id }) => ((await database.transaction('system', (tx) => failIfOverdue(tx, id))) ? 'failed' : null),
+    settle: async ({ id }) =>
+      (await database.transaction('system', (tx) => failCommandIfOverdue(tx, id))) ? 'failed' : null,
     rowOf: ({ id }) => `command ${id}`,
   });
 }
@@ -55,7 +56,7 @@ export function failOverdueCommands(
 /**
  * Reads the command again under its lock, because its result may have arrived or another replica may be processing it.
  */
-async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
+async function failCommandIfOverdue(tx: Transaction, id: string): Promise<boolean> {
   const ended = await tx.query<EndedCommand>(
     `UPDATE agent_command
      SET status = 'failed', error_code = 'execution_timeout', finished_at = muster_now(), next_push_at = NULL,
@@ -68,9 +69,9 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
     [id],
     'fail_overdue_command',
   );
-  failRecordingsOf(tx, ended);
-  recordEnded(tx, ended, 'watchdog');
-  await enqueueFinished(tx, ended);
+  failRecordingsOfCommands(tx, ended);
+  recordEndedCommands(tx, ended, 'watchdog');
+  await enqueueFinishedCommands(tx, ended);
   return ended.length > 0;
 }
 
@@ -78,7 +79,7 @@ async function failIfOverdue(tx: Transaction, id: string): Promise<boolean> {
  * Enqueues the work that waits for an ended command: a message for the command's job, for the machine on which a
  * deleted job was being stopped, or for the command's autopilot session.
  */
-export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): Promise<void> {
+export async function enqueueFinishedCommands(tx: Transaction, ended: EndedCommand[]): Promise<void> {
   const awaited = ended.filter(({ jobId, kind }) => jobId !== null || kind === 'stop_job');
   await tx.enqueue(
     ...awaited.map(({ id }) => ({
@@ -96,8 +97,8 @@ export async function enqueueFinished(tx: Transaction, ended: EndedCommand[]): P
  * Fails the undelivered answers of an ended run, so that they are never delivered, and deletes their encrypted
  * payloads.
  */
-export function withdrawAnswers(tx: Transaction, jobId: string): void {
-  tx.defer(
+export function withdrawAnswerCommands(tx: Transaction, jobId: string): void {
+  tx.deferStatement(
     `UPDATE agent_command SET status = 'failed', error = 'The run has ended.', finished_at = muster_now(),
        next_push_at = NULL, ${forgetSealed}
      WHERE job_id = $1 AND kind = 'answer' AND status = 'pending'`,

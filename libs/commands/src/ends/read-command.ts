@@ -3,10 +3,10 @@ import {
   type CommandKind,
   type CommandQuery,
   type CommandStatus,
-  noSuch,
-  noSuchAgent,
+  notFoundError,
+  agentNotFoundError,
 } from '@muster/contracts';
-import { type AgentCommandEntity, type Database, hasPartSql, scanWithinSql } from '@muster/database';
+import { type AgentCommandEntity, type Database, containsIgnoringCaseSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '@muster/machines';
 
@@ -24,13 +24,13 @@ export async function readCommandStatus(
     [commandId, agentId, organizationId, kinds],
     'command_status',
   );
-  if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
-  return commandStatusOf(row);
+  if (!row) throw await agentOrCommandNotFoundError(database, organizationId, agentId);
+  return presentCommandStatus(row);
 }
 
 export type CommandStatusRow = Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>;
 
-export function commandStatusOf({ status, output, error, errorCode: code }: CommandStatusRow): CommandStatus {
+export function presentCommandStatus({ status, output, error, errorCode: code }: CommandStatusRow): CommandStatus {
   return {
     status,
     ...(output === null ? {} : { output }),
@@ -43,7 +43,7 @@ export function commandStatusOf({ status, output, error, errorCode: code }: Comm
  * Returns the payload of one of the agent's commands. The command is found by its own id or by the id of its job. A
  * worker may request the payload several times.
  */
-export async function readScript(
+export async function readRunScript(
   database: Database,
   agentRef: { organizationId: string; agentId: string },
   wanted: { commandId?: string; jobId?: string },
@@ -60,17 +60,17 @@ export async function readScript(
     [agentId, organizationId, wanted.commandId ?? null, wanted.jobId ?? null],
     'read_script',
   );
-  if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
+  if (!row) throw await agentOrCommandNotFoundError(database, organizationId, agentId);
   return row;
 }
 
-export async function noSuchAgentOrCommand(database: Database, organizationId: string, agentId: string) {
+export async function agentOrCommandNotFoundError(database: Database, organizationId: string, agentId: string) {
   const [agent] = await database.query(
     { organizationId },
     'SELECT id FROM agent WHERE id = $1 AND organization_id = $2',
     [agentId, organizationId],
   );
-  return agent ? noSuch('command') : noSuchAgent();
+  return agent ? notFoundError('command') : agentNotFoundError();
 }
 
 export type ListedCommand = Pick<
@@ -87,17 +87,17 @@ export async function listCommands(
   { page, filter: { status, kind, q } }: { page: Page; filter: CommandQuery },
 ): Promise<ListedCommand[]> {
   const values: unknown[] = [organizationId, agentId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1', 'agent_id = $2'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
   const looked: string[] = [];
-  if (status) looked.push(`status = ${placed(status)}`);
-  if (kind) looked.push(`kind = ${placed(kind)}`);
+  if (status) looked.push(`status = ${addParameter(status)}`);
+  if (kind) looked.push(`kind = ${addParameter(kind)}`);
   if (q) {
-    const text = placed(q);
-    looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${hasPartSql('error', text)})`);
+    const text = addParameter(q);
+    looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${containsIgnoringCaseSql('error', text)})`);
   }
-  const limit = placed(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   // The scan reads no payloads and outputs, because they are large.
   const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
     created_at, taken_at, deadline, finished_at FROM agent_command) command`;

@@ -1,10 +1,16 @@
-import { AppError, type CommandReceipt, type CommandResultBody, invalidField, noSuch } from '@muster/contracts';
+import {
+  AppError,
+  type CommandReceipt,
+  type CommandResultBody,
+  invalidFieldError,
+  notFoundError,
+} from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { markActiveSql } from '@muster/machines';
-import { applyRecordingResult, recordingOutputOf } from './apply-recording-result';
+import { markAgentActiveSql } from '@muster/machines';
+import { applyRecordingResult, parseRecordingOutput } from './apply-recording-result';
 import { type EndedCommand, endedColumns, forgetSealed } from '../command/ended-command';
-import { enqueueFinished } from './fail-commands';
-import { recordEnded } from './record-actions';
+import { enqueueFinishedCommands } from './fail-commands';
+import { recordEndedCommands } from './record-actions';
 
 export interface CommandRef {
   organizationId: string;
@@ -29,7 +35,7 @@ export async function acknowledgeCommand(database: Database, commandRef: Command
     [commandId, agentId, organizationId],
     'acknowledge_command',
   );
-  if (!row) throw noSuch('command');
+  if (!row) throw notFoundError('command');
   return row.taken ? { accepted: true } : finished;
 }
 
@@ -55,7 +61,7 @@ export async function receiveOutput(
       [commandId, agentId, organizationId, output],
       'receive_output',
     );
-    if (!row) throw noSuch('command');
+    if (!row) throw notFoundError('command');
     if (!row.stored) return finished;
     tx.notify('command', agentId);
     return { accepted: true };
@@ -63,7 +69,7 @@ export async function receiveOutput(
 }
 
 /** SQL that records the first result of the command $1 as activity of the agent. */
-const resultActivity = markActiveSql({
+const resultActivity = markAgentActiveSql({
   agentId: '$2',
   organizationId: '$3',
   activity: 'a command’s result',
@@ -77,7 +83,7 @@ export async function receiveResult(
   { status, output, error, code, exitCode }: CommandResultBody,
 ): Promise<CommandReceipt> {
   const { organizationId, agentId, commandId } = commandRef;
-  const text = textOf(output);
+  const text = outputToText(output);
   return database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.query<EndedCommand>(
       `WITH active AS (
@@ -104,22 +110,22 @@ export async function receiveResult(
         'SELECT FROM agent_command WHERE id = $1 AND agent_id = $2 AND organization_id = $3',
         [commandId, agentId, organizationId],
       );
-      if (existing.length === 0) throw noSuch('command');
+      if (existing.length === 0) throw notFoundError('command');
       return finished;
     }
-    applyRecordingResult(tx, ended[0]!, recordingOutputOf(output));
-    recordEnded(tx, ended, 'worker');
-    await enqueueFinished(tx, ended);
+    applyRecordingResult(tx, ended[0]!, parseRecordingOutput(output));
+    recordEndedCommands(tx, ended, 'worker');
+    await enqueueFinishedCommands(tx, ended);
     tx.notify('command', agentId);
     return { accepted: true };
   });
 }
 
-function textOf(output: unknown): string | null {
+function outputToText(output: unknown): string | null {
   if (output === undefined || output === null) return null;
   if (typeof output !== 'string' && (typeof output !== 'object' || Array.isArray(output))) {
     const message = 'output must be a string or a JSON object';
-    throw invalidField('output', message, message);
+    throw invalidFieldError('output', message, message);
   }
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   if (Buffer.byteLength(text) > maxOutputBytes) {

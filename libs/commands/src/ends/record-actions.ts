@@ -4,7 +4,7 @@ import { recordSpan } from '@muster/platform';
 import { actionKinds, imagingKinds } from '../command/command-kinds';
 import { appendTimeline, appendTimelines, type TimelineEntry } from '@muster/timeline';
 import type { EndedCommand } from '../command/ended-command';
-import { workerTrace } from '../command/worker-trace';
+import { deriveWorkerTrace } from '../command/worker-trace';
 
 /** Kinds of commands with timeline entries. Imaging commands have entries too, because they take minutes. */
 const recordedKinds: readonly CommandKind[] = [...actionKinds, ...imagingKinds];
@@ -19,7 +19,7 @@ export interface Requester {
 }
 
 /** Records on the agent's timeline who requested a command. The payload is left out because it may be secret. */
-export function recordRequest(
+export function recordCommandRequest(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
   { id, kind, requestedBy: { source, by, reason } }: { id: string; kind: CommandKind; requestedBy: Requester },
@@ -29,15 +29,15 @@ export function recordRequest(
 }
 
 /** Records the ends of commands on the agents' timelines. */
-export function recordEnded(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
-  tx.onCommit(() => ended.forEach(recordWork));
+export function recordEndedCommands(tx: Transaction, ended: EndedCommand[], source: LifecycleSource | 'worker'): void {
+  tx.onCommit(() => ended.forEach(recordWorkActivity));
   const recorded = ended.filter(({ kind }) => recordedKinds.includes(kind));
   appendTimelines(
     tx,
     recorded.map((command) => ({
       organizationId: command.organizationId,
       agentId: command.agentId,
-      entry: { ...entryOf(command), source },
+      entry: { ...buildEndEntry(command), source },
     })),
   );
 }
@@ -46,10 +46,10 @@ export function recordEnded(tx: Transaction, ended: EndedCommand[], source: Life
  * Records the worker's execution of a command as a span of the request's trace. The span of a run is recorded when its
  * job ends.
  */
-function recordWork(command: EndedCommand): void {
+function recordWorkActivity(command: EndedCommand): void {
   const { id, kind, traceparent, takenAt, finishedAt, status, code } = command;
   if (kind === 'run' || !traceparent || !takenAt || !finishedAt) return;
-  const { worker, pushedBy } = workerTrace({ id, traceparent });
+  const { worker, pushedBy } = deriveWorkerTrace({ id, traceparent });
   recordSpan({
     name: `worker ${kind}`,
     kind: 'consumer',
@@ -67,7 +67,7 @@ function recordWork(command: EndedCommand): void {
   });
 }
 
-function entryOf({ id, kind, status, error, code }: EndedCommand): TimelineEntry {
+function buildEndEntry({ id, kind, status, error, code }: EndedCommand): TimelineEntry {
   const data = { commandId: id, action: kind, status, ...(code ? { code } : {}) };
   if (status === 'success') return { kind: 'provisioning', message: `${kind} is done`, data };
   const detail = error ? `: ${error.slice(0, maxErrorLength)}` : '';

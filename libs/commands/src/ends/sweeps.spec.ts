@@ -1,7 +1,7 @@
 import { AccessModule } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
-import { besideLock, type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { runBesideLock, type Harness, makeAgent, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmConfig } from '@muster/vm';
@@ -57,7 +57,7 @@ describe('the sweeps of agents, commands and orders', () => {
 
   it('an overdue command does not fail while its result is being stored', async () => {
     const [id] = await commands(1, { deadline: '-1 hour' });
-    const swept = await besideLock(
+    const swept = await runBesideLock(
       harness.db,
       (tx) => tx.execute("UPDATE agent_command SET status = 'success' WHERE id = $1", [id]),
       () => failOverdueCommands(harness.db),
@@ -70,10 +70,10 @@ describe('the sweeps of agents, commands and orders', () => {
   it('a command that another process is leasing is not pushed a second time', async () => {
     const [id] = await commands(1, { deadline: '1 hour' });
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
-    const pushed = await besideLock(
+    const pushed = await runBesideLock(
       harness.db,
       (tx) => tx.execute('UPDATE agent_command SET pushes = pushes + 1 WHERE id = $1', [id]),
-      () => delivery.deliverDue(),
+      () => delivery.deliverDueCommands(),
     );
     expect(pushed).toMatchObject({ looked: 0 });
     await query('DELETE FROM agent_command');
@@ -81,7 +81,7 @@ describe('the sweeps of agents, commands and orders', () => {
 
   it('an agent does not become offline while its report is being stored', async () => {
     await query("UPDATE agent SET status_since = muster_now() - interval '1 hour', last_seen = NULL");
-    const swept = await besideLock(
+    const swept = await runBesideLock(
       harness.db,
       (tx) => tx.execute('UPDATE agent SET last_seen = muster_now() WHERE id = $1', [agentId]),
       () => failSilentAgents(harness.db, { offlineAfterMs: 60_000 }),
@@ -110,7 +110,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await commands(5, { deadline: '1 hour' });
     const round = new Round('test');
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
-    expect(await delivery.deliverDue(round)).toMatchObject({ looked: 105, postponed: 5 });
+    expect(await delivery.deliverDueCommands(round)).toMatchObject({ looked: 105, postponed: 5 });
     expect(round.failed).toBe(100);
     expect(sealed.map((id) => `command ${id}`)).toContain(round.failures[0]!.row);
     expect(round.failures[0]!.error).toBe('its secrets cannot be decrypted');
@@ -130,12 +130,12 @@ describe('the sweeps of agents, commands and orders', () => {
     );
     await breakRows('agent_control', 'true');
     const machines = harness.app.nest.get(MachineControl, { strict: false });
-    const control = jest.spyOn(machines, 'control');
+    const control = jest.spyOn(machines, 'executeOrder');
     const cursors = new Map<string, unknown>();
     const reported: string[] = [];
     await waitFor('an attempt for each agent', async () => {
       const round = new Round('test', { cursors });
-      await machines.sweep(round);
+      await machines.startAllDueWork(round);
       for (const { row, error } of round.failures) reported.push(`${row}: ${error}`);
       const tried = new Set(control.mock.calls.map(([id]) => id));
       return reported.length > 0 && agents.every((id) => tried.has(id));
@@ -143,6 +143,6 @@ describe('the sweeps of agents, commands and orders', () => {
     expect(agents.map((id) => `agent ${id}: the row is broken`)).toEqual(
       expect.arrayContaining([reported[0], reported.at(-1)]),
     );
-    await machines.settled();
+    await machines.waitUntilIdle();
   });
 });

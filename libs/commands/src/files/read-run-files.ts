@@ -4,7 +4,7 @@ import type { Database } from '@muster/database';
 import type { Clock, PubSub } from '@muster/platform';
 import { waitForCommand } from '../requests/wait-for-command';
 import { issueCommand } from '../requests/issue-command';
-import { isOn, loadAgent } from '@muster/machines';
+import { isOnStatus, loadAgent } from '@muster/machines';
 
 export interface RunFilesRequest {
   action: 'list' | 'read';
@@ -32,7 +32,7 @@ export async function readRunFiles(
   const { database, clock } = parts;
   const commandId = await database.transaction({ organizationId }, async (tx) => {
     const { status } = await loadAgent(tx, organizationId, agentId, 'lock');
-    if (!isOn(status)) {
+    if (!isOnStatus(status)) {
       const detail = `The agent is ${status}. Its files can only be read while it is online.`;
       throw new AppError('agent_not_ready', { detail, extra: { agentStatus: status } });
     }

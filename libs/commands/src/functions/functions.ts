@@ -1,11 +1,11 @@
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateFunctionBody, noSuch, type UpdateFunctionBody } from '@muster/contracts';
+import { AppError, type CreateFunctionBody, notFoundError, type UpdateFunctionBody } from '@muster/contracts';
 import {
   type AgentFunctionEntity,
   type Database,
-  pageWithinSql,
+  limitPageSizeSql,
   type Transaction,
-  violatedConstraint,
+  getViolatedConstraint,
 } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 
@@ -19,7 +19,7 @@ const columns = `id, name, description, parameters, code, created_at, updated_at
 export function listFunctions(database: Database, organizationId: string, page: Page): Promise<FunctionRow[]> {
   return database.query<FunctionRow & Record<string, unknown>>(
     { organizationId },
-    pageWithinSql(
+    limitPageSizeSql(
       `SELECT ${columns} FROM agent_function
        WHERE organization_id = $1 AND ($2::text IS NULL OR name > $2) ORDER BY name LIMIT $3`,
       { order: 'name', bytes: 'octet_length(code) + octet_length(parameters::text)' },
@@ -42,7 +42,7 @@ export async function findFunction(
     [organizationId, id ?? null, name ?? null],
     'find_function',
   );
-  if (!row) throw noSuch('function');
+  if (!row) throw notFoundError('function');
   return row;
 }
 
@@ -52,7 +52,7 @@ export async function createFunction(
   { name, description = '', parameters = {}, code }: CreateFunctionBody,
 ): Promise<FunctionRow> {
   const id = newId();
-  const [row] = await refuseTakenName(() =>
+  const [row] = await throwIfNameTaken(() =>
     tx.query<FunctionRow>(
       `INSERT INTO agent_function (id, organization_id, name, description, parameters, code)
        VALUES ($1, $2, $3, $4, $5, $6) RETURNING ${columns}`,
@@ -69,7 +69,7 @@ export async function updateFunction(
   id: string,
   { name, description, parameters, code }: UpdateFunctionBody,
 ): Promise<FunctionRow> {
-  const [row] = await refuseTakenName(() =>
+  const [row] = await throwIfNameTaken(() =>
     tx.query<FunctionRow>(
       `UPDATE agent_function
        SET name = COALESCE($3, name), description = COALESCE($4, description),
@@ -85,7 +85,7 @@ export async function updateFunction(
       ],
     ),
   );
-  if (!row) throw noSuch('function');
+  if (!row) throw notFoundError('function');
   const changed = Object.entries({ name, description, parameters, code }).filter(([, value]) => value !== undefined);
   audit(tx, caller, {
     action: 'function.update',
@@ -101,15 +101,15 @@ export async function deleteFunction(tx: Transaction, caller: Principal, id: str
     id,
     caller.organizationId,
   ]);
-  if (touched === 0) throw noSuch('function');
+  if (touched === 0) throw notFoundError('function');
   audit(tx, caller, { action: 'function.delete', target: { type: 'function', id } });
 }
 
-async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
+async function throwIfNameTaken<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    if (violatedConstraint(error) !== 'agent_function_name_key') throw error;
+    if (getViolatedConstraint(error) !== 'agent_function_name_key') throw error;
     throw new AppError('conflict', {
       detail: 'A function with this name already exists.',
       errors: [{ field: 'name', message: 'name is taken' }],

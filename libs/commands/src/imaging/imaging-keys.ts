@@ -12,7 +12,10 @@ export interface ImagingCommand {
  * Returns the storage key of an image that a command creates. The service chooses the key and never the worker, because
  * the key contains the organization.
  */
-export function imagingKey(command: ImagingCommand, object: { name: ImagingObjectName; ordinal?: number }): string {
+export function buildImagingKey(
+  command: ImagingCommand,
+  object: { name: ImagingObjectName; ordinal?: number },
+): string {
   const { id, organizationId, patimageid } = command;
   if (object.name === 'composite') return `imaging/comp/${organizationId}/${id}.png`;
   const variant = object.name === 'full' ? 'full' : 'thumb';

@@ -21,9 +21,11 @@ export async function purgePictures(
   let pictures = 0;
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const name = `pictures of ${kind}`;
-    const step = (organizationId: string, before: Date) => deletePage(parts, kind, { organizationId, before });
-    pictures += (await purgeByRetention(parts.database, round, { name, keptFor: 'logRetentionDays', now, step }))
-      .purged;
+    const purgeBefore = (organizationId: string, before: Date) =>
+      deletePicturesPage(parts, kind, { organizationId, before });
+    pictures += (
+      await purgeByRetention(parts.database, round, { name, keptFor: 'logRetentionDays', now, step: purgeBefore })
+    ).purged;
   }
   return { pictures };
 }
@@ -32,7 +34,7 @@ export async function purgePictures(
  * Deletes one page of images. The stored object is deleted before its row: if this is interrupted, the row that is left
  * is found again.
  */
-async function deletePage(
+async function deletePicturesPage(
   { database, storage }: { database: Database; storage: ObjectStorage },
   kind: keyof typeof kinds,
   { organizationId, before }: { organizationId: string; before: Date },

@@ -2,7 +2,7 @@ import type { ImagingCompositeStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import { readCommandStatus } from '../ends/read-command';
-import { imagingKey } from './imaging-keys';
+import { buildImagingKey } from './imaging-keys';
 
 const urlLifetimeSeconds = 3600;
 
@@ -18,7 +18,7 @@ export async function readCompositeStatus(
   const urlOptions = { contentType: 'image/png', expiresInSeconds: urlLifetimeSeconds };
   const { organizationId, commandId: id } = commandRef;
   const command = { id, organizationId, kind: 'imaging_composite', patimageid: null } as const;
-  const key = imagingKey(command, { name: 'composite' });
+  const key = buildImagingKey(command, { name: 'composite' });
   const compositeUrl = await storage.presignGet(key, urlOptions).catch(() => null);
   return { ...status, compositeUrl };
 }

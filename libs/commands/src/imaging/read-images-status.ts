@@ -3,14 +3,16 @@ import type { ConvertedImage, ImagingImage, ImagingImagesOutput, ImagingImagesSt
 import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import type { CommandRef } from '../ends/receive-result';
-import { commandStatusOf, type CommandStatusRow, noSuchAgentOrCommand } from '../ends/read-command';
-import { imagingKey, type ImagingCommand } from './imaging-keys';
+import { presentCommandStatus, type CommandStatusRow, agentOrCommandNotFoundError } from '../ends/read-command';
+import { buildImagingKey, type ImagingCommand } from './imaging-keys';
 
 const lifetimeSeconds = 3600;
 /** Number of images whose URLs are signed before the event loop gets a turn. */
 const batchSize = 16;
 
-/** A worker's report about one image. The name is taken from the request, and the storage keys from `imagingKey`. */
+/**
+ * A worker's report about one image. The name is taken from the request, and the storage keys from `buildImagingKey`.
+ */
 interface ImageReport {
   ordinal?: unknown;
   width?: unknown;
@@ -42,13 +44,13 @@ export async function readImagesStatus(
     [commandId, agentId, organizationId],
     'images_status',
   );
-  if (!row) throw await noSuchAgentOrCommand(database, organizationId, agentId);
-  const { output: _, ...status } = commandStatusOf(row);
-  const reports = row.output === null ? null : readReports(row.output);
-  return { ...status, ...(reports ? { output: await presentOutput(storage, row, reports) } : {}) };
+  if (!row) throw await agentOrCommandNotFoundError(database, organizationId, agentId);
+  const { output: _, ...status } = presentCommandStatus(row);
+  const reports = row.output === null ? null : parseImageReports(row.output);
+  return { ...status, ...(reports ? { output: await presentImagesOutput(storage, row, reports) } : {}) };
 }
 
-function readReports(output: string): Map<number, ImageReport> | null {
+function parseImageReports(output: string): Map<number, ImageReport> | null {
   try {
     const { images } = JSON.parse(output) as { images?: unknown };
     if (!Array.isArray(images)) return null;
@@ -58,7 +60,7 @@ function readReports(output: string): Map<number, ImageReport> | null {
   }
 }
 
-async function presentOutput(
+async function presentImagesOutput(
   storage: ObjectStorage,
   row: Row,
   reports: Map<number, ImageReport>,
@@ -68,7 +70,9 @@ async function presentOutput(
   for (let at = 0; at < row.images.length; at += batchSize) {
     const some = row.images.slice(at, at + batchSize);
     images.push(
-      ...(await Promise.all(some.map((image) => present(storage, command, image, reports.get(image.ordinal))))),
+      ...(await Promise.all(
+        some.map((image) => presentConvertedImage(storage, command, image, reports.get(image.ordinal))),
+      )),
     );
     await turn();
   }
@@ -76,36 +80,39 @@ async function presentOutput(
   return { patimageid: Number(row.patimageid), images, converted, failed: images.length - converted };
 }
 
-async function present(
+async function presentConvertedImage(
   storage: ObjectStorage,
   command: ImagingCommand,
   { ordinal, filename }: ImagingImage,
   report: ImageReport | undefined,
 ): Promise<ConvertedImage> {
-  const [width, height, bytes] = [report?.width, report?.height, report?.bytes].map(countOf);
+  const [width, height, bytes] = [report?.width, report?.height, report?.bytes].map(positiveIntegerOrNull);
   if (!width || !height || !bytes || report?.error !== undefined) {
     const nothing = { fullKey: null, thumbnailKey: null, fullUrl: null, thumbnailUrl: null };
     const failure = {
-      error: textOf(report?.error) ?? 'the worker did not report this image',
-      code: textOf(report?.code) ?? 'damaged',
+      error: textOrNull(report?.error) ?? 'the worker did not report this image',
+      code: textOrNull(report?.code) ?? 'damaged',
     };
     return { ordinal, filename, ...nothing, width: null, height: null, bytes: null, ...failure };
   }
-  const fullKey = imagingKey(command, { name: 'full', ordinal });
-  const thumbnailKey = imagingKey(command, { name: 'thumbnail', ordinal });
-  const [fullUrl, thumbnailUrl] = await Promise.all([presign(storage, fullKey), presign(storage, thumbnailKey)]);
+  const fullKey = buildImagingKey(command, { name: 'full', ordinal });
+  const thumbnailKey = buildImagingKey(command, { name: 'thumbnail', ordinal });
+  const [fullUrl, thumbnailUrl] = await Promise.all([
+    presignImage(storage, fullKey),
+    presignImage(storage, thumbnailKey),
+  ]);
   return { ordinal, filename, fullKey, thumbnailKey, fullUrl, thumbnailUrl, width, height, bytes };
 }
 
-function presign(storage: ObjectStorage, key: string): Promise<string | null> {
+function presignImage(storage: ObjectStorage, key: string): Promise<string | null> {
   const options = { contentType: 'image/jpeg', expiresInSeconds: lifetimeSeconds };
   return storage.presignGet(key, options).catch(() => null);
 }
 
-function countOf(value: unknown): number | null {
+function positiveIntegerOrNull(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : null;
 }
 
-function textOf(value: unknown): string | null {
+function textOrNull(value: unknown): string | null {
   return typeof value === 'string' && value ? value.slice(0, 1000) : null;
 }

@@ -1,10 +1,16 @@
-import { AppError, type CommandUploadObject, type CommandUploads, invalidField, noSuch } from '@muster/contracts';
+import {
+  AppError,
+  type CommandUploadObject,
+  type CommandUploads,
+  invalidFieldError,
+  notFoundError,
+} from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { type CommandRef } from '../ends/receive-result';
 import { imagingKinds } from '../command/command-kinds';
-import { imagingKey, type ImagingCommand } from './imaging-keys';
+import { buildImagingKey, type ImagingCommand } from './imaging-keys';
 
 const maxUploadBytes = 100 * 1024 * 1024;
 const lifetimeSeconds = 900;
@@ -27,12 +33,12 @@ export async function requestImagingUploads(
   now: Date,
 ): Promise<CommandUploads> {
   const { organizationId, agentId } = commandRef;
-  const command = await findCommand(database, commandRef, objects);
-  objects.forEach((object, at) => requireOwnObject(command, object, at));
+  const command = await findImagingCommand(database, commandRef, objects);
+  objects.forEach((object, at) => requireObjectOfCommand(command, object, at));
   const tickets = await Promise.all(
     objects.map(async (object) => {
       const { name, ordinal, size } = object;
-      const key = imagingKey(command, object);
+      const key = buildImagingKey(command, object);
       const contentType = name === 'composite' ? 'image/png' : 'image/jpeg';
       const { url, headers } = await storage.presignPut(key, { contentType, size, expiresInSeconds: lifetimeSeconds });
       return { name, ordinal, key, uploadUrl: url, method: 'PUT' as const, headers, contentType, size };
@@ -62,7 +68,7 @@ export async function requestImagingUploads(
   };
 }
 
-async function findCommand(
+async function findImagingCommand(
   database: Database,
   { organizationId, agentId, commandId }: CommandRef,
   objects: CommandUploadObject[],
@@ -77,19 +83,19 @@ async function findCommand(
     [commandId, agentId, organizationId, imagingKinds, objects.flatMap(({ ordinal }) => ordinal ?? [])],
     'imaging_uploads_of',
   );
-  if (!command) throw noSuch('command');
+  if (!command) throw notFoundError('command');
   if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
   return command;
 }
 
-function requireOwnObject(command: Found, { name, ordinal, size }: CommandUploadObject, at: number): void {
+function requireObjectOfCommand(command: Found, { name, ordinal, size }: CommandUploadObject, at: number): void {
   if (size > maxUploadBytes) {
     throw new AppError('payload_too_large', { detail: 'An image may have at most 100 MiB.' });
   }
   if ((name === 'composite') !== (command.kind === 'imaging_composite')) {
-    throw invalidField(`objects.${at}.name`, `objects.${at}.name does not belong to this kind of command`);
+    throw invalidFieldError(`objects.${at}.name`, `objects.${at}.name does not belong to this kind of command`);
   }
   if (name !== 'composite' && !command.ordinals.includes(ordinal ?? -1)) {
-    throw invalidField(`objects.${at}.ordinal`, `objects.${at}.ordinal must be one of the command’s images`);
+    throw invalidFieldError(`objects.${at}.ordinal`, `objects.${at}.ordinal must be one of the command’s images`);
   }
 }

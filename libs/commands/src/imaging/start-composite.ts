@@ -2,7 +2,7 @@ import type { Principal } from '@muster/access';
 import type { ImagingCompositeBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
-import { sealPayload } from '../command/sealed-payload';
+import { encryptSecrets } from '../command/sealed-payload';
 import { startImaging } from './start-imaging';
 
 /**
@@ -16,6 +16,6 @@ export function startComposite(
   { patientLookup, teeth }: ImagingCompositeBody,
   { keyRing, wakeTimeoutMs, now }: { keyRing: KeyRing; wakeTimeoutMs: number; now: Date },
 ): Promise<string> {
-  const payload = { teeth, ...sealPayload(keyRing, agentId, { patientLookup }) };
+  const payload = { teeth, ...encryptSecrets(keyRing, agentId, { patientLookup }) };
   return startImaging(tx, caller, agentId, { kind: 'imaging_composite', payload, wakeTimeoutMs, now });
 }

@@ -1,5 +1,5 @@
-import { type Principal, sourceOf, spokenNameOf } from '@muster/access';
-import { type ImagingImagesBody, invalidField } from '@muster/contracts';
+import { type Principal, callerChannel, describeCallerInSentence } from '@muster/access';
+import { type ImagingImagesBody, invalidFieldError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { runCommand } from '../requests/run-command';
 import { loadAgent } from '@muster/machines';
@@ -26,7 +26,7 @@ export async function startImaging(
   { kind, payload, wakeTimeoutMs, now }: ImagingRequest,
 ): Promise<string> {
   await loadAgent(tx, caller.organizationId, agentId);
-  const requestedBy = { source: sourceOf(caller), by: spokenNameOf(caller) };
+  const requestedBy = { source: callerChannel(caller), by: describeCallerInSentence(caller) };
   return runCommand(tx, caller, agentId, {
     kind,
     payload,
@@ -38,11 +38,11 @@ export async function startImaging(
 }
 
 /** Throws if two images of a request have the same ordinal, because their storage keys would be equal. */
-export function requireDistinct({ images }: ImagingImagesBody): void {
+export function requireDistinctImages({ images }: ImagingImagesBody): void {
   const seen = new Set<number>();
   for (const [at, { ordinal }] of images.entries()) {
     if (seen.has(ordinal))
-      throw invalidField(`images.${at}.ordinal`, `images.${at}.ordinal occurs twice; it must be unique`);
+      throw invalidFieldError(`images.${at}.ordinal`, `images.${at}.ordinal occurs twice; it must be unique`);
     seen.add(ordinal);
   }
 }

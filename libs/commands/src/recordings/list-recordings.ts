@@ -1,5 +1,11 @@
-import { noSuch, type RecordingQuery } from '@muster/contracts';
-import { type ArtifactEntity, type Database, hasPartSql, type RecordingEntity, scanWithinSql } from '@muster/database';
+import { notFoundError, type RecordingQuery } from '@muster/contracts';
+import {
+  type ArtifactEntity,
+  type Database,
+  containsIgnoringCaseSql,
+  type RecordingEntity,
+  scanWithinSql,
+} from '@muster/database';
 import type { Page } from '@muster/platform';
 import { findAgent } from '@muster/machines';
 
@@ -38,16 +44,16 @@ export async function listRecordings(
   { page, filter: { status, q } }: { page: Page; filter: RecordingQuery },
 ): Promise<RecordingRow[]> {
   const values: unknown[] = [organizationId, agentId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1', 'agent_id = $2'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
-  const looked = status ? [`status = ${placed(status)}`] : [];
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
+  const looked = status ? [`status = ${addParameter(status)}`] : [];
   if (q) {
-    const text = placed(q);
+    const text = addParameter(q);
     const texts = `concat_ws(chr(10), name, start_url, error)`;
-    looked.push(`(${hasPartSql(texts, text)} OR id::text = lower(${text}))`);
+    looked.push(`(${containsIgnoringCaseSql(texts, text)} OR id::text = lower(${text}))`);
   }
-  const limit = placed(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   const listed = scanWithinSql({ from: 'recording', columns: 'id', within, filter: looked, order: 'id DESC', limit });
   const rows = await database.query<RecordingRow>(
     { organizationId },
@@ -65,6 +71,6 @@ export async function findRecording(database: Database, organizationId: string, 
     [id, organizationId],
     'find_recording',
   );
-  if (!row) throw noSuch('recording');
+  if (!row) throw notFoundError('recording');
   return row;
 }

@@ -6,7 +6,7 @@ import { failOverdueCommands } from '../ends/fail-commands';
 import { issueCommand } from '../requests/issue-command';
 import { receiveResult } from '../ends/receive-result';
 import { applyHandshake } from '../reports/apply-machine-reports';
-import { beginRecording, endRecording } from './request-recording';
+import { insertRecording, markRecordingStopping } from './request-recording';
 
 interface RecordingRequest {
   recordingId: string;
@@ -31,10 +31,10 @@ describe('a recording', () => {
 
   const ask = (kind: CommandKind, recordingId: string) =>
     db.transaction({ organizationId: agentRef.organizationId }, async (tx) => {
-      if (kind === 'stop_recording') await endRecording(tx, { ...agentRef, recordingId });
+      if (kind === 'stop_recording') await markRecordingStopping(tx, { ...agentRef, recordingId });
       const deadline = new Date(Date.now() + 60_000);
       const commandId = await issueCommand(tx, { ...agentRef, kind, payload: { recordingId }, deadline });
-      if (kind === 'start_recording') beginRecording(tx, { ...agentRef, recordingId }, {});
+      if (kind === 'start_recording') insertRecording(tx, { ...agentRef, recordingId }, {});
       return { recordingId, commandId };
     });
   const start = () => ask('start_recording', newId());
@@ -78,7 +78,7 @@ describe('a recording', () => {
     const recordingId = newId();
     const broken = db.transaction({ organizationId: agentRef.organizationId }, async (tx) => {
       await issueCommand(tx, { ...agentRef, kind: 'start_recording', payload: { recordingId }, deadline: new Date() });
-      beginRecording(tx, { ...agentRef, recordingId }, { name: 'Monday' });
+      insertRecording(tx, { ...agentRef, recordingId }, { name: 'Monday' });
       throw new Error('later');
     });
     await expect(broken).rejects.toThrow('later');

@@ -1,6 +1,6 @@
 import { makeJob, type AgentRef, useMachines } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { openPayload } from '../command/sealed-payload';
+import { decryptPayload } from '../command/sealed-payload';
 import { issueAgentKey } from '@muster/machines';
 import { recoverAgent } from './recover-agent';
 
@@ -57,7 +57,7 @@ describe('auto-recovery of an agent', () => {
     }
     const [repair, restart] = await commands(agentRef);
     expect([repair.kind, restart.kind]).toEqual(['repair', 'restart']);
-    const { apiKey } = openPayload(fixture.harness.app.nest.get(KeyRing), agentRef.agentId, repair.payload) as {
+    const { apiKey } = decryptPayload(fixture.harness.app.nest.get(KeyRing), agentRef.agentId, repair.payload) as {
       apiKey: string;
     };
     expect(apiKey).toMatch(/^msk_/);
@@ -107,7 +107,7 @@ describe('auto-recovery of an agent', () => {
       await handleMessages(agentRef);
     }
     const [{ payload }] = await commands(agentRef);
-    expect(openPayload(keyRing, agentRef.agentId, payload)).toEqual({ apiKey: own });
+    expect(decryptPayload(keyRing, agentRef.agentId, payload)).toEqual({ apiKey: own });
     await heartbeat(agentRef, 'old boot');
     expect(await statusOf(agentRef)).toBe('online');
     expect((await attempts(agentRef)).at(-1)).toEqual({ step: 'repair', outcome: 'helped' });

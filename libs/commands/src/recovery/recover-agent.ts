@@ -1,19 +1,19 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 import {
-  agentKeyOf,
+  deriveAgentKey,
   issueAgentKey,
-  moveAgent,
-  beginRecovery,
+  setAgentStatus,
+  startRecovery,
   type LockedAgent,
-  recoveryActor,
-  retryTunnel,
+  createRecoveryActor,
+  retryUnreachableTunnel,
   type RecoveryDecision,
   type RecoveryStep,
 } from '@muster/machines';
 import { issueCommand } from '../requests/issue-command';
-import { sealPayload } from '../command/sealed-payload';
-import { resumeWork } from '../delivery/resume-work';
+import { encryptSecrets } from '../command/sealed-payload';
+import { resumeWorkOfAgent } from '../delivery/resume-work';
 
 export interface RecoveryParts {
   database: Database;
@@ -41,16 +41,16 @@ export async function recoverAgent(
   );
   if (!found) return null;
   const agentRef = { organizationId: found.organizationId, agentId };
-  const key = await agentKeyOf(database, keyRing, agentRef);
+  const key = await deriveAgentKey(database, keyRing, agentRef);
   return database.transaction('system', async (tx) => {
-    const { agent, decision } = await beginRecovery(tx, agentId);
+    const { agent, decision } = await startRecovery(tx, agentId);
     const { step, reason } = decision;
-    if (step) await attempt(tx, agentRef, { step, reason, agent, keyRing, key });
+    if (step) await attemptRecoveryStep(tx, agentRef, { step, reason, agent, keyRing, key });
     return decision;
   });
 }
 
-async function attempt(
+async function attemptRecoveryStep(
   tx: Transaction,
   agentRef: AgentRef,
   {
@@ -72,15 +72,15 @@ async function attempt(
   switch (step) {
     case 'resync':
       // The step re-sync: the tunnel is used again, and a waiting poll of the worker is answered.
-      await retryTunnel(tx, agentId);
-      return resumeWork(tx, agentRef);
+      await retryUnreachableTunnel(tx, agentId);
+      return resumeWorkOfAgent(tx, agentRef);
     case 'repair': {
       const apiKey =
-        key ?? (await issueAgentKey(tx, keyRing, recoveryActor(agentRef), { ...agentRef, name: agent.name }));
+        key ?? (await issueAgentKey(tx, keyRing, createRecoveryActor(agentRef), { ...agentRef, name: agent.name }));
       await issueCommand(tx, {
         ...agentRef,
         kind: 'repair',
-        payload: sealPayload(keyRing, agentId, { apiKey }),
+        payload: encryptSecrets(keyRing, agentId, { apiKey }),
         deadline,
       });
       return;
@@ -89,7 +89,7 @@ async function attempt(
       await issueCommand(tx, { ...agentRef, kind: 'restart', payload: {}, deadline });
       return;
     case 'reboot': {
-      await moveAgent(tx, {
+      await setAgentStatus(tx, {
         ...agentRef,
         move: 'recovery_reboot',
         to: 'rebooting',

@@ -2,7 +2,7 @@ import type { AgentStatus, HandshakeBody, HeartbeatAnswer, HeartbeatBody } from 
 import type { Database, Transaction } from '@muster/database';
 import { failRecordingsOfOldBoot } from '../ends/apply-recording-result';
 import { type OnReachable, recordHandshake, recordHeartbeat } from '@muster/machines';
-import { resumeWork } from '../delivery/resume-work';
+import { resumeWorkOfAgent } from '../delivery/resume-work';
 
 /** Processes the handshake of a booted machine, and resumes its work. Returns the agent's status. */
 export function applyHandshake(
@@ -12,7 +12,7 @@ export function applyHandshake(
   /** The address from which the request came, and the base URL at which it reached the service. */
   origin: { from?: string; serviceUrl?: string } = {},
 ): Promise<{ status: AgentStatus }> {
-  return recordHandshake(tx, organizationId, body, origin, resume);
+  return recordHandshake(tx, organizationId, body, origin, resumeReachableAgent);
 }
 
 /** Processes a heartbeat, and resumes the work of an agent that is reachable again. */
@@ -24,10 +24,10 @@ export function applyHeartbeat(
   /** The address from which the heartbeat came. */
   from?: string,
 ): Promise<HeartbeatAnswer> {
-  return recordHeartbeat(database, organizationId, body, { now, from, onReachable: resume });
+  return recordHeartbeat(database, organizationId, body, { now, from, onReachable: resumeReachableAgent });
 }
 
-const resume: OnReachable = async (tx, agentRef, { sameBoot }) => {
-  await resumeWork(tx, agentRef);
+const resumeReachableAgent: OnReachable = async (tx, agentRef, { sameBoot }) => {
+  await resumeWorkOfAgent(tx, agentRef);
   if (!sameBoot) failRecordingsOfOldBoot(tx, agentRef);
 };

@@ -1,4 +1,4 @@
-import { invalidField, type RunBuilderBody } from '@muster/contracts';
+import { invalidFieldError, type RunBuilderBody } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -59,7 +59,7 @@ async function findPhaseCode(tx: Transaction, organizationId: string, portal: st
     return (await findFunction(tx, organizationId, { name })).code;
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidField(
+    throw invalidFieldError(
       'phase',
       `phase has no snippet for ${portal}`,
       `There is no snippet for this phase. Send code, or save the snippet as the function ${name}.`,

@@ -1,11 +1,11 @@
-import { audit, isWorkerKeyOf, type Principal, spokenNameOf, sourceOf } from '@muster/access';
-import { type AgentActionAnswer, type AgentActionBody, type CommandKind, invalidField } from '@muster/contracts';
+import { audit, isValidWorkerKey, type Principal, describeCallerInSentence, callerChannel } from '@muster/access';
+import { type AgentActionAnswer, type AgentActionBody, type CommandKind, invalidFieldError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
-import { sealPayload } from '../command/sealed-payload';
+import { encryptSecrets } from '../command/sealed-payload';
 import { startCommand } from './start-command';
-import { beginRecording, endRecording, requireActive } from '../recordings/request-recording';
+import { insertRecording, markRecordingStopping, requireActiveRecording } from '../recordings/request-recording';
 import { loadAgent, rebootAgent } from '@muster/machines';
 
 export interface CommandActionParts {
@@ -36,7 +36,7 @@ export async function repairWorker(
   if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
     await rebootAgent(tx, caller, id);
   }
-  return issueActionCommand(tx, caller, id, { body, parts, payload: sealPayload(parts.keyRing, id, { apiKey }) });
+  return issueActionCommand(tx, caller, id, { body, parts, payload: encryptSecrets(parts.keyRing, id, { apiKey }) });
 }
 
 export async function startRecording(
@@ -49,12 +49,12 @@ export async function startRecording(
   const recordingId = newId();
   const { name, kind, startUrl } = body;
   if (kind === 'screen' && startUrl) {
-    throw invalidField('startUrl', 'startUrl is only allowed for a recording of the kind browser');
+    throw invalidFieldError('startUrl', 'startUrl is only allowed for a recording of the kind browser');
   }
   const fields = { ...(name ? { name } : {}), ...(kind ? { kind } : {}), ...(startUrl ? { startUrl } : {}) };
   const payload = { recordingId, ...fields };
   const started = await issueActionCommand(tx, caller, id, { body, parts, payload, recordingId });
-  beginRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, fields);
+  insertRecording(tx, { organizationId: caller.organizationId, agentId: id, recordingId }, fields);
   return started;
 }
 
@@ -66,9 +66,11 @@ export async function attachOrStopRecording(
   body: AgentActionBody,
   parts: CommandActionParts,
 ): Promise<AgentActionAnswer> {
-  const recordingId = needed(body, 'recordingId');
+  const recordingId = requireActionField(body, 'recordingId');
   const recordingRef = { organizationId: caller.organizationId, agentId: id, recordingId };
-  await (body.action === 'stop_recording' ? endRecording(tx, recordingRef) : requireActive(tx, recordingRef));
+  await (body.action === 'stop_recording'
+    ? markRecordingStopping(tx, recordingRef)
+    : requireActiveRecording(tx, recordingRef));
   return issueActionCommand(tx, caller, id, { body, parts, payload: { recordingId }, recordingId });
 }
 
@@ -80,15 +82,18 @@ export function deployExtension(
   parts: CommandActionParts,
 ): Promise<AgentActionAnswer> {
   const { key } = body;
-  const payload = { version: needed(body, 'version'), ...(key ? { key } : {}) };
+  const payload = { version: requireActionField(body, 'version'), ...(key ? { key } : {}) };
   return issueActionCommand(tx, caller, id, { body, parts, payload });
 }
 
 /** Returns a field of the request that the action requires. Throws if the field is absent. */
-export function needed(body: AgentActionBody, field: 'jobId' | 'apiKey' | 'recordingId' | 'version'): string {
+export function requireActionField(
+  body: AgentActionBody,
+  field: 'jobId' | 'apiKey' | 'recordingId' | 'version',
+): string {
   const value = body[field];
   if (value === undefined) {
-    throw invalidField(field, `${field} is required for the action ${body.action}`);
+    throw invalidFieldError(field, `${field} is required for the action ${body.action}`);
   }
   return value;
 }
@@ -105,9 +110,9 @@ async function requireUsableKey(
   now: Date,
 ): Promise<string> {
   await loadAgent(tx, organizationId, id);
-  const apiKey = needed(body, 'apiKey');
-  if (await isWorkerKeyOf(tx, apiKey, { organizationId, agentId: id, now })) return apiKey;
-  throw invalidField(
+  const apiKey = requireActionField(body, 'apiKey');
+  if (await isValidWorkerKey(tx, apiKey, { organizationId, agentId: id, now })) return apiKey;
+  throw invalidFieldError(
     'apiKey',
     'apiKey must be a valid worker key of this organization, for this agent or for all agents',
   );
@@ -133,7 +138,7 @@ async function issueActionCommand(
     agentId: id,
     kind: action as CommandKind,
     payload,
-    requestedBy: { source: sourceOf(caller), by: spokenNameOf(caller), reason },
+    requestedBy: { source: callerChannel(caller), by: describeCallerInSentence(caller), reason },
     timeoutMs: action === 'stop_recording' ? stopRecordingTimeoutMs : commandTimeoutMs,
     wakeTimeoutMs,
     now,

@@ -1,9 +1,9 @@
 import type { CommandKind } from '@muster/contracts';
-import { rowStatements, type Transaction } from '@muster/database';
-import { acceptRequestId, currentContext, newId, OpenSpan } from '@muster/platform';
+import { buildRowStatements, type Transaction } from '@muster/database';
+import { chooseRequestId, getRequestContext, newId, OpenSpan } from '@muster/platform';
 import { recordCommandActivity } from '@muster/machines';
 import { type CommandRow, nextPushAfterLease } from '../command/command-row';
-import { type Requester, recordRequest } from '../ends/record-actions';
+import { type Requester, recordCommandRequest } from '../ends/record-actions';
 
 export interface NewCommand {
   organizationId: string;
@@ -34,7 +34,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
   const { id } = insertCommand(tx, command, { isLeased: false });
   // The activity of a run is recorded by its reports, so its commands record none.
   if (kind !== 'run' && kind !== 'stop_job') recordCommandActivity(tx, agentId, kind);
-  if (requestedBy) recordRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
+  if (requestedBy) recordCommandRequest(tx, { organizationId, agentId }, { id, kind, requestedBy });
   await tx.enqueue({ queue: 'dispatch', name: 'deliver-command', payload: { commandId: id } });
   tx.notify('command', agentId);
   return id;
@@ -44,7 +44,7 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
  * Inserts the command of a run as already leased. The caller must deliver the command right after the commit. If the
  * caller does not, the sweep delivers the command when the lease ends.
  */
-export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
+export function issueRunCommand(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
   // No poll is notified here, because `push` notifies a waiting poll if it cannot deliver the command.
   return insertCommand(tx, { ...command, kind: 'run' }, { isLeased: true });
 }
@@ -52,11 +52,11 @@ export function issueRun(tx: Transaction, command: Omit<NewCommand, 'kind' | 're
 function insertCommand(tx: Transaction, command: NewCommand, { isLeased }: { isLeased: boolean }): CommandRow {
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId = null, deadline } = command;
   const id = newId();
-  const { requestId, traceparent } = command.origin ?? currentContext() ?? {};
+  const { requestId, traceparent } = command.origin ?? getRequestContext() ?? {};
   const row = {
     ...{ id, organizationId, agentId, kind, payload, env, vaultKeys, jobId, deadline },
-    requestId: requestId ?? acceptRequestId(null),
-    traceparent: traceparent ?? beginTrace(tx, kind),
+    requestId: requestId ?? chooseRequestId(null),
+    traceparent: traceparent ?? startCommandTrace(tx, kind),
   };
   tx.deferRow(isLeased ? insertLeased : insertDue, [
     ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), JSON.stringify(vaultKeys)],
@@ -65,7 +65,7 @@ function insertCommand(tx: Transaction, command: NewCommand, { isLeased }: { isL
   return row;
 }
 
-const insertSql = (push: string) => (rows: string) => `
+const insertCommandSql = (push: string) => (rows: string) => `
   INSERT INTO agent_command
     (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
      next_push_at, pushes)
@@ -75,11 +75,11 @@ const commandRow = {
   ...{ id: 'uuid', organization_id: 'uuid', agent_id: 'uuid', kind: 'text', payload: 'jsonb', env: 'jsonb' },
   ...{ vault_keys: 'jsonb', job_id: 'uuid', deadline: 'timestamptz', request_id: 'text', traceparent: 'text' },
 };
-const insertLeased = rowStatements('issue_run', commandRow, insertSql(`${nextPushAfterLease}, 1`));
-const insertDue = rowStatements('issue_command', commandRow, insertSql('muster_now(), 0'));
+const insertLeased = buildRowStatements('issue_run', commandRow, insertCommandSql(`${nextPushAfterLease}, 1`));
+const insertDue = buildRowStatements('issue_command', commandRow, insertCommandSql('muster_now(), 0'));
 
 /** Starts a new trace for a command that no request caused, such as the stop of a run that exceeded its time limit. */
-function beginTrace(tx: Transaction, kind: CommandKind): string {
+function startCommandTrace(tx: Transaction, kind: CommandKind): string {
   const span = new OpenSpan({ name: `command ${kind}` });
   tx.onCommit(() => span.end());
   return span.traceparent;

@@ -1,15 +1,15 @@
 import { AccessModule } from '@muster/access';
 import { type AgentStatus, agentStatuses, type CommandKind, commandKinds } from '@muster/contracts';
 import { DatabaseModule } from '@muster/database';
-import { behindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { CommandsModule } from '../commands.module';
-import { decideCommand, startCommand } from './start-command';
+import { decideCommandReadiness, startCommand } from './start-command';
 
 describe('a command', () => {
   const decide = (status: AgentStatus, more: object = {}, kind: CommandKind = 'snippet') =>
-    decideCommand({ status, provider: 'local', autoWake: true, drain: null, ...more }, kind).action;
+    decideCommandReadiness({ status, provider: 'local', autoWake: true, drain: null, ...more }, kind).action;
 
   it('a command is sent to a machine that is on or booting, wakes one that is off, or is refused', () => {
     for (const status of ['online', 'starting', 'rebooting'] as const) expect(decide(status)).toBe('issue');
@@ -59,7 +59,7 @@ describe('a command whose request waits for the agent', () => {
     const { id: agentId } = await makeAgent(db, { organizationId, provider: 'http', status: 'online' });
     const command = { organizationId, agentId, kind: 'snippet', payload: { code: 'pass' } } as const;
     const times = { timeoutMs: 1000, wakeTimeoutMs: 1000, now: new Date() };
-    const started = behindLock(
+    const started = runBehindLock(
       db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [db.transaction('system', (tx) => startCommand(tx, { ...command, ...times }))],

@@ -1,15 +1,15 @@
 import type { AgentStatus, CommandKind, MachinePart } from '@muster/contracts';
-import { AppError, noSuchAgent } from '@muster/contracts';
+import { AppError, agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import {
-  isOn,
-  mayTakeWork,
+  isOnStatus,
+  decideWorkAnswer,
   type WorkFacts,
   recordWakeBlocked,
   requestWake,
-  machineCannot,
-  missingParts,
-  needsOf,
+  missingPartsError,
+  listMissingParts,
+  listNeededParts,
 } from '@muster/machines';
 import { issueCommand } from './issue-command';
 import type { Requester } from '../ends/record-actions';
@@ -45,10 +45,10 @@ const allowedWhileDraining: readonly CommandKind[] = [
 const repairWaitsMs = 24 * 3_600_000;
 
 /** Decides whether a command can be issued to the agent now, only after a wake, or not at all. */
-export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
+export function decideCommandReadiness({ drain, ...agent }: WorkFacts, kind: CommandKind): CommandReadiness {
   const { status } = agent;
   const passesDrain = allowedWhileDraining.includes(kind);
-  const work = mayTakeWork({ ...agent, drain: passesDrain ? null : drain });
+  const work = decideWorkAnswer({ ...agent, drain: passesDrain ? null : drain });
   switch (work.takes) {
     case 'now':
     case 'after_boot':
@@ -69,7 +69,9 @@ export function decideCommand({ drain, ...agent }: WorkFacts, kind: CommandKind)
   }
 }
 
-/** Thrown if the agent is off and auto-wake is off. `explainingBlocked` records the blocked wake on the timeline. */
+/**
+ * Thrown if the agent is off and auto-wake is off. `recordBlockedWakeOnError` records the blocked wake on the timeline.
+ */
 class WakeBlocked extends AppError {
   constructor(
     readonly agentRef: { organizationId: string; agentId: string },
@@ -88,16 +90,16 @@ export async function requireWakeable(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
   kind: CommandKind,
-  needs: readonly MachinePart[] = needsOf(kind),
+  needs: readonly MachinePart[] = listNeededParts(kind),
 ): Promise<{ status: AgentStatus; action: 'issue' | 'wake' }> {
-  const agent = await lockForCommand(tx, agentRef);
+  const agent = await lockAgentForCommand(tx, agentRef);
   const { status } = agent;
-  const decision = decideCommand(agent, kind);
+  const decision = decideCommandReadiness(agent, kind);
   if (decision.action === 'refuse') {
     throw new AppError('agent_not_ready', { detail: decision.reason, extra: { agentStatus: status } });
   }
-  const missing = missingParts(agent, needs);
-  if (missing.length) throw machineCannot(missing);
+  const missing = listMissingParts(agent, needs);
+  if (missing.length) throw missingPartsError(missing);
   if (decision.action === 'blocked') throw new WakeBlocked(agentRef, decision.reason, status);
   return { status, action: decision.action };
 }
@@ -105,10 +107,10 @@ export async function requireWakeable(
 /** Issues a command to an agent, and wakes the agent for it if auto-wake is on. */
 export async function startCommand(tx: Transaction, request: CommandRequest): Promise<string> {
   const { organizationId, agentId, kind, payload, env, requestedBy, timeoutMs, wakeTimeoutMs, now } = request;
-  const { needs = needsOf(kind, payload) } = request;
+  const { needs = listNeededParts(kind, payload) } = request;
   const agentRef = { organizationId, agentId };
   const { status, action } = await requireWakeable(tx, agentRef, kind, needs);
-  const asleep = !isOn(status);
+  const asleep = !isOnStatus(status);
   if (action === 'wake') {
     await requestWake(tx, { ...agentRef, source: 'api', reason: `a ${kind} command waits`, timeoutMs: wakeTimeoutMs });
   }
@@ -121,7 +123,7 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
  * Runs the work of a request. If auto-wake is off and so blocks a wake, records this on the timeline in a separate
  * transaction, because the request's own transaction is rolled back.
  */
-export async function explainingBlocked<T>(database: Database, work: Promise<T>): Promise<T> {
+export async function recordBlockedWakeOnError<T>(database: Database, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -135,7 +137,7 @@ export async function explainingBlocked<T>(database: Database, work: Promise<T>)
   }
 }
 
-async function lockForCommand(
+async function lockAgentForCommand(
   tx: Transaction,
   { organizationId, agentId }: { organizationId: string; agentId: string },
 ) {
@@ -147,6 +149,6 @@ async function lockForCommand(
     [agentId, organizationId],
     'lock_agent_for_command',
   );
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   return agent;
 }

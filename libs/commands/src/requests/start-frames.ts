@@ -1,7 +1,7 @@
 import type { Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
-import { needsOf } from '@muster/machines';
-import { sealPayload } from '../command/sealed-payload';
+import { listNeededParts } from '@muster/machines';
+import { encryptSecrets } from '../command/sealed-payload';
 import { startCommand } from './start-command';
 
 interface FramesRequest {
@@ -22,10 +22,10 @@ export function startFramesCommand(
   tx: Transaction,
   { organizationId, agentId, code, secrets, keyRing, timeoutMs, wakeTimeoutMs, now }: FramesRequest,
 ): Promise<string> {
-  const payload = { code, timeoutMs, ...sealPayload(keyRing, agentId, secrets) };
+  const payload = { code, timeoutMs, ...encryptSecrets(keyRing, agentId, secrets) };
   const requestedBy = { source: 'api' as const, by: 'the assistant', reason: 'the frames of a recording' };
   return startCommand(tx, {
     ...{ organizationId, agentId, kind: 'snippet', payload, requestedBy, timeoutMs, wakeTimeoutMs, now },
-    needs: [...needsOf('snippet'), 'ffmpeg'],
+    needs: [...listNeededParts('snippet'), 'ffmpeg'],
   });
 }

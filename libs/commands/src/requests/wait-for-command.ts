@@ -1,7 +1,7 @@
 import { AppError, type CommandStatus } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { type PubSub, watchFor } from '@muster/platform';
-import { commandStatusOf, type CommandStatusRow } from '../ends/read-command';
+import { type PubSub, watchUntilFinal } from '@muster/platform';
+import { presentCommandStatus, type CommandStatusRow } from '../ends/read-command';
 
 interface Wait {
   waitMs: number;
@@ -20,7 +20,7 @@ export async function waitForCommand(
   { waitMs, signal, seenLength }: Wait,
 ): Promise<CommandStatus> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), ...(signal ? [signal] : [])]);
-  return watchFor(
+  return watchUntilFinal(
     { pubSub, topic: 'command', id: agentId, pollMs: 500, signal: over },
     () => readCommand(database, { organizationId, agentId, commandId }),
     ({ status, output = '' }) => status !== 'pending' || (seenLength !== undefined && output.length !== seenLength),
@@ -39,5 +39,5 @@ async function readCommand(
     'awaited_command',
   );
   if (!row) throw new AppError('not_found', { detail: 'The command was deleted.' });
-  return commandStatusOf(row);
+  return presentCommandStatus(row);
 }

@@ -29,7 +29,7 @@ export async function findExtension(
      FROM artifact
      WHERE organization_id = $1 AND ${named ? '(storage_key = $2 OR id::text = $2)' : 'filename ~* $2'}
      ORDER BY id DESC LIMIT 1`,
-    [organizationId, named ? key : extensionNamePattern(version)],
+    [organizationId, named ? key : buildExtensionNamePattern(version)],
     named ? 'find_named_extension' : 'find_extension_of_version',
   );
   if (row) return { objectKey: row.storageKey, filename: row.filename };
@@ -45,7 +45,7 @@ export async function findExtension(
  * Returns a regular expression for the names of packed extensions that contain the version, but not as a part of a
  * longer number.
  */
-function extensionNamePattern(version: string): string {
+function buildExtensionNamePattern(version: string): string {
   const plain = version.trim().replace(/^v/i, '');
   return `(^|[^0-9.])${plain.replace(/[^0-9A-Za-z]/g, (sign) => `\\${sign}`)}([^0-9.][^/]*)?\\.(zip|crx)$`;
 }

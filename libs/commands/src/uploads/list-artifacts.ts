@@ -1,4 +1,4 @@
-import { type ArtifactKind, noSuch } from '@muster/contracts';
+import { type ArtifactKind, notFoundError } from '@muster/contracts';
 import { type ArtifactEntity, type Database, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -16,18 +16,18 @@ export function listArtifacts(
   { page, filter }: { page: Page; filter: { agentId?: string; jobId?: string; kind?: ArtifactKind } },
 ): Promise<ArtifactRow[]> {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
   const { agentId, jobId, kind } = filter;
   // The first condition is the most selective one and selects a range of an index; the others filter within the range.
   const [first, ...others] = [
-    jobId && `job_id = ${placed(jobId)}`,
-    agentId && `agent_id = ${placed(agentId)}`,
-    kind && `kind = ${placed(kind)}`,
+    jobId && `job_id = ${addParameter(jobId)}`,
+    agentId && `agent_id = ${addParameter(agentId)}`,
+    kind && `kind = ${addParameter(kind)}`,
   ].filter((condition) => condition !== undefined);
   if (first) within.push(first);
-  const limit = placed(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   const text = scanWithinSql({ from: 'artifact', columns, within, filter: others, order: 'id DESC', limit });
   return database.query<ArtifactRow>({ organizationId }, text, values);
 }
@@ -39,6 +39,6 @@ export async function findArtifact(database: Database, organizationId: string, i
     [id, organizationId],
     'find_artifact',
   );
-  if (!row) throw noSuch('artifact');
+  if (!row) throw notFoundError('artifact');
   return row;
 }

@@ -1,4 +1,4 @@
-import { AppError, type DownloadTicket, noSuch } from '@muster/contracts';
+import { AppError, type DownloadTicket, notFoundError } from '@muster/contracts';
 import type { AgentCommandEntity, Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import { type FindInPacks, findExtension } from './find-extension';
@@ -28,7 +28,7 @@ export async function presignExtension(
     [commandId, agentId, organizationId],
     'presign_extension',
   );
-  if (!command) throw noSuch('command');
+  if (!command) throw notFoundError('command');
   if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
   const { objectKey, filename, digest } = await findExtension(database, organizationId, command, findInPacks);
   const downloadUrl = await storage

@@ -1,4 +1,4 @@
-import { safeName } from './request-upload';
+import { toSafeFileName } from './request-upload';
 
 describe('a file’s name in a key', () => {
   it.each([
@@ -8,5 +8,5 @@ describe('a file’s name in a key', () => {
     ['…', 'file'],
     ['.hidden', 'hidden'],
     ['x'.repeat(300), 'x'.repeat(100)],
-  ])('the filename %p becomes %p in the storage key', (filename, name) => expect(safeName(filename)).toBe(name));
+  ])('the filename %p becomes %p in the storage key', (filename, name) => expect(toSafeFileName(filename)).toBe(name));
 });

@@ -1,4 +1,4 @@
-import { AppError, type ArtifactKind, noSuchAgent, type UploadBody, type UploadTicket } from '@muster/contracts';
+import { AppError, type ArtifactKind, agentNotFoundError, type UploadBody, type UploadTicket } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
@@ -22,21 +22,21 @@ export async function requestUpload(
   }
   const { organizationId, agentId } = agentRef;
   const id = newId();
-  const key = `artifacts/${organizationId}/${jobId ?? agentId}/${id}-${safeName(filename)}`;
-  await requireOwnJob(database, agentRef, jobId ?? null);
+  const key = `artifacts/${organizationId}/${jobId ?? agentId}/${id}-${toSafeFileName(filename)}`;
+  await requireJobOfAgent(database, agentRef, jobId ?? null);
   const { url, headers } = await storage.presignPut(key, { contentType, size, expiresInSeconds: lifetimeSeconds });
   await database.query(
     { organizationId },
     `INSERT INTO artifact (id, organization_id, agent_id, job_id, kind, filename, content_type, size, storage_key)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [id, organizationId, agentId, jobId ?? null, kindOf(contentType), filename, contentType, size, key],
+    [id, organizationId, agentId, jobId ?? null, getArtifactKind(contentType), filename, contentType, size, key],
     'insert_artifact',
   );
   const expiresAt = new Date(now.getTime() + lifetimeSeconds * 1000).toISOString();
   return { key, uploadUrl: url, method: 'PUT', headers, expiresAt };
 }
 
-async function requireOwnJob(
+async function requireJobOfAgent(
   database: Database,
   { organizationId, agentId }: { organizationId: string; agentId: string },
   jobId: string | null,
@@ -49,17 +49,17 @@ async function requireOwnJob(
     [agentId, organizationId, jobId],
     'upload_owner',
   );
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   if (!agent.hasJob) throw new AppError('not_found', { detail: 'This agent has no such job.' });
 }
 
 /** Returns the file name in a form that is one segment of a storage key and needs no escaping. */
-export function safeName(filename: string): string {
+export function toSafeFileName(filename: string): string {
   const plain = filename.normalize('NFKD').replaceAll(/[^A-Za-z0-9._-]+/g, '_');
   return plain.replace(/^[._]+/, '').slice(-100) || 'file';
 }
 
-function kindOf(contentType: string): ArtifactKind {
+function getArtifactKind(contentType: string): ArtifactKind {
   if (contentType.startsWith('image/')) return 'image';
   return contentType.startsWith('video/') ? 'video' : 'file';
 }

@@ -30,16 +30,16 @@ export class AppError extends Error {
 }
 
 /** Creates the error for a resource that does not exist, or that belongs to another organization. */
-export function noSuch(what: string): AppError {
+export function notFoundError(what: string): AppError {
   return new AppError('not_found', { detail: `There is no such ${what}.` });
 }
 
 /** Creates the error for an agent that does not exist; agents have a separate error code. */
-export function noSuchAgent(): AppError {
+export function agentNotFoundError(): AppError {
   return new AppError('agent_not_found', { detail: 'There is no such agent.' });
 }
 
 /** Creates the error for one invalid field of a request. */
-export function invalidField(field: string, message: string, detail = `${message}.`): AppError {
+export function invalidFieldError(field: string, message: string, detail = `${message}.`): AppError {
   return new AppError('invalid_payload', { detail, errors: [{ field, message }] });
 }

@@ -72,7 +72,7 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable;
 
 /** Returns the code that the client sees. Two codes of the table can share one. */
-export function wireCodeOf(code: ErrorCode): string {
+export function toWireCode(code: ErrorCode): string {
   const row: { status: number; wireCode?: string } = errorTable[code];
   return row.wireCode ?? code;
 }

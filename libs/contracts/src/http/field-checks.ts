@@ -14,16 +14,16 @@ import {
   max as isAtMost,
   min as isAtLeast,
 } from 'class-validator';
-import { microsOf, usdOf } from '../money/money';
-import { type FieldCheck, joined, type Place, readFields, addFieldError } from './field-rules';
-import { readDay, readTime } from './read-time';
+import { usdToMicros, microsToUsd } from '../money/money';
+import { type FieldCheck, joinFieldPath, type Place, readFields, addFieldError } from './field-rules';
+import { parseDay, parseTime } from './parse-time';
 
 // Single values are checked with class-validator, but field-rules.ts walks the request. class-validator's own walk
 // continues after a list is too long, compares all pairs of a list's elements and reports an unlimited number of
 // errors. The messages are shown to people and asserted by tests of clients: they are part of the API.
 
 /** Whether the text has more than `max` characters. A surrogate pair counts as one character. */
-function isLonger(text: string, max: number): boolean {
+function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > 2 * max) return true;
   let characters = 0;
@@ -41,11 +41,12 @@ interface TextRule {
   visible?: boolean;
 }
 
-export function text({ min, max, pattern, visible }: TextRule): FieldCheck {
+export function makeTextCheck({ min, max, pattern, visible }: TextRule): FieldCheck {
   return (value, name, place) => {
     if (!isString(value)) return addFieldError(place, `${name} must be a string`);
     if (value.length < min) return addFieldError(place, `${name} must be longer than or equal to ${min} characters`);
-    if (isLonger(value, max)) return addFieldError(place, `${name} must be shorter than or equal to ${max} characters`);
+    if (isLongerThan(value, max))
+      return addFieldError(place, `${name} must be shorter than or equal to ${max} characters`);
     if (pattern && !matches(value, pattern))
       return addFieldError(place, `${name} must match ${pattern} regular expression`);
     if (visible && unseen.test(value)) return addFieldError(place, `${name} must have a visible character`);
@@ -56,12 +57,12 @@ export function text({ min, max, pattern, visible }: TextRule): FieldCheck {
 /** Invisible and direction-changing characters, which can make an address look like a different one. */
 const disguise = /[\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
 
-export const email: FieldCheck = (value, name, place) =>
+export const checkEmail: FieldCheck = (value, name, place) =>
   isString(value) && value.length <= 254 && isEmail(value) && !disguise.test(value)
     ? value
     : addFieldError(place, `${name} must be an email`);
 
-export function url(max: number): FieldCheck {
+export function makeUrlCheck(max: number): FieldCheck {
   const options = { protocols: ['http', 'https'], require_protocol: true, require_tld: false };
   return (value, name, place) => {
     if (!isString(value)) return addFieldError(place, `${name} must be a URL address`);
@@ -73,92 +74,95 @@ export function url(max: number): FieldCheck {
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Converts the id to lower case, so that each id has one spelling. */
-export const uuid: FieldCheck = (value, name, place) =>
+export const checkUuid: FieldCheck = (value, name, place) =>
   typeof value === 'string' && uuidPattern.test(value)
     ? value.toLowerCase()
     : addFieldError(place, `${name} must be a UUID`);
 
-export const dateTime: FieldCheck = (value, name, place) => {
-  const read = typeof value === 'string' ? readTime(value) : null;
+export const checkDateTime: FieldCheck = (value, name, place) => {
+  const read = typeof value === 'string' ? parseTime(value) : null;
   return read ?? addFieldError(place, `${name} must be a valid ISO 8601 date string with a time`);
 };
 
-export const day: FieldCheck = (value, name, place) => {
-  const read = typeof value === 'string' ? readDay(value) : null;
+export const checkDay: FieldCheck = (value, name, place) => {
+  const read = typeof value === 'string' ? parseDay(value) : null;
   return read ?? addFieldError(place, `${name} must be a day that exists, as YYYY-MM-DD`);
 };
 
-export const dayOrTime: FieldCheck = (value, name, place) => {
-  const read = typeof value === 'string' ? (readDay(value) ?? readTime(value)) : null;
+export const checkDayOrTime: FieldCheck = (value, name, place) => {
+  const read = typeof value === 'string' ? (parseDay(value) ?? parseTime(value)) : null;
   return (
     read ?? addFieldError(place, `${name} must be a day as YYYY-MM-DD, or a valid ISO 8601 date string with a time`)
   );
 };
 
-export function integer(min: number, max: number): FieldCheck {
+export function makeIntegerCheck(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     if (!isInt(value)) return addFieldError(place, `${name} must be an integer number`);
-    return between(value as number, { min, max, name, place });
+    return checkRange(value as number, { min, max, name, place });
   };
 }
 
 /** An integer in a query string, where every value is text. */
-export function integerText(min: number, max: number): FieldCheck {
+export function makeIntegerTextCheck(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : NaN;
     if (Number.isNaN(number)) return addFieldError(place, `${name} must be an integer number`);
-    return between(number, { min, max, name, place });
+    return checkRange(number, { min, max, name, place });
   };
 }
 
-export function number(min: number, max: number): FieldCheck {
+export function makeNumberCheck(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     if (!isNumber(value)) {
       return addFieldError(place, `${name} must be a number conforming to the specified constraints`);
     }
-    return between(value, { min, max, name, place });
+    return checkRange(value, { min, max, name, place });
   };
 }
 
 /** Checks an amount of USD that a client sets: at most the six decimals that are stored. */
-export function exactUsd(max: number): FieldCheck {
-  const inRange = number(0, max);
+export function makeExactUsdCheck(max: number): FieldCheck {
+  const inRange = makeNumberCheck(0, max);
   return (value, name, place) => {
     const usd = inRange(value, name, place) as number | undefined;
-    if (usd === undefined || usdOf(microsOf(usd)) === usd) return usd;
+    if (usd === undefined || microsToUsd(usdToMicros(usd)) === usd) return usd;
     return addFieldError(place, `${name} must have at most six decimals`);
   };
 }
 
-function between(value: number, { min, max, name, place }: { min: number; max: number; name: string; place: Place }) {
+function checkRange(
+  value: number,
+  { min, max, name, place }: { min: number; max: number; name: string; place: Place },
+) {
   if (!isAtLeast(value, min)) return addFieldError(place, `${name} must not be less than ${min}`);
   if (!isAtMost(value, max)) return addFieldError(place, `${name} must not be greater than ${max}`);
   return value;
 }
 
-export const boolean: FieldCheck = (value, name, place) =>
+export const checkBoolean: FieldCheck = (value, name, place) =>
   isBoolean(value) ? value : addFieldError(place, `${name} must be a boolean value`);
 
-export function oneOf(values: readonly string[]): FieldCheck {
+export function makeOneOfCheck(values: readonly string[]): FieldCheck {
   return (value, name, place) =>
     isIn(value, values)
       ? value
       : addFieldError(place, `${name} must be one of the following values: ${values.join(', ')}`);
 }
 
-export const object: FieldCheck = (value, name, place) =>
+export const checkObject: FieldCheck = (value, name, place) =>
   isObject(value) ? value : addFieldError(place, `${name} must be an object`);
 
-export function nested(type: () => new () => object): FieldCheck {
+export function makeNestedObjectCheck(type: () => new () => object): FieldCheck {
   return (value, name, place) =>
     isObject(value) ? readFields(type(), value, place) : addFieldError(place, `${name} must be an object`);
 }
 
-export function textMap({ maxKeys, max }: { maxKeys: number; max: number }): FieldCheck {
-  const fits = (text: unknown) => typeof text === 'string' && text.length <= max;
+export function makeTextMapCheck({ maxKeys, max }: { maxKeys: number; max: number }): FieldCheck {
+  const isShortText = (text: unknown) => typeof text === 'string' && text.length <= max;
   return (value, name, place) => {
     if (!isObject(value)) return addFieldError(place, `${name} must be an object`);
-    if (hasAtMost(value, maxKeys) && Object.values(value).every(fits)) return value;
+    if (hasAtMostKeys(value, maxKeys) && Object.values(value).every(isShortText)) return value;
     return addFieldError(
       place,
       `${name} must have at most ${maxKeys} names, each with a text of at most ${max} characters`,
@@ -167,13 +171,13 @@ export function textMap({ maxKeys, max }: { maxKeys: number; max: number }): Fie
 }
 
 /** Whether the object has at most `max` keys. Stops counting at the first key too many. */
-function hasAtMost(value: object, max: number): boolean {
+function hasAtMostKeys(value: object, max: number): boolean {
   let count = 0;
   for (const _ in value) if ((count += 1) > max) return false;
   return true;
 }
 
-export function anyJson(maxBytes: number): FieldCheck {
+export function makeAnyJsonCheck(maxBytes: number): FieldCheck {
   return (value, name, place) =>
     value !== undefined && Buffer.byteLength(JSON.stringify(value)) <= maxBytes
       ? value
@@ -186,7 +190,7 @@ interface Size {
 }
 
 /** Checks the length of a list. Its elements are only checked if the length is right. */
-function list(
+function makeListCheck(
   { minItems, maxItems }: Size,
   check: (items: unknown[], name: string, place: Place) => unknown,
 ): FieldCheck {
@@ -200,31 +204,33 @@ function list(
   };
 }
 
-export function listOf(type: () => new () => object, size: Size): FieldCheck {
-  return list(size, (items, name, place) =>
+export function makeListOfObjectsCheck(type: () => new () => object, size: Size): FieldCheck {
+  return makeListCheck(size, (items, name, place) =>
     items.map((item, at) => {
-      if (place.faults.full) return undefined;
-      const own = { ...place, path: joined(place.path, at) };
+      if (place.faults.isFull) return undefined;
+      const own = { ...place, path: joinFieldPath(place.path, at) };
       return isObject(item) ? readFields(type(), item, own) : addFieldError(own, `${name}.${at} must be an object`);
     }),
   );
 }
 
-export function objects(size: Size): FieldCheck {
-  return list(size, (items, name, place) =>
+export function makeObjectListCheck(size: Size): FieldCheck {
+  return makeListCheck(size, (items, name, place) =>
     items.every(isObject) ? items : addFieldError(place, `each value in ${name} must be an object`),
   );
 }
 
-export function texts(size: Size & { max: number; values?: readonly string[]; visible?: boolean }): FieldCheck {
+export function makeTextListCheck(
+  size: Size & { max: number; values?: readonly string[]; visible?: boolean },
+): FieldCheck {
   const { max, values, visible } = size;
-  return list(size, (items, name, place) => {
+  return makeListCheck(size, (items, name, place) => {
     for (const item of items) {
       if (values && !values.includes(item as string)) {
         return addFieldError(place, `each value in ${name} must be one of the following values: ${values.join(', ')}`);
       }
       if (typeof item !== 'string') return addFieldError(place, `each value in ${name} must be a string`);
-      if (isLonger(item, max)) {
+      if (isLongerThan(item, max)) {
         return addFieldError(place, `each value in ${name} must be shorter than or equal to ${max} characters`);
       }
       if (visible && unseen.test(item))
@@ -234,9 +240,9 @@ export function texts(size: Size & { max: number; values?: readonly string[]; vi
   });
 }
 
-export function integers(size: Size & { min: number; max: number }): FieldCheck {
+export function makeIntegerListCheck(size: Size & { min: number; max: number }): FieldCheck {
   const { min, max } = size;
-  return list(size, (items, name, place) => {
+  return makeListCheck(size, (items, name, place) => {
     for (const item of items) {
       if (!isInt(item)) return addFieldError(place, `each value in ${name} must be an integer number`);
       if (!isAtLeast(item, min)) return addFieldError(place, `each value in ${name} must not be less than ${min}`);
@@ -247,14 +253,14 @@ export function integers(size: Size & { min: number; max: number }): FieldCheck 
 }
 
 /** Checks a list of ids and converts them to lower case. The use case checks whether each is a valid id. */
-export function idTexts(size: Size & { max: number }): FieldCheck {
-  const check = texts(size);
+export function makeIdListCheck(size: Size & { max: number }): FieldCheck {
+  const check = makeTextListCheck(size);
   return (value, name, place) => {
-    const lowered = Array.isArray(value) && value.length <= size.maxItems ? value.map(lowerCased) : value;
+    const lowered = Array.isArray(value) && value.length <= size.maxItems ? value.map(toLowerCaseIfText) : value;
     return check(lowered, name, place);
   };
 }
 
-function lowerCased(value: unknown): unknown {
+function toLowerCaseIfText(value: unknown): unknown {
   return typeof value === 'string' ? value.toLowerCase() : value;
 }

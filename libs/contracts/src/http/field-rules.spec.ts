@@ -48,7 +48,7 @@ describe('readFields', () => {
   it('readFields reads the fields of a request into an instance of the class', () => {
     const input = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
     const { value, faults } = read(input);
-    expect([faults.none, value]).toEqual([true, input]);
+    expect([faults.isEmpty, value]).toEqual([true, input]);
     expect(value).toBeInstanceOf(Body);
     expect(read({ text: null }).value).toEqual({ text: null });
     expect(read({ count: '7' }).value).toEqual({ count: 7 });
@@ -101,7 +101,7 @@ describe('readFields', () => {
 
   it('readFields stops after 200 errors and reports the first 50, shortened', () => {
     const { faults } = read(Object.fromEntries(many(10_000).map((name) => [name + 'x'.repeat(2000), 1])));
-    expect([faults.full, faults.errors.length]).toEqual([true, 50]);
+    expect([faults.isFull, faults.errors.length]).toEqual([true, 50]);
     expect(JSON.stringify(faults.errors).length).toBeLessThan(50_000);
     let looks = 0;
     const inners = Array.from({ length: 500 }, () => ({

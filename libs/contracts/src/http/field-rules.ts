@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors/app-error';
-import { maxFieldErrors, shortened } from './shortened';
+import { maxFieldErrors, shortenText } from './shorten-text';
 
 /** Checks the value of a field: returns the value to use, or reports what is wrong with it. */
 export type FieldCheck = (value: unknown, name: string, place: Place) => unknown;
@@ -19,19 +19,19 @@ export class Faults {
   readonly errors: FieldError[] = [];
   private seen = 0;
 
-  get none(): boolean {
+  get isEmpty(): boolean {
     return this.seen === 0;
   }
 
   /** Whether so many errors were found that checking stops. */
-  get full(): boolean {
+  get isFull(): boolean {
     return this.seen >= maxLooked;
   }
 
-  add(field: string, message: string): void {
+  addError(field: string, message: string): void {
     this.seen += 1;
     if (this.errors.length >= maxFieldErrors) return;
-    this.errors.push({ field: shortened(field, maxFieldLength), message: shortened(message, maxMessageLength) });
+    this.errors.push({ field: shortenText(field, maxFieldLength), message: shortenText(message, maxMessageLength) });
   }
 }
 
@@ -45,14 +45,14 @@ export interface Place {
 
 /** Adds an error for the field at this location. */
 export function addFieldError(place: Place, message: string): undefined {
-  place.faults.add(place.path, message);
+  place.faults.addError(place.path, message);
 }
 
 const ownRules = new WeakMap<object, Map<string, FieldRule>>();
 const allRules = new WeakMap<object, Map<string, FieldRule>>();
 
 /** Declares the rule of a property of a class. */
-export function fieldRule(rule: FieldRule): PropertyDecorator {
+export function declareFieldRule(rule: FieldRule): PropertyDecorator {
   return (prototype, name) => {
     const own = ownRules.get(prototype) ?? new Map<string, FieldRule>();
     own.set(name as string, rule);
@@ -61,12 +61,12 @@ export function fieldRule(rule: FieldRule): PropertyDecorator {
 }
 
 /** Returns the names of a class's fields. */
-export function fieldNamesOf(type: { prototype: object }): string[] {
-  return [...rulesOf(type).keys()];
+export function listFieldNames(type: { prototype: object }): string[] {
+  return [...collectFieldRules(type).keys()];
 }
 
 /** Returns the rules of a class's fields, inherited ones first. */
-function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
+function collectFieldRules(type: { prototype: object }): Map<string, FieldRule> {
   const known = allRules.get(type);
   if (known) return known;
   const chain: object[] = [];
@@ -81,27 +81,27 @@ function rulesOf(type: { prototype: object }): Map<string, FieldRule> {
  * is not inspected.
  */
 export function readFields<T extends object>(type: new () => T, input: object, place: Place): T {
-  const rules = rulesOf(type);
+  const rules = collectFieldRules(type);
   const values = input as Record<string, unknown>;
   const { faults, path, unknown } = place;
   if (unknown === 'refuse') {
     for (const name in values) {
-      if (faults.full) break;
+      if (faults.isFull) break;
       if (Object.hasOwn(values, name) && !rules.has(name)) {
-        faults.add(joined(path, name), `property ${shortened(name, maxFieldLength)} should not exist`);
+        faults.addError(joinFieldPath(path, name), `property ${shortenText(name, maxFieldLength)} should not exist`);
       }
     }
   }
   const read = new type() as Record<string, unknown>;
   for (const [name, { optional, nullable, check }] of rules) {
-    if (faults.full) break;
+    if (faults.isFull) break;
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value === undefined && optional) continue;
-    read[name] = value === null && nullable ? null : check(value, name, { ...place, path: joined(path, name) });
+    read[name] = value === null && nullable ? null : check(value, name, { ...place, path: joinFieldPath(path, name) });
   }
   return read as T;
 }
 
-export function joined(path: string, name: string | number): string {
+export function joinFieldPath(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }

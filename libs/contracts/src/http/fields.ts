@@ -1,30 +1,30 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import {
-  anyJson,
-  boolean,
-  dateTime,
-  day,
-  dayOrTime,
-  email,
-  exactUsd,
-  idTexts,
-  integer,
-  integers,
-  integerText,
-  listOf,
-  nested,
-  number,
-  object,
-  objects,
-  oneOf,
-  text,
-  textMap,
-  texts,
-  url,
-  uuid,
+  makeAnyJsonCheck,
+  checkBoolean,
+  checkDateTime,
+  checkDay,
+  checkDayOrTime,
+  checkEmail,
+  makeExactUsdCheck,
+  makeIdListCheck,
+  makeIntegerCheck,
+  makeIntegerListCheck,
+  makeIntegerTextCheck,
+  makeListOfObjectsCheck,
+  makeNestedObjectCheck,
+  makeNumberCheck,
+  checkObject,
+  makeObjectListCheck,
+  makeOneOfCheck,
+  makeTextCheck,
+  makeTextMapCheck,
+  makeTextListCheck,
+  makeUrlCheck,
+  checkUuid,
 } from './field-checks';
-import { type FieldCheck, fieldRule } from './field-rules';
+import { type FieldCheck, declareFieldRule } from './field-rules';
 
 // One decorator declares both the check of a field and its schema in the OpenAPI document, so the two cannot disagree.
 
@@ -40,53 +40,65 @@ export function TextField(
   options: Common & { min?: number; max?: number; pattern?: RegExp; format?: string; visible?: boolean } = {},
 ) {
   const { min = 1, max = 200, pattern, format, visible } = options;
-  return field(
+  return declareField(
     options,
     { type: String, minLength: min, maxLength: max, format, ...(pattern ? { pattern: pattern.source } : {}) },
-    text({ min, max, pattern, visible }),
+    makeTextCheck({ min, max, pattern, visible }),
   );
 }
 
 export function EmailField(options: Common = {}) {
-  return field(options, { type: String, format: 'email', maxLength: 254 }, email);
+  return declareField(options, { type: String, format: 'email', maxLength: 254 }, checkEmail);
 }
 
 export function UrlField(options: Common & { max?: number } = {}) {
-  return field(options, { type: String, format: 'uri', maxLength: options.max ?? 2048 }, url(options.max ?? 2048));
+  return declareField(
+    options,
+    { type: String, format: 'uri', maxLength: options.max ?? 2048 },
+    makeUrlCheck(options.max ?? 2048),
+  );
 }
 
 /** A UUID, which is converted to lower case. */
 export function UuidField(options: Common = {}) {
-  return field({ example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', ...options }, { type: String, format: 'uuid' }, uuid);
+  return declareField(
+    { example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', ...options },
+    { type: String, format: 'uuid' },
+    checkUuid,
+  );
 }
 
 /** A list of ids. The use case checks whether each is a valid id. */
 export function IdListField(options: Common & { minItems?: number; maxItems?: number; max?: number } = {}) {
   const { minItems = 0, maxItems = 100, max = 36 } = options;
-  return field(
+  return declareField(
     options,
     { type: [String], minItems, maxItems, uniqueItems: true },
-    idTexts({ minItems, maxItems, max }),
+    makeIdListCheck({ minItems, maxItems, max }),
   );
 }
 
 export function DateTimeField(options: Common = {}) {
-  return field({ example: '2026-01-31T09:30:00.000Z', ...options }, { type: String, format: 'date-time' }, dateTime);
+  return declareField(
+    { example: '2026-01-31T09:30:00.000Z', ...options },
+    { type: String, format: 'date-time' },
+    checkDateTime,
+  );
 }
 
 /** A calendar day, in the time zone that the description of the field specifies. */
 export function DayField(options: Common = {}) {
-  return field({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, day);
+  return declareField({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, checkDay);
 }
 
 /** A calendar day, or a time. */
 export function DayOrTimeField(options: Common = {}) {
-  return field({ example: '2026-01-31', ...options }, { type: String, maxLength: 40 }, dayOrTime);
+  return declareField({ example: '2026-01-31', ...options }, { type: String, maxLength: 40 }, checkDayOrTime);
 }
 
 export function IntField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 2_147_483_647 } = options;
-  return field(options, { type: 'integer', minimum: min, maximum: max }, integer(min, max));
+  return declareField(options, { type: 'integer', minimum: min, maximum: max }, makeIntegerCheck(min, max));
 }
 
 /** A list of distinct integers. */
@@ -95,10 +107,10 @@ export function IntListField(
 ) {
   const { minItems = 0, maxItems = 100, min = 0, max = 2_147_483_647 } = options;
   const items = { type: 'integer', minimum: min, maximum: max };
-  return field(
+  return declareField(
     options,
     { type: 'array', items, minItems, maxItems, uniqueItems: true },
-    integers({ minItems, maxItems, min, max }),
+    makeIntegerListCheck({ minItems, maxItems, min, max }),
   );
 }
 
@@ -108,24 +120,24 @@ export function CountField(options: Common = {}) {
     { type: 'integer', minimum: 0 },
     { type: 'boolean', enum: [false] },
   ];
-  return field(options, { oneOf }, anyJson(20));
+  return declareField(options, { oneOf }, makeAnyJsonCheck(20));
 }
 
 /** An integer in a query string, where every value is text. */
 export function QueryIntField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 2_147_483_647 } = options;
-  return field(options, { type: 'integer', minimum: min, maximum: max }, integerText(min, max));
+  return declareField(options, { type: 'integer', minimum: min, maximum: max }, makeIntegerTextCheck(min, max));
 }
 
 export function NumberField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 1_000_000_000 } = options;
-  return field(options, { type: Number, minimum: min, maximum: max }, number(min, max));
+  return declareField(options, { type: Number, minimum: min, maximum: max }, makeNumberCheck(min, max));
 }
 
 /** An amount of USD that a client sets, such as a limit or a price, with at most six decimals. */
 export function UsdField(options: Common & { max?: number } = {}) {
   const { max = 1_000_000_000 } = options;
-  return field(options, { type: Number, minimum: 0, maximum: max }, exactUsd(max));
+  return declareField(options, { type: Number, minimum: 0, maximum: max }, makeExactUsdCheck(max));
 }
 
 /** An amount of USD that a program computed. It is rounded to six decimals. */
@@ -134,25 +146,25 @@ export function ReportedUsdField(options: Common = {}) {
 }
 
 export function BooleanField(options: Common = {}) {
-  return field(options, { type: Boolean }, boolean);
+  return declareField(options, { type: Boolean }, checkBoolean);
 }
 
 export function EnumField(values: readonly string[], options: Common = {}) {
-  return field({ example: values[0], ...options }, { type: String, enum: [...values] }, oneOf(values));
+  return declareField({ example: values[0], ...options }, { type: String, enum: [...values] }, makeOneOfCheck(values));
 }
 
 /** A nested object of another class. */
 export function ObjectField(type: () => new () => object, options: Common = {}) {
-  return field(options, { type: lazy(type) }, nested(type));
+  return declareField(options, { type: lazyType(type) }, makeNestedObjectCheck(type));
 }
 
 /** A map from names to texts, such as a run's variables. The use case checks which names are valid. */
 export function TextMapField(options: Common & { maxKeys?: number; max?: number } = {}) {
   const { maxKeys = 200, max = 65_536 } = options;
-  return field(
+  return declareField(
     options,
     { type: Object, additionalProperties: { type: 'string', maxLength: max } },
-    textMap({ maxKeys, max }),
+    makeTextMapCheck({ maxKeys, max }),
   );
 }
 
@@ -167,21 +179,25 @@ const jsonTypes = [
 /** A value of any JSON type, up to a maximum size. */
 export function AnyJsonField(options: Common & { maxBytes?: number } = {}) {
   const { maxBytes = 262_144 } = options;
-  return field(options, { oneOf: jsonTypes, description: options.description ?? 'Any JSON value.' }, anyJson(maxBytes));
+  return declareField(
+    options,
+    { oneOf: jsonTypes, description: options.description ?? 'Any JSON value.' },
+    makeAnyJsonCheck(maxBytes),
+  );
 }
 
 /** A free-form JSON object, such as audited changes. */
 export function JsonField(options: Common = {}) {
-  return field(options, { type: Object, additionalProperties: true }, object);
+  return declareField(options, { type: Object, additionalProperties: true }, checkObject);
 }
 
 /** A list of free-form JSON objects. */
 export function JsonListField(options: Common & { maxItems?: number } = {}) {
   const { maxItems = 1000 } = options;
-  return field(
+  return declareField(
     options,
     { type: 'array', items: { type: 'object', additionalProperties: true }, maxItems },
-    objects({ minItems: 0, maxItems }),
+    makeObjectListCheck({ minItems: 0, maxItems }),
   );
 }
 
@@ -190,7 +206,11 @@ export function ListField(
   options: Common & { minItems?: number; maxItems?: number } = {},
 ) {
   const { minItems = 0, maxItems = 1000 } = options;
-  return field(options, { type: lazy(type), isArray: true, minItems, maxItems }, listOf(type, { minItems, maxItems }));
+  return declareField(
+    options,
+    { type: lazyType(type), isArray: true, minItems, maxItems },
+    makeListOfObjectsCheck(type, { minItems, maxItems }),
+  );
 }
 
 export function TextListField(
@@ -203,20 +223,20 @@ export function TextListField(
   } = {},
 ) {
   const { minItems = 0, maxItems = 100, max = 200, values, visible } = options;
-  return field(
+  return declareField(
     options,
     { type: [String], minItems, maxItems, uniqueItems: true, ...(values ? { enum: [...values] } : {}) },
-    texts({ minItems, maxItems, max, values, visible }),
+    makeTextListCheck({ minItems, maxItems, max, values, visible }),
   );
 }
 
 /** @nestjs/swagger recognizes a lazy type by the name of its function, which must be `type`. */
-function lazy(typeOf: () => new () => object) {
+function lazyType(typeOf: () => new () => object) {
   const { type } = { type: () => typeOf() };
   return type;
 }
 
-function field(common: Common, schema: Record<string, unknown>, check: FieldCheck) {
+function declareField(common: Common, schema: Record<string, unknown>, check: FieldCheck) {
   const { optional = false, nullable = false, description, example } = common;
   const shown = Object.fromEntries(
     Object.entries({ ...schema, description, example, nullable: nullable || undefined }).filter(
@@ -226,6 +246,6 @@ function field(common: Common, schema: Record<string, unknown>, check: FieldChec
   return applyDecorators(
     ApiProperty({ ...shown, required: !optional } as ApiPropertyOptions),
     // Absence and null are different: an optional field is not automatically nullable.
-    fieldRule({ optional, nullable, check }),
+    declareFieldRule({ optional, nullable, check }),
   );
 }

@@ -1,4 +1,4 @@
-import { ownerOf, pathOwners } from './path-owners';
+import { findOwnerApp, pathOwners } from './path-owners';
 
 describe('the table of path owners', () => {
   it.each([
@@ -17,7 +17,7 @@ describe('the table of path owners', () => {
     ['/api/webhooks/codehost/feedback', 'ingest'],
     ['/api/cron/stale-jobs', 'scheduler'],
     ['/api/cronies', 'gateway'],
-  ])('the table of path owners routes %s to %s', (path, app) => expect(ownerOf(path)).toBe(app));
+  ])('the table of path owners routes %s to %s', (path, app) => expect(findOwnerApp(path)).toBe(app));
 
   it('the table of path owners ends with a row that matches every other path', () => {
     expect(pathOwners.at(-1)).toEqual({ path: '/*', app: 'gateway' });

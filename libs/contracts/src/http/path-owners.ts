@@ -32,14 +32,14 @@ export const pathOwners: readonly PathOwner[] = [
   { path: '/*', app: 'gateway' },
 ];
 
-export function ownerOf(pathname: string): ServiceApp {
-  const owner = pathOwners.find(({ path }) => patternOf(path).test(pathname));
+export function findOwnerApp(pathname: string): ServiceApp {
+  const owner = pathOwners.find(({ path }) => buildPathPattern(path).test(pathname));
   if (!owner) throw new Error(`no app owns ${pathname}`);
   return owner.app;
 }
 
 /** Returns a row's path as a regular expression that nginx, Envoy and JavaScript interpret alike. */
-export function patternOf(path: string): RegExp {
+export function buildPathPattern(path: string): RegExp {
   const source = path.replace(/\/\*$/, '(/.*)?').replaceAll(/:[a-zA-Z]+/g, '[^/]+');
   return new RegExp(`^${source === '(/.*)?' ? '/.*' : source}$`);
 }

@@ -1,6 +1,6 @@
 import { EnumField, IntField, ListField, TextField } from './fields';
 import { type BundleFaultReason, bundleFaultReasons } from './packs/pack-words';
-import { maxDetailLength, maxFieldErrors } from './shortened';
+import { maxDetailLength, maxFieldErrors } from './shorten-text';
 
 export class ProblemFieldError {
   @TextField({ min: 0, example: 'email' }) field!: string;

@@ -1,37 +1,48 @@
 import fc from 'fast-check';
-import { microsOf, roundedQuotient, sumOfMoney, usdOf } from './money';
+import { usdToMicros, divideRoundingHalfEven, sumMoney, microsToUsd } from './money';
 
 describe('money', () => {
-  it('microsOf rounds the decimal digits of a number of USD half to even', () => {
+  it('usdToMicros rounds the decimal digits of a number of USD half to even', () => {
     const read = [0, 0.1 + 0.2, 1e-7, 5e-7, 1.5e-6, 2.5e-6, 0.0000025000001, 1234567.891234, 1e6, -0.0000015];
-    expect(read.map(microsOf)).toEqual([0n, 300_000n, 0n, 0n, 2n, 2n, 3n, 1_234_567_891_234n, 1_000_000_000_000n, -2n]);
+    expect(read.map(usdToMicros)).toEqual([
+      0n,
+      300_000n,
+      0n,
+      0n,
+      2n,
+      2n,
+      3n,
+      1_234_567_891_234n,
+      1_000_000_000_000n,
+      -2n,
+    ]);
   });
 
-  it.each([NaN, Infinity, -Infinity, 1e21, 9_007_199_255])('microsOf rejects %d USD', (usd) => {
-    expect(() => microsOf(usd)).toThrow(RangeError);
+  it.each([NaN, Infinity, -Infinity, 1e21, 9_007_199_255])('usdToMicros rejects %d USD', (usd) => {
+    expect(() => usdToMicros(usd)).toThrow(RangeError);
   });
 
-  it('usdOf has at most six decimals, and microsOf restores the amount', () => {
+  it('microsToUsd has at most six decimals, and usdToMicros restores the amount', () => {
     const amount = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     fc.assert(
       fc.property(amount, (micros) => {
-        const usd = usdOf(micros);
+        const usd = microsToUsd(micros);
         expect(Number(usd.toFixed(6))).toBe(usd);
-        expect(microsOf(usd)).toBe(micros);
+        expect(usdToMicros(usd)).toBe(micros);
       }),
     );
   });
 
-  it('sumOfMoney is exact, even if a number cannot represent the sum', () => {
+  it('sumMoney is exact, even if a number cannot represent the sum', () => {
     const most = Number.MAX_SAFE_INTEGER;
-    expect(sumOfMoney([most, most, 2n, most])).toBe(3n * BigInt(most) + 2n);
-    expect(sumOfMoney([])).toBe(0n);
+    expect(sumMoney([most, most, 2n, most])).toBe(3n * BigInt(most) + 2n);
+    expect(sumMoney([])).toBe(0n);
   });
 
-  it('roundedQuotient rounds to the nearest integer, and half to even', () => {
+  it('divideRoundingHalfEven rounds to the nearest integer, and half to even', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.bigInt({ min: 1n, max: 10n ** 30n }), (numerator, denominator) => {
-        const rounded = roundedQuotient(numerator, denominator);
+        const rounded = divideRoundingHalfEven(numerator, denominator);
         const off = 2n * (numerator - rounded * denominator);
         expect(off <= denominator && off >= -denominator).toBe(true);
         if (off === denominator || off === -denominator) expect(rounded % 2n).toBe(0n);

@@ -155,10 +155,10 @@ export type JobPayload<Q extends QueueName, N extends JobName<Q>> = (typeof queu
 
 export const queueNames = Object.keys(queueCatalogue) as QueueName[];
 
-export function queueDefinition(queue: QueueName): QueueDefinition {
+export function getQueueDefinition(queue: QueueName): QueueDefinition {
   return queueCatalogue[queue];
 }
 
-export function jobDefinition(queue: QueueName, job: string): JobDefinition | undefined {
-  return queueDefinition(queue).jobs[job];
+export function getJobDefinition(queue: QueueName, job: string): JobDefinition | undefined {
+  return getQueueDefinition(queue).jobs[job];
 }

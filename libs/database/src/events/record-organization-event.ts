@@ -1,4 +1,4 @@
-import { newId, purge, type Round } from '@muster/platform';
+import { newId, purgeTables, type Round } from '@muster/platform';
 import type { Database } from '../database';
 import type { OrganizationEventEntity } from '../entities/organization-event';
 import type { Transaction } from '../transactions/transaction';
@@ -11,7 +11,7 @@ type OrganizationEvent = Pick<OrganizationEventEntity, 'organizationId' | 'type'
  * the commit.
  */
 export function recordOrganizationEvent(tx: Transaction, { organizationId, type, data }: OrganizationEvent): void {
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO organization_event (organization_id, transaction_id, id, type, data)
      VALUES ($1, ${currentTransaction}, $2, $3, $4)`,
     [organizationId, newId(), type, JSON.stringify(data)],
@@ -33,7 +33,7 @@ export function purgeOrganizationEvents(
   round: Round,
 ): Promise<Record<'events', number>> {
   const before = new Date(now.getTime() - keepDays * 86_400_000);
-  const events = (limit: number) =>
+  const deleteEvents = (limit: number) =>
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM organization_event WHERE ctid = ANY(ARRAY(
@@ -41,5 +41,5 @@ export function purgeOrganizationEvents(
         [before, limit],
       ),
     );
-  return purge(round, { events });
+  return purgeTables(round, { events: deleteEvents });
 }

@@ -16,17 +16,17 @@ export class LoopRuns extends LoopLedger implements OnApplicationShutdown {
     super();
   }
 
-  override async record(run: LoopRun, { soon }: { soon: boolean }): Promise<void> {
+  override async recordRun(run: LoopRun, { soon }: { soon: boolean }): Promise<void> {
     this.waiting.set(run.name, run);
-    if (soon) return this.write();
-    this.timer ??= setTimeout(() => void this.write().catch(() => undefined), gatherMs);
+    if (soon) return this.writeWaitingRuns();
+    this.timer ??= setTimeout(() => void this.writeWaitingRuns().catch(() => undefined), gatherMs);
   }
 
   onApplicationShutdown(): void {
     clearTimeout(this.timer);
   }
 
-  private async write(): Promise<void> {
+  private async writeWaitingRuns(): Promise<void> {
     clearTimeout(this.timer);
     delete this.timer;
     const runs = [...this.waiting.values()];

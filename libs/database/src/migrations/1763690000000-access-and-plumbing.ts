@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createRoles, isolate } from '../transactions/tenant-isolation';
+import { createDatabaseRoles, isolateTenants } from '../transactions/tenant-isolation';
 
 /** Organizations, their users and keys, and the infrastructure that every later table uses. */
 export class AccessAndPlumbing1763690000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await createRoles(runner);
+    await createDatabaseRoles(runner);
     await runner.query(`
       CREATE TABLE organization (
         id uuid PRIMARY KEY,
@@ -140,17 +140,17 @@ export class AccessAndPlumbing1763690000000 implements MigrationInterface {
     `);
 
     const byOrganization = { tenantColumn: 'organization_id' };
-    await isolate(runner, 'organization', { tenantColumn: 'id', app: 'SELECT, UPDATE' });
-    await isolate(runner, 'organization_settings', byOrganization);
-    await isolate(runner, 'agent', byOrganization);
-    await isolate(runner, 'app_user', byOrganization);
-    await isolate(runner, 'user_session', byOrganization);
-    await isolate(runner, 'api_key', byOrganization);
-    await isolate(runner, 'vault_secret', byOrganization);
-    await isolate(runner, 'audit_entry', { ...byOrganization, app: 'SELECT, INSERT', system: 'SELECT, INSERT' });
-    await isolate(runner, 'idempotency_key', byOrganization);
-    await isolate(runner, 'outbox', { ...byOrganization, app: 'INSERT' });
-    await isolate(runner, 'queue_probe', { tenantColumn: null });
+    await isolateTenants(runner, 'organization', { tenantColumn: 'id', app: 'SELECT, UPDATE' });
+    await isolateTenants(runner, 'organization_settings', byOrganization);
+    await isolateTenants(runner, 'agent', byOrganization);
+    await isolateTenants(runner, 'app_user', byOrganization);
+    await isolateTenants(runner, 'user_session', byOrganization);
+    await isolateTenants(runner, 'api_key', byOrganization);
+    await isolateTenants(runner, 'vault_secret', byOrganization);
+    await isolateTenants(runner, 'audit_entry', { ...byOrganization, app: 'SELECT, INSERT', system: 'SELECT, INSERT' });
+    await isolateTenants(runner, 'idempotency_key', byOrganization);
+    await isolateTenants(runner, 'outbox', { ...byOrganization, app: 'INSERT' });
+    await isolateTenants(runner, 'queue_probe', { tenantColumn: null });
     // Processes compare the applied migrations with their own before they report that they are ready.
     await runner.query('GRANT SELECT ON schema_migration TO muster_app, muster_system');
   }

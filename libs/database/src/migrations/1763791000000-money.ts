@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../transactions/tenant-isolation';
+import { isolateTenants } from '../transactions/tenant-isolation';
 
 /**
  * Money is stored in whole micro-dollars. Floating-point amounts are rounded once, half to even. Each component of a
@@ -13,7 +13,7 @@ export class Money1763791000000 implements MigrationInterface {
     await runner.query(settingsUp);
     await runner.query(jobsUp);
     await runner.query(componentTable);
-    await isolate(runner, 'run_cost_component', { tenantColumn: 'organization_id', app: 'SELECT' });
+    await isolateTenants(runner, 'run_cost_component', { tenantColumn: 'organization_id', app: 'SELECT' });
     await runner.query(costsUp);
     await runner.query(usageUp);
   }

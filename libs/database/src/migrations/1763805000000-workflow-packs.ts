@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../transactions/tenant-isolation';
+import { isolateTenants } from '../transactions/tenant-isolation';
 
 const tables = [
   'library_process',
@@ -158,7 +158,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
       CREATE INDEX job_installation_queued_idx ON job (workflow_pack_installation_id, id)
         WHERE status = 'queued' AND workflow_pack_installation_id IS NOT NULL;
     `);
-    for (const table of tables) await isolate(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

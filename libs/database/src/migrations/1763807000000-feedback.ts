@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../transactions/tenant-isolation';
+import { isolateTenants } from '../transactions/tenant-isolation';
 
 const statuses = `('received', 'triaged', 'in_progress', 'resolved', 'closed', 'rejected')`;
 const severities = `('low', 'medium', 'high', 'critical')`;
@@ -120,10 +120,10 @@ export class Feedback1763807000000 implements MigrationInterface {
       CREATE INDEX feedback_delivery_received_idx ON feedback_delivery (received_at);
     `);
     for (const table of ['submission', 'status_change', 'work_item', 'link']) {
-      await isolate(runner, `feedback_${table}`, { tenantColumn: 'organization_id' });
+      await isolateTenants(runner, `feedback_${table}`, { tenantColumn: 'organization_id' });
     }
     for (const table of ['tracker', 'reconciliation', 'delivery']) {
-      await isolate(runner, `feedback_${table}`, { tenantColumn: null });
+      await isolateTenants(runner, `feedback_${table}`, { tenantColumn: null });
     }
   }
 

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../transactions/tenant-isolation';
+import { isolateTenants } from '../transactions/tenant-isolation';
 
 const organization = (table: string) =>
   `organization_id uuid NOT NULL CONSTRAINT ${table}_organization_fk REFERENCES organization ON DELETE CASCADE`;
@@ -132,7 +132,7 @@ export class Autopilot1763814000000 implements MigrationInterface {
 
       ALTER TABLE agent ADD autopilot_session_id uuid;
     `);
-    for (const table of tables) await isolate(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolate } from '../transactions/tenant-isolation';
+import { isolateTenants } from '../transactions/tenant-isolation';
 
 /**
  * The data of an organization's stream: entries about runs and agents from the agents' timelines, and events that are
@@ -22,7 +22,7 @@ export class OrganizationEvents1763820000002 implements MigrationInterface {
         PRIMARY KEY (organization_id, transaction_id, id)
       );
       CREATE INDEX organization_event_time_idx ON organization_event USING brin (at);`);
-    await isolate(runner, 'organization_event', { tenantColumn: 'organization_id', app: 'SELECT, INSERT' });
+    await isolateTenants(runner, 'organization_event', { tenantColumn: 'organization_id', app: 'SELECT, INSERT' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

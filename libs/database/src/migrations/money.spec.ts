@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { type ClonedDatabase, emptyDatabase } from '@muster/testing';
-import { ownerDataSource } from '../data-source';
-import { migrate } from '../migrate';
+import { type ClonedDatabase, createEmptyDatabase } from '@muster/testing';
+import { createOwnerDataSource } from '../data-source';
+import { migrateDatabase } from '../migrate-database';
 
 describe('the migration of money', () => {
   let database: ClonedDatabase;
-  let source: ReturnType<typeof ownerDataSource>;
+  let source: ReturnType<typeof createOwnerDataSource>;
   const organizationId = randomUUID();
   const workflowId = randomUUID();
   const agentId = randomUUID();
 
   beforeAll(async () => {
-    database = await emptyDatabase();
-    await migrate(database.url);
-    source = await ownerDataSource(database.url).initialize();
+    database = await createEmptyDatabase();
+    await migrateDatabase(database.url);
+    source = await createOwnerDataSource(database.url).initialize();
     await back();
     await source.query(`INSERT INTO organization (id, name) VALUES ('${organizationId}', 'o')`);
     await source.query(
@@ -85,7 +85,7 @@ describe('the migration of money', () => {
        VALUES ($1, '2026-03-01', 2, 0, $2), ($1, '2026-02-01', 1, 0.5, 7.25)`,
       [organizationId, spent],
     );
-    await migrate(database.url);
+    await migrateDatabase(database.url);
     const after = await readMoney();
     expect(after).toEqual({
       settings: [{ limit: 250_500_000, labor: 31_250_000, compute: 100_000 }],
@@ -120,7 +120,7 @@ describe('the migration of money', () => {
       reported_usd: 1.5,
       total_usd: 1.5,
     });
-    await migrate(database.url);
+    await migrateDatabase(database.url);
     expect(await readMoney()).toEqual(after);
   });
 

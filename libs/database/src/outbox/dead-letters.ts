@@ -3,7 +3,7 @@ import type { QueueName } from '@muster/contracts';
 import type { Page } from '@muster/platform';
 import type { Database } from '../database';
 import type { OutboxEntity } from '../entities/outbox';
-import { hasPartSql } from '../in-any-case';
+import { containsIgnoringCaseSql } from '../fold-case';
 import type { Scope } from '../transactions/scope';
 import type { Transaction } from '../transactions/transaction';
 
@@ -29,7 +29,7 @@ export async function listDeadLetters(
     if (scope !== 'system') query.andWhere('letter.organizationId = :organizationId', scope);
     if (queue) query.andWhere('letter.queue = :queue', { queue });
     const text = "concat_ws(' ', letter.queue, letter.name, letter.lastError)";
-    if (q) query.andWhere(hasPartSql(text, ':q'), { q });
+    if (q) query.andWhere(containsIgnoringCaseSql(text, ':q'), { q });
     if (page.after) query.andWhere('letter.id < :after', { after: page.after[0] });
     return query.getMany();
   });

@@ -1,7 +1,7 @@
 /* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
-import { currentContext, newId } from '@muster/platform';
-import { rowStatement, rowStatements } from '../transactions/row-statement';
+import { getRequestContext, newId } from '@muster/platform';
+import { bindRow, buildRowStatements } from '../transactions/row-statement';
 import type { RowStatement, Statement } from '../transactions/statement-batch';
 
 /** Time in milliseconds for the committing process to publish a message, before the sweep does. */
@@ -34,8 +34,8 @@ export interface Condition {
 }
 
 /** Creates the messages with ids and the context of the current request. */
-export function messagesOf(messages: QueueMessage[], organizationId: string | null): OutboxMessage[] {
-  const { requestId = null, traceparent = null } = currentContext() ?? {};
+export function createOutboxMessages(messages: QueueMessage[], organizationId: string | null): OutboxMessage[] {
+  const { requestId = null, traceparent = null } = getRequestContext() ?? {};
   return messages.map(({ queue, name, payload }) => ({
     id: newId(),
     queue,
@@ -51,33 +51,33 @@ export function messagesOf(messages: QueueMessage[], organizationId: string | nu
 export function insertMessages(messages: OutboxMessage[]): Statement[] {
   const statements: Statement[] = [];
   for (let from = 0; from < messages.length; from += insertBatchSize) {
-    statements.push(insert(messages.slice(from, from + insertBatchSize)));
+    statements.push(insertStatement(messages.slice(from, from + insertBatchSize)));
   }
   return statements;
 }
 
-function insert(messages: OutboxMessage[]): Statement {
+function insertStatement(messages: OutboxMessage[]): Statement {
   const count = messages.length;
-  if (count === 1) return rowStatement(messageRows, valuesOf(messages[0]!));
+  if (count === 1) return bindRow(messageRows, getMessageValues(messages[0]!));
   return {
     name: count <= maxPreparedRows ? `outbox_insert_${count}` : undefined,
-    text: texts[count] ?? insertText(count),
-    values: messages.flatMap(valuesOf),
+    text: texts[count] ?? insertSql(count),
+    values: messages.flatMap(getMessageValues),
   };
 }
 
 /** Returns the statement that inserts the message's row if the condition holds. It answers with a row if it does. */
-export function insertWhere(message: OutboxMessage, condition: Condition, values: readonly unknown[]): Statement {
-  return rowStatement(conditionalRows(condition), [...values, ...valuesOf(message)]);
+export function insertMessageIf(message: OutboxMessage, condition: Condition, values: readonly unknown[]): Statement {
+  return bindRow(conditionalInsertStatement(condition), [...values, ...getMessageValues(message)]);
 }
 
 const conditionalStatements = new WeakMap<Condition, RowStatement>();
 
-function conditionalRows(condition: Condition): RowStatement {
+function conditionalInsertStatement(condition: Condition): RowStatement {
   const existing = conditionalStatements.get(condition);
   if (existing) return existing;
   const { name, columns, with: before, holds } = condition;
-  const created = rowStatements(`outbox_insert_${name}`, { ...columns, ...messageColumns }, (rows) => {
+  const created = buildRowStatements(`outbox_insert_${name}`, { ...columns, ...messageColumns }, (rows) => {
     const inserted = `${into}
       SELECT ${columnNames.map((column) => `input.${column}`).join(', ')}, ${grace} FROM ${rows} CROSS JOIN ${holds}`;
     return `WITH ${before ? `${before(rows)}, ` : ''}inserted AS (${inserted} RETURNING id)
@@ -95,28 +95,36 @@ export function insertMessagesFromSql(found: string): string {
   return `${into} SELECT ${columnNames.map((column) => `${found}.${column}`).join(', ')}, ${grace} FROM ${found}`;
 }
 
-export function messageWithValues(
+export function createMessageWithValues(
   message: QueueMessage,
   organizationId: string,
 ): { message: OutboxMessage; values: unknown[] } {
-  const [created] = messagesOf([message], organizationId);
-  return { message: created!, values: valuesOf(created!) };
+  const [created] = createOutboxMessages([message], organizationId);
+  return { message: created!, values: getMessageValues(created!) };
 }
 
-function valuesOf({ id, queue, name, payload, organizationId, requestId, traceparent }: OutboxMessage): unknown[] {
+function getMessageValues({
+  id,
+  queue,
+  name,
+  payload,
+  organizationId,
+  requestId,
+  traceparent,
+}: OutboxMessage): unknown[] {
   return [id, queue, name, JSON.stringify(payload), organizationId, requestId, traceparent];
 }
 
 const messageRows: RowStatement = {
-  one: { name: 'outbox_insert_1', text: insertText(1) },
+  one: { name: 'outbox_insert_1', text: insertSql(1) },
   many: {
     name: 'outbox_insert_set',
     text: `${into} SELECT m.*, ${grace} FROM unnest(${columnTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}) AS m`,
   },
 };
-const texts = Array.from({ length: maxPreparedRows + 1 }, (_, count) => insertText(count));
+const texts = Array.from({ length: maxPreparedRows + 1 }, (_, count) => insertSql(count));
 
-function insertText(count: number): string {
+function insertSql(count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {
     const values = Array.from({ length: columns }, (__, column) => `$${row * columns + column + 1}`);
     return `(${values.join(', ')}, ${grace})`;

@@ -7,7 +7,7 @@ import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import type { OutboxEntity } from '../entities/outbox';
 import { currentTransaction } from '../events/record-organization-event';
-import { runScoped } from '../transactions/run-scoped';
+import { runScopedStatement } from '../transactions/run-scoped-statement';
 import { OutboxRelay } from './outbox-relay';
 
 /**
@@ -37,15 +37,17 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
 
   private readonly waitingIds = new Coalescer<string, boolean>(async (ids) => {
     const text = 'SELECT id FROM outbox WHERE id = ANY($1) AND next_publish_at IS NOT NULL';
-    const found = new Set((await this.run<{ id: string }>('outbox_waiting', text, [ids])).map(({ id }) => id));
+    const found = new Set(
+      (await this.runNamedStatement<{ id: string }>('outbox_waiting', text, [ids])).map(({ id }) => id),
+    );
     return (id) => found.has(id);
   });
 
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
     // If a crash restores the row, the message is published again, and its handler finds nothing left to do.
-    await runScoped(this.dataSource, 'system', statement, { unflushed: true });
-    this.relay.forget(ids);
+    await runScopedStatement(this.dataSource, 'system', statement, { unflushed: true });
+    this.relay.forgetHandled(ids);
     return () => undefined;
   });
 
@@ -57,13 +59,13 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
     super();
   }
 
-  override waits(id: string): Promise<boolean> {
-    return this.waitingIds.add(id);
+  override isUnhandled(id: string): Promise<boolean> {
+    return this.waitingIds.addItem(id);
   }
 
-  override async handled(id: string): Promise<void> {
+  override async markHandled(id: string): Promise<void> {
     try {
-      await this.handledIds.add(id);
+      await this.handledIds.addItem(id);
     } catch (error) {
       // The message is published again, and its handler finds nothing left to do.
       this.logger.warn(
@@ -72,7 +74,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
     }
   }
 
-  override async failed(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'> {
+  override async recordFailure(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'> {
     const reason = hideCredentials(error instanceof Error ? error.message : String(error)).slice(0, 1000);
     const text = `
       WITH failed AS (
@@ -92,17 +94,21 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
       SELECT dead, organization_id FROM failed`;
     const values = [id, reason, policy.attempts, policy.backoffMs, policy.maxBackoffMs, newId()];
     type Failed = Pick<OutboxEntity, 'organizationId'> & { dead: boolean };
-    const [row] = await this.run<Failed>('outbox_failed', text, values);
+    const [row] = await this.runNamedStatement<Failed>('outbox_failed', text, values);
     if (!row?.dead) return 'retry';
     if (row.organizationId) this.pubSub.publish('organization', [row.organizationId]);
     return 'dead';
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.handledIds.idle();
+    await this.handledIds.waitUntilIdle();
   }
 
-  private async run<T extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<T[]> {
-    return runScoped<T>(this.dataSource, 'system', { name, text, values });
+  private async runNamedStatement<T extends QueryResultRow>(
+    name: string,
+    text: string,
+    values: unknown[],
+  ): Promise<T[]> {
+    return runScopedStatement<T>(this.dataSource, 'system', { name, text, values });
   }
 }

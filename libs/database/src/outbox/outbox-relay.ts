@@ -4,7 +4,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
 import { BaseConfig, Handoff, MessagePublisher, Metrics } from '@muster/platform';
 import type { DataSource } from 'typeorm';
-import { runScoped } from '../transactions/run-scoped';
+import { runScopedStatement } from '../transactions/run-scoped-statement';
 
 const batchSize = 500;
 /**
@@ -36,14 +36,14 @@ export class OutboxRelay implements OnApplicationShutdown {
     @Inject(Metrics) private readonly metrics: Metrics,
   ) {}
 
-  publish(messages: OutboxMessage[]): void {
+  publishCommitted(messages: OutboxMessage[]): void {
     if (messages.length === 0 || this.waiting.length > waitingLimit) return;
     this.waiting.push(...messages);
-    this.working ??= this.drain().finally(() => delete this.working);
+    this.working ??= this.publishWaiting().finally(() => delete this.working);
   }
 
   /** Forgets messages that this process has handled: their next publication need not be postponed. */
-  forget(ids: string[]): void {
+  forgetHandled(ids: string[]): void {
     for (const id of ids) this.published.delete(id);
   }
 
@@ -53,22 +53,22 @@ export class OutboxRelay implements OnApplicationShutdown {
     await this.postponePublished();
   }
 
-  private async drain(): Promise<void> {
+  private async publishWaiting(): Promise<void> {
     // Messages of commits in the same turn of the event loop are published together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.waiting.length > 0) {
       const committed = this.waiting.splice(0, batchSize);
-      const batch = this.handoff.begin(committed);
+      const batch = this.handoff.startMessages(committed);
       const startedCount = committed.length - batch.length;
       if (startedCount > 0) {
         this.metrics.outboxPublished.inc({ by: 'handoff' }, startedCount);
-        this.postponeLater();
+        this.schedulePostpone();
       }
       if (batch.length === 0 || performance.now() < this.pausedUntil) continue;
       try {
         await this.publisher.publish(batch);
         this.metrics.outboxPublished.inc({ by: 'relay' }, batch.length);
-        this.remember(batch);
+        this.rememberPublished(batch);
       } catch (error) {
         this.pausedUntil = performance.now() + 1000;
         this.logger.warn(`could not publish messages; the sweep will publish them: ${(error as Error).message}`);
@@ -76,16 +76,16 @@ export class OutboxRelay implements OnApplicationShutdown {
     }
   }
 
-  private remember(batch: OutboxMessage[]): void {
+  private rememberPublished(batch: OutboxMessage[]): void {
     for (const { id } of batch) this.published.add(id);
-    this.postponeLater();
+    this.schedulePostpone();
   }
 
-  private postponeLater(): void {
+  private schedulePostpone(): void {
     this.postponeTimer ??= setTimeout(() => {
       delete this.postponeTimer;
       void this.postponePublished();
-      if (this.handoff.isBusy) this.postponeLater();
+      if (this.handoff.isBusy) this.schedulePostpone();
     }, postponeAfterMs);
   }
 
@@ -104,7 +104,7 @@ export class OutboxRelay implements OnApplicationShutdown {
         SELECT id FROM outbox WHERE id = ANY($1) AND attempts = 0 AND next_publish_at IS NOT NULL FOR UPDATE SKIP LOCKED)`;
     try {
       const values = [ids, this.config.outboxRepublishMs];
-      await runScoped(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { unflushed: true });
+      await runScopedStatement(this.dataSource, 'system', { text, values, name: 'outbox_note' }, { unflushed: true });
     } catch (error) {
       // The sweep publishes the messages again; the queue ignores a message whose id it already has.
       this.logger.debug?.(

@@ -10,12 +10,12 @@ import {
 import {
   type OutboxMessage,
   type ProbePayload,
-  queueDefinition,
+  getQueueDefinition,
   type QueueMessage,
   type SubmissionPayload,
 } from '@muster/contracts';
 import { Injectable } from '@nestjs/common';
-import { besideLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { runBesideLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
 import { discardDeadLetter, listDeadLetters, replayDeadLetter } from './dead-letters';
 import { answerQueueProbe, requestQueueProbes } from './queue-probes';
@@ -130,7 +130,7 @@ describe('outbox', () => {
     it('a committed message is handled in the same process up to the concurrency limit; others go through the queue', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
-      const { concurrency } = queueDefinition('feedback');
+      const { concurrency } = getQueueDefinition('feedback');
       const ids = await sync(concurrency + 3);
       await waitFor('the messages above the limit', () => Promise.resolve(publish.mock.calls.flat(2).length === 3));
       open();
@@ -218,7 +218,7 @@ describe('outbox', () => {
       'system',
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES (gen_random_uuid(), 'metering', 'probe', '{}', now())`,
     );
-    const swept = await besideLock(
+    const swept = await runBesideLock(
       harness.db,
       (tx) => tx.query('SELECT FROM outbox FOR UPDATE'),
       () => sweepOutbox(harness.db, new RecordingPublisher(), { republishMs: 60_000, limit: 10 }),

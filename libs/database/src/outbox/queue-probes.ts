@@ -1,6 +1,6 @@
 /* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import { type QueueName, queueNames } from '@muster/contracts';
-import { newId, type Page, purge, Round } from '@muster/platform';
+import { newId, type Page, purgeTables, Round } from '@muster/platform';
 import type { Database } from '../database';
 import { QueueProbeEntity } from '../entities/outbox';
 import type { Transaction } from '../transactions/transaction';
@@ -10,13 +10,15 @@ export async function requestQueueProbes(
   tx: Transaction,
   { queues = queueNames, count = 1 }: { queues?: readonly QueueName[]; count?: number },
 ): Promise<QueueProbeEntity[]> {
-  const probes = queues.flatMap((queue) => Array.from({ length: count }, () => ({ id: newId(), queue })));
+  const deleteProbes = queues.flatMap((queue) => Array.from({ length: count }, () => ({ id: newId(), queue })));
   const rows = await tx.query<Pick<QueueProbeEntity, 'id' | 'queue' | 'requestedAt'>>(
     `INSERT INTO queue_probe (id, queue) SELECT * FROM unnest($1::uuid[], $2::text[])
      RETURNING id, queue, requested_at`,
-    [probes.map(({ id }) => id), probes.map(({ queue }) => queue)],
+    [deleteProbes.map(({ id }) => id), deleteProbes.map(({ queue }) => queue)],
   );
-  await tx.enqueue(...probes.map(({ id, queue }) => ({ queue, name: 'probe' as const, payload: { probeId: id } })));
+  await tx.enqueue(
+    ...deleteProbes.map(({ id, queue }) => ({ queue, name: 'probe' as const, payload: { probeId: id } })),
+  );
   return rows.map(({ id, queue, requestedAt }) => ({
     id,
     queue,
@@ -40,7 +42,7 @@ export async function answerQueueProbe(database: Database, probeId: string, hand
 }
 
 /** Returns the latest probe message of each queue that has had one. */
-export function latestQueueProbes(database: Database): Promise<QueueProbeEntity[]> {
+export function readLatestQueueProbes(database: Database): Promise<QueueProbeEntity[]> {
   return database.transaction('system', (tx) =>
     tx.manager
       .createQueryBuilder(QueueProbeEntity, 'p')
@@ -54,12 +56,12 @@ export function latestQueueProbes(database: Database): Promise<QueueProbeEntity[
 /** Lists probe messages, newest first. */
 export function listQueueProbes(database: Database, page: Page): Promise<QueueProbeEntity[]> {
   return database.transaction('system', (tx) => {
-    const probes = tx.manager
+    const deleteProbes = tx.manager
       .createQueryBuilder(QueueProbeEntity, 'p')
       .orderBy('p.id', 'DESC')
       .limit(page.limit + 1);
-    if (page.after) probes.where('p.id < :after', { after: page.after[0] });
-    return probes.getMany();
+    if (page.after) deleteProbes.where('p.id < :after', { after: page.after[0] });
+    return deleteProbes.getMany();
   });
 }
 
@@ -72,7 +74,7 @@ export function purgeQueueProbes(
   database: Database,
   round = new Round('purge canaries'),
 ): Promise<Record<'probes', number>> {
-  const probes = (limit: number) =>
+  const deleteProbes = (limit: number) =>
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM queue_probe WHERE id IN (
@@ -81,5 +83,5 @@ export function purgeQueueProbes(
         [limit],
       ),
     );
-  return purge(round, { probes });
+  return purgeTables(round, { probes: deleteProbes });
 }

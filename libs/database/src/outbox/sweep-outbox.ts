@@ -36,11 +36,11 @@ export async function sweepOutbox(
     );
     if (rows.length === 0) return counts;
     try {
-      await publisher.publish(rows.map(messageOf));
+      await publisher.publish(rows.map(toOutboxMessage));
       counts.published += rows.length;
     } catch (error) {
-      round.fail('the queues', error);
-      counts.postponed += await postpone(database, rows);
+      round.recordFailure('the queues', error);
+      counts.postponed += await postponeRows(database, rows);
       return counts;
     }
     if (rows.length < limit || !round.hasTime) return counts;
@@ -51,7 +51,7 @@ export async function sweepOutbox(
  * Postpones rows that Redis did not accept. Redis may still have some of them, but ignores the same ids in the next
  * round.
  */
-async function postpone(database: Database, rows: Row[]): Promise<number> {
+async function postponeRows(database: Database, rows: Row[]): Promise<number> {
   await database.query(
     'system',
     `UPDATE outbox SET next_publish_at = now() + interval '1 second' WHERE id = ANY($1) AND next_publish_at IS NOT NULL`,
@@ -60,6 +60,6 @@ async function postpone(database: Database, rows: Row[]): Promise<number> {
   return rows.length;
 }
 
-function messageOf({ id, queue, name, payload, organizationId, requestId, traceparent }: Row): OutboxMessage {
+function toOutboxMessage({ id, queue, name, payload, organizationId, requestId, traceparent }: Row): OutboxMessage {
   return { id, queue, name, payload, organizationId, requestId, traceparent };
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { RecoveryHold } from '@muster/platform';
 import { Database } from '../database';
-import { readRecovery } from './recovery';
+import { readRecoveryState } from './recovery';
 
 const waitForDatabaseMs = 200;
 const waitForReleaseMs = 1000;
@@ -35,12 +35,12 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
     return this.held && this.confirmed;
   }
 
-  override released(): Promise<void> {
+  override waitForRelease(): Promise<void> {
     return this.release;
   }
 
   onApplicationBootstrap(): void {
-    void this.poll();
+    void this.pollRecovery();
   }
 
   onModuleDestroy(): void {
@@ -49,8 +49,8 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
     this.reject(new Error('The process is shutting down before the restored service was released.'));
   }
 
-  private async poll(isLogged = false): Promise<void> {
-    const recovery = await readRecovery(this.database).catch(() => 'unknown' as const);
+  private async pollRecovery(isLogged = false): Promise<void> {
+    const recovery = await readRecoveryState(this.database).catch(() => 'unknown' as const);
     if (this.ended) return;
     if (recovery !== 'unknown' && !recovery?.held) {
       this.held = false;
@@ -64,7 +64,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
         `this service was restored from a backup of ${recovery!.savedAt.toISOString()}; it starts no machine, command or schedule until muster-admin release`,
       );
     }
-    const again = () => void this.poll(isLogged || isKnown);
-    this.timer = setTimeout(again, isKnown ? waitForReleaseMs : waitForDatabaseMs);
+    const pollAgain = () => void this.pollRecovery(isLogged || isKnown);
+    this.timer = setTimeout(pollAgain, isKnown ? waitForReleaseMs : waitForDatabaseMs);
   }
 }

@@ -10,7 +10,7 @@ export interface Recovery extends Pick<
   held: boolean;
 }
 
-export async function readRecovery(database: Database): Promise<Recovery | undefined> {
+export async function readRecoveryState(database: Database): Promise<Recovery | undefined> {
   const [recovery] = await database.query<Recovery>(
     'system',
     `SELECT backup, saved_at, restored_at, released_at, fire_missed, released_at IS NULL AS held FROM recovery_hold`,
@@ -21,8 +21,8 @@ export async function readRecovery(database: Database): Promise<Recovery | undef
 }
 
 /** Throws if the service is on hold after a restore. For work on machines and runs of all organizations at once. */
-export async function requireReleased(database: Database): Promise<Recovery | undefined> {
-  const recovery = await readRecovery(database);
+export async function requireReleasedRecovery(database: Database): Promise<Recovery | undefined> {
+  const recovery = await readRecoveryState(database);
   if (!recovery?.held) return recovery;
   throw new AppError('conflict', {
     detail: `The service was restored from a backup of ${recovery.savedAt.toISOString()} and does not act until an operator runs muster-admin release.`,

@@ -1,6 +1,6 @@
-import { rowStatement } from '../transactions/row-statement';
+import { bindRow } from '../transactions/row-statement';
 import type { RowStatement } from '../transactions/statement-batch';
-import { mergeStatements, splitAnswers } from './merge-statements';
+import { mergeStatements, splitAnswersByCaller } from './merge-statements';
 
 const statement = (text: string) => ({ text });
 const writerOf = (table: string): RowStatement => ({
@@ -16,7 +16,7 @@ describe('mergeStatements', () => {
   };
 
   it('mergeStatements writes rows of the same kind that are next for several callers with one statement', () => {
-    const rowsOf = (id: string) => [rowStatement(jobs, [id]), rowStatement(entries, [id, 'queued'])];
+    const rowsOf = (id: string) => [bindRow(jobs, [id]), bindRow(entries, [id, 'queued'])];
     expect(merge(rowsOf('a'), rowsOf('b'), rowsOf('c'))).toEqual({
       sent: [
         ['many jobs', [['a', 'b', 'c']]],
@@ -37,8 +37,8 @@ describe('mergeStatements', () => {
 
   it('mergeStatements keeps each caller’s statements in order, and merges only statements that write rows', () => {
     const { sent, places } = merge(
-      [statement('read a'), rowStatement(jobs, ['a'])],
-      [rowStatement(jobs, ['b']), statement('read b'), rowStatement(jobs, ['c'])],
+      [statement('read a'), bindRow(jobs, ['a'])],
+      [bindRow(jobs, ['b']), statement('read b'), bindRow(jobs, ['c'])],
       [],
     );
     expect(sent).toEqual([
@@ -51,13 +51,13 @@ describe('mergeStatements', () => {
   });
 
   it('mergeStatements sends the statement of a single caller unchanged', () => {
-    expect(merge([rowStatement(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[{ at: 0 }]] });
+    expect(merge([bindRow(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[{ at: 0 }]] });
   });
 
-  it('splitAnswers gives each caller the rows of its own parameters, and the whole answer of its own statements', () => {
+  it('splitAnswersByCaller gives each caller the rows of its own parameters, and the whole answer of its own statements', () => {
     const answer = (...rows: object[]) => ({ rows, affected: rows.length, command: 'SELECT' });
     const merged = answer({ member: '2', id: 'b1' }, { member: '1', id: 'a' }, { member: '2', id: 'b2' });
-    const [first, second, third] = splitAnswers(
+    const [first, second, third] = splitAnswersByCaller(
       [merged, answer({ id: 'own' })],
       [[{ at: 0, member: 1 }], [{ at: 0, member: 2 }, { at: 1 }], [{ at: 0, member: 3 }]],
     );

@@ -1,4 +1,4 @@
-import { answerOfRow, rowsStatement } from '../transactions/row-statement';
+import { pickAnswerOfRow, bindRows } from '../transactions/row-statement';
 import type { Answer, Statement } from '../transactions/statement-batch';
 
 /** Where the answer to a caller's statement is found. */
@@ -22,26 +22,26 @@ export interface MergedStatements {
 export function mergeStatements(callers: readonly (readonly Statement[])[]): MergedStatements {
   const statements: Statement[] = [];
   const places: Place[][] = callers.map(() => []);
-  const next = (caller: number) => callers[caller]![places[caller]!.length];
+  const nextStatementOf = (caller: number) => callers[caller]![places[caller]!.length];
   for (let caller = 0; caller < callers.length; caller += 1) {
-    for (let statement = next(caller); statement; statement = next(caller)) {
+    for (let statement = nextStatementOf(caller); statement; statement = nextStatementOf(caller)) {
       const into = statement.row?.into;
       const together = into
-        ? callers.flatMap((_, other) => (next(other)?.row?.into === into ? [other] : []))
+        ? callers.flatMap((_, other) => (nextStatementOf(other)?.row?.into === into ? [other] : []))
         : [caller];
-      const rows = together.map((other) => next(other)!.row?.values ?? []);
+      const rows = together.map((other) => nextStatementOf(other)!.row?.values ?? []);
       const at = statements.length;
       const isMerged = into && rows.length > 1;
       for (const [row, other] of together.entries()) places[other]!.push(isMerged ? { at, member: row + 1 } : { at });
-      statements.push(isMerged ? rowsStatement(into, rows) : statement);
+      statements.push(isMerged ? bindRows(into, rows) : statement);
     }
   }
   return { statements, places };
 }
 
 /** Returns the answers to each caller's own statements. */
-export function splitAnswers(answers: readonly Answer[], places: MergedStatements['places']): Answer[][] {
+export function splitAnswersByCaller(answers: readonly Answer[], places: MergedStatements['places']): Answer[][] {
   return places.map((own) =>
-    own.map(({ at, member }) => (member === undefined ? answers[at]! : answerOfRow(answers[at]!, member))),
+    own.map(({ at, member }) => (member === undefined ? answers[at]! : pickAnswerOfRow(answers[at]!, member))),
   );
 }

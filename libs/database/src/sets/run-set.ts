@@ -4,7 +4,7 @@ import { RunAlone } from '../transactions/run-alone';
 import type { Answer } from '../transactions/statement-batch';
 import { Transaction } from '../transactions/transaction';
 import { SharedConnection } from './shared-connection';
-import { isRolledBack } from './is-rolled-back';
+import { isRolledBackError } from './is-rolled-back';
 import type { SetResult } from './sets';
 
 export type Work = (tx: Transaction) => Promise<unknown>;
@@ -20,11 +20,11 @@ interface SetParts extends Pick<Transaction, 'scope' | 'now'> {
  * refused before it has written anything does not disturb the others. If anything else goes wrong, the transaction is
  * rolled back and every work runs alone, so that a faulty one fails nobody else.
  */
-export async function runSet(works: readonly Work[], parts: SetParts): Promise<SetResult[]> {
+export async function runWorksAsSet(works: readonly Work[], parts: SetParts): Promise<SetResult[]> {
   const { connection, scope, now, announce } = parts;
   const shared = new SharedConnection(connection);
   const members = works.map((work) => {
-    const own = shared.join();
+    const own = shared.addMember();
     return { work, own, tx: new Transaction(scope, now, own) };
   });
   const results = await Promise.allSettled(
@@ -37,7 +37,7 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
     }),
   );
   const isDisturbed = results.some(
-    (result, at) => result.status === 'rejected' && !isHarmless(result.reason, members[at]!.own.hasWritten),
+    (result, at) => result.status === 'rejected' && !isHarmlessError(result.reason, members[at]!.own.hasWritten),
   );
   if (shared.hasFailed || isDisturbed) return works.map(() => 'alone');
   const last = results.map((result, at) => (result.status === 'fulfilled' ? members[at]!.tx.takeLastStatements() : []));
@@ -46,22 +46,22 @@ export async function runSet(works: readonly Work[], parts: SetParts): Promise<S
   let answers: Answer[][] = [];
   try {
     if (connection.hasBegun || last.some(({ length }) => length > 0))
-      answers = await shared.commit(last, { unflushed: isUnflushed });
+      answers = await shared.commitAll(last, { unflushed: isUnflushed });
   } catch (error) {
-    if (isRolledBack(error)) return works.map(() => 'alone');
+    if (isRolledBackError(error)) return works.map(() => 'alone');
     // Whether the transaction was committed is unknown, so no work is repeated.
     return results.map((result) => ({ error: result.status === 'rejected' ? result.reason : error }));
   }
   return results.map((result, at): SetResult => {
     if (result.status === 'rejected') return result.reason instanceof RunAlone ? 'alone' : { error: result.reason };
     const { tx } = members[at]!;
-    announce(tx, tx.committed(answers[at] ?? []));
+    announce(tx, tx.collectMessages(answers[at] ?? []));
     return { value: result.value };
   });
 }
 
 /** Whether a work was refused or must run alone, without having written anything that would be committed. */
-function isHarmless(error: unknown, hasWritten: boolean): boolean {
+function isHarmlessError(error: unknown, hasWritten: boolean): boolean {
   if (error instanceof RunAlone && error.isUnchanged) return true;
   return !hasWritten && (error instanceof AppError || error instanceof RunAlone);
 }

@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
-import { answerOfRow, rowsStatement, rowStatement } from '../transactions/row-statement';
-import { sendScoped } from '../transactions/run-scoped';
-import { type Scope, setScope, setScopeOfSet } from '../transactions/scope';
+import { pickAnswerOfRow, bindRows, bindRow } from '../transactions/row-statement';
+import { sendScopedStatements } from '../transactions/run-scoped-statement';
+import { type Scope, setScopeStatement, setScopeOfSetStatement } from '../transactions/scope';
 import type { RowStatement } from '../transactions/statement-batch';
-import { isRolledBack } from './is-rolled-back';
+import { isRolledBackError } from './is-rolled-back';
 import type { SetResult } from './sets';
 
 /** A statement that is a transaction by itself. */
@@ -27,19 +27,19 @@ export function runStatements(
   const [first] = statements;
   const isSingle = statements.length === 1;
   const sent = isSingle
-    ? [setScope(scope, now), rowStatement(first!.alone, first!.values)]
+    ? [setScopeStatement(scope, now), bindRow(first!.alone, first!.values)]
     : [
-        setScopeOfSet(scope, now),
-        rowsStatement(
+        setScopeOfSetStatement(scope, now),
+        bindRows(
           first!.together,
           statements.map(({ values }) => values),
         ),
       ];
   return new Promise((resolve, reject) => {
-    sendScoped(dataSource, { scope, statements: sent }, (error, [, answer]) => {
-      if (error) return isRolledBack(error) ? resolve(statements.map(() => 'alone')) : reject(error);
+    sendScopedStatements(dataSource, { scope, statements: sent }, (error, [, answer]) => {
+      if (error) return isRolledBackError(error) ? resolve(statements.map(() => 'alone')) : reject(error);
       if (isSingle) return resolve([{ value: answer!.rows }]);
-      const results = statements.map((_, at) => answerOfRow(answer!, at + 1).rows);
+      const results = statements.map((_, at) => pickAnswerOfRow(answer!, at + 1).rows);
       resolve(results.map((rows) => (rows.length > 0 ? { value: rows } : 'alone')));
     });
   });

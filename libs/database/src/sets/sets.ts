@@ -38,7 +38,7 @@ export class Sets<Work> {
   ) {}
 
   /** Members of a set run in the order of their keys, so that two sets lock the same rows in the same order. */
-  run(name: string, scope: Scope, work: Work, key = ''): Promise<unknown> {
+  runInSet(name: string, scope: Scope, work: Work, key = ''): Promise<unknown> {
     const kindKey = `${name} ${scope === 'system' ? scope : scope.organizationId}`;
     const kind = this.kinds.get(kindKey) ?? { scope, waiting: [], running: 0, newestAt: 0 };
     this.kinds.set(kindKey, kind);
@@ -46,11 +46,11 @@ export class Sets<Work> {
     if (kind.running >= maxRunning) return this.runAlone(scope, work);
     return new Promise((resolve, reject) => {
       kind.waiting.push({ work, key, resolve, reject });
-      this.startNext(kindKey, kind);
+      this.startNextSet(kindKey, kind);
     });
   }
 
-  private startNext(kindKey: string, kind: Kind<Work>): void {
+  private startNextSet(kindKey: string, kind: Kind<Work>): void {
     if (kind.waiting.length === 0) {
       if (kind.running === 0) this.kinds.delete(kindKey);
       return;
@@ -59,7 +59,7 @@ export class Sets<Work> {
     if (kind.running > 0 && age < maxAgeMs) {
       kind.timer ??= setTimeout(() => {
         delete kind.timer;
-        this.startNext(kindKey, kind);
+        this.startNextSet(kindKey, kind);
       }, maxAgeMs - age);
       return;
     }
@@ -67,15 +67,15 @@ export class Sets<Work> {
     delete kind.timer;
     kind.running += 1;
     kind.newestAt = performance.now();
-    const members = this.takeMembers(kind).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-    void this.finish(kind.scope, members).finally(() => {
+    const members = this.takeSetMembers(kind).sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+    void this.finishMembers(kind.scope, members).finally(() => {
       kind.running -= 1;
-      this.startNext(kindKey, kind);
+      this.startNextSet(kindKey, kind);
     });
   }
 
   /** Takes the next members, oldest first. A set has one member of each key. */
-  private takeMembers(kind: Kind<Work>): Member<Work>[] {
+  private takeSetMembers(kind: Kind<Work>): Member<Work>[] {
     const keys = new Set<string>();
     const members: Member<Work>[] = [];
     kind.waiting = kind.waiting.filter((member) => {
@@ -88,7 +88,7 @@ export class Sets<Work> {
     return members;
   }
 
-  private async finish(scope: Scope, members: Member<Work>[]): Promise<void> {
+  private async finishMembers(scope: Scope, members: Member<Work>[]): Promise<void> {
     const results = await this.runSet(
       scope,
       members.map(({ work }) => work),

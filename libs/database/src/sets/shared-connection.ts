@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import type { OwnConnection, TransactionConnection } from '../transactions/own-connection';
 import { RunAlone } from '../transactions/run-alone';
 import type { Answer, Statement } from '../transactions/statement-batch';
-import { mergeStatements, splitAnswers } from './merge-statements';
+import { mergeStatements, splitAnswersByCaller } from './merge-statements';
 
 interface Waiting {
   statements: readonly Statement[];
@@ -30,31 +30,31 @@ export class SharedConnection {
 
   constructor(private readonly connection: OwnConnection) {}
 
-  join(): Membership {
+  addMember(): Membership {
     this.working += 1;
     return new Membership(this);
   }
 
-  leave(): void {
+  removeMember(): void {
     this.working -= 1;
-    this.sendSoon();
+    this.scheduleSend();
   }
 
-  send(statements: readonly Statement[]): Promise<Answer[]> {
+  sendStatements(statements: readonly Statement[]): Promise<Answer[]> {
     if (this.hasFailed) return Promise.reject(new RunAlone());
     return new Promise((resolve, reject) => {
       this.waiting.push({ statements, resolve, reject });
-      this.sendSoon();
+      this.scheduleSend();
     });
   }
 
   /** Commits what all members have left to write. Returns each member's answers. */
-  async commit(last: readonly (readonly Statement[])[], options: { unflushed: boolean }): Promise<Answer[][]> {
+  async commitAll(last: readonly (readonly Statement[])[], options: { unflushed: boolean }): Promise<Answer[][]> {
     const { statements, places } = mergeStatements(last);
-    return splitAnswers(await this.connection.commit(statements, options), places);
+    return splitAnswersByCaller(await this.connection.commit(statements, options), places);
   }
 
-  private sendSoon(): void {
+  private scheduleSend(): void {
     if (this.sending || this.waiting.length === 0) return;
     if (this.waiting.length >= this.working) void this.sendWaiting();
     else this.timer ??= setImmediate(() => void this.sendWaiting());
@@ -68,7 +68,7 @@ export class SharedConnection {
     const { statements, places } = mergeStatements(sent.map((each) => each.statements));
     this.sending = true;
     try {
-      const answers = splitAnswers(await this.connection.send(statements), places);
+      const answers = splitAnswersByCaller(await this.connection.sendStatements(statements), places);
       for (const [at, { resolve }] of sent.entries()) resolve(answers[at]!);
     } catch {
       // The failed statement of one member ends the transaction of all members. The faulty work fails again when it
@@ -78,7 +78,7 @@ export class SharedConnection {
     } finally {
       this.sending = false;
     }
-    this.sendSoon();
+    this.scheduleSend();
   }
 
   get hasBegun(): boolean {
@@ -98,13 +98,13 @@ export class Membership implements TransactionConnection {
     return this.shared.hasBegun;
   }
 
-  send(statements: readonly Statement[]): Promise<Answer[]> {
+  sendStatements(statements: readonly Statement[]): Promise<Answer[]> {
     this.hasWritten ||= statements.some(({ text }) => mayWrite.test(text));
-    return this.shared.send(statements);
+    return this.shared.sendStatements(statements);
   }
 
   leave(): void {
-    this.shared.leave();
+    this.shared.removeMember();
   }
 
   entityManager(): EntityManager {

@@ -1,7 +1,7 @@
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { DatabaseModule } from '../database.module';
-import { rowStatements } from '../transactions/row-statement';
+import { buildRowStatements } from '../transactions/row-statement';
 
 describe('sharedQuery', () => {
   let harness: Harness;
@@ -31,7 +31,7 @@ describe('sharedQuery', () => {
     WHERE p.worker_key = found.worker_key
     RETURNING found.member, p.name, pg_current_xact_id()::text AS transaction`;
   const addRows = (name: string, skip = '') =>
-    rowStatements(name, { key: 'text', divisor: 'int' }, (rows) => textWith(rows, skip));
+    buildRowStatements(name, { key: 'text', divisor: 'int' }, (rows) => textWith(rows, skip));
   const [alone, together] = [addRows('test_add'), addRows('test_adds', 'SKIP LOCKED')];
   const add = (key: string, divisor = 1) =>
     harness.db.sharedQuery<{ name: string; transaction: string }>(
@@ -64,7 +64,7 @@ describe('sharedQuery', () => {
 
   it('a statement of sharedQuery that waits for a locked row does not delay the others of its set', async () => {
     let others: Promise<unknown> | undefined;
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query(lock, ['b']),
       () => {

@@ -1,8 +1,8 @@
 import { AppError } from '@muster/contracts';
-import { BaseConfig, currentContext, runInContext } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
+import { BaseConfig, getRequestContext, runInContext } from '@muster/platform';
+import { runBehindLock, type Harness, makeOrganization, startHarness, waitFor } from '@muster/testing';
 import { Client } from 'pg';
-import { ownerDataSource } from '../data-source';
+import { createOwnerDataSource } from '../data-source';
 import { DatabaseModule } from '../database.module';
 import type { Transaction } from '../transactions/transaction';
 
@@ -18,7 +18,7 @@ describe('sharedTransaction', () => {
   beforeEach(() => harness.db.query('system', 'DELETE FROM library_process'));
 
   const insert = (tx: Transaction, key: string) =>
-    tx.defer('INSERT INTO library_process (organization_id, worker_key, name) VALUES ($1, $2, $2)', [
+    tx.deferStatement('INSERT INTO library_process (organization_id, worker_key, name) VALUES ($1, $2, $2)', [
       scope.organizationId,
       key,
     ]);
@@ -101,9 +101,9 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'taken']);
   });
 
-  it('a work that calls requireOwn or uses the entity manager runs in a separate transaction', async () => {
+  it('a work that calls requireOwnConnection or uses the entity manager runs in a separate transaction', async () => {
     const own = (tx: Transaction) => {
-      tx.requireOwn();
+      tx.requireOwnConnection();
       return write('own')(tx);
     };
     const manager = async (tx: Transaction) => {
@@ -119,7 +119,7 @@ describe('sharedTransaction', () => {
   it('each work of a shared transaction runs in the request context of its caller', async () => {
     const contextOf = async (tx: Transaction) => {
       await transactionOf(tx);
-      return currentContext()?.requestId;
+      return getRequestContext()?.requestId;
     };
     const within = (requestId: string) => runInContext({ requestId, traceparent: '' }, () => shared(contextOf));
     const first = shared((tx) => tx.query('SELECT 1'));
@@ -131,7 +131,7 @@ describe('sharedTransaction', () => {
     await shared(write('locked'));
     const lock = `SELECT FROM library_process WHERE worker_key = 'locked' FOR UPDATE`;
     let finished = false;
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query(lock),
       () => [shared((tx) => tx.query(lock))],
@@ -167,7 +167,7 @@ describe('sharedTransaction', () => {
     const sent: (string | undefined)[] = [];
     const { query } = Client.prototype;
     const works = allowed.map((isAllowed, at) => async (tx: Transaction) => {
-      if (isAllowed) tx.allowUnflushed();
+      if (isAllowed) tx.allowUnflushedCommit();
       return write(`row ${at}`)(tx);
     });
     const first = shared((tx) => tx.query('SELECT 1'));
@@ -187,11 +187,11 @@ describe('sharedTransaction', () => {
       runs += 1;
       insert(tx, key);
       // Holds the commit up until the connection is gone.
-      tx.defer('SELECT pg_sleep(30)');
+      tx.deferStatement('SELECT pg_sleep(30)');
       return 'done';
     };
     const ending = together(counted('a'), counted('b'));
-    const owner = await ownerDataSource(harness.databaseUrl).initialize();
+    const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
     await waitFor('the commit to be in progress', async () => {
       const rows: unknown[] = await owner.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

@@ -1,8 +1,8 @@
 import { DatabaseError, type PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import { roleOf, type Scope } from './scope';
+import { getScopeRole, type Scope } from './scope';
 import { type Answer, sendTogether, type Statement } from './statement-batch';
-import { typeOrmManager } from './typeorm-manager';
+import { createTypeOrmManager } from './typeorm-manager';
 import { commitUnflushed } from './unflushed';
 
 const begin: Statement = { name: 'muster_begin', text: 'BEGIN' };
@@ -16,7 +16,7 @@ export interface TransactionConnection {
   /** Whether other callers' statements belong to the same database transaction. */
   readonly isShared: boolean;
   /** Sends statements in one round trip. The first call also starts the transaction and sets its scope. */
-  send(statements: readonly Statement[]): Promise<Answer[]>;
+  sendStatements(statements: readonly Statement[]): Promise<Answer[]>;
   entityManager(): EntityManager;
 }
 
@@ -34,11 +34,11 @@ export class OwnConnection implements TransactionConnection {
     private readonly dataSource: DataSource,
   ) {}
 
-  async send(statements: readonly Statement[]): Promise<Answer[]> {
+  async sendStatements(statements: readonly Statement[]): Promise<Answer[]> {
     const start = this.hasBegun ? [] : [begin, this.scopeStatement];
     this.hasBegun = true;
     try {
-      return (await sendTogether(this.client, [...start, ...statements], roleOf(this.scope))).slice(start.length);
+      return (await sendTogether(this.client, [...start, ...statements], getScopeRole(this.scope))).slice(start.length);
     } catch (error) {
       if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
       throw error;
@@ -46,11 +46,11 @@ export class OwnConnection implements TransactionConnection {
   }
 
   /**
-   * Sends the last statements and commits. Returns the answers to these statements. With `unflushed` it does not wait for
-   * the WAL flush.
+   * Sends the last statements and commits. Returns the answers to these statements. With `unflushed` it does not wait
+   * for the WAL flush.
    */
   async commit(statements: readonly Statement[], { unflushed }: { unflushed: boolean }): Promise<Answer[]> {
-    const answers = await this.send([...statements, ...(unflushed ? [commitUnflushed] : []), commit]);
+    const answers = await this.sendStatements([...statements, ...(unflushed ? [commitUnflushed] : []), commit]);
     this.hasBegun = false;
     // Postgres answers COMMIT in a failed transaction with a rollback and reports it as a success.
     if (answers.at(-1)!.command !== 'COMMIT')
@@ -61,10 +61,10 @@ export class OwnConnection implements TransactionConnection {
   /** Throws if the connection must not be reused, because Postgres may still execute a statement on it. */
   async rollback(): Promise<void> {
     if (this.unanswered) throw this.unanswered;
-    if (this.hasBegun) await this.send([rollback]);
+    if (this.hasBegun) await this.sendStatements([rollback]);
   }
 
   entityManager(): EntityManager {
-    return (this.manager ??= typeOrmManager(this.dataSource, this.client));
+    return (this.manager ??= createTypeOrmManager(this.dataSource, this.client));
   }
 }

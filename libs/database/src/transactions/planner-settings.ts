@@ -15,13 +15,13 @@ export const preferIndexOrder: Statement = {
  * for a set of one row: it assumes an array of ten elements. Without this setting, Postgres would make a new plan each
  * time.
  */
-export const alongKeysSql = `set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+export const preferKeyIndexesSql = `set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
   set_config('enable_mergejoin', 'off', true), set_config('plan_cache_mode', 'force_generic_plan', true)`;
-export const alongKeys: Statement = { name: 'muster_along_keys', text: `SELECT ${alongKeysSql}` };
+export const preferKeyIndexes: Statement = { name: 'muster_along_keys', text: `SELECT ${preferKeyIndexesSql}` };
 
 /**
  * Like `preferIndexOrder`, but allows bitmap scans for other statements. Rows that an index returns in order are not
  * sorted.
  */
-export const unsortedSql = "set_config('enable_sort', 'off', true)";
-export const unsorted: Statement = { name: 'muster_unsorted', text: `SELECT ${unsortedSql}` };
+export const avoidSortingSql = "set_config('enable_sort', 'off', true)";
+export const avoidSorting: Statement = { name: 'muster_unsorted', text: `SELECT ${avoidSortingSql}` };

@@ -18,7 +18,7 @@ describe('rows', () => {
     expect(metadatas.length).toBeGreaterThan(30);
     for (const { tableName, columns } of metadatas) {
       const reader = new RowReader(columns.map(({ databaseName: name }) => ({ name, dataTypeID: 25 })));
-      const named = Object.keys(reader.read([]));
+      const named = Object.keys(reader.readRow([]));
       expect({ tableName, named }).toEqual({ tableName, named: columns.map(({ propertyName }) => propertyName) });
     }
   });

@@ -12,12 +12,12 @@ export class RowReader {
   private readonly blank: QueryResultRow;
 
   constructor(columns: WireColumn[]) {
-    this.names = columns.map(({ name }) => camelCase(name));
+    this.names = columns.map(({ name }) => toCamelCase(name));
     this.parsers = columns.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text'));
     this.blank = Object.fromEntries(this.names.map((name) => [name, null]));
   }
 
-  read(values: (string | null)[]): QueryResultRow {
+  readRow(values: (string | null)[]): QueryResultRow {
     const row = { ...this.blank };
     for (let at = 0; at < values.length; at += 1) {
       const value = values[at]!;
@@ -33,7 +33,7 @@ export class RowReader {
 const namesByColumn = new Map<string, string>();
 
 /** Reverses the naming of columns by TypeORM (data-source.ts). */
-function camelCase(column: string): string {
+function toCamelCase(column: string): string {
   const cached = namesByColumn.get(column);
   if (cached !== undefined) return cached;
   const name = column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

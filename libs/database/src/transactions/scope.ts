@@ -1,10 +1,10 @@
-import { alongKeysSql, unsortedSql } from './planner-settings';
+import { preferKeyIndexesSql, avoidSortingSql } from './planner-settings';
 import type { Role, Statement } from './statement-batch';
 
 /** The rows that a statement may see: those of one organization, or all rows for the service's own work. */
 export type Scope = { organizationId: string } | 'system';
 
-export function roleOf(scope: Scope): Role {
+export function getScopeRole(scope: Scope): Role {
   return scope === 'system' ? 'system' : 'app';
 }
 
@@ -12,23 +12,25 @@ export function roleOf(scope: Scope): Role {
  * Sets until the end of the transaction the rows that its statements see, and the time that `muster_now()` returns to
  * them. Without a time, `muster_now()` uses the database's clock.
  */
-export function setScope(scope: Scope, now?: Date): Statement {
-  return { name: 'muster_set_scope', text: `SELECT ${scopeSql}`, values: valuesOf(scope, now) };
+export function setScopeStatement(scope: Scope, now?: Date): Statement {
+  return { name: 'muster_set_scope', text: `SELECT ${scopeSql}`, values: getScopeValues(scope, now) };
 }
 
-/** Like `setScope`, for a set: its statements find rows by their keys and read them in the order of an index. */
-export function setScopeOfSet(scope: Scope, now: Date): Statement {
+/**
+ * Like `setScopeStatement`, for a set: its statements find rows by their keys and read them in the order of an index.
+ */
+export function setScopeOfSetStatement(scope: Scope, now: Date): Statement {
   return {
     name: 'muster_set_scope_of_set',
-    text: `SELECT ${scopeSql}, ${alongKeysSql}, ${unsortedSql}`,
-    values: valuesOf(scope, now),
+    text: `SELECT ${scopeSql}, ${preferKeyIndexesSql}, ${avoidSortingSql}`,
+    values: getScopeValues(scope, now),
   };
 }
 
 const scopeSql = `set_config('role', $1, true), set_config('muster.organization_id', $2, true),
   set_config('muster.now', $3, true)`;
 
-function valuesOf(scope: Scope, now?: Date): string[] {
+function getScopeValues(scope: Scope, now?: Date): string[] {
   const [role, organizationId] = scope === 'system' ? ['muster_system', ''] : ['muster_app', scope.organizationId];
   return [role, organizationId, now?.toISOString() ?? ''];
 }

@@ -1,7 +1,13 @@
 import { type ClientBase, type QueryResultRow, utils } from 'pg';
 import { serialize } from 'pg-protocol';
 import { RowReader } from './row-reader';
-import { submit, type WireColumn, type WireConnection, type WireStatement, type WireValue } from './wire-connection';
+import {
+  submitStatement,
+  type WireColumn,
+  type WireConnection,
+  type WireStatement,
+  type WireValue,
+} from './wire-connection';
 
 /** The database role that a statement runs under: `app` sees one organization's rows, `system` sees all. */
 export type Role = 'app' | 'system';
@@ -50,7 +56,7 @@ export class StatementBatch implements WireStatement {
     private readonly statements: readonly Statement[],
     /** Called once, with the error or the answers. pg wraps this function to add a timeout. */
     public callback: (error: Error | null, answers: Answer[]) => void,
-    /** Role that executes the statements; see `preparedName`. */
+    /** Role that executes the statements; see `prefixNameWithRole`. */
     readonly role: Role = 'app',
   ) {
     this.answers = statements.map(() => ({ rows: [], affected: 0, command: '' }));
@@ -58,18 +64,20 @@ export class StatementBatch implements WireStatement {
   }
 
   submit(connection: WireConnection): Error | undefined {
-    const prepared = preparedIn(connection);
+    const prepared = getPreparedStatements(connection);
     let values: WireValue[][];
     try {
       // All values are converted before the first byte is sent, because a partial batch cannot be withdrawn.
-      values = this.statements.map((statement) => checked(statement, prepared.get(this.preparedName(statement))?.text));
+      values = this.statements.map((statement) =>
+        convertValues(statement, prepared.get(this.prefixNameWithRole(statement))?.text),
+      );
     } catch (error) {
       return error as Error;
     }
     const sent: Buffer[] = [];
     for (const [at, statement] of this.statements.entries()) {
       const { text } = statement;
-      const name = this.preparedName(statement);
+      const name = this.prefixNameWithRole(statement);
       const existing = prepared.get(name);
       if (existing) this.readers[at] = existing.reader;
       // A statement that was parsed but failed still exists. Closing a statement that does not exist is not an error.
@@ -88,7 +96,7 @@ export class StatementBatch implements WireStatement {
    * Returns a name per role. A plan is valid only for its role, so Postgres would plan a shared statement again on
    * every change of the role.
    */
-  private preparedName({ name = '' }: Statement): string {
+  private prefixNameWithRole({ name = '' }: Statement): string {
     return name && this.role === 'system' ? `${name}@system` : name;
   }
 
@@ -99,7 +107,7 @@ export class StatementBatch implements WireStatement {
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
     if (this.fault) return;
     try {
-      this.answers[this.current]!.rows.push(this.readers[this.current]!.read(fields));
+      this.answers[this.current]!.rows.push(this.readers[this.current]!.readRow(fields));
     } catch (error) {
       this.fault = error as Error;
     }
@@ -108,8 +116,8 @@ export class StatementBatch implements WireStatement {
   handleCommandComplete({ text: tag }: { text: string }, connection: WireConnection): void {
     const statement = this.statements[this.current]!;
     const { text } = statement;
-    const name = this.preparedName(statement);
-    if (name) preparedIn(connection).set(name, { text, reader: this.readers[this.current]! });
+    const name = this.prefixNameWithRole(statement);
+    if (name) getPreparedStatements(connection).set(name, { text, reader: this.readers[this.current]! });
     const words = tag.split(' ');
     const answer = this.answers[this.current]!;
     answer.command = words[0]!;
@@ -125,7 +133,7 @@ export class StatementBatch implements WireStatement {
   /** Prepares the statement again next time, because it may not exist, or its table may have changed. */
   handleError(error: Error, connection: WireConnection): void {
     const failed = this.statements[this.current];
-    if (failed?.name) preparedIn(connection).delete(this.preparedName(failed));
+    if (failed?.name) getPreparedStatements(connection).delete(this.prefixNameWithRole(failed));
     this.callback(error, this.answers);
   }
 
@@ -145,12 +153,12 @@ export class StatementBatch implements WireStatement {
 /** Sends statements on a connection that is checked out, and waits for all answers. */
 export function sendTogether(client: ClientBase, statements: readonly Statement[], role: Role): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
-    const answered = (error: Error | null, answers: Answer[]) => (error ? reject(error) : resolve(answers));
-    submit(client, new StatementBatch(statements, answered, role));
+    const settlePromise = (error: Error | null, answers: Answer[]) => (error ? reject(error) : resolve(answers));
+    submitStatement(client, new StatementBatch(statements, settlePromise, role));
   });
 }
 
-function preparedIn(connection: WireConnection) {
+function getPreparedStatements(connection: WireConnection) {
   const existing = preparedOn.get(connection);
   if (existing) return existing;
   const created = new Map<string, { text: string; reader: RowReader }>();
@@ -158,7 +166,7 @@ function preparedIn(connection: WireConnection) {
   return created;
 }
 
-function checked({ text, name, values = [] }: Statement, preparedText: string | undefined): WireValue[] {
+function convertValues({ text, name, values = [] }: Statement, preparedText: string | undefined): WireValue[] {
   if (preparedText !== undefined && preparedText !== text)
     throw new Error(`two different statements have the name ${name}`);
   return values.map((value) => utils.prepareValue(value));

@@ -5,7 +5,7 @@ export const appRole = 'muster_app';
 const systemRole = 'muster_system';
 
 /** Creates the roles that do not exist. Several databases of one cluster may do so at the same time. */
-export async function createRoles(runner: QueryRunner): Promise<void> {
+export async function createDatabaseRoles(runner: QueryRunner): Promise<void> {
   for (const role of [appRole, systemRole]) {
     await runner.query(`
       DO $$ BEGIN
@@ -40,7 +40,7 @@ interface Access {
  * statement lacks a filter, a tenant's transaction reads and writes only the rows of its own organization, and no rows
  * if no organization is set.
  */
-export async function isolate(runner: QueryRunner, table: string, access: Access): Promise<void> {
+export async function isolateTenants(runner: QueryRunner, table: string, access: Access): Promise<void> {
   const { tenantColumn, app = 'SELECT, INSERT, UPDATE, DELETE', system = 'SELECT, INSERT, UPDATE, DELETE' } = access;
   await runner.query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
   await runner.query(`GRANT ${system} ON ${table} TO ${systemRole}`);

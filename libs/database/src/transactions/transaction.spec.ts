@@ -38,25 +38,25 @@ describe('a transaction', () => {
 
   it('deferred statements run in order before the next statement, also of TypeORM, or with the commit', async () => {
     await harness.db.transaction(scope, async (tx) => {
-      tx.defer(rename, ['Posted']);
+      tx.deferStatement(rename, ['Posted']);
       expect((await tx.query<{ name: string }>('SELECT name FROM organization'))[0]!.name).toBe('Posted');
-      tx.defer(rename, ['Again']);
+      tx.deferStatement(rename, ['Again']);
       expect((await tx.manager.find(OrganizationEntity))[0]!.name).toBe('Again');
-      tx.defer(rename, ['Last']);
+      tx.deferStatement(rename, ['Last']);
     });
     expect(await name()).toBe('Last');
-    await harness.db.transaction(scope, async (tx) => tx.defer(rename, ['Alone']));
+    await harness.db.transaction(scope, async (tx) => tx.deferStatement(rename, ['Alone']));
     expect(await name()).toBe('Alone');
   });
 
   it('a transaction stores nothing if a deferred statement fails, or if its work throws', async () => {
     const failing = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
-      tx.defer('SELECT 1 / 0');
+      tx.deferStatement('SELECT 1 / 0');
     });
     await expect(failing).rejects.toThrow(/division by zero/);
     const givenUp = harness.db.transaction(scope, async (tx) => {
-      tx.defer(rename, ['Lost']);
+      tx.deferStatement(rename, ['Lost']);
       throw new Error('changed my mind');
     });
     await expect(givenUp).rejects.toThrow('changed my mind');
@@ -90,9 +90,9 @@ describe('a transaction', () => {
       holds: 'LATERAL (SELECT FROM organization WHERE name = input.name LIMIT 1) named',
     };
     await harness.db.transaction(scope, async (tx) => {
-      tx.enqueueWhere(isNamed, ['Nobody'], key);
-      tx.enqueueWhere(isNamed, ['Conditional'], { ...key, payload: { probeId: 'kept' } });
-      tx.defer(rename, ['Conditional']);
+      tx.enqueueIf(isNamed, ['Nobody'], key);
+      tx.enqueueIf(isNamed, ['Conditional'], { ...key, payload: { probeId: 'kept' } });
+      tx.deferStatement(rename, ['Conditional']);
     });
     expect(await harness.db.query('system', 'SELECT payload FROM outbox')).toEqual([{ payload: { probeId: 'kept' } }]);
     await harness.db.query('system', 'DELETE FROM outbox');
@@ -101,8 +101,8 @@ describe('a transaction', () => {
   it('a transaction deletes the message that it handles with its commit, and keeps the message after a rollback', async () => {
     const handle = (message: { id: string; isSettled: boolean }, work: () => void = () => undefined) =>
       harness.db.transaction('system', async (tx) => {
-        tx.handles(message);
-        tx.allowUnflushed();
+        tx.markMessageHandled(message);
+        tx.allowUnflushedCommit();
         await tx.execute(rename, ['Handled']);
         work();
       });

@@ -2,12 +2,12 @@ import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import type { Metrics, ReceivedMessage, Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { type Condition, insertMessages, insertWhere, messagesOf } from '../outbox/insert-messages';
-import { alongKeys, unsorted } from './planner-settings';
+import { type Condition, insertMessages, insertMessageIf, createOutboxMessages } from '../outbox/insert-messages';
+import { preferKeyIndexes, avoidSorting } from './planner-settings';
 import type { TransactionConnection } from './own-connection';
 import { RunAlone } from './run-alone';
 import type { Scope } from './scope';
-import { rowsStatement, rowStatement } from './row-statement';
+import { bindRows, bindRow } from './row-statement';
 import type { Answer, RowStatement, Statement } from './statement-batch';
 
 /**
@@ -18,7 +18,7 @@ export class Transaction {
   private readonly messages: OutboxMessage[] = [];
   private readonly conditional: { message: OutboxMessage; condition: Condition; values: readonly unknown[] }[] = [];
   private readonly receivedMessages: ReceivedMessage[] = [];
-  /** Whether a crash may lose the commit; see `allowUnflushed`. */
+  /** Whether a crash may lose the commit; see `allowUnflushedCommit`. */
   isUnflushed = false;
   private isAlongKeys = false;
   private readonly enqueued = new Set<string>();
@@ -40,10 +40,10 @@ export class Transaction {
   ) {}
 
   get manager(): EntityManager {
-    this.requireOwn();
+    this.requireOwnConnection();
     // TypeORM uses the connection directly, so deferred statements are sent now. If they fail, its statements fail,
     // too.
-    if (!this.connection.hasBegun || this.deferred.length > 0) void this.send([]).catch(() => undefined);
+    if (!this.connection.hasBegun || this.deferred.length > 0) void this.sendWithDeferred([]).catch(() => undefined);
     return this.connection.entityManager();
   }
 
@@ -51,31 +51,31 @@ export class Transaction {
    * Returns the rows of a statement. With a name, Postgres keeps the statement's plan; for statements that run often.
    */
   async query<T extends object>(sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
-    return (await this.run({ text: sql, values: parameters, name })).rows as T[];
+    return (await this.runStatement({ text: sql, values: parameters, name })).rows as T[];
   }
 
   /** Returns the number of rows that a statement affected, which may be 0. */
   async execute(sql: string, parameters: unknown[] = [], name?: string): Promise<number> {
-    return (await this.run({ text: sql, values: parameters, name })).affected;
+    return (await this.runStatement({ text: sql, values: parameters, name })).affected;
   }
 
   /**
    * Defers a write whose answer is not needed. It is sent before the next statement or with the commit, in the same
    * round trip. If it fails, that statement or the commit fails, too.
    */
-  defer(sql: string, parameters: unknown[] = [], name?: string): void {
+  deferStatement(sql: string, parameters: unknown[] = [], name?: string): void {
     this.deferred.push({ text: sql, values: parameters, name });
   }
 
-  /** Like `defer`, for a row that a shared transaction writes together with the rows of other callers. */
+  /** Like `deferStatement`, for a row that a shared transaction writes together with the rows of other callers. */
   deferRow(into: RowStatement, values: unknown[]): void {
-    this.deferred.push(rowStatement(into, values));
+    this.deferred.push(bindRow(into, values));
   }
 
   /** Defers the writing of several rows with one statement. Without rows, nothing is written. */
   deferRows(into: RowStatement, rows: unknown[][]): void {
     if (rows.length === 1) this.deferRow(into, rows[0]!);
-    else if (rows.length > 1) this.deferred.push(rowsStatement(into, rows));
+    else if (rows.length > 1) this.deferred.push(bindRows(into, rows));
   }
 
   /** Whether other callers' statements belong to the same database transaction. */
@@ -88,7 +88,7 @@ export class Transaction {
    * run in a shared transaction. With `isUnchanged`, the caller knows that the statements of this work have changed no
    * row, so the other works of the set do not have to run again.
    */
-  requireOwn({ isUnchanged = false } = {}): void {
+  requireOwnConnection({ isUnchanged = false } = {}): void {
     if (this.isShared) throw new RunAlone(isUnchanged);
   }
 
@@ -98,18 +98,20 @@ export class Transaction {
       const key = `${queue} ${name} ${JSON.stringify(payload)}`;
       return !this.enqueued.has(key) && this.enqueued.add(key);
     });
-    this.messages.push(...messagesOf(newMessages, this.scope === 'system' ? null : this.scope.organizationId));
+    this.messages.push(
+      ...createOutboxMessages(newMessages, this.scope === 'system' ? null : this.scope.organizationId),
+    );
     return Promise.resolve();
   }
 
   /** Enqueues a message if the condition holds at the commit, after all other statements of the transaction. */
-  enqueueWhere(condition: Condition, values: readonly unknown[], message: QueueMessage): void {
-    const [created] = messagesOf([message], this.scope === 'system' ? null : this.scope.organizationId);
+  enqueueIf(condition: Condition, values: readonly unknown[], message: QueueMessage): void {
+    const [created] = createOutboxMessages([message], this.scope === 'system' ? null : this.scope.organizationId);
     this.conditional.push({ message: created!, condition, values });
   }
 
   /** Handles the message in this transaction: the commit deletes it from the outbox, a rollback keeps it. */
-  handles(message: ReceivedMessage): void {
+  markMessageHandled(message: ReceivedMessage): void {
     this.receivedMessages.push(message);
   }
 
@@ -117,19 +119,19 @@ export class Transaction {
    * Commits without waiting for the WAL flush, so a crash can lose the whole transaction. Use it only for work that is
    * repeated if lost, such as handling a message: its outbox row reappears with the loss.
    */
-  allowUnflushed(): void {
+  allowUnflushedCommit(): void {
     this.isUnflushed = true;
   }
 
-  /** Sets the planner for following statements whose rows have known keys; see `alongKeys`. */
-  alongKeys(): void {
-    if (!this.isAlongKeys) this.deferred.push(alongKeys);
+  /** Sets the planner for following statements whose rows have known keys; see `preferKeyIndexes`. */
+  preferKeyIndexes(): void {
+    if (!this.isAlongKeys) this.deferred.push(preferKeyIndexes);
     this.isAlongKeys = true;
   }
 
-  /** Sets the planner for following statements whose order an index has; see `unsorted`. */
-  unsorted(): void {
-    this.deferred.push(unsorted);
+  /** Sets the planner for following statements whose order an index has; see `avoidSorting`. */
+  avoidSorting(): void {
+    this.deferred.push(avoidSorting);
   }
 
   /** Calls the function after the commit, for effects that other processes must not see before. */
@@ -143,17 +145,17 @@ export class Transaction {
   }
 
   /** Calls the function after the commit, so that metrics do not count what was rolled back. */
-  measure(count: (metrics: Metrics) => void): void {
+  onCommitMeasure(count: (metrics: Metrics) => void): void {
     this.counts.push(count);
   }
 
-  /** Functions of `measure` to call after the commit. */
-  get measures(): readonly ((metrics: Metrics) => void)[] {
+  /** Functions of `onCommitMeasure` to call after the commit. */
+  get commitMeasures(): readonly ((metrics: Metrics) => void)[] {
     return this.counts;
   }
 
   /** Ids of the messages that the commit deletes from the outbox. */
-  get handled(): string[] {
+  get handledMessageIds(): string[] {
     return this.receivedMessages.map(({ id }) => id);
   }
 
@@ -175,14 +177,14 @@ export class Transaction {
     return [
       ...this.deferred.splice(0),
       ...insertMessages(this.messages),
-      ...this.conditional.map(({ message, condition, values }) => insertWhere(message, condition, values)),
-      ...deleteReceived(this.receivedMessages),
+      ...this.conditional.map(({ message, condition, values }) => insertMessageIf(message, condition, values)),
+      ...deleteReceivedMessages(this.receivedMessages),
     ];
   }
 
   /** Called after the commit with the answers to `takeLastStatements`. Returns the messages to publish. */
-  committed(answers: readonly Answer[]): OutboxMessage[] {
-    const end = deleteReceived(this.receivedMessages).length;
+  collectMessages(answers: readonly Answer[]): OutboxMessage[] {
+    const end = deleteReceivedMessages(this.receivedMessages).length;
     const conditionAnswers = answers.slice(answers.length - end - this.conditional.length);
     for (const message of this.receivedMessages) message.isSettled = true;
     for (const work of this.afterCommit) work();
@@ -194,21 +196,21 @@ export class Transaction {
 
   /** Like `query`, for a row of parameters that a shared transaction sends together with the rows of other callers. */
   async queryRow<T extends object>(into: RowStatement, values: unknown[]): Promise<T[]> {
-    return (await this.run(rowStatement(into, values))).rows as T[];
+    return (await this.runStatement(bindRow(into, values))).rows as T[];
   }
 
   /** Sends independent statements together, and returns the rows of each. */
-  async queryAll(statements: Statement[]): Promise<object[][]> {
-    return (await this.send(statements)).slice(-statements.length).map(({ rows }) => rows);
+  async queryStatements(statements: Statement[]): Promise<object[][]> {
+    return (await this.sendWithDeferred(statements)).slice(-statements.length).map(({ rows }) => rows);
   }
 
-  private async run(statement: Statement): Promise<Answer<QueryResultRow>> {
-    return (await this.send([statement])).at(-1)!;
+  private async runStatement(statement: Statement): Promise<Answer<QueryResultRow>> {
+    return (await this.sendWithDeferred([statement])).at(-1)!;
   }
 
-  private async send(statements: Statement[]): Promise<Answer[]> {
+  private async sendWithDeferred(statements: Statement[]): Promise<Answer[]> {
     try {
-      return await this.connection.send([...this.deferred.splice(0), ...statements]);
+      return await this.connection.sendStatements([...this.deferred.splice(0), ...statements]);
     } catch (error) {
       // The original stack leads to the socket; the caller's leads to the statement.
       if (error instanceof Error) Error.captureStackTrace(error);
@@ -217,10 +219,10 @@ export class Transaction {
   }
 }
 
-function deleteReceived(messages: ReceivedMessage[]): Statement[] {
+function deleteReceivedMessages(messages: ReceivedMessage[]): Statement[] {
   if (messages.length === 0) return [];
   const ids = messages.map(({ id }) => [id]);
-  return [ids.length === 1 ? rowStatement(settled, ids[0]!) : rowsStatement(settled, ids)];
+  return [ids.length === 1 ? bindRow(settled, ids[0]!) : bindRows(settled, ids)];
 }
 
 const settled: RowStatement = {

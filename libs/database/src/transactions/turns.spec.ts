@@ -10,27 +10,27 @@ describe('turns', () => {
   it('work of one key runs in order and one at a time, also after a failure; work of other keys runs concurrently', async () => {
     const turns = new Turns(10);
     const [first, log] = [heldPromise(), [] as string[]];
-    const failing = turns.run('a', async () => {
+    const failing = turns.runInTurn('a', async () => {
       await first.released;
       log.push('first');
       throw new Error('no');
     });
-    const later = ['second', 'third'].map((name) => turns.run('a', async () => void log.push(name)));
-    await turns.run('b', async () => void log.push('other key'));
+    const later = ['second', 'third'].map((name) => turns.runInTurn('a', async () => void log.push(name)));
+    await turns.runInTurn('b', async () => void log.push('other key'));
     expect(log).toEqual(['other key']);
     first.release();
     await expect(failing).rejects.toThrow('no');
     await Promise.all(later);
     expect(log).toEqual(['other key', 'first', 'second', 'third']);
-    expect(await turns.run('a', async () => 'free again')).toBe('free again');
+    expect(await turns.runInTurn('a', async () => 'free again')).toBe('free again');
   });
 
   it('work is refused with 503 if too much work already waits for its key, without affecting the waiting work', async () => {
     const turns = new Turns(1);
     const first = heldPromise();
-    const running = turns.run('a', () => first.released);
-    const waiting = turns.run('a', async () => 'waited');
-    await expect(turns.run('a', async () => 'refused')).rejects.toMatchObject({ code: 'service_unavailable' });
+    const running = turns.runInTurn('a', () => first.released);
+    const waiting = turns.runInTurn('a', async () => 'waited');
+    await expect(turns.runInTurn('a', async () => 'refused')).rejects.toMatchObject({ code: 'service_unavailable' });
     first.release();
     await running;
     expect(await waiting).toBe('waited');
@@ -39,12 +39,12 @@ describe('turns', () => {
   it('waiting work whose caller goes away gives its position up at once and never runs', async () => {
     const turns = new Turns(1);
     const [first, gone, log] = [heldPromise(), new AbortController(), [] as string[]];
-    const running = turns.run('a', () => first.released);
-    const abandoned = turns.run('a', async () => void log.push('abandoned'), gone.signal);
+    const running = turns.runInTurn('a', () => first.released);
+    const abandoned = turns.runInTurn('a', async () => void log.push('abandoned'), gone.signal);
     gone.abort(new Error('the caller went away'));
     await expect(abandoned).rejects.toThrow('the caller went away');
-    const next = turns.run('a', async () => void log.push('next'));
-    const late = turns.run('a', async () => void log.push('late'), gone.signal);
+    const next = turns.runInTurn('a', async () => void log.push('next'));
+    const late = turns.runInTurn('a', async () => void log.push('late'), gone.signal);
     await expect(late).rejects.toThrow('the caller went away');
     first.release();
     await Promise.all([running, next]);
@@ -54,9 +54,9 @@ describe('turns', () => {
   it('work that has its turn finishes, and work after it runs, if its caller goes away', async () => {
     const turns = new Turns(2);
     const [first, second, gone] = [heldPromise(), heldPromise(), new AbortController()];
-    const running = turns.run('a', () => first.released);
-    const waiting = turns.run('a', () => second.released.then(() => 'done'), gone.signal);
-    const behind = turns.run('a', async () => 'ran');
+    const running = turns.runInTurn('a', () => first.released);
+    const waiting = turns.runInTurn('a', () => second.released.then(() => 'done'), gone.signal);
+    const behind = turns.runInTurn('a', async () => 'ran');
     first.release();
     await running;
     gone.abort();

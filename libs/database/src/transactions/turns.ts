@@ -1,5 +1,5 @@
 import { AppError } from '@muster/contracts';
-import { clientSignal } from '@muster/platform';
+import { getClientSignal } from '@muster/platform';
 
 /**
  * Thrown by a transaction that must not run concurrently with others with the same key. It is rolled back, waits for
@@ -7,7 +7,7 @@ import { clientSignal } from '@muster/platform';
  */
 export class TakeTurn extends Error {
   /** Signal of the client for which the transaction runs. A set runs transactions of several clients. */
-  readonly signal = clientSignal();
+  readonly signal = getClientSignal();
 
   constructor(readonly key: string) {
     super(`this transaction must run alone among those with the key "${key}"`);
@@ -24,10 +24,10 @@ export class Turns {
 
   constructor(private readonly maxWaiting: number) {}
 
-  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async runInTurn<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
     const line = this.waiting.get(key);
-    if (line) await this.wait(line, signal);
+    if (line) await this.waitForTurn(line, signal);
     else this.waiting.set(key, []);
     try {
       return await work();
@@ -38,23 +38,23 @@ export class Turns {
     }
   }
 
-  private wait(line: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
+  private waitForTurn(line: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
     if (line.length >= this.maxWaiting) {
       throw new AppError('service_unavailable', {
         detail: 'Too many requests of this kind are waiting for each other; nothing was changed. Try again.',
       });
     }
     return new Promise((resolve, reject) => {
-      const leave = () => {
-        line.splice(line.indexOf(enter), 1);
+      const leaveLine = () => {
+        line.splice(line.indexOf(enterTurn), 1);
         reject(signal!.reason as Error);
       };
-      const enter = () => {
-        signal?.removeEventListener('abort', leave);
+      const enterTurn = () => {
+        signal?.removeEventListener('abort', leaveLine);
         resolve();
       };
-      signal?.addEventListener('abort', leave, { once: true });
-      line.push(enter);
+      signal?.addEventListener('abort', leaveLine, { once: true });
+      line.push(enterTurn);
     });
   }
 }

@@ -28,7 +28,7 @@ export interface WireStatement {
   handleError(error: Error, connection: WireConnection): void;
 }
 
-export function submit(client: ClientBase, statement: WireStatement): void {
+export function submitStatement(client: ClientBase, statement: WireStatement): void {
   client.query(statement as unknown as Submittable);
 }
 

@@ -1,6 +1,6 @@
 import type { FeedbackStatus, FeedbackType } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { csvLine, newId, nilId } from '@muster/platform';
+import { formatCsvLine, newId, nilId } from '@muster/platform';
 import { externalColumns, type SubmissionRow } from '../submissions/submission-row';
 import { type Period, withinPeriodSql } from '../submissions/within-period';
 
@@ -30,22 +30,22 @@ const pageRows = 500;
  */
 export async function* exportSubmissions(database: Database, filter: ExportFilter): AsyncGenerator<string> {
   const until = newId();
-  yield `\ufeff${csvLine(columns)}`;
-  const statement = await statementFor(database, filter, until);
+  yield `\ufeff${formatCsvLine(columns)}`;
+  const statement = await buildExportStatement(database, filter, until);
   for (let after = nilId; ;) {
     const rows = await database.queryInOrder<ExportRow>('system', statement.text, [after, ...statement.values]);
-    if (rows.length > 0) yield rows.map(lineOf).join('');
+    if (rows.length > 0) yield rows.map(toCsvLine).join('');
     if (rows.length < pageRows) return;
     after = rows.at(-1)!.id;
   }
 }
 
-async function statementFor(database: Database, filter: ExportFilter, until: string) {
+async function buildExportStatement(database: Database, filter: ExportFilter, until: string) {
   const values: unknown[] = [];
-  const placed = (value: unknown) => `$${values.push(value) + 1}`;
-  const conditions = ['s.id > $1', `s.id < ${placed(until)}`, ...withinPeriodSql(filter, placed)];
-  if (filter.type) conditions.push(`s.type = ${placed(filter.type)}`);
-  if (filter.status) conditions.push(`s.status = ${placed(filter.status)}`);
+  const addParameter = (value: unknown) => `$${values.push(value) + 1}`;
+  const conditions = ['s.id > $1', `s.id < ${addParameter(until)}`, ...withinPeriodSql(filter, addParameter)];
+  if (filter.type) conditions.push(`s.type = ${addParameter(filter.type)}`);
+  if (filter.status) conditions.push(`s.status = ${addParameter(filter.status)}`);
   for (const [column, table, named] of [
     ['s.organization_id', 'organization', filter.organization],
     ['s.agent_id', 'agent', filter.vm],
@@ -56,7 +56,7 @@ async function statementFor(database: Database, filter: ExportFilter, until: str
       `SELECT id FROM ${table} WHERE name = $1 OR id::text = lower($1)`,
       [named],
     );
-    conditions.push(`${column} = ANY(${placed(found.map(({ id }) => id))}::uuid[])`);
+    conditions.push(`${column} = ANY(${addParameter(found.map(({ id }) => id))}::uuid[])`);
   }
   const text = `SELECT s.id, s.type, s.status, o.name AS organization, a.name AS vm, s.title, s.description,
       COALESCE(s.reporter_email, s.reporter_id) AS reporter, s.created_at, ${externalColumns}
@@ -67,9 +67,9 @@ async function statementFor(database: Database, filter: ExportFilter, until: str
   return { text, values };
 }
 
-function lineOf(row: ExportRow): string {
+function toCsvLine(row: ExportRow): string {
   const { id, type, status, organization, vm, title, description, reporter, createdAt, issueUrl, taskUrl } = row;
-  return csvLine([
+  return formatCsvLine([
     ...[id, type, status, organization, vm, title, description, reporter, createdAt.toISOString()],
     ...[issueUrl, taskUrl],
   ]);

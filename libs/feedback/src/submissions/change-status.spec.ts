@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { changeStatus } from './change-status';
 
 describe('changeStatus', () => {
@@ -23,7 +23,7 @@ describe('changeStatus', () => {
     );
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
     const now = new Date('2026-03-02T10:00:00Z');
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM feedback_submission WHERE id = $1 FOR UPDATE', [id]),
       () => [

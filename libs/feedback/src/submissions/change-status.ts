@@ -1,7 +1,7 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
-import { type FeedbackStatus, noSuch } from '@muster/contracts';
+import { audit, listChangedFields, type Principal } from '@muster/access';
+import { type FeedbackStatus, notFoundError } from '@muster/contracts';
 import type { FeedbackSubmissionEntity, Transaction } from '@muster/database';
-import { armWorkItem } from '../work-items/arm-work-item';
+import { scheduleWorkItemSync } from '../work-items/schedule-work-item-sync';
 import { setSubmissionStatus } from './set-submission-status';
 
 /** Sets the status for a person, and requests a sync that sends it to the trackers. */
@@ -15,13 +15,13 @@ export async function changeStatus(
     'SELECT status, status_at FROM feedback_submission WHERE id = $1 AND organization_id = $2 FOR UPDATE',
     [id, organizationId],
   );
-  if (!before) throw noSuch('submission');
+  if (!before) throw notFoundError('submission');
   if (before.status !== status) {
     // A tracker’s clock may be ahead of ours. The person saw the stored status, so this change must be later than it.
     const at = new Date(Math.max(now.getTime(), before.statusAt.getTime() + 1));
     await setSubmissionStatus(tx, { id, organizationId, from: before.status }, { status, at, source: 'user' });
-    await armWorkItem(tx, id);
+    await scheduleWorkItemSync(tx, id);
   }
-  const changes = changesBetween({ status: before.status }, { status });
+  const changes = listChangedFields({ status: before.status }, { status });
   audit(tx, caller, { action: 'feedback.update', target: { type: 'feedback_submission', id }, changes });
 }

@@ -2,7 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import { AppError, trackerNames } from '@muster/contracts';
 import type { FeedbackSubmissionEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import type { FeedbackReport } from './read-payload';
+import type { FeedbackReport } from './parse-feedback-payload';
 
 type CreatedRow = Pick<FeedbackSubmissionEntity, 'id' | 'type' | 'status' | 'createdAt'>;
 
@@ -13,7 +13,7 @@ export async function createSubmission(
   { id, report, screenshotKey }: { id: string; report: FeedbackReport; screenshotKey: string | null },
 ): Promise<CreatedRow> {
   const { organizationId } = caller;
-  await requireOwnReferences(tx, organizationId, report);
+  await requireReferencesOfOrganization(tx, organizationId, report);
   const { type, title, description, severity, steps, url, agentId, workflowId, jobId } = report;
   const [row] = await tx.query<CreatedRow>(
     `INSERT INTO feedback_submission (id, organization_id, type, title, description, severity, steps, url, agent_id,
@@ -26,14 +26,15 @@ export async function createSubmission(
       ...[caller.id, caller.kind === 'user' ? caller.email : null, screenshotKey],
     ],
   );
-  tx.defer('INSERT INTO feedback_work_item (submission_id, organization_id) VALUES ($1, $2)', [id, organizationId]);
+  tx.deferStatement('INSERT INTO feedback_work_item (submission_id, organization_id) VALUES ($1, $2)', [
+    id,
+    organizationId,
+  ]);
   for (const tracker of trackerNames) {
-    tx.defer('INSERT INTO feedback_link (id, submission_id, organization_id, tracker) VALUES ($1, $2, $3, $4)', [
-      newId(),
-      id,
-      organizationId,
-      tracker,
-    ]);
+    tx.deferStatement(
+      'INSERT INTO feedback_link (id, submission_id, organization_id, tracker) VALUES ($1, $2, $3, $4)',
+      [newId(), id, organizationId, tracker],
+    );
   }
   await tx.enqueue({ queue: 'feedback', name: 'sync-work-item', payload: { submissionId: id } });
   audit(tx, caller, { action: 'feedback.create', target: { type: 'feedback_submission', id }, changes: { type } });
@@ -46,7 +47,11 @@ const references = [
   ['jobId', 'job', 'job'],
 ] as const;
 
-async function requireOwnReferences(tx: Transaction, organizationId: string, report: FeedbackReport): Promise<void> {
+async function requireReferencesOfOrganization(
+  tx: Transaction,
+  organizationId: string,
+  report: FeedbackReport,
+): Promise<void> {
   for (const [field, table, name] of references) {
     const id = report[field];
     if (id === undefined) continue;

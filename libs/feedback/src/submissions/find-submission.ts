@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, FeedbackStatusChangeEntity, Transaction } from '@muster/database';
-import { visibleTo } from './list-submissions';
+import { getVisibleReporter } from './list-submissions';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 
 export type StatusChangeRow = Pick<FeedbackStatusChangeEntity, 'at' | 'fromStatus' | 'toStatus' | 'source' | 'reason'>;
@@ -22,14 +22,14 @@ export function findSubmission(database: Database, caller: Principal, id: string
 
 /** Returns a submission with its history, without a check of the caller. */
 export function findAnySubmission(database: Database, organizationId: string, id: string): Promise<WholeSubmission> {
-  return database.transaction({ organizationId }, (tx) => load(tx, { organizationId, id, visible: null }));
+  return database.transaction({ organizationId }, (tx) => querySubmission(tx, { organizationId, id, visible: null }));
 }
 
 export function loadSubmission(tx: Transaction, caller: Principal, id: string): Promise<WholeSubmission> {
-  return load(tx, { organizationId: caller.organizationId, id, visible: visibleTo(caller) });
+  return querySubmission(tx, { organizationId: caller.organizationId, id, visible: getVisibleReporter(caller) });
 }
 
-async function load(
+async function querySubmission(
   tx: Transaction,
   { organizationId, id, visible }: { organizationId: string; id: string; visible: string | null },
 ): Promise<WholeSubmission> {
@@ -38,7 +38,7 @@ async function load(
      WHERE s.organization_id = $1 AND s.id = $2 AND ($3::text IS NULL OR s.reporter_id = $3)`,
     [organizationId, id, visible],
   );
-  if (!submission) throw noSuch('submission');
+  if (!submission) throw notFoundError('submission');
   const history = await tx.query<StatusChangeRow>(
     `SELECT at, from_status, to_status, source, reason FROM feedback_status_change
      WHERE submission_id = $1 AND organization_id = $2 ORDER BY id DESC LIMIT ${maxHistory}`,

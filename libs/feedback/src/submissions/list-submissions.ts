@@ -1,12 +1,12 @@
 import { hasRole, type FeedbackFilter } from '@muster/contracts';
 import type { Principal } from '@muster/access';
-import { type Database, hasPartSql, pageWithinSql, scanWithinSql } from '@muster/database';
-import { firstIdAt, type Page } from '@muster/platform';
+import { type Database, containsIgnoringCaseSql, limitPageSizeSql, scanWithinSql } from '@muster/database';
+import { smallestIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriodSql } from './within-period';
 
 /** Id of the reporter whose submissions the caller sees; null for an admin, who sees all of the organization. */
-export function visibleTo({ role, id }: Principal): string | null {
+export function getVisibleReporter({ role, id }: Principal): string | null {
   return hasRole(role, 'admin') ? null : id;
 }
 
@@ -18,31 +18,31 @@ export function listSubmissions(
 ): Promise<SubmissionRow[]> {
   const { organizationId } = caller;
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}::uuid`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}::uuid`);
   const { from, to } = filter;
-  if (from) within.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - apartMs)))}::uuid`);
-  if (to) within.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + dayMs + apartMs)))}::uuid`);
+  if (from) within.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - apartMs)))}::uuid`);
+  if (to) within.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + dayMs + apartMs)))}::uuid`);
   // The most selective condition selects a range of an index; the others filter within it.
   const [first, ...others] = [
-    ['reporter_id', visibleTo(caller)],
+    ['reporter_id', getVisibleReporter(caller)],
     ['status', filter.status],
     ['type', filter.type],
-  ].flatMap(([column, value]) => (value ? [`${column} = ${placed(value)}`] : []));
+  ].flatMap(([column, value]) => (value ? [`${column} = ${addParameter(value)}`] : []));
   if (first) within.push(first);
-  if (filter.q) others.push(hasPartSql("title || ' ' || description", placed(filter.q)));
+  if (filter.q) others.push(containsIgnoringCaseSql("title || ' ' || description", addParameter(filter.q)));
   const listed = scanWithinSql({
     from: 'feedback_submission',
     columns: 'id',
     within,
-    filter: [...others, ...withinPeriodSql(filter, placed, 'scanned')],
+    filter: [...others, ...withinPeriodSql(filter, addParameter, 'scanned')],
     order: 'id DESC',
-    limit: placed(page.limit + 1),
+    limit: addParameter(page.limit + 1),
   });
   return database.query<SubmissionRow>(
     { organizationId },
-    pageWithinSql(
+    limitPageSizeSql(
       `SELECT ${submissionColumns}, p.matches, p.scan_end
        FROM (${listed}) p JOIN feedback_submission s ON s.id = p.id ORDER BY s.id DESC`,
       { order: 'id DESC', bytes: 'octet_length(description) + COALESCE(octet_length(steps), 0)' },

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
-import { redrawScreenshot } from './screenshot';
+import { reencodeScreenshot } from './screenshot';
 
 const flat = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } });
@@ -41,7 +41,7 @@ describe('a screenshot', () => {
     'a screenshot is accepted as %s and re-encoded in the same format',
     async (kind) => {
       const upload = await flat(40, 20).toFormat(kind).toBuffer();
-      const { bytes, kind: storedKind } = await redrawScreenshot(upload);
+      const { bytes, kind: storedKind } = await reencodeScreenshot(upload);
       expect(storedKind).toBe(kind);
       expect(await sharp(bytes).metadata()).toMatchObject({ format: kind, width: 40, height: 20 });
     },
@@ -55,7 +55,7 @@ describe('a screenshot', () => {
       .toBuffer();
     const upload = Buffer.concat([plain, Buffer.from('<script>alert(1)</script>PK\u0003\u0004')]);
     expect(upload.includes(secret)).toBe(true);
-    const { bytes } = await redrawScreenshot(upload);
+    const { bytes } = await reencodeScreenshot(upload);
     expect(bytes.includes(secret)).toBe(false);
     expect(bytes.includes('<script>')).toBe(false);
     expect((await sharp(bytes).metadata()).exif).toBeUndefined();
@@ -67,7 +67,7 @@ describe('a screenshot', () => {
       .withMetadata({ orientation: 6 })
       .jpeg()
       .toBuffer();
-    const { bytes } = await redrawScreenshot(half);
+    const { bytes } = await reencodeScreenshot(half);
     expect(await sharp(bytes).metadata()).toMatchObject({ width: 10, height: 30 });
   });
 
@@ -77,7 +77,7 @@ describe('a screenshot', () => {
     ['a GIF', Buffer.from('GIF89a\u0001\u0000\u0001\u0000')],
     ['empty', Buffer.alloc(0)],
   ])('a screenshot is rejected as an unsupported type if it is %s', async (_, upload) => {
-    await expect(redrawScreenshot(upload)).rejects.toMatchObject({ code: 'unsupported_media_type' });
+    await expect(reencodeScreenshot(upload)).rejects.toMatchObject({ code: 'unsupported_media_type' });
   });
 
   it.each([
@@ -86,7 +86,7 @@ describe('a screenshot', () => {
     ['starts as a WebP and continues as HTML', async () => Buffer.from('RIFF\u0010\u0000\u0000\u0000WEBPVP8 <script>')],
     ['starts as a JPEG and continues as an SVG', async () => Buffer.from('ffd8ff3c7376672f3e', 'hex')],
   ])('a screenshot is rejected as invalid if it %s', async (_, make) => {
-    await expect(redrawScreenshot(await make())).rejects.toMatchObject({ code: 'invalid_payload' });
+    await expect(reencodeScreenshot(await make())).rejects.toMatchObject({ code: 'invalid_payload' });
   });
 
   it('a screenshot with too many pixels is rejected before it is decoded', async () => {
@@ -98,7 +98,7 @@ describe('a screenshot', () => {
       const upload = bomb(width, height);
       expect(upload.length).toBeLessThan(200_000);
       const before = process.memoryUsage().rss;
-      await expect(redrawScreenshot(upload)).rejects.toMatchObject({
+      await expect(reencodeScreenshot(upload)).rejects.toMatchObject({
         code: 'invalid_payload',
         message: expect.stringContaining('pixels'),
       });

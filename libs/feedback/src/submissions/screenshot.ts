@@ -1,4 +1,4 @@
-import { AppError, invalidField } from '@muster/contracts';
+import { AppError, invalidFieldError } from '@muster/contracts';
 import { Semaphore } from '@muster/platform';
 
 export const maxScreenshotBytes = 5 * 1024 * 1024;
@@ -18,7 +18,7 @@ const maxSeconds = 10;
 const encoders = new Semaphore(2);
 
 /** Detects the format by the first bytes, because the content type in the form cannot be trusted. */
-function kindOf(bytes: Buffer): ImageFormat | null {
+function detectImageFormat(bytes: Buffer): ImageFormat | null {
   if (bytes.subarray(0, 8).equals(Buffer.from('89504e470d0a1a0a', 'hex'))) return 'png';
   if (bytes.subarray(0, 3).equals(Buffer.from('ffd8ff', 'hex'))) return 'jpeg';
   const isWebp = bytes.toString('latin1', 0, 4) === 'RIFF' && bytes.toString('latin1', 8, 12) === 'WEBP';
@@ -29,13 +29,13 @@ function kindOf(bytes: Buffer): ImageFormat | null {
  * Re-encodes a screenshot upright, so that only its pixels are kept: no location in the EXIF data and no appended HTML
  * or program. The native library is large, so it is loaded with the first image.
  */
-export async function redrawScreenshot(upload: Buffer): Promise<Screenshot> {
-  const kind = kindOf(upload);
+export async function reencodeScreenshot(upload: Buffer): Promise<Screenshot> {
+  const kind = detectImageFormat(upload);
   if (!kind) {
     throw new AppError('unsupported_media_type', { detail: 'The screenshot must be a PNG, JPEG or WebP image.' });
   }
   const { default: sharp } = await import('sharp');
-  return encoders.run(async () => {
+  return encoders.runInTurn(async () => {
     try {
       const image = sharp(upload, { limitInputPixels: maxPixels, failOn: 'error', sequentialRead: true });
       const { format, width, height } = await image.metadata();
@@ -44,12 +44,12 @@ export async function redrawScreenshot(upload: Buffer): Promise<Screenshot> {
       const bytes = await image.autoOrient().toFormat(kind).timeout({ seconds: maxSeconds }).toBuffer();
       return { bytes, kind };
     } catch (error) {
-      throw invalidField('screenshot', `screenshot cannot be decoded: ${reasonOf(error)}`);
+      throw invalidFieldError('screenshot', `screenshot cannot be decoded: ${describeImageError(error)}`);
     }
   });
 }
 
-function reasonOf(error: unknown): string {
+function describeImageError(error: unknown): string {
   const { message } = error as Error;
   return /pixel/i.test(message) ? `it has more than ${maxPixels} pixels` : 'it is not a valid image';
 }

@@ -28,12 +28,12 @@ interface CodehostPayload {
 }
 
 /** Reads the references of a GitHub event; null if the event is not supported. */
-export function referencesOfCodehost(event: string | undefined, payload: unknown): Reference[] | null {
+export function readCodehostReferences(event: string | undefined, payload: unknown): Reference[] | null {
   const { action, repository, issue, pull_request: pull = {} } = (payload ?? {}) as CodehostPayload;
   const supported = event === 'issues' ? issueActions : event === 'pull_request' ? pullActions : [];
   if (typeof action !== 'string' || !supported.includes(action)) return null;
   const scope = typeof repository?.full_name === 'string' ? repository.full_name : '';
-  if (event === 'issues') return referenceOf(scope, issue?.number);
+  if (event === 'issues') return toReferenceList(scope, issue?.number);
   const branch = pull?.head?.ref;
   const text = [pull?.title, pull?.body]
     .filter((each) => typeof each === 'string')
@@ -44,17 +44,17 @@ export function referencesOfCodehost(event: string | undefined, payload: unknown
   return [
     ...[...marked].slice(0, maxReferences).map((submissionId) => ({ scope, submissionId })),
     ...(typeof branch === 'string' && branch.length <= 250 ? [{ scope, branch }] : []),
-    ...[...numbers].slice(0, maxReferences).flatMap((number) => referenceOf(scope, number)),
+    ...[...numbers].slice(0, maxReferences).flatMap((number) => toReferenceList(scope, number)),
   ];
 }
 
 /** Returns the references to the task that a ClickUp event is about; null if the event is not supported. */
-export function referencesOfTasktracker(payload: unknown): Reference[] | null {
+export function readTasktrackerReferences(payload: unknown): Reference[] | null {
   const { event, task_id: taskId } = (payload ?? {}) as { event?: unknown; task_id?: unknown };
   if (typeof event !== 'string' || !taskEvents.includes(event)) return null;
   return typeof taskId === 'string' && taskId.length <= 200 ? [{ scope: null, externalId: taskId }] : [];
 }
 
-function referenceOf(scope: string, number: unknown): Reference[] {
+function toReferenceList(scope: string, number: unknown): Reference[] {
   return Number.isSafeInteger(number) ? [{ scope, externalId: String(number) }] : [];
 }

@@ -1,5 +1,5 @@
 import type { Database, FeedbackLinkEntity, Transaction } from '@muster/database';
-import { armWorkItem } from '../work-items/arm-work-item';
+import { scheduleWorkItemSync } from '../work-items/schedule-work-item-sync';
 import type { Delivery, Reference } from './read-delivery';
 
 const isExpired = `d.received_at < muster_now() - interval '10 minutes'`;
@@ -13,10 +13,10 @@ const duplicate: Verdict = { accepted: true, reason: 'duplicate' };
 /** Enqueues a sync for every work item that a tracker webhook refers to, once per webhook delivery. */
 export function receiveTrackerWebhook(database: Database, delivery: Delivery): Promise<Verdict> {
   return database.transaction('system', async (tx) => {
-    const ids = await submissionsOf(tx, delivery);
+    const ids = await findReferencedSubmissions(tx, delivery);
     if (ids.length === 0) {
       // The first delivery may have caused a sync that unlinked the item.
-      return (await wasReceived(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
+      return (await wasDeliveryReceived(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
     }
     const inserted = await tx.execute(
       `INSERT INTO feedback_delivery AS d (tracker, delivery_id, received_at) VALUES ($1, $2, muster_now())
@@ -25,12 +25,12 @@ export function receiveTrackerWebhook(database: Database, delivery: Delivery): P
       [delivery.tracker, delivery.deliveryId, delivery.byContent],
     );
     if (inserted === 0) return duplicate;
-    for (const id of ids) await armWorkItem(tx, id);
+    for (const id of ids) await scheduleWorkItemSync(tx, id);
     return { accepted: true };
   });
 }
 
-async function wasReceived(tx: Transaction, { tracker, deliveryId, byContent }: Delivery): Promise<boolean> {
+async function wasDeliveryReceived(tx: Transaction, { tracker, deliveryId, byContent }: Delivery): Promise<boolean> {
   const received = await tx.query(
     `SELECT FROM feedback_delivery d WHERE tracker = $1 AND delivery_id = $2 AND NOT ($3 AND ${isExpired})`,
     [tracker, deliveryId, byContent],
@@ -38,10 +38,10 @@ async function wasReceived(tx: Transaction, { tracker, deliveryId, byContent }: 
   return received.length > 0;
 }
 
-async function submissionsOf(tx: Transaction, { tracker, references }: Delivery): Promise<string[]> {
+async function findReferencedSubmissions(tx: Transaction, { tracker, references }: Delivery): Promise<string[]> {
   const ids = new Set<string>();
   for (const reference of references) {
-    const [column, value] = columnOf(reference);
+    const [column, value] = getReferenceColumn(reference);
     const links = await tx.query<Pick<FeedbackLinkEntity, 'submissionId'>>(
       `SELECT submission_id FROM feedback_link
        WHERE tracker = $1 AND ${column} = $2 AND unlinked_at IS NULL
@@ -53,7 +53,7 @@ async function submissionsOf(tx: Transaction, { tracker, references }: Delivery)
   return [...ids].sort();
 }
 
-function columnOf(reference: Reference): [column: string, value: string] {
+function getReferenceColumn(reference: Reference): [column: string, value: string] {
   if ('branch' in reference) return ['branch', reference.branch];
   if ('submissionId' in reference) return ['submission_id', reference.submissionId];
   return ['external_id', reference.externalId];

@@ -1,5 +1,5 @@
 import type { FeedbackStatus } from '@muster/contracts';
-import { decideStatus, type Observation } from './decide-status';
+import { decideSubmissionStatus, type Observation } from './decide-status';
 
 const at = (second: number) => new Date(Date.UTC(2026, 2, 2, 9, 0, second));
 const shows = (status: FeedbackStatus, second: number, more: Partial<Observation> = {}): Observation => ({
@@ -14,13 +14,13 @@ describe('the status of feedback', () => {
   const stored = { status: 'triaged' as const, statusAt: at(10) };
 
   it('the status of feedback becomes a tracker’s status if the tracker’s change was later', () => {
-    expect(decideStatus(stored, [shows('resolved', 11)])).toEqual({
+    expect(decideSubmissionStatus(stored, [shows('resolved', 11)])).toEqual({
       status: 'resolved',
       at: at(11),
       source: 'codehost',
     });
-    expect(decideStatus(stored, [shows('resolved', 9)])).toBeNull();
-    expect(decideStatus({ ...stored, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
+    expect(decideSubmissionStatus(stored, [shows('resolved', 9)])).toBeNull();
+    expect(decideSubmissionStatus({ ...stored, status: 'in_progress' }, [shows('resolved', 10)])).toBeNull();
   });
 
   it.each([
@@ -30,28 +30,28 @@ describe('the status of feedback', () => {
     'the status of feedback is the later of two tracker changes, at seconds %d and %d',
     (issueAt, taskAt, status, source) => {
       const both = [shows('resolved', issueAt), task('in_progress', taskAt)];
-      expect(decideStatus(stored, both)).toMatchObject({ status, source });
-      expect(decideStatus(stored, both.toReversed())).toMatchObject({ status, source });
+      expect(decideSubmissionStatus(stored, both)).toMatchObject({ status, source });
+      expect(decideSubmissionStatus(stored, both.toReversed())).toMatchObject({ status, source });
     },
   );
 
   it('the status of feedback stays if the tracker’s status is the one that was observed before', () => {
-    expect(decideStatus({ ...stored, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
+    expect(decideSubmissionStatus({ ...stored, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
   });
 
   it('the status of feedback stays if the tracker shows the status that the sync has written', () => {
-    expect(decideStatus(stored, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
-    expect(decideStatus(stored, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
+    expect(decideSubmissionStatus(stored, [shows('resolved', 99, { writingStatus: 'resolved' })])).toBeNull();
+    expect(decideSubmissionStatus(stored, [shows('rejected', 99, { writingStatus: 'resolved' })])).toMatchObject({
       status: 'rejected',
     });
   });
 
   it('the status of feedback stays if a tracker shows its closest equivalent of that status', () => {
     for (const each of [shows, task]) {
-      expect(decideStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
+      expect(decideSubmissionStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
       const rejected = { status: 'rejected' as const, statusAt: at(0) };
-      expect(decideStatus(rejected, [each('resolved', 99)])).toMatchObject({ status: 'resolved' });
-      expect(decideStatus(rejected, [each('resolved', 99, { seenStatus: 'resolved' })])).toBeNull();
+      expect(decideSubmissionStatus(rejected, [each('resolved', 99)])).toMatchObject({ status: 'resolved' });
+      expect(decideSubmissionStatus(rejected, [each('resolved', 99, { seenStatus: 'resolved' })])).toBeNull();
     }
   });
 
@@ -60,22 +60,25 @@ describe('the status of feedback', () => {
     const statusAt = new Date(at(10).getTime() + 900);
     for (const status of ['triaged', 'in_progress'] as const) {
       const step = { ...coarse, seenStatus: status };
-      const decided = decideStatus({ status, statusAt }, [shows('resolved', 10, step)]);
+      const decided = decideSubmissionStatus({ status, statusAt }, [shows('resolved', 10, step)]);
       expect(decided).toEqual({ status: 'resolved', at: statusAt, source: 'codehost' });
-      expect(decideStatus({ status, statusAt }, [shows('resolved', 9, step)])).toBeNull();
+      expect(decideSubmissionStatus({ status, statusAt }, [shows('resolved', 9, step)])).toBeNull();
     }
-    expect(decideStatus({ status: 'in_progress', statusAt }, [shows('resolved', 10, coarse)])).toBeNull();
+    expect(decideSubmissionStatus({ status: 'in_progress', statusAt }, [shows('resolved', 10, coarse)])).toBeNull();
   });
 
   it('received feedback gets the first status that a tracker shows, even if the tracker’s clock is behind', () => {
     const received = { status: 'received' as const, statusAt: at(10) };
     const unobserved = { seenStatus: null };
-    expect(decideStatus(received, [shows('triaged', 1, unobserved)])).toMatchObject({ status: 'triaged', at: at(1) });
+    expect(decideSubmissionStatus(received, [shows('triaged', 1, unobserved)])).toMatchObject({
+      status: 'triaged',
+      at: at(1),
+    });
     // A task that is open since its creation does not compete with the change.
     const touched = [shows('in_progress', 1, unobserved), task('triaged', 2, unobserved)];
-    expect(decideStatus(received, touched)).toMatchObject({ status: 'in_progress', source: 'codehost' });
+    expect(decideSubmissionStatus(received, touched)).toMatchObject({ status: 'in_progress', source: 'codehost' });
     // A person set the status before the issue was created. A new issue is open, which does not change the status.
     const set = { status: 'resolved' as const, statusAt: at(10) };
-    expect(decideStatus(set, [shows('triaged', 99, { seenStatus: null })])).toBeNull();
+    expect(decideSubmissionStatus(set, [shows('triaged', 99, { seenStatus: null })])).toBeNull();
   });
 });

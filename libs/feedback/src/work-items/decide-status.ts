@@ -24,12 +24,12 @@ export interface StatusDecision {
  * that differs from the last observed one is a change of the tracker. The latest change wins. An item that was not
  * changed since we created it is open: this turns `received` into `triaged`, and never overrides another status.
  */
-export function decideStatus(
+export function decideSubmissionStatus(
   current: { status: FeedbackStatus; statusAt: Date },
   observations: readonly Observation[],
 ): StatusDecision | null {
-  const changes = observations.filter((each) => isTrackerChange(current.status, each) && isLater(current, each));
-  const [last] = changes.sort((a, b) => likelyTime(b) - likelyTime(a));
+  const changes = observations.filter((each) => isTrackerChange(current.status, each) && isLaterChange(current, each));
+  const [last] = changes.sort((a, b) => estimateChangeTime(b) - estimateChangeTime(a));
   if (last) {
     const isFirst = current.status === 'received';
     const at = isFirst ? last.changedAt : new Date(Math.max(last.changedAt.getTime(), current.statusAt.getTime()));
@@ -41,26 +41,26 @@ export function decideStatus(
 }
 
 function isTrackerChange(current: FeedbackStatus, { status, seenStatus, writingStatus }: Observation): boolean {
-  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !isEquivalent(status, current);
+  return status !== (seenStatus ?? 'triaged') && status !== writingStatus && !isEquivalentStatus(status, current);
 }
 
 /**
  * Whether the tracker’s change is later than ours, by the tracker’s clock. If the clock is too coarse to decide, the
  * change is later if the last observed status was in step with ours, because it then changed after ours was there.
  */
-function isLater({ status, statusAt }: { status: FeedbackStatus; statusAt: Date }, each: Observation): boolean {
+function isLaterChange({ status, statusAt }: { status: FeedbackStatus; statusAt: Date }, each: Observation): boolean {
   const earliest = each.changedAt.getTime();
   if (status === 'received' || earliest > statusAt.getTime()) return true;
-  const isInStep = each.seenStatus !== null && isEquivalent(each.seenStatus, status);
+  const isInStep = each.seenStatus !== null && isEquivalentStatus(each.seenStatus, status);
   return isInStep && earliest + each.clockStepMs > statusAt.getTime();
 }
 
 /** Middle of the clock step to which the tracker truncated the time. */
-function likelyTime({ changedAt, clockStepMs }: Observation): number {
+function estimateChangeTime({ changedAt, clockStepMs }: Observation): number {
   return changedAt.getTime() + (clockStepMs - 1) / 2;
 }
 
 /** Whether the tracker’s status is equivalent to ours. Trackers show `closed` as `resolved`. */
-function isEquivalent(trackerStatus: FeedbackStatus, status: FeedbackStatus): boolean {
+function isEquivalentStatus(trackerStatus: FeedbackStatus, status: FeedbackStatus): boolean {
   return trackerStatus === status || (trackerStatus === 'resolved' && status === 'closed');
 }

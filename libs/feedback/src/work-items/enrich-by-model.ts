@@ -48,10 +48,10 @@ export async function enrichByModel(
   { report, others, hidden, signal }: ModelRequest,
 ): Promise<Enrichment> {
   const candidates = others.slice(0, maxOthers);
-  const { value } = await model.structured<ModelAnswer>({
+  const { value } = await model.answerStructured<ModelAnswer>({
     name: 'feedback_enrichment',
     schema,
-    messages: messagesOf(report, candidates, hidden),
+    messages: buildEnrichmentMessages(report, candidates, hidden),
     signal,
   });
   const duplicates = new Set(value.duplicates.flatMap((number) => candidates[number - 1]?.id ?? []));
@@ -64,7 +64,7 @@ export async function enrichByModel(
   };
 }
 
-function messagesOf(
+function buildEnrichmentMessages(
   { type, title, description, steps, url }: ReportText,
   others: ModelRequest['others'],
   hidden: Hidden,

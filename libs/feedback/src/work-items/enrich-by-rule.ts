@@ -30,31 +30,31 @@ export function enrichByRule(report: ReportText, others: Pick<ReportText, 'id' |
   const matched = severityPatterns.find(([, pattern]) => pattern.test(text))?.[0] ?? 'medium';
   const severityByRule = type === 'feature_request' ? 'low' : matched;
   const [sentence = title] = description.split(/(?<=[.!?])\s|\n/);
-  const own = wordsOf(title);
+  const own = extractWords(title);
   return {
     severity: severity ?? severityByRule,
-    component: componentOf(report),
+    component: guessComponent(report),
     summary: sentence.trim().slice(0, maxSummary) || title.slice(0, maxSummary),
     duplicates: others
-      .filter((other) => titleSimilarity(own, wordsOf(other.title)) >= minLikeness)
+      .filter((other) => computeTitleSimilarity(own, extractWords(other.title)) >= minLikeness)
       .map(({ id }) => id)
       .slice(0, maxDuplicates),
     enrichedBy: 'rule',
   };
 }
 
-function componentOf({ workflowId, agentId, url }: ReportText): string | null {
+function guessComponent({ workflowId, agentId, url }: ReportText): string | null {
   if (workflowId) return 'workflow';
   if (agentId) return 'agent';
   if (!url || !URL.canParse(url)) return null;
   return new URL(url).pathname.split('/').filter(Boolean)[0]?.slice(0, maxComponent) ?? null;
 }
 
-function wordsOf(text: string): Set<string> {
+function extractWords(text: string): Set<string> {
   return new Set(text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? []);
 }
 
-function titleSimilarity(one: Set<string>, other: Set<string>): number {
+function computeTitleSimilarity(one: Set<string>, other: Set<string>): number {
   const shared = [...one].filter((word) => other.has(word)).length;
   const all = one.size + other.size - shared;
   return all === 0 ? 0 : shared / all;

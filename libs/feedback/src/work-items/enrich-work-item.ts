@@ -1,9 +1,9 @@
-import { hideSecrets } from '@muster/access';
+import { loadSecretRedactor } from '@muster/access';
 import type { Database, FeedbackSubmissionEntity } from '@muster/database';
 import { ModelAborted } from '@muster/models';
 import { findModel, type ModelParts } from '@muster/pricing';
 import { Logger } from '@nestjs/common';
-import { holdWorkItem, LeaseLost, type WorkItem } from './lease-work-item';
+import { renewWorkItemLease, LeaseLost, type WorkItem } from './lease-work-item';
 import { enrichByModel } from './enrich-by-model';
 import { type Enrichment, enrichByRule } from './enrich-by-rule';
 
@@ -51,7 +51,7 @@ async function enrichWithModel(parts: EnrichParts, item: WorkItem, others: Other
     const caller = { organizationId, purpose: 'feedback_enrichment' as const, sessionId: id };
     const model = await findModel({ ...models, database }, caller);
     if (!model) return null;
-    await holdWorkItem(database, item, modelMs + leaseMs);
+    await renewWorkItemLease(database, item, modelMs + leaseMs);
     const [isFirstCall] = await database.query<{ submissionId: string }>(
       'system',
       `UPDATE feedback_work_item SET model_asked_at = muster_now()
@@ -60,7 +60,7 @@ async function enrichWithModel(parts: EnrichParts, item: WorkItem, others: Other
     );
     if (!isFirstCall) return null;
     const report = { ...item, severity: item.reportedSeverity };
-    const hidden = await hideSecrets({ ...models, database }, { organizationId, agentId: null });
+    const hidden = await loadSecretRedactor({ ...models, database }, { organizationId, agentId: null });
     return await enrichByModel(model, { report, others, hidden, signal: AbortSignal.timeout(modelMs) });
   } catch (error) {
     const { code, name } = error as { code?: string; name: string };

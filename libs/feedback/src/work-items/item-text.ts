@@ -7,16 +7,16 @@ type ItemFields = Pick<
   Pick<FeedbackWorkItemEntity, 'severity' | 'component' | 'summary' | 'duplicates'>;
 
 /** Text by which an issue or task is found again if the answer to its creation was lost. */
-export function markerOf(submissionId: string): string {
+export function buildMarker(submissionId: string): string {
   return `muster-feedback:${submissionId}`;
 }
 
 /** Text of an issue or task. Mentions and markers in the reporter’s text are disabled. */
-export function textOf(item: ItemFields, linkedTo: string | null): string {
+export function buildItemText(item: ItemFields, linkedTo: string | null): string {
   const fields = [
-    ['Summary', item.summary && neutralized(item.summary)],
+    ['Summary', item.summary && neutralizeMentions(item.summary)],
     ['Severity', item.severity],
-    ['Component', item.component && neutralized(item.component)],
+    ['Component', item.component && neutralizeMentions(item.component)],
     ['Page', item.url?.replaceAll(markerPrefix, 'muster-feedback%3A')],
     ['Agent', item.agentId],
     ['Workflow', item.workflowId],
@@ -24,25 +24,25 @@ export function textOf(item: ItemFields, linkedTo: string | null): string {
     ['Possible duplicates', item.duplicates.join(', ')],
   ].filter(([, value]) => value);
   return [
-    neutralized(item.description),
-    ...(item.steps ? [`Steps:\n${neutralized(item.steps)}`] : []),
+    neutralizeMentions(item.description),
+    ...(item.steps ? [`Steps:\n${neutralizeMentions(item.steps)}`] : []),
     fields.map(([name, value]) => `${name}: ${value}`).join('\n'),
-    ...(linkedTo ? [linkLine(linkedTo)] : []),
-    markerOf(item.id),
+    ...(linkedTo ? [formatLinkLine(linkedTo)] : []),
+    buildMarker(item.id),
   ].join('\n\n');
 }
 
-export function linkLine(url: string): string {
+export function formatLinkLine(url: string): string {
   return `Linked: ${url}`;
 }
 
-export function labelsOf({ type, severity }: Pick<ItemFields, 'type' | 'severity'>): string[] {
+export function buildLabels({ type, severity }: Pick<ItemFields, 'type' | 'severity'>): string[] {
   return ['feedback', type, ...(severity ? [severity] : [])];
 }
 
 const markerPrefix = /muster-feedback:/gi;
 
 /** Adds a zero-width space to mentions, which would notify people, and to markers, which would be taken for ours. */
-function neutralized(text: string): string {
+function neutralizeMentions(text: string): string {
   return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(markerPrefix, 'muster-feedback\u200b:');
 }

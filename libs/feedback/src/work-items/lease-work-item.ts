@@ -74,7 +74,7 @@ export class LeaseLost extends Error {
 }
 
 /** Extends the lease to its full duration. Throws LeaseLost if this process does not hold it any more. */
-export async function holdWorkItem(
+export async function renewWorkItemLease(
   database: Database,
   { id, lease }: Pick<WorkItem, 'id' | 'lease'>,
   leaseMs: number,

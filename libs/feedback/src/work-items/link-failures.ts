@@ -3,7 +3,7 @@ import type { Database } from '@muster/database';
 import { ItemGone, TrackerBusy, TrackerClosed, TrackerRefused } from '@muster/trackers';
 import { insertStatusChange } from '../submissions/set-submission-status';
 import type { Link, WorkItem } from './lease-work-item';
-import { pauseTracker, stoppedMs, stopTracker } from './tracker-state';
+import { pauseTrackerSync, stoppedMs, stopTrackerSync } from './tracker-state';
 
 const firstWaitMs = 1000;
 const maxWaitMs = 900_000;
@@ -15,7 +15,7 @@ interface FailureParts {
 }
 
 /** Records a failed call on its link. Returns the delay until the next attempt; null if there is no automatic retry. */
-export async function failLink(
+export async function recordLinkFailure(
   { database, attempts: maxAttempts }: FailureParts,
   item: WorkItem,
   link: Link,
@@ -23,18 +23,18 @@ export async function failLink(
 ): Promise<number | null> {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof ItemGone) {
-    await unlink(database, item, link, message);
+    await unlinkTrackerItem(database, item, link, message);
     return null;
   }
   if (error instanceof TrackerClosed) {
-    const stoppedAt = await stopTracker(database, link.tracker, message);
+    const stoppedAt = await stopTrackerSync(database, link.tracker, message);
     await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
     await recordTrackerStop(database, item, link, { stoppedAt, reason: message });
     return stoppedMs;
   }
   if (error instanceof TrackerBusy && error.isRateLimit) {
     const pauseMs = error.retryAfterMs ?? maxWaitMs;
-    await pauseTracker(database, link.tracker, pauseMs);
+    await pauseTrackerSync(database, link.tracker, pauseMs);
     await database.query('system', 'UPDATE feedback_link SET claimed_at = NULL WHERE id = $1', [link.id]);
     return pauseMs;
   }
@@ -56,7 +56,7 @@ export async function failLink(
 }
 
 /** Clears the failures of a link after a success. */
-export async function clearFailure(database: Database, link: Link): Promise<void> {
+export async function clearLinkFailure(database: Database, link: Link): Promise<void> {
   if (link.attempts === 0 && !link.failingSince && link.waitMs === null) return;
   await database.query(
     'system',
@@ -95,7 +95,7 @@ export async function recordBranchRefusal(
   });
 }
 
-async function unlink(database: Database, item: WorkItem, link: Link, message: string): Promise<void> {
+async function unlinkTrackerItem(database: Database, item: WorkItem, link: Link, message: string): Promise<void> {
   await database.transaction('system', async (tx) => {
     const unlinked = await tx.execute(
       `UPDATE feedback_link SET unlinked_at = muster_now(), error = $2, next_try_at = NULL

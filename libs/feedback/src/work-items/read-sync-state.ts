@@ -1,6 +1,6 @@
 import type { TrackerName } from '@muster/contracts';
 import type { Database, FeedbackLinkEntity, FeedbackTrackerEntity, Transaction } from '@muster/database';
-import { armWorkItem } from './arm-work-item';
+import { scheduleWorkItemSync } from './schedule-work-item-sync';
 
 type DeadLink = Pick<FeedbackLinkEntity, 'id' | 'submissionId' | 'tracker' | 'attempts' | 'error'> & { deadAt: Date };
 
@@ -39,13 +39,13 @@ export function readSyncState(database: Database, configured: TrackerName[]): Pr
 }
 
 /** Retries a dead link at once with all its attempts. Null if there is no such dead link. */
-export async function replayDead(tx: Transaction, id: string): Promise<{ submissionId: string } | null> {
+export async function replayFailedSync(tx: Transaction, id: string): Promise<{ submissionId: string } | null> {
   const [link] = await tx.query<{ submissionId: string }>(
     `UPDATE feedback_link SET dead_at = NULL, attempts = 0, error = NULL, failing_since = NULL, next_try_at = NULL
      WHERE id = $1 AND dead_at IS NOT NULL RETURNING submission_id`,
     [id],
   );
   if (!link) return null;
-  await armWorkItem(tx, link.submissionId);
+  await scheduleWorkItemSync(tx, link.submissionId);
   return link;
 }

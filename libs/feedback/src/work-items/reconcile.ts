@@ -8,7 +8,7 @@ const pageRows = 500;
 type Last = Pick<FeedbackReconciliationEntity, 'nominalAt' | 'rungAt'>;
 
 /** Returns the last reconciliation that was started; null before the first. */
-export async function lastReconciliation(database: Database): Promise<Last | null> {
+export async function readLastReconciliation(database: Database): Promise<Last | null> {
   const [last] = await database.query<Last>(
     'system',
     'SELECT nominal_at, rung_at FROM feedback_reconciliation ORDER BY nominal_at DESC LIMIT 1',
@@ -17,7 +17,7 @@ export async function lastReconciliation(database: Database): Promise<Last | nul
 }
 
 /** Starts a reconciliation, once per nominal time, and only after the previous one has requested all its syncs. */
-export async function beginReconciliation(
+export async function startReconciliation(
   database: Database,
   { nominalAt, now }: { nominalAt: Date; now: Date },
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function reconcileFeedback(
 ): Promise<{ armed: number; finished: number }> {
   let armed = 0;
   for (;;) {
-    const page = await database.transaction('system', requestPage);
+    const page = await database.transaction('system', requestSyncOfPage);
     armed += page.armed;
     if (!page.isMore || !round.hasTime) break;
   }
@@ -55,7 +55,7 @@ export async function reconcileFeedback(
   return { armed, finished: finished.length };
 }
 
-async function requestPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
+async function requestSyncOfPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
   const [open] = await tx.query<Pick<FeedbackReconciliationEntity, 'nominalAt' | 'afterId' | 'beganAt'>>(
     `SELECT nominal_at, after_id, began_at FROM feedback_reconciliation
      WHERE rung_at IS NULL ORDER BY nominal_at LIMIT 1 FOR UPDATE SKIP LOCKED`,

@@ -1,13 +1,13 @@
 import type { TrackerName } from '@muster/contracts';
 import type { Database, FeedbackWorkItemEntity } from '@muster/database';
-import { type Round, sweep, type SweepCounts } from '@muster/platform';
+import { type Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { syncWorkItem, type SyncParts } from './sync-work-item';
 
 type Due = Pick<FeedbackWorkItemEntity, 'submissionId' | 'dueAt'>;
 
 /** Syncs all due work items, oldest due time first. */
 export function sweepWorkItems(parts: SyncParts, round: Round): Promise<SweepCounts<'synced' | 'waiting'>> {
-  return sweep<Due, 'synced' | 'waiting'>(round, {
+  return sweepRows<Due, 'synced' | 'waiting'>(round, {
     name: 'work items',
     outcomes: ['synced', 'waiting'],
     atOnce: 4,
@@ -26,7 +26,7 @@ export function sweepWorkItems(parts: SyncParts, round: Round): Promise<SweepCou
 }
 
 /** Requests a sync of items that have no link yet because their trackers were not configured. */
-export async function armUnsent(database: Database, trackers: TrackerName[]): Promise<void> {
+export async function scheduleUnsentSubmissions(database: Database, trackers: TrackerName[]): Promise<void> {
   await database.query(
     'system',
     `UPDATE feedback_work_item w SET armed = armed + 1, due_at = muster_now()

@@ -1,6 +1,6 @@
 import { type Database, DatabaseModule, type Transaction } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
-import { behindLock, besideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, runBesideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { applyTrackerStatus } from './sync-status';
 import { recordBranchRefusal } from './link-failures';
 import { reconcileFeedback } from './reconcile';
@@ -37,7 +37,7 @@ describe('a submission that a person resolves while its tracker is being read', 
   beforeEach(async () => void ({ id, linkId } = await insertLinkedSubmission(harness.db, organizationId)));
 
   const whileResolved = <T>(work: () => Promise<T>) =>
-    behindLock(
+    runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT id FROM feedback_submission WHERE id = $1 FOR UPDATE', [id]),
       () => [work()],
@@ -79,7 +79,7 @@ describe('a submission that a person resolves while its tracker is being read', 
       'system',
       'INSERT INTO feedback_reconciliation (nominal_at, began_at) VALUES (muster_now(), muster_now())',
     );
-    const continued = await besideLock(
+    const continued = await runBesideLock(
       harness.db,
       (tx) => tx.query('SELECT FROM feedback_reconciliation FOR UPDATE'),
       () => reconcileFeedback(harness.db, new Round('test')),

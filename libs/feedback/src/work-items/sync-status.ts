@@ -4,7 +4,7 @@ import type { Database, FeedbackSubmissionEntity } from '@muster/database';
 import type { Tracker, TrackerItem } from '@muster/trackers';
 import { setSubmissionStatus } from '../submissions/set-submission-status';
 import type { Link, WorkItem } from './lease-work-item';
-import { decideStatus, type Observation } from './decide-status';
+import { decideSubmissionStatus, type Observation } from './decide-status';
 
 export interface Observed {
   tracker: Tracker;
@@ -27,7 +27,7 @@ export function applyTrackerStatus(database: Database, { id, organizationId }: W
       seenStatus: link.seenStatus,
       writingStatus: link.writingStatus,
     }));
-    const decision = decideStatus(current!, observations);
+    const decision = decideSubmissionStatus(current!, observations);
     if (decision) {
       await setSubmissionStatus(tx, { id, organizationId, from: current!.status }, decision);
       audit(
@@ -59,12 +59,12 @@ export function applyTrackerStatus(database: Database, { id, organizationId }: W
  * Writes the status to a tracker that shows a different one. The expected result is stored first, so that it is not
  * taken for a change of the tracker.
  */
-export async function writeStatus(
+export async function writeStatusToTracker(
   database: Database,
   { tracker, link, item }: Observed,
   status: FeedbackStatus,
 ): Promise<void> {
-  const target = await tracker.statusAfter(item, status);
+  const target = await tracker.predictStatusAfter(item, status);
   if (item.status === target) {
     if (link.carriedStatus !== status) {
       await database.query('system', 'UPDATE feedback_link SET carried_status = $2 WHERE id = $1', [link.id, status]);

@@ -1,13 +1,20 @@
 import type { Database } from '@muster/database';
 import type { ModelParts } from '@muster/pricing';
 import type { Tracker } from '@muster/trackers';
-import { leaseWorkItem, holdWorkItem, type Link, releaseWorkItem, LeaseLost, type WorkItem } from './lease-work-item';
-import { createBranch, createExternal, CreationInProgress } from './create-external';
+import {
+  leaseWorkItem,
+  renewWorkItemLease,
+  type Link,
+  releaseWorkItem,
+  LeaseLost,
+  type WorkItem,
+} from './lease-work-item';
+import { createTrackerBranch, createTrackerItem, CreationInProgress } from './create-tracker-item';
 import { enrichWorkItem } from './enrich-work-item';
-import { linkLine, markerOf } from './item-text';
-import { writeStatus, type Observed, applyTrackerStatus } from './sync-status';
-import { clearFailure, failLink, recordTrackerStop } from './link-failures';
-import { readTrackerAvailability, reopenTracker } from './tracker-state';
+import { formatLinkLine, buildMarker } from './item-text';
+import { writeStatusToTracker, type Observed, applyTrackerStatus } from './sync-status';
+import { clearLinkFailure, recordLinkFailure, recordTrackerStop } from './link-failures';
+import { readTrackerAvailability, resumeTrackerSync } from './tracker-state';
 
 export interface SyncParts {
   database: Database;
@@ -34,11 +41,11 @@ const errorWaitMs = 30_000;
  */
 export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synced' | 'waiting' | null> {
   for (let turn = 1; ; turn += 1) {
-    const item = await leaseWorkItem(parts.database, id, leaseOf(parts));
+    const item = await leaseWorkItem(parts.database, id, computeLeaseMs(parts));
     if (!item) return null;
     let waitMs: number | null;
     try {
-      waitMs = await syncOnce(parts, item);
+      waitMs = await syncWorkItemOnce(parts, item);
     } catch (error) {
       if (error instanceof LeaseLost) return null;
       await releaseWorkItem(parts.database, item, errorWaitMs);
@@ -50,21 +57,21 @@ export async function syncWorkItem(parts: SyncParts, id: string): Promise<'synce
 }
 
 /** Returns the delay until the next necessary sync; null if everything is done. */
-async function syncOnce(parts: SyncParts, item: WorkItem): Promise<number | null> {
+async function syncWorkItemOnce(parts: SyncParts, item: WorkItem): Promise<number | null> {
   const { database, trackers } = parts;
-  if (!item.enrichedBy) await enrichWorkItem({ ...parts, leaseMs: leaseOf(parts) }, item);
+  if (!item.enrichedBy) await enrichWorkItem({ ...parts, leaseMs: computeLeaseMs(parts) }, item);
   const waits: number[] = [];
   const observed: Observed[] = [];
   /** Runs `work` for one tracker. A failure affects only that tracker’s link. */
-  const at = async (link: Link, work: () => Promise<void>): Promise<boolean> => {
+  const runForTracker = async (link: Link, work: () => Promise<void>): Promise<boolean> => {
     try {
-      await holdWorkItem(database, item, leaseOf(parts));
+      await renewWorkItemLease(database, item, computeLeaseMs(parts));
       await work();
       return true;
     } catch (error) {
       if (error instanceof LeaseLost) throw error;
       const waitMs =
-        error instanceof CreationInProgress ? error.retryAfterMs : await failLink(parts, item, link, error);
+        error instanceof CreationInProgress ? error.retryAfterMs : await recordLinkFailure(parts, item, link, error);
       if (waitMs !== null) waits.push(waitMs);
       return false;
     }
@@ -86,52 +93,54 @@ async function syncOnce(parts: SyncParts, item: WorkItem): Promise<number | null
       waits.push(availability.waitMs);
       continue;
     }
-    const done = await at(link, async () => {
+    const done = await runForTracker(link, async () => {
       if (link.externalId === null) {
         const { timeoutMs } = parts;
-        const creation = { database, tracker, leaseMs: leaseOf(parts), timeoutMs, inProgressMs: timeoutMs * 2 };
-        await createExternal(creation, item, link, otherUrl(item, link));
+        const creation = { database, tracker, leaseMs: computeLeaseMs(parts), timeoutMs, inProgressMs: timeoutMs * 2 };
+        await createTrackerItem(creation, item, link, findOtherUrl(item, link));
       }
-      if (parts.baseBranch !== null) await createBranch({ database, tracker, base: parts.baseBranch }, item, link);
-      const by = { marker: markerOf(item.id), branch: link.branch || null };
-      observed.push({ tracker, link, item: await tracker.read(link.externalId!, by) });
+      if (parts.baseBranch !== null)
+        await createTrackerBranch({ database, tracker, base: parts.baseBranch }, item, link);
+      const by = { marker: buildMarker(item.id), branch: link.branch || null };
+      observed.push({ tracker, link, item: await tracker.readItem(link.externalId!, by) });
     });
-    if (done && availability.stopped) await reopenTracker(database, tracker.name);
+    if (done && availability.stopped) await resumeTrackerSync(database, tracker.name);
   }
-  if (observed.length === 0) return soonest(waits);
+  if (observed.length === 0) return soonestWaitMs(waits);
   const status = await applyTrackerStatus(database, item, observed);
   for (const each of observed) {
-    const done = await at(each.link, async () => {
-      await addOtherUrl(database, item, each);
-      await writeStatus(database, each, status);
+    const done = await runForTracker(each.link, async () => {
+      await addOtherUrlToItem(database, item, each);
+      await writeStatusToTracker(database, each, status);
     });
-    if (done) await clearFailure(database, each.link);
+    if (done) await clearLinkFailure(database, each.link);
   }
-  return soonest(waits);
+  return soonestWaitMs(waits);
 }
 
-function leaseOf({ timeoutMs }: SyncParts): number {
+function computeLeaseMs({ timeoutMs }: SyncParts): number {
   return timeoutMs * leaseOfTimeouts;
 }
 
-function soonest(waits: number[]): number | null {
+function soonestWaitMs(waits: number[]): number | null {
   return waits.length === 0 ? null : Math.max(Math.min(...waits), 50);
 }
 
 /** URL of the item in the other tracker; null if there is none. */
-function otherUrl(item: WorkItem, link: Link): string | null {
+function findOtherUrl(item: WorkItem, link: Link): string | null {
   const other = item.links.find((each) => each.tracker !== link.tracker);
   return other && !other.unlinkedAt ? other.externalUrl : null;
 }
 
 /** Adds the URL of the other item to the current text, which people may have edited. */
-async function addOtherUrl(
+async function addOtherUrlToItem(
   database: Database,
   item: WorkItem,
   { tracker, link, item: current }: Observed,
 ): Promise<void> {
-  const url = otherUrl(item, link);
+  const url = findOtherUrl(item, link);
   if (link.joined || !url) return;
-  if (!current.text.includes(url)) await tracker.setText(current.externalId, `${current.text}\n\n${linkLine(url)}`);
+  if (!current.text.includes(url))
+    await tracker.setText(current.externalId, `${current.text}\n\n${formatLinkLine(url)}`);
   await database.query('system', 'UPDATE feedback_link SET joined = true WHERE id = $1', [link.id]);
 }

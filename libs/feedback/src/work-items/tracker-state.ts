@@ -33,7 +33,7 @@ export async function readTrackerAvailability(database: Database, tracker: Track
 }
 
 /** Stops all calls to a tracker until a trial call succeeds. Returns the time since which it is stopped. */
-export async function stopTracker(database: Database, tracker: TrackerName, reason: string): Promise<Date> {
+export async function stopTrackerSync(database: Database, tracker: TrackerName, reason: string): Promise<Date> {
   const [row] = await database.query<{ stoppedAt: Date }>(
     'system',
     `INSERT INTO feedback_tracker AS t (tracker, stopped_at, reason, next_try_at)
@@ -47,7 +47,7 @@ export async function stopTracker(database: Database, tracker: TrackerName, reas
 }
 
 /** Reopens a tracker after a successful call, and makes all waiting work items due. */
-export async function reopenTracker(database: Database, tracker: TrackerName): Promise<void> {
+export async function resumeTrackerSync(database: Database, tracker: TrackerName): Promise<void> {
   await database.transaction('system', async (tx) => {
     const reopened = await tx.execute(
       `UPDATE feedback_tracker SET stopped_at = NULL, reason = NULL, next_try_at = NULL
@@ -60,7 +60,7 @@ export async function reopenTracker(database: Database, tracker: TrackerName): P
 }
 
 /** Pauses all calls to a tracker, as it requested. */
-export async function pauseTracker(database: Database, tracker: TrackerName, pauseMs: number): Promise<void> {
+export async function pauseTrackerSync(database: Database, tracker: TrackerName, pauseMs: number): Promise<void> {
   await database.query(
     'system',
     `INSERT INTO feedback_tracker AS t (tracker, paused_until) VALUES ($1, muster_now() + $2 * interval '1 millisecond')

@@ -1,7 +1,13 @@
-import { audit, type Principal, sourceOf } from '@muster/access';
+import { audit, type Principal, callerChannel } from '@muster/access';
 import { type CommandActionParts, requireWakeable } from '@muster/commands';
 import { loadAgent, requestWake } from '@muster/machines';
-import { type AgentActionAnswer, type AgentActionBody, AppError, invalidField, noSuch } from '@muster/contracts';
+import {
+  type AgentActionAnswer,
+  type AgentActionBody,
+  AppError,
+  invalidFieldError,
+  notFoundError,
+} from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { launchJob } from '../launch/launch-job';
 
@@ -22,13 +28,13 @@ export async function startJob(
 ): Promise<Acted> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
-  requireOne(body);
+  requireJobOrWorkflow(body);
   if (agent.status === 'terminated') {
     const extra = { agentStatus: agent.status };
     throw new AppError('agent_not_ready', { detail: 'The agent is terminated.', extra });
   }
   // The request is checked before the agent's status, because an invalid request is invalid in every status.
-  const jobId = await jobToStart(tx, caller, id, body, parts);
+  const jobId = await findOrLaunchJob(tx, caller, id, body, parts);
   const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
   const answer: AgentActionAnswer = { success: true, action: 'start_job', status, jobId };
@@ -38,7 +44,7 @@ export async function startJob(
     organizationId,
     agentId: id,
     jobId,
-    source: sourceOf(caller),
+    source: callerChannel(caller),
     reason: 'a job is about to start',
     timeoutMs: parts.wakeTimeoutMs,
   });
@@ -46,7 +52,7 @@ export async function startJob(
 }
 
 /** Returns the job with its current status. Throws not_found if the job does not exist or belongs to another agent. */
-export async function requireJobOf(
+export async function requireJobOfAgent(
   tx: Transaction,
   caller: Principal,
   agentId: string,
@@ -57,12 +63,12 @@ export async function requireJobOf(
     [jobId, caller.organizationId],
     'job_of_agent',
   );
-  if (!job) throw noSuch('job');
+  if (!job) throw notFoundError('job');
   if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'This agent has no such job.' });
   return job;
 }
 
-async function jobToStart(
+async function findOrLaunchJob(
   tx: Transaction,
   caller: Principal,
   id: string,
@@ -73,15 +79,15 @@ async function jobToStart(
     const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
     return (await launchJob(tx, caller, input, now)).jobId;
   }
-  const { status } = await requireJobOf(tx, caller, id, jobId!);
+  const { status } = await requireJobOfAgent(tx, caller, id, jobId!);
   if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
   audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
   return jobId!;
 }
 
-function requireOne({ jobId, workflowId }: AgentActionBody): void {
+function requireJobOrWorkflow({ jobId, workflowId }: AgentActionBody): void {
   if (!jobId && !workflowId) {
-    throw invalidField('workflowId', 'start_job requires a workflowId, or the jobId of a queued job');
+    throw invalidFieldError('workflowId', 'start_job requires a workflowId, or the jobId of a queued job');
   }
-  if (workflowId && jobId) throw invalidField('jobId', 'start_job accepts a workflowId or a jobId, not both');
+  if (workflowId && jobId) throw invalidFieldError('jobId', 'start_job accepts a workflowId or a jobId, not both');
 }

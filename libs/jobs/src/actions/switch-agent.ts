@@ -1,24 +1,24 @@
-import { type Principal, sourceOf } from '@muster/access';
+import { type Principal, callerChannel } from '@muster/access';
 import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } from '@muster/machines';
 import { endCommandsOfTerminated } from '@muster/commands';
 import type { Transaction } from '@muster/database';
-import { failAgentsRuns, lockAgentsRuns } from '../ends/fail-agents-runs';
+import { failRunsOfAgent, lockRunsOfAgent } from '../ends/fail-runs-of-agent';
 
 // A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction. It
 // locks the runs first, because reports and cancels lock a run before its agent.
 
 export async function stopAgentAndRuns(tx: Transaction, caller: Principal, id: string, { force }: { force?: boolean }) {
-  if (force) lockAgentsRuns(tx, caller, id);
+  if (force) lockRunsOfAgent(tx, caller, id);
   const answer = await stopAgent(tx, caller, id, { force });
   const error = 'The agent was stopped.';
-  if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
+  if (force) await failRunsOfAgent(tx, caller, id, { errorCode: 'agent_stopped', error });
   return answer;
 }
 
 export async function rebootAgentAndRuns(tx: Transaction, caller: Principal, id: string) {
-  lockAgentsRuns(tx, caller, id);
+  lockRunsOfAgent(tx, caller, id);
   const answer = await rebootAgent(tx, caller, id);
-  await failAgentsRuns(tx, caller, id, { errorCode: 'agent_rebooted', error: 'The agent was rebooted.' });
+  await failRunsOfAgent(tx, caller, id, { errorCode: 'agent_rebooted', error: 'The agent was rebooted.' });
   return answer;
 }
 
@@ -28,11 +28,11 @@ export async function terminateAgentAndRuns(
   id: string,
   { force }: { force?: boolean },
 ): Promise<void> {
-  if (force) lockAgentsRuns(tx, caller, id);
+  if (force) lockRunsOfAgent(tx, caller, id);
   await terminateAgent(tx, caller, id, { force });
-  await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, sourceOf(caller));
+  await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, callerChannel(caller));
   const error = 'The agent was terminated.';
-  if (force) await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error });
+  if (force) await failRunsOfAgent(tx, caller, id, { errorCode: 'agent_stopped', error });
 }
 
 export async function drainAgentAndRuns(
@@ -42,11 +42,11 @@ export async function drainAgentAndRuns(
   { mode, force, now }: { mode: 'finish' | 'now'; force?: boolean; now: Date },
 ): Promise<TouchedJobs> {
   const endsRuns = mode === 'now' && force;
-  if (endsRuns) lockAgentsRuns(tx, caller, id);
+  if (endsRuns) lockRunsOfAgent(tx, caller, id);
   const touched = await drainAgent(tx, caller, id, { mode, force });
   if (endsRuns) {
     const error = 'The agent was drained at once.';
-    await failAgentsRuns(tx, caller, id, { errorCode: 'agent_stopped', error, stopNow: now });
+    await failRunsOfAgent(tx, caller, id, { errorCode: 'agent_stopped', error, stopNow: now });
   }
   return touched;
 }

@@ -1,5 +1,5 @@
-import { noSuch } from '@muster/contracts';
-import { audit, type Principal, sourceOf } from '@muster/access';
+import { notFoundError } from '@muster/contracts';
+import { audit, type Principal, callerChannel } from '@muster/access';
 import {
   type BatchEntity,
   type Database,
@@ -29,9 +29,9 @@ export async function requestBatchCancel(
     `UPDATE batch SET cancel_requested_at = COALESCE(cancel_requested_at, muster_now()),
        cancel_reason = COALESCE(cancel_reason, $3), cancel_source = COALESCE(cancel_source, $4)
      WHERE id = $1 AND organization_id = $2 RETURNING workflow_id, total, rejected`,
-    [id, organizationId, reason ?? null, sourceOf(caller)],
+    [id, organizationId, reason ?? null, callerChannel(caller)],
   );
-  if (!found) throw noSuch('batch');
+  if (!found) throw notFoundError('batch');
   audit(tx, caller, { action: 'batch.cancel', target: { type: 'batch', id }, changes: { reason: reason ?? null } });
   const { workflowId, total, rejected } = found;
   const data = { batchId: id, workflowId, status: 'cancelling', total: total - rejected };
@@ -43,14 +43,14 @@ export async function requestBatchCancel(
 export async function cancelBatch(database: Database, batchId: string, now: () => Date): Promise<{ ended: number }> {
   let ended = 0;
   for (;;) {
-    const step = await database.transaction('system', (tx) => endNextJobs(tx, batchId, now()));
+    const step = await database.transaction('system', (tx) => cancelNextJobs(tx, batchId, now()));
     // The search is repeated until it finds no open job, because a job that failed concurrently may have left a retry.
     if (step.found === 0) return { ended };
     ended += step.ended;
   }
 }
 
-async function endNextJobs(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
+async function cancelNextJobs(tx: Transaction, batchId: string, now: Date): Promise<{ found: number; ended: number }> {
   const open = await tx.query<
     Pick<JobEntity, 'id' | 'organizationId'> & {
       reason: BatchEntity['cancelReason'];

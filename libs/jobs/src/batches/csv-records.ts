@@ -61,7 +61,7 @@ export class CsvRecords {
   constructor(private readonly maxCells: number) {}
 
   /** Parses the next piece of the text and returns the records that end in it. */
-  parse(piece: string): CsvRecord[] {
+  parsePiece(piece: string): CsvRecord[] {
     this.ready = [];
     let from = 0;
     for (let at = 0; at < piece.length; at += 1) {
@@ -109,7 +109,7 @@ export class CsvRecords {
   }
 
   /** Ends the text. Returns the last record if no line end follows it. */
-  end(): CsvRecord[] {
+  endText(): CsvRecord[] {
     this.ready = [];
     if (this.state === 'quoted') throw new TornTable(this.line, 'a quote is not closed');
     if (this.state !== 'cell begins' || this.count > 0) this.endRecord();

@@ -1,5 +1,5 @@
 import { appendTimelines } from '@muster/timeline';
-import { type Actor, audit, nameOf, requireSecrets, sourceOf } from '@muster/access';
+import { type Actor, audit, describeCaller, requireExistingSecrets, callerChannel } from '@muster/access';
 import {
   AppError,
   type CheckBatchBody,
@@ -8,22 +8,22 @@ import {
   type CreateBatchBody,
   type FieldError,
   type JobBundle,
-  microsOrNot,
+  usdToMicrosIfSet,
   type MicroUsd,
-  noSuch,
+  notFoundError,
   type RejectedRow,
 } from '@muster/contracts';
 import { recordOrganizationEvent, type Transaction } from '@muster/database';
-import { currentContext, isUuid, newId } from '@muster/platform';
-import { bundleOf, lineageOf } from '@muster/packs';
-import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
-import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
+import { getRequestContext, isUuid, newId } from '@muster/platform';
+import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
+import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
+import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
-import { leastOf, requireKeyNames } from '../launch/launch-job';
-import { resolveKeys } from '../launch/resolve-keys';
-import { checkRow, type InputRow, type RowRule } from './check-row';
+import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
+import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
+import { checkBatchRow, type InputRow, type RowRule } from './check-batch-row';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
 export type CheckInput = Omit<CheckBatchBody, 'rows'>;
@@ -58,13 +58,15 @@ export async function launchBatch(
 ): Promise<LaunchedBatch> {
   const { organizationId } = caller;
   const { workflowId, agentIds } = input;
-  const { facts, installationId, runs, rejected } = await checkInput(tx, organizationId, { input, rows, now });
+  const { facts, installationId, runs, rejected } = await checkBatchInput(tx, organizationId, { input, rows, now });
   if (input.strict && rejected.length) throw rejectedRowsError(rejected);
-  const maxCostMicros = leastOf(microsOrNot(input.maxCostUsd ?? null), facts.workflowMaxCost);
+  const maxCostMicros = findSmallestLimit(usdToMicrosIfSet(input.maxCostUsd ?? null), facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { requested: { count: runs.length, maxCostMicros }, limits: facts, now });
-  const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : null;
+  const installed = installationId
+    ? buildLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
+    : null;
   const batchId = newId();
-  const createdBy = nameOf(caller);
+  const createdBy = describeCaller(caller);
   await tx.execute(
     `INSERT INTO batch
        (id, organization_id, workflow_id, workflow_revision, total, rejected, created_by, workflow_pack_installation_id)
@@ -80,7 +82,7 @@ export async function launchBatch(
       installationId,
     ],
   );
-  for (const chunk of chunksOf(runs)) {
+  for (const chunk of splitIntoChunks(runs)) {
     await insertRuns(tx, {
       organizationId,
       batchId,
@@ -91,7 +93,7 @@ export async function launchBatch(
       runs: chunk,
     });
   }
-  await recordOnTimelines(tx, { organizationId, batchId, runs, source: sourceOf(caller) });
+  await recordLaunchOnTimelines(tx, { organizationId, batchId, runs, source: callerChannel(caller) });
   const data = { batchId, workflowId, status: 'started', total: runs.length };
   recordOrganizationEvent(tx, { organizationId, type: 'batch', data });
   audit(tx, caller, {
@@ -108,7 +110,7 @@ export async function checkBatch(
   organizationId: string,
   { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
 ): Promise<CheckedBatch> {
-  const { rejected } = await checkInput(tx, organizationId, { input, rows, now });
+  const { rejected } = await checkBatchInput(tx, organizationId, { input, rows, now });
   return { total: rows.length, wrong: rejected.length, rejected };
 }
 
@@ -116,7 +118,7 @@ export async function checkBatch(
  * Checks the parts of the request that apply to all rows, and then each row. Returns the runs that can be queued and
  * the rejected rows.
  */
-async function checkInput(
+async function checkBatchInput(
   tx: Transaction,
   organizationId: string,
   { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
@@ -124,11 +126,15 @@ async function checkInput(
   const { workflowId, agentIds = [], vaultKeys } = input;
   const facts = await readBatchFacts(tx, organizationId, { workflowId, agentIds, now });
   const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
-  requireSomethingToRun(facts.workflowRuns || installationId !== null);
-  requireKeyNames(vaultKeys);
-  await requireSecrets(tx, organizationId, vaultKeys ?? []);
-  const rule = toRowRule(facts.workflowVariables, input);
-  return { facts, installationId, ...(await separateRows(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })) };
+  requireScriptOrSteps(facts.workflowRuns || installationId !== null);
+  requireVaultKeyNames(vaultKeys);
+  await requireExistingSecrets(tx, organizationId, vaultKeys ?? []);
+  const rule = buildRowRule(facts.workflowVariables, input);
+  return {
+    facts,
+    installationId,
+    ...(await separateValidRows(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })),
+  };
 }
 
 type Facts = LimitFacts & {
@@ -149,9 +155,9 @@ async function readBatchFacts(
   const errors = agentIds.flatMap((id, at) =>
     isUuid(id) ? [] : [{ field: `agentIds.${at}`, message: `agentIds.${at} must be a UUID` }],
   );
-  if (errors.length) throw invalidPayload(errors);
+  if (errors.length) throw invalidPayloadError(errors);
   const [facts] = await tx.query<Facts>(
-    `SELECT ${limitColumns('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+    `SELECT ${limitColumnsSql('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
@@ -162,12 +168,13 @@ async function readBatchFacts(
      LEFT JOIN workflow w ON w.id = $2 AND w.organization_id = o.id AND w.archived_at IS NULL
      LEFT JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
      WHERE o.id = $1`,
-    [organizationId, workflowId, agentIds, monthOf(now)],
+    [organizationId, workflowId, agentIds, getBillingMonth(now)],
     'batch_facts',
   );
-  if (!facts?.workflowRevision) throw noSuch('workflow');
-  const unknown = agentIds.find((id) => !facts.agents.includes(id.toLowerCase()));
-  if (unknown) throw new AppError('agent_not_found', { detail: `There is no agent ${unknown}.` });
+  if (!facts?.workflowRevision) throw notFoundError('workflow');
+  const listUnknownVariables = agentIds.find((id) => !facts.agents.includes(id.toLowerCase()));
+  if (listUnknownVariables)
+    throw new AppError('agent_not_found', { detail: `There is no agent ${listUnknownVariables}.` });
   return facts;
 }
 
@@ -175,17 +182,17 @@ async function readBatchFacts(
  * Returns the rule by which each row is checked. Throws if the mapping or the default values name an unknown variable,
  * because that is one error of the request and not an error of each row.
  */
-function toRowRule(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
-  const unknown = (field: string, values: Record<string, string>) =>
+function buildRowRule(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
+  const listUnknownVariables = (field: string, values: Record<string, string>) =>
     Object.keys(values)
       .filter((name) => !names.includes(name))
       .map((name) => ({ field: `${field}.${name}`, message: `the workflow has no variable ${name}` }));
-  const errors = [...unknown('mapping', mapping ?? {}), ...unknown('variables', defaults)];
-  if (errors.length) throw invalidPayload(errors);
+  const errors = [...listUnknownVariables('mapping', mapping ?? {}), ...listUnknownVariables('variables', defaults)];
+  if (errors.length) throw invalidPayloadError(errors);
   return { names: new Set(names), mapping, defaults };
 }
 
-async function separateRows(
+async function separateValidRows(
   rows: readonly InputRow[],
   { rule, agentIds, keys }: { rule: RowRule; agentIds: string[]; keys: readonly ConcurrencyKey[] },
 ): Promise<{ runs: Run[]; rejected: RejectedRow[] }> {
@@ -193,7 +200,7 @@ async function separateRows(
   const rejected: RejectedRow[] = [];
   for (const [at, inputRow] of rows.entries()) {
     if (at % rowsPerChunk === rowsPerChunk - 1) await breathe();
-    const checked = checkRow(inputRow, rule);
+    const checked = checkBatchRow(inputRow, rule);
     const { row } = inputRow;
     const resolved = 'errors' in checked ? checked : resolveRowKeys(keys, checked.variables);
     if ('errors' in checked) rejected.push({ row, errors: checked.errors });
@@ -213,7 +220,7 @@ function resolveRowKeys(
 ): { keys: string | null } | { errors: string[] } {
   if (workflowKeys.length === 0) return { keys: null };
   try {
-    return { keys: JSON.stringify(resolveKeys({ requested: [], workflowKeys }, variables)) };
+    return { keys: JSON.stringify(resolveConcurrencyKeys({ requested: [], workflowKeys }, variables)) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { errors: [error.message.replace(/\.$/, '')] };
@@ -233,7 +240,7 @@ function rejectedRowsError(rejected: RejectedRow[]): AppError {
   });
 }
 
-function* chunksOf(runs: Run[]): Generator<Run[]> {
+function* splitIntoChunks(runs: Run[]): Generator<Run[]> {
   let chunk: Run[] = [];
   let characters = 0;
   for (const run of runs) {
@@ -249,7 +256,7 @@ function* chunksOf(runs: Run[]): Generator<Run[]> {
 
 /**
  * Inserts the runs of a batch in the same way as insertJob inserts one, but without its timeline entry and queue
- * message: recordOnTimelines writes these once per agent.
+ * message: recordLaunchOnTimelines writes these once per agent.
  */
 async function insertRuns(
   tx: Transaction,
@@ -271,7 +278,7 @@ async function insertRuns(
     runs: Run[];
   },
 ): Promise<void> {
-  const context = currentContext();
+  const context = getRequestContext();
   await tx.execute(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
@@ -311,7 +318,7 @@ async function insertRuns(
 }
 
 /** Records the queued runs on their agents' timelines, and enqueues the dispatch of the agents. */
-async function recordOnTimelines(
+async function recordLaunchOnTimelines(
   tx: Transaction,
   {
     organizationId,
@@ -337,6 +344,6 @@ async function recordOnTimelines(
   );
 }
 
-function invalidPayload(errors: FieldError[]): AppError {
+function invalidPayloadError(errors: FieldError[]): AppError {
   return new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }

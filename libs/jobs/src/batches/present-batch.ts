@@ -1,4 +1,4 @@
-import { type Batch, usdOf } from '@muster/contracts';
+import { type Batch, microsToUsd } from '@muster/contracts';
 import type { BatchRow } from './read-batches';
 
 export function presentBatch(row: BatchRow): Batch {
@@ -27,6 +27,6 @@ export function presentBatch(row: BatchRow): Batch {
       noEobFound: row.claimsNoEobFound,
       failed: row.claimsFailed,
     },
-    costUsd: usdOf(row.costMicros),
+    costUsd: microsToUsd(row.costMicros),
   };
 }

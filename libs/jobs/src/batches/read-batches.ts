@@ -1,5 +1,11 @@
-import { type BatchSort, type MicroUsd, noSuch } from '@muster/contracts';
-import { type BatchEntity, type Database, hasPartSql, pageWithinSql, scanWithinSql } from '@muster/database';
+import { type BatchSort, type MicroUsd, notFoundError } from '@muster/contracts';
+import {
+  type BatchEntity,
+  type Database,
+  containsIgnoringCaseSql,
+  limitPageSizeSql,
+  scanWithinSql,
+} from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
 
 export interface BatchRow extends Pick<
@@ -43,12 +49,12 @@ export async function findBatch(database: Database, organizationId: string, id: 
     `WITH page AS (SELECT * FROM batch WHERE id = $1 AND organization_id = $2) ${select}`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('batch');
+  if (!row) throw notFoundError('batch');
   return row;
 }
 
-export const batchSortKindsOf = (sort?: BatchSort): SortKind[] => (bySize(sort) ? ['integer', 'id'] : ['id']);
-const bySize = (sort?: BatchSort) => sort?.endsWith('total') ?? false;
+export const getBatchSortKinds = (sort?: BatchSort): SortKind[] => (sortsBySize(sort) ? ['integer', 'id'] : ['id']);
+const sortsBySize = (sort?: BatchSort) => sort?.endsWith('total') ?? false;
 
 export interface BatchFilter {
   workflowId?: string;
@@ -66,21 +72,21 @@ export function listBatches(
   { page, filter: { workflowId, q, sort } }: { page: Page; filter: BatchFilter },
 ): Promise<(BatchRow & { sortValue: string | null })[]> {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
-  const isBySize = bySize(sort);
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
+  const isBySize = sortsBySize(sort);
   const descends = sort?.startsWith('-') ?? true;
   const [direction, sign] = descends ? ['DESC', '<'] : ['ASC', '>'];
   const order = isBySize ? `total ${direction}, id ${direction}` : `id ${direction}`;
   const within = ['organization_id = $1'];
   const filter: string[] = [];
   if (page.after && isBySize) {
-    within.push(`(total, id) ${sign} (${placed(page.after[0])}::int, ${placed(page.after[1])}::uuid)`);
-  } else if (page.after) within.push(`id ${sign} ${placed(page.after[0])}`);
-  if (workflowId) (isBySize ? filter : within).push(`workflow_id = ${placed(workflowId)}`);
+    within.push(`(total, id) ${sign} (${addParameter(page.after[0])}::int, ${addParameter(page.after[1])}::uuid)`);
+  } else if (page.after) within.push(`id ${sign} ${addParameter(page.after[0])}`);
+  if (workflowId) (isBySize ? filter : within).push(`workflow_id = ${addParameter(workflowId)}`);
   if (q) {
-    const text = placed(q);
+    const text = addParameter(q);
     filter.push(`(strpos(id::text, lower(${text})) > 0 OR workflow_id IN (
-      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPartSql('w.name', text)}))`);
+      SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${containsIgnoringCaseSql('w.name', text)}))`);
   }
   const found = scanWithinSql({
     from: 'batch',
@@ -88,9 +94,9 @@ export function listBatches(
     within,
     filter,
     order,
-    limit: placed(page.limit + 1),
+    limit: addParameter(page.limit + 1),
   });
-  const listed = pageWithinSql(`SELECT b.*, f.matches, f.scan_end FROM (${found}) f JOIN batch b ON b.id = f.id`, {
+  const listed = limitPageSizeSql(`SELECT b.*, f.matches, f.scan_end FROM (${found}) f JOIN batch b ON b.id = f.id`, {
     order,
     bytes: `total * ${bytesOfRun}`,
   });

@@ -1,7 +1,7 @@
 import { AppError } from '@muster/contracts';
-import { longestTurn, maxTurnMs } from '@muster/testing';
+import { measureLongestTurn, maxTurnMs } from '@muster/testing';
 import fc from 'fast-check';
-import { checkRow } from './check-row';
+import { checkBatchRow } from './check-batch-row';
 import { readCsv } from './read-csv';
 
 async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
@@ -61,7 +61,7 @@ describe('a table', () => {
       expect((row!.cells.get('a') as string).length).toBeGreaterThan(1_000_000);
       expect((row!.cells.get('a') as string).length).toBeLessThan(3_000_000);
       expect(row!.cells.get('b')).toBe('1');
-      expect(checkRow(row!, { names: new Set(['a', 'b']), defaults: {} })).toEqual({
+      expect(checkBatchRow(row!, { names: new Set(['a', 'b']), defaults: {} })).toEqual({
         errors: ['a: has more than 1,000,000 characters; at most 65,536 are allowed'],
       });
     }
@@ -77,7 +77,7 @@ describe('a table', () => {
   ])('a CSV table with %s does not block the event loop', async (_, table, outcome) => {
     const bytes = Buffer.from(table);
     let actual: string | undefined;
-    const turn = await longestTurn(async () => (actual = await outcomeOf(bytes as never)));
+    const turn = await measureLongestTurn(async () => (actual = await outcomeOf(bytes as never)));
     expect(actual).toEqual(typeof outcome === 'string' ? outcome : expect.stringMatching(outcome));
     expect(turn).toBeLessThan(maxTurnMs);
   });

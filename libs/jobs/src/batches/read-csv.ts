@@ -1,6 +1,6 @@
-import { AppError, invalidField, maxBatchRows } from '@muster/contracts';
+import { AppError, invalidFieldError, maxBatchRows } from '@muster/contracts';
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { Cells, InputRow } from './check-row';
+import type { Cells, InputRow } from './check-batch-row';
 import { type CsvRecord, CsvRecords, maxStoredBytes, TornTable } from './csv-records';
 
 /** Maximum number of columns: more than real exports have, and few enough that one row is read quickly. */
@@ -14,31 +14,31 @@ export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<InputRow[]
   const records = new CsvRecords(maxColumns);
   const table = new Table();
   try {
-    for await (const piece of inPieces(withoutByteOrderMark(chunks))) table.add(records.parse(piece));
-    table.add(records.end());
+    for await (const piece of splitIntoPieces(skipByteOrderMark(chunks))) table.addRecords(records.parsePiece(piece));
+    table.addRecords(records.endText());
   } catch (error) {
     if (!(error instanceof TornTable)) throw error;
-    throw unreadableTable(`Line ${error.line}: ${error.message}, so the ends of the rows are unclear.`);
+    throw unreadableTableError(`Line ${error.line}: ${error.message}, so the ends of the rows are unclear.`);
   }
-  return table.finished();
+  return table.finishRows();
 }
 
 class Table {
   private columns?: Columns;
   private readonly rows: InputRow[] = [];
 
-  add(records: CsvRecord[]): void {
+  addRecords(records: CsvRecord[]): void {
     for (const record of records) {
       if (!this.columns) this.columns = readHeader(record);
       else if (this.rows.length === maxBatchRows) {
-        throw unreadableTable(`It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`);
+        throw unreadableTableError(`It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`);
       } else this.rows.push({ row: this.rows.length + 1, ...readRow(record, this.columns) });
     }
   }
 
-  finished(): InputRow[] {
-    if (!this.columns) throw unreadableTable('It has no row with column names.');
-    if (this.rows.length === 0) throw unreadableTable('It has no rows after the column names.');
+  finishRows(): InputRow[] {
+    if (!this.columns) throw unreadableTableError('It has no row with column names.');
+    if (this.rows.length === 0) throw unreadableTableError('It has no rows after the column names.');
     return this.rows;
   }
 }
@@ -51,17 +51,17 @@ interface Columns {
 }
 
 function readHeader({ cells, count, straysQuote }: CsvRecord): Columns {
-  if (straysQuote) throw unreadableTable('It has no row with column names.');
-  if (count > maxColumns) throw unreadableTable(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
+  if (straysQuote) throw unreadableTableError('It has no row with column names.');
+  if (count > maxColumns) throw unreadableTableError(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
   const at = new Map<string, number>();
   const names = cells.map((cell, index) => {
-    const name = decode(cell)?.trim();
-    if (name === undefined) throw unreadableTable(`The name of column ${index + 1} is not valid UTF-8.`);
-    if (name && at.has(name)) throw unreadableTable(`Two columns have the name ${name.slice(0, 100)}.`);
+    const name = decodeCell(cell)?.trim();
+    if (name === undefined) throw unreadableTableError(`The name of column ${index + 1} is not valid UTF-8.`);
+    if (name && at.has(name)) throw unreadableTableError(`Two columns have the name ${name.slice(0, 100)}.`);
     if (name) at.set(name, index);
     return name;
   });
-  if (at.size === 0) throw unreadableTable('Its columns have no names.');
+  if (at.size === 0) throw unreadableTableError('Its columns have no names.');
   return { count, names, at };
 }
 
@@ -81,7 +81,7 @@ function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Column
   }
   const errors: string[] = [];
   const texts = cells.map((cell, at) => {
-    const text = decode(cell);
+    const text = decodeCell(cell);
     const name = columns.names[at];
     if (errors.length === maxErrors) return '';
     if (text === undefined) errors.push(`${name || `column ${at + 1}`}: is not valid UTF-8`);
@@ -115,7 +115,7 @@ class TableRow implements Cells {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Returns the decoded text of a cell, or undefined if it is not valid UTF-8. */
-function decode(cell: string): string | undefined {
+function decodeCell(cell: string): string | undefined {
   // ASCII text needs no decoding.
   if (!/[\x80-\xff]/.test(cell)) return cell;
   const bytes = Buffer.from(cell, 'latin1');
@@ -134,7 +134,7 @@ const pieceBytes = 16 * 1024;
  * Splits the data into pieces of 16 KiB and yields to the event loop after each piece, so that a large chunk does not
  * block the event loop.
  */
-async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+async function* splitIntoPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   for await (const chunk of chunks) {
     for (let from = 0; from < chunk.length; from += pieceBytes) {
       yield chunk.toString('latin1', from, Math.min(from + pieceBytes, chunk.length));
@@ -147,7 +147,7 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> 
  * Removes the UTF-8 byte order mark that spreadsheet programs write. Throws if the data starts with the mark of UTF-16,
  * which is not supported.
  */
-async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* skipByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let head: Buffer | null = Buffer.alloc(0);
   for await (const chunk of chunks) {
     if (!head) {
@@ -164,10 +164,10 @@ async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenera
 
 function stripByteOrderMark(head: Buffer): Buffer {
   const mark = head.toString('hex', 0, 2);
-  if (mark === 'fffe' || mark === 'feff') throw unreadableTable('It is encoded in UTF-16; save it as UTF-8.');
+  if (mark === 'fffe' || mark === 'feff') throw unreadableTableError('It is encoded in UTF-16; save it as UTF-8.');
   return head.toString('hex', 0, 3) === 'efbbbf' ? head.subarray(3) : head;
 }
 
-function unreadableTable(reason: string): AppError {
-  return invalidField('file', reason, `The table cannot be read: ${reason}`);
+function unreadableTableError(reason: string): AppError {
+  return invalidFieldError('file', reason, `The table cannot be read: ${reason}`);
 }

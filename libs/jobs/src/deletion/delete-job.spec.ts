@@ -1,5 +1,5 @@
 import { appendTimeline } from '@muster/timeline';
-import { behindLock } from '@muster/testing';
+import { runBehindLock } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { deleteJob } from './delete-job';
@@ -17,7 +17,7 @@ describe('deleteJob', () => {
     const jobId = await fixture.dispatched();
     await applyJobReport(harness.db, { organizationId, agentId }, { jobId, status: 'completed' });
     const forget = () => Promise.resolve();
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [jobId]),
       () => [

@@ -1,12 +1,12 @@
-import { audit, type Principal, sourceOf } from '@muster/access';
-import { startCleanup, isOn } from '@muster/machines';
+import { audit, type Principal, callerChannel } from '@muster/access';
+import { startCleanup, isOnStatus } from '@muster/machines';
 import { detachStopCommands, scheduleObjectRemoval } from '@muster/commands';
 import { dropTimelineOfJob } from '@muster/timeline';
-import { isTerminal, noSuch } from '@muster/contracts';
+import { isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
-import { issueStop } from '../ends/cancel-job';
+import { issueStopCommand } from '../ends/cancel-job';
 import { finishJob } from '../ends/finish-job';
-import { lockJobFirst } from '../lists/job-row';
+import { lockJobBeforeRead } from '../lists/job-row';
 import { bookJobCost } from '../ends/book-job-cost';
 
 export interface Deletion {
@@ -36,8 +36,8 @@ export async function deleteJob(
 ): Promise<void> {
   const { organizationId } = caller;
   const job = await lockJobAndLog(tx, organizationId, id);
-  if (!job) throw noSuch('job');
-  if (!isTerminal(job.status)) await endOpenJob(tx, caller, id, job, now);
+  if (!job) throw notFoundError('job');
+  if (!isTerminalStatus(job.status)) await endOpenJob(tx, caller, id, job, now);
   // Stop commands must outlive the job, also those of a clearing that started after an earlier failure of the job.
   await detachStopCommands(tx, id);
   // The cost is booked now, because the message of the job's end may not be handled yet and the cost outlives the job.
@@ -60,8 +60,8 @@ export async function deleteJob(
  * after this.
  */
 async function lockJobAndLog(tx: Transaction, organizationId: string, id: string): Promise<Deletable | undefined> {
-  lockJobFirst(tx, organizationId, id);
-  tx.defer('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [id]);
+  lockJobBeforeRead(tx, organizationId, id);
+  tx.deferStatement('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [id]);
   const [job] = await tx.query<Deletable>(
     `SELECT j.status, j.agent_id, a.status AS agent_status, j.command_id IS NOT NULL AS dispatched
      FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1 AND j.organization_id = $2`,
@@ -74,12 +74,12 @@ async function endOpenJob(tx: Transaction, caller: Principal, jobId: string, job
   const { organizationId } = caller;
   const { agentId, agentStatus, dispatched } = job;
   const reason = 'the job was deleted';
-  const clears = dispatched && isOn(agentStatus);
-  await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: sourceOf(caller), error: reason, clears });
+  const clears = dispatched && isOnStatus(agentStatus);
+  await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: callerChannel(caller), error: reason, clears });
   // An agent that is not online needs no stop command: the response to its next heartbeat tells the worker to end the
   // run.
   if (clears) {
-    const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
+    const commandId = await issueStopCommand(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     startCleanup(tx, agentId, commandId);
   }
 }

@@ -1,10 +1,10 @@
-import { lock, type Transaction } from '@muster/database';
+import { acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { Round } from '@muster/platform';
-import { behindLock, makeWorkflow } from '@muster/testing';
+import { runBehindLock, makeWorkflow } from '@muster/testing';
 import { deleteJob } from '../deletion/delete-job';
 import { cancelWaitingJobs } from '../ends/cancel-waiting-jobs';
-import { confirmStop } from '../ends/confirm-stop';
-import { giveUpRun } from '../ends/give-up-run';
+import { applyStopResult } from '../ends/apply-stop-result';
+import { failRunAndKillProcesses } from '../ends/give-up-run';
 import { deleteConcurrencyLimit, setConcurrencyLimit } from '../lists/concurrency-keys';
 import { findJob } from '../lists/job-row';
 import { applyJobReport } from '../reports/apply-job-report';
@@ -73,9 +73,9 @@ describe('concurrency keys', () => {
       (tx: Transaction) => deleteConcurrencyLimit(tx, caller, key),
     ];
     for (const change of changes) {
-      await behindLock(
+      await runBehindLock(
         harness.db,
-        (tx) => lock(tx, 'concurrency key', organizationId, key),
+        (tx) => acquireAdvisoryLock(tx, 'concurrency key', organizationId, key),
         () => [harness.db.transaction({ organizationId }, change)],
       );
     }
@@ -137,7 +137,14 @@ describe('concurrency keys', () => {
           agentStatus: 'online',
         } as const;
         if (how !== 'deleted')
-          await giveUpRun(tx, { organizationId, jobId, agentId: agents[0]!, retries: false, now, ...failure });
+          await failRunAndKillProcesses(tx, {
+            organizationId,
+            jobId,
+            agentId: agents[0]!,
+            retries: false,
+            now,
+            ...failure,
+          });
         if (how !== 'failed by the service')
           await deleteJob(tx, caller, jobId, { now, forget: () => Promise.resolve() });
       });
@@ -150,7 +157,7 @@ describe('concurrency keys', () => {
       await fixture.query(`UPDATE agent_command SET status = 'success', output = '{"remaining":0}' WHERE id = $1`, [
         clearingCommandId,
       ]);
-      await confirmStop(fixture.harness.db, clearingCommandId);
+      await applyStopResult(fixture.harness.db, clearingCommandId);
       expect(await holders()).toEqual([]);
       await dispatchAll();
       expect(await holders()).toEqual([next]);

@@ -1,5 +1,5 @@
 import type { ConcurrencyKey } from '@muster/contracts';
-import { type JobEntity, lock, type Transaction } from '@muster/database';
+import { type JobEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import type { FullKey } from './decide-start';
 
 /**
@@ -42,14 +42,14 @@ export const insertWaitingKeys = `key AS (
  * jobs get a key by priority, then by age; a waiting job that is ahead of this job and could start now counts as a
  * holder.
  */
-export async function fullKeys(
+export async function lockAndFindFullKeys(
   tx: Transaction,
   organizationId: string,
   { id, concurrencyKeys }: Pick<JobEntity, 'id'> & { concurrencyKeys: Required<ConcurrencyKey>[] },
 ): Promise<FullKey[]> {
   const keys = concurrencyKeys.map(({ key }) => key).sort();
   // All transactions lock keys in the same order, so they cannot deadlock.
-  for (const key of keys) await lock(tx, 'concurrency key', organizationId, key);
+  for (const key of keys) await acquireAdvisoryLock(tx, 'concurrency key', organizationId, key);
   return tx.query<FullKey>(
     `SELECT l.key, k.most, k.held + ahead.count AS held
      FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
@@ -69,22 +69,22 @@ export async function fullKeys(
 }
 
 /** Turns the job's waiting leases into held ones when the job is dispatched. */
-export function holdKeys(tx: Transaction, jobId: string): void {
-  tx.defer('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [jobId], 'hold_keys');
+export function holdConcurrencyKeys(tx: Transaction, jobId: string): void {
+  tx.deferStatement('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [jobId], 'hold_keys');
 }
 
 /**
  * Deletes the leases of jobs that have ended or will not start. For each released key, enqueues the agent of the first
  * waiting job.
  */
-export async function releaseKeys(tx: Transaction, organizationId: string, jobIds: string[]): Promise<void> {
+export async function releaseConcurrencyKeys(tx: Transaction, organizationId: string, jobIds: string[]): Promise<void> {
   const released = await tx.query<{ key: string }>(
     `WITH released AS (DELETE FROM concurrency_lease WHERE job_id = ANY($1) RETURNING key, since)
      SELECT DISTINCT key FROM released WHERE since IS NOT NULL`,
     [jobIds],
     'release_keys',
   );
-  await enqueueFirst(
+  await enqueueFirstWaitingJobs(
     tx,
     organizationId,
     released.map(({ key }) => key),
@@ -95,7 +95,7 @@ export async function releaseKeys(tx: Transaction, organizationId: string, jobId
  * For each key, enqueues the agents of the first `maxJobs` waiting jobs. Jobs whose agents cannot take a job are
  * skipped.
  */
-export async function enqueueFirst(
+export async function enqueueFirstWaitingJobs(
   tx: Transaction,
   organizationId: string,
   keys: string[],
@@ -127,10 +127,10 @@ export async function enqueueFirst(
 /**
  * Sets the waiting reason `concurrency_key` for the agent's jobs that wait for a key. `also` is the id of a job that
  * waits even if its key is not full now, because the jobs ahead of it will get the key. A job that another transaction
- * has locked is skipped, as in `setWaiting`.
+ * has locked is skipped, as in `setWaitingReason`.
  */
-export function markKeyed(tx: Transaction, agentId: string, also: string | null = null): void {
-  tx.defer(
+export function markJobsWaitingForKeys(tx: Transaction, agentId: string, also: string | null = null): void {
+  tx.deferStatement(
     `UPDATE job SET waiting_reason = 'concurrency_key', waiting_since = muster_now()
      WHERE id = ANY(ARRAY(
        SELECT id FROM job

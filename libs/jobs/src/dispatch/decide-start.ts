@@ -1,4 +1,4 @@
-import { canWake, lacksText, mayTakeWork, needsOf } from '@muster/machines';
+import { canWakeFrom, describeMissingParts, decideWorkAnswer, listNeededParts } from '@muster/machines';
 import type { AgentProvider, AgentStatus, MachinePart, WaitingReason } from '@muster/contracts';
 
 export interface StartFacts {
@@ -47,27 +47,27 @@ export type StartDecision =
 export function decideStart(facts: StartFacts): StartDecision {
   const { agent, head, gate, autoWake } = facts;
   if (!head) return { action: 'none', reason: 'no queued job can start yet' };
-  const work = mayTakeWork({ ...agent, autoWake });
+  const work = decideWorkAnswer({ ...agent, autoWake });
   if (work.takes === 'never') return withoutAgent;
   if (head.nothingToRun) {
     return { action: 'fail', code: 'nothing_to_run', reason: 'the workflow has neither a script nor steps' };
   }
-  if (agent.currentJobId) return waitDecision('agent_busy', `job ${agent.currentJobId} occupies the agent`);
+  if (agent.currentJobId) return decideToWait('agent_busy', `job ${agent.currentJobId} occupies the agent`);
   if (agent.autopilotSessionId)
-    return waitDecision('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
-  if (agent.clearing) return waitDecision('agent_busy', 'the remaining processes of its last job are being killed');
+    return decideToWait('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
+  if (agent.clearing) return decideToWait('agent_busy', 'the remaining processes of its last job are being killed');
   if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return failForMissingSecrets(facts.missingSecrets);
-  if (!gate.canLaunchRuns) return waitDecision('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
-    return waitDecision(
+    return decideToWait(
       'concurrency_limit',
       `${facts.runningInOrganization} of at most ${facts.maxConcurrentRuns} runs are in progress`,
     );
   }
   const [full] = facts.fullKeys ?? [];
   if (full)
-    return waitDecision(
+    return decideToWait(
       'concurrency_key',
       `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`,
     );
@@ -80,16 +80,16 @@ export function decideStart(facts: StartFacts): StartDecision {
 }
 
 /** Returns the machine parts that a run needs. Steps without a script or a bundle run in a browser. */
-export function needsOfRun({ steps, bundle }: { steps: unknown[] | null; bundle: object | null }): MachinePart[] {
-  return [...needsOf('run'), ...(steps?.length && !bundle ? (['chromium'] as const) : [])];
+export function listPartsOfRun({ steps, bundle }: { steps: unknown[] | null; bundle: object | null }): MachinePart[] {
+  return [...listNeededParts('run'), ...(steps?.length && !bundle ? (['chromium'] as const) : [])];
 }
 
 function failForMissingParts(missing: MachinePart[]): StartDecision {
-  return { action: 'fail', code: 'machine_cannot', reason: lacksText(missing) };
+  return { action: 'fail', code: 'machine_cannot', reason: describeMissingParts(missing) };
 }
 
 const withoutAgent: StartDecision = { action: 'fail', code: 'agent_not_ready', reason: 'its agent was terminated' };
-const drained = waitDecision('draining', 'the agent is being drained');
+const drained = decideToWait('draining', 'the agent is being drained');
 
 /**
  * Returns the decision for a job with missing secrets. The secrets existed at the job's launch and were deleted since,
@@ -108,29 +108,29 @@ export function decideReadiness(
   { autoWake, wakeRestsUntil }: Pick<StartFacts, 'autoWake' | 'wakeRestsUntil'>,
 ): StartDecision {
   // Drains are ignored here, because a job that was dispatched before the drain may still start.
-  const work = mayTakeWork({ status, provider, autoWake, drain: null });
+  const work = decideWorkAnswer({ status, provider, autoWake, drain: null });
   switch (work.takes) {
     case 'now':
       return { action: 'start', reason: 'the agent is online and free' };
     case 'after_boot':
-      return waitDecision('agent_waking', `the agent is ${status}`);
+      return decideToWait('agent_waking', `the agent is ${status}`);
     case 'after_drain':
       return drained;
     case 'never':
       return withoutAgent;
     case 'after_wake':
-      if (!canWake(status)) {
-        return waitDecision('agent_offline', `the agent is ${status}; it is started again once it has stopped`);
+      if (!canWakeFrom(status)) {
+        return decideToWait('agent_offline', `the agent is ${status}; it is started again once it has stopped`);
       }
       if (work.by === 'owner') {
-        return waitDecision('agent_offline', `the agent is ${status} and cannot be started by the service`);
+        return decideToWait('agent_offline', `the agent is ${status} and cannot be started by the service`);
       }
       if (work.by === 'hand') {
         const reason = `the agent is ${status} and auto-wake is off; start it manually`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
       }
       if (wakeRestsUntil) {
-        return waitDecision(
+        return decideToWait(
           'agent_offline',
           `it could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`,
         );
@@ -139,6 +139,6 @@ export function decideReadiness(
   }
 }
 
-function waitDecision(waiting: WaitingReason, reason: string): StartDecision {
+function decideToWait(waiting: WaitingReason, reason: string): StartDecision {
   return { action: 'wait', waiting, reason };
 }

@@ -1,5 +1,5 @@
 import { Transaction } from '@muster/database';
-import { unequalCounters } from '@muster/pricing';
+import { findUnequalCounters } from '@muster/pricing';
 import { makeAgent, makeWorkflow } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { decideStart, type StartFacts } from './decide-start';
@@ -152,7 +152,7 @@ describe('dispatch', () => {
     }
     expect(new Set(startedJobs)).toEqual(new Set(launched));
     expect(await commands(agentId)).toHaveLength(20);
-    expect(await unequalCounters(fixture.harness.db)).toEqual([]);
+    expect(await findUnequalCounters(fixture.harness.db)).toEqual([]);
   });
 
   it('an agent’s jobs start by priority, then by arrival', async () => {
@@ -325,14 +325,14 @@ describe('dispatch', () => {
   it('a dispatch reads the first job of a queue by an index, without sorting the others', async () => {
     const agentId = await fixture.makeOnlineAgent();
     await fixture.launch({ agentId });
-    const queryAll = jest.spyOn(Transaction.prototype, 'queryAll');
+    const queryAll = jest.spyOn(Transaction.prototype, 'queryStatements');
     await fixture.dispatch.startNext(agentId);
     const [first] = queryAll.mock.calls.flatMap(([statements]) =>
       statements.filter(({ name }) => name === 'first_in_queue'),
     );
     queryAll.mockRestore();
     const plan = await fixture.harness.db.transaction('system', async (tx) => {
-      tx.unsorted();
+      tx.avoidSorting();
       return tx.query<{ 'QUERY PLAN': string }>(`EXPLAIN (COSTS OFF) ${first!.text}`, [agentId]);
     });
     const text = plan.map((line) => Object.values(line).join('')).join('\n');

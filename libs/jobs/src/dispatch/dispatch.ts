@@ -1,40 +1,46 @@
 import {
-  canWake,
+  canWakeFrom,
   recordWakeBlocked,
-  lastWakeFailures,
-  missingParts,
+  readLastWakeFailures,
+  listMissingParts,
   requestWake,
-  wakeBackoffMs,
+  getWakeDelayMs,
   assignJobsSql,
 } from '@muster/machines';
-import { type ClaimedCommand, CommandDelivery, issueRun } from '@muster/commands';
+import { type ClaimedCommand, CommandDelivery, issueRunCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import {
   type AgentCommandEntity,
   Database,
   type JobEntity,
-  lock,
-  rowStatements,
+  acquireAdvisoryLock,
+  buildRowStatements,
   type Transaction,
 } from '@muster/database';
-import { canLaunchRuns } from '@muster/pricing';
-import { bundleObject } from '@muster/packs';
+import { decideBillingGate } from '@muster/pricing';
+import { toBundleObject } from '@muster/packs';
 import { Clock, type ReceivedMessage } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
-import { scriptOf } from '@muster/workflows';
+import { buildScriptToRun } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
-import { decideReadiness, decideStart, needsOfRun, failForMissingSecrets, type StartDecision } from './decide-start';
-import { fullKeys, holdKeys, markKeyed } from './concurrency-keys';
-import { countRunning } from './count-running';
+import {
+  decideReadiness,
+  decideStart,
+  listPartsOfRun,
+  failForMissingSecrets,
+  type StartDecision,
+} from './decide-start';
+import { lockAndFindFullKeys, holdConcurrencyKeys, markJobsWaitingForKeys } from './concurrency-keys';
+import { countRunningJobs } from './count-running';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
-import { jobEntry } from '../launch/insert-job';
+import { buildJobEntry } from '../launch/insert-job';
 import { lockJob } from '../lists/job-row';
-import { missingSecrets } from './missing-secrets';
-import { setWaiting } from './set-waiting';
-import { type AgentFacts, type HeadJob, lockAgent, NextJobLocked } from './lock-agent';
-import { startSpan } from './start-span';
+import { findMissingSecrets } from './find-missing-secrets';
+import { setWaitingReason } from './set-waiting-reason';
+import { type AgentFacts, type HeadJob, lockAgentAndNextJob, NextJobLocked } from './lock-agent-and-next-job';
+import { startRunSpan } from './start-run-span';
 
 export type StartOutcome = { action: StartDecision['action'] | 'resume'; reason: string; jobId?: string };
 
@@ -65,19 +71,19 @@ export class Dispatch {
 
   /** Starts the next job of an agent, wakes the agent, or records what its jobs wait for. */
   async startNext(agentId: string, message?: ReceivedMessage): Promise<StartOutcome> {
-    const start = async (tx: Transaction) => {
-      if (message) tx.handles(message);
-      const decided = await this.decide(tx, agentId);
+    const startInTransaction = async (tx: Transaction) => {
+      if (message) tx.markMessageHandled(message);
+      const decided = await this.decideNext(tx, agentId);
       // No job was started. If a crash loses this commit, the message appears again and is handled again.
-      if (decided.outcome.action === 'none') tx.allowUnflushed();
+      if (decided.outcome.action === 'none') tx.allowUnflushedCommit();
       return decided;
     };
     const { outcome, push, commandId } = await this.database
-      .sharedTransaction('start', 'system', start, agentId)
-      .catch((error: unknown) => this.startAfter(error, start));
+      .sharedTransaction('start', 'system', startInTransaction, agentId)
+      .catch((error: unknown) => this.startAfter(error, startInTransaction));
     // Pushed at once to save time. If this process dies before, the sweep of undelivered commands pushes the command.
-    if (push) await this.delivery.push(push);
-    else if (commandId) await this.delivery.deliver(commandId);
+    if (push) await this.delivery.pushLeasedCommand(push);
+    else if (commandId) await this.delivery.deliverCommand(commandId);
     return outcome;
   }
 
@@ -88,7 +94,7 @@ export class Dispatch {
       const { jobId } = reason;
       try {
         return await this.database.transaction('system', async (tx) => {
-          tx.defer('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_next_job');
+          tx.deferStatement('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId], 'lock_next_job');
           return start(tx);
         });
       } catch (again) {
@@ -97,39 +103,39 @@ export class Dispatch {
     }
   }
 
-  private async decide(tx: Transaction, agentId: string): Promise<Decided> {
-    const { agent, head } = await lockAgent(tx, agentId, this.clock.now());
-    if (!agent) return noAction('there is no such agent');
-    if (agent.currentJobId) return this.resume(tx, agent, agent.currentJobId);
-    if (agent.keyed && !head) markKeyed(tx, agentId);
-    if (!head) return noAction('no queued job can start yet');
+  private async decideNext(tx: Transaction, agentId: string): Promise<Decided> {
+    const { agent, head } = await lockAgentAndNextJob(tx, agentId, this.clock.now());
+    if (!agent) return decideNoAction('there is no such agent');
+    if (agent.currentJobId) return this.resumeDispatchedJob(tx, agent, agent.currentJobId);
+    if (agent.keyed && !head) markJobsWaitingForKeys(tx, agentId);
+    if (!head) return decideNoAction('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
     // The locks below block dispatches of other agents, which a shared transaction may contain.
-    if (head.concurrencyKeys || maxConcurrentRuns !== null) tx.requireOwn();
+    if (head.concurrencyKeys || maxConcurrentRuns !== null) tx.requireOwnConnection();
     // Concurrent dispatches of jobs with the same concurrency key wait here, and then read the current holders.
     const full = head.concurrencyKeys
-      ? await fullKeys(tx, organizationId, { ...head, concurrencyKeys: head.concurrencyKeys })
+      ? await lockAndFindFullKeys(tx, organizationId, { ...head, concurrencyKeys: head.concurrencyKeys })
       : [];
-    if (maxConcurrentRuns !== null) await lock(tx, 'concurrency', organizationId);
+    if (maxConcurrentRuns !== null) await acquireAdvisoryLock(tx, 'concurrency', organizationId);
     const decision = decideStart({
       agent,
-      head: { ...head, nothingToRun: scriptToRun(head) === null && !head.bundle },
+      head: { ...head, nothingToRun: getScriptToRun(head) === null && !head.bundle },
       autoWake,
-      wakeRestsUntil: await this.wakeRestsUntil(tx, agent),
+      wakeRestsUntil: await this.findWakeRestEnd(tx, agent),
       maxConcurrentRuns,
       // Queued jobs were counted against the monthly limits at their launch; here only ended runs count.
-      gate: canLaunchRuns(agent),
-      runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunning(tx, organizationId),
-      missingSecrets: head.vaultKeys.length ? await missingSecrets(tx, organizationId, head.vaultKeys) : [],
+      gate: decideBillingGate(agent),
+      runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunningJobs(tx, organizationId),
+      missingSecrets: head.vaultKeys.length ? await findMissingSecrets(tx, organizationId, head.vaultKeys) : [],
       fullKeys: full,
-      missingParts: missingParts(agent, needsOfRun(head)),
+      missingParts: listMissingParts(agent, listPartsOfRun(head)),
     });
     const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
     switch (decision.action) {
       case 'start':
-        return { outcome, push: this.start(tx, agent, head) };
+        return { outcome, push: this.claimJob(tx, agent, head) };
       case 'fail':
-        tx.requireOwn();
+        tx.requireOwnConnection();
         await finishJob(tx, {
           organizationId,
           jobId: head.id,
@@ -141,27 +147,27 @@ export class Dispatch {
         });
         return { outcome };
       default:
-        await this.waitOrWake(tx, agent, head, decision);
+        await this.recordWaitOrWake(tx, agent, head, decision);
         return { outcome };
     }
   }
 
   /** Returns the time before which failed wakes forbid another wake, or null. The delay grows with each failure. */
-  private async wakeRestsUntil(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
-    if (!canWake(status)) return null;
-    const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
+  private async findWakeRestEnd(tx: Transaction, { agentId, status }: AgentFacts): Promise<Date | null> {
+    if (!canWakeFrom(status)) return null;
+    const { consecutive, lastAt } = await readLastWakeFailures(tx, agentId);
     if (!lastAt || consecutive === 0) return null;
-    const until = new Date(lastAt.getTime() + wakeBackoffMs(consecutive));
+    const until = new Date(lastAt.getTime() + getWakeDelayMs(consecutive));
     return until > this.clock.now() ? until : null;
   }
 
-  private start(tx: Transaction, agent: AgentFacts, head: HeadJob): ClaimedCommand {
+  private claimJob(tx: Transaction, agent: AgentFacts, head: HeadJob): ClaimedCommand {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
     // With an empty script, the worker runs the bundle's main.py.
-    const script = scriptToRun(head) ?? '';
-    const span = startSpan(tx, { ...head, organizationId, agentId });
-    const command = issueRun(tx, {
+    const script = getScriptToRun(head) ?? '';
+    const span = startRunSpan(tx, { ...head, organizationId, agentId });
+    const command = issueRunCommand(tx, {
       organizationId,
       agentId,
       jobId,
@@ -171,7 +177,7 @@ export class Dispatch {
         workflowId,
         workflowRevision,
         maxRuntimeMs,
-        ...(bundle ? { bundle: bundleObject(organizationId, bundle) } : {}),
+        ...(bundle ? { bundle: toBundleObject(organizationId, bundle) } : {}),
       },
       env: { ...lineage, ...variables },
       vaultKeys,
@@ -179,11 +185,11 @@ export class Dispatch {
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
     });
     tx.deferRow(startJob, [agentId, jobId, command.id]);
-    if (head.concurrencyKeys) holdKeys(tx, jobId);
-    setWaiting(tx, { agentId, except: jobId, reason: 'agent_busy' });
-    if (agent.keyed) markKeyed(tx, agentId);
+    if (head.concurrencyKeys) holdConcurrencyKeys(tx, jobId);
+    setWaitingReason(tx, { agentId, except: jobId, reason: 'agent_busy' });
+    if (agent.keyed) markJobsWaitingForKeys(tx, agentId);
     appendTimeline(tx, { organizationId, agentId }, [
-      jobEntry({
+      buildJobEntry({
         jobId,
         status: 'queued',
         previousStatus: 'queued',
@@ -194,32 +200,32 @@ export class Dispatch {
     return { ...agent, ...command, pushes: 1, isDue: true };
   }
 
-  private async waitOrWake(
+  private async recordWaitOrWake(
     tx: Transaction,
     agent: AgentFacts,
     head: Pick<HeadJob, 'id' | 'scheduleId' | 'retryOf'>,
     decision: Extract<StartDecision, { action: 'wait' | 'wake' | 'none' }>,
   ): Promise<void> {
     const { organizationId, agentId } = agent;
-    const wake = { organizationId, agentId, jobId: head.id, source: sourceOf(head), reason: decision.reason };
+    const wake = { organizationId, agentId, jobId: head.id, source: getStartSource(head), reason: decision.reason };
     if (decision.action === 'none') return;
-    if (decision.action === 'wake' || decision.blocked) tx.requireOwn();
+    if (decision.action === 'wake' || decision.blocked) tx.requireOwnConnection();
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
     if (decision.waiting === 'concurrency_key') {
       // Jobs of other agents hold the key or will get it first. The next dispatch of this agent skips the job.
-      markKeyed(tx, agentId, head.id);
+      markJobsWaitingForKeys(tx, agentId, head.id);
       return;
     }
-    setWaiting(tx, { agentId, reason: decision.waiting });
-    if (agent.keyed) markKeyed(tx, agentId);
+    setWaitingReason(tx, { agentId, reason: decision.waiting });
+    if (agent.keyed) markJobsWaitingForKeys(tx, agentId);
   }
 
   /**
    * Handles an agent that is occupied by a job whose command may not have reached the worker. The same command is
    * delivered again; the worker recognizes its id. No second command is created for an attempt.
    */
-  private async resume(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
+  private async resumeDispatchedJob(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
     const [job] = await tx.query<
       Pick<JobEntity, 'id' | 'vaultKeys' | 'scheduleId' | 'retryOf'> & { commandId: AgentCommandEntity['id'] }
     >(
@@ -230,24 +236,24 @@ export class Dispatch {
       'undelivered_run',
     );
     if (!job) {
-      setWaiting(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
-      return noAction(`job ${jobId} occupies the agent`, jobId);
+      setWaitingReason(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
+      return decideNoAction(`job ${jobId} occupies the agent`, jobId);
     }
-    const missing = job.vaultKeys.length ? await missingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
+    const missing = job.vaultKeys.length ? await findMissingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
     const decision = missing.length
       ? failForMissingSecrets(missing)
-      : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.wakeRestsUntil(tx, agent) });
+      : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.findWakeRestEnd(tx, agent) });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // The agent is online but has not acknowledged the command, so its queued jobs show that they wait for the agent.
-      if (late) setWaiting(tx, { agentId: agent.agentId, reason: 'agent_offline' });
+      if (late) setWaitingReason(tx, { agentId: agent.agentId, reason: 'agent_offline' });
       const outcome = { action: 'resume', reason: 'the command is delivered again', jobId } as const;
       return { outcome, commandId: job.commandId };
     }
     if (decision.action === 'fail') {
       const { organizationId } = agent;
       const { reason: error, code: errorCode } = decision;
-      tx.requireOwn();
+      tx.requireOwnConnection();
       const [locked] = await tx.query(`${lockJob} SKIP LOCKED`, [jobId, organizationId], 'lock_job_to_fail');
       if (!locked) throw new NextJobLocked(jobId);
       await finishJob(tx, {
@@ -261,12 +267,12 @@ export class Dispatch {
       });
       return { outcome: { action: 'fail', reason: error, jobId } };
     }
-    await this.waitOrWake(tx, agent, job, decision);
+    await this.recordWaitOrWake(tx, agent, job, decision);
     return { outcome: { action: decision.action, reason: decision.reason, jobId } };
   }
 }
 
-const startJob = rowStatements(
+const startJob = buildRowStatements(
   'start_job',
   { agent_id: 'uuid', job_id: 'uuid', command_id: 'uuid' },
   (rows) => `
@@ -276,14 +282,20 @@ const startJob = rowStatements(
   FROM ${rows} WHERE job.id = input.job_id`,
 );
 
-function scriptToRun({ workflowName: name, script, steps }: HeadJob): string | null {
-  return scriptOf({ name, script, steps: steps ?? [] });
+function getScriptToRun({ workflowName: name, script, steps }: HeadJob): string | null {
+  return buildScriptToRun({ name, script, steps: steps ?? [] });
 }
 
-function noAction(reason: string, jobId?: string): Decided {
+function decideNoAction(reason: string, jobId?: string): Decided {
   return { outcome: { action: 'none', reason, jobId } };
 }
 
-function sourceOf({ scheduleId, retryOf }: { scheduleId: string | null; retryOf: string | null }): LifecycleSource {
+function getStartSource({
+  scheduleId,
+  retryOf,
+}: {
+  scheduleId: string | null;
+  retryOf: string | null;
+}): LifecycleSource {
   return retryOf ? 'retry' : scheduleId ? 'schedule' : 'dispatcher';
 }

@@ -1,7 +1,7 @@
 import { failSilentAgents, MachineControl, MachinesModule, stopIfIdle } from '@muster/machines';
 import { applyHandshake } from '@muster/commands';
 import { newId } from '@muster/platform';
-import { longForm, makeAgent, seeded } from '@muster/testing';
+import { chooseSize, makeAgent, createSeededRandom } from '@muster/testing';
 import { type MachineProvider, Machines } from '@muster/vm';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
@@ -9,7 +9,7 @@ jest.setTimeout(300_000);
 
 /** Number of agents; in each round, each of them gets a job and an idle stop at the same time. */
 const machines = 25;
-const rounds = longForm('IDLE_RACE_ROUNDS', { short: 10, long: 400 });
+const rounds = chooseSize('IDLE_RACE_ROUNDS', { short: 10, long: 400 });
 
 describe('a job that is launched during an idle stop', () => {
   let fixture: JobsFixture;
@@ -37,7 +37,7 @@ describe('a job that is launched during an idle stop', () => {
   });
   afterAll(() => fixture.close());
 
-  const random = seeded(20_261_121);
+  const random = createSeededRandom(20_261_121);
 
   /** Resets the agents: online, without a job, and idle for longer than the limit. */
   const reset = () =>
@@ -96,7 +96,7 @@ describe('a job that is launched during an idle stop', () => {
     if (before.commandId) return 'stopping although a job was dispatched';
     if (!(await enqueued(agentId)).includes('control-agent')) return 'stopping without a message for the provider';
     await fixture.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
-    await machine.control(agentId);
+    await machine.executeOrder(agentId);
     if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped without a message for its jobs';
     await fixture.dispatch.startNext(agentId);
     const after = await read();

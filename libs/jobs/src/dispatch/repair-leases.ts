@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
-import { type Round, sweep } from '@muster/platform';
-import { releaseKeys } from './concurrency-keys';
+import { type Round, sweepRows } from '@muster/platform';
+import { releaseConcurrencyKeys } from './concurrency-keys';
 
 /**
  * SQL condition over the lease `l`: the lease is leaked. Its run has ended and the run's machine is not being cleared,
@@ -21,7 +21,7 @@ interface Leaked {
  * lease is counted.
  */
 export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
-  return sweep<Leaked, 'repaired'>(round, {
+  return sweepRows<Leaked, 'repaired'>(round, {
     name: 'leases',
     outcomes: ['repaired'],
     candidates: (after, limit) =>
@@ -40,7 +40,7 @@ export async function repairLeases(database: Database, round: Round): Promise<{ 
           'leaked_lease',
         );
         if (!leaked) return null;
-        await releaseKeys(tx, organizationId, [jobId]);
+        await releaseConcurrencyKeys(tx, organizationId, [jobId]);
         return 'repaired';
       }),
     rowOf: ({ jobId }) => `keys of job ${jobId}`,

@@ -1,4 +1,4 @@
-import { behindLock } from '@muster/testing';
+import { runBehindLock } from '@muster/testing';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
 describe('concurrent starts', () => {
@@ -49,7 +49,7 @@ describe('concurrent starts', () => {
     const [first, locked, ...others] = agentIds as [string, string, ...string[]];
     await launchAll();
     let besides: Promise<unknown> | undefined;
-    const [outcome] = await behindLock(
+    const [outcome] = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [locked]),
       () => {

@@ -1,5 +1,5 @@
 import { Round } from '@muster/platform';
-import { besideLock, makeAgent } from '@muster/testing';
+import { runBesideLock, makeAgent } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { findJob } from '../lists/job-row';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
@@ -59,7 +59,7 @@ describe('the dispatch sweep', () => {
     const [locked, free] = [await dueRetry(), await dueRetry()];
     const checked: string[] = [];
     const spy = { startNext: async (id: string) => (checked.push(id), { action: 'wait' as const, reason: 'a test' }) };
-    await besideLock(
+    await runBesideLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [locked.agentId]),
       () => sweepDispatch(fixture.harness.db, spy, new Round('test')),

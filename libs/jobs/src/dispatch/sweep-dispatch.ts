@@ -31,7 +31,7 @@ export async function sweepDispatch(
         if (action === 'wake') counts.woken += 1;
         if (action === 'fail') counts.failed += 1;
       } catch (error) {
-        round.fail(`agent ${id}`, error);
+        round.recordFailure(`agent ${id}`, error);
       }
     }
     kinds = agents.length < batchSize ? others : [...others, kind];

@@ -22,14 +22,14 @@ export async function bookJobCosts(
 ): Promise<Map<string, BookedCost>> {
   const booked = await bookRunCosts(tx, jobIds, options);
   if (booked.size > 0) {
-    tx.defer(
+    tx.deferStatement(
       `UPDATE job SET total_cost_micros = c.total, reserved_micros = 0
        FROM unnest($1::uuid[], $2::bigint[]) AS c (id, total) WHERE job.id = c.id`,
       [[...booked.keys()], [...booked.values()].map(({ totalMicros }) => String(totalMicros))],
       'job_costs',
     );
   }
-  for (const cost of booked.values()) if (cost.isFirst) emitBatchEnd(tx, cost);
+  for (const cost of booked.values()) if (cost.isFirst) emitBatchEndEvent(tx, cost);
   return booked;
 }
 
@@ -37,7 +37,7 @@ export async function bookJobCosts(
  * Emits batch.finished if no job of the batch is open. A job's cost is booked after its end is committed, so the
  * booking of the last job finds no open one.
  */
-function emitBatchEnd(
+function emitBatchEndEvent(
   tx: Transaction,
   { organizationId, batchId }: Pick<BookedCost, 'organizationId' | 'batchId'>,
 ): void {

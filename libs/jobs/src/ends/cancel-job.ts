@@ -1,10 +1,10 @@
 import { issueCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
-import { audit, type Principal, sourceOf } from '@muster/access';
-import { AppError, isTerminal, noSuch } from '@muster/contracts';
+import { audit, type Principal, callerChannel } from '@muster/access';
+import { AppError, isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { finishJob } from './finish-job';
-import { jobEntry } from '../launch/insert-job';
+import { buildJobEntry } from '../launch/insert-job';
 import { cancelQuestions } from '../questions/close-questions';
 
 /** Milliseconds between SIGTERM and SIGKILL when a run is stopped. */
@@ -34,15 +34,15 @@ export async function cancelJob(
 ): Promise<CancelOutcome> {
   const { organizationId } = caller;
   const job = await lockJob(tx, organizationId, id);
-  if (!job) throw noSuch('job');
-  if (isTerminal(job.status))
+  if (!job) throw notFoundError('job');
+  if (isTerminalStatus(job.status))
     throw new AppError('conflict', { detail: `The job has already ended with the status ${job.status}.` });
   audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
   return stopJob(tx, {
     organizationId,
     jobId: id,
     job,
-    source: sourceOf(caller),
+    source: callerChannel(caller),
     reason,
     now,
   });
@@ -90,15 +90,22 @@ export async function stopJob(
     [jobId, reason ?? null],
   );
   await cancelQuestions(tx, { organizationId, jobId, reason: 'The run was cancelled.' });
-  await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: stopGraceMs, now });
+  await issueStopCommand(tx, { organizationId, agentId, jobId, reason, graceMs: stopGraceMs, now });
   appendTimeline(tx, { organizationId, agentId }, [
-    jobEntry({ jobId, status, previousStatus: status, source, message: 'told to stop', data: { cancelling: true } }),
+    buildJobEntry({
+      jobId,
+      status,
+      previousStatus: status,
+      source,
+      message: 'told to stop',
+      data: { cancelling: true },
+    }),
   ]);
   tx.notify('job', jobId);
   return 'cancelling';
 }
 
-export function issueStop(
+export function issueStopCommand(
   tx: Transaction,
   stop: { organizationId: string; agentId: string; jobId: string; reason?: string; graceMs: number; now: Date },
 ): Promise<string> {

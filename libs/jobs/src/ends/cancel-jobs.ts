@@ -1,8 +1,8 @@
 import type { Principal } from '@muster/access';
-import { type CancelJobsBody, invalidField, isTerminal } from '@muster/contracts';
+import { type CancelJobsBody, invalidFieldError, isTerminalStatus } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { audit, sourceOf } from '@muster/access';
+import { audit, callerChannel } from '@muster/access';
 import { cancelWaitingJobs } from './cancel-waiting-jobs';
 import { lockJobs, stopJob } from './cancel-job';
 
@@ -22,18 +22,18 @@ export async function cancelJobs(
   now: Date,
 ): Promise<CancelCounts> {
   if ((ids === undefined) === (filter === undefined)) {
-    throw invalidField('ids', 'either ids or filter is required', 'Specify either ids or filter.');
+    throw invalidFieldError('ids', 'either ids or filter is required', 'Specify either ids or filter.');
   }
   const { organizationId } = caller;
   if (filter && Object.values(filter).every((value) => value === undefined)) {
-    throw invalidField(
+    throw invalidFieldError(
       'filter',
       'filter must have at least one field',
       'filter must have at least one field; an empty filter would cancel every job of the organization.',
     );
   }
-  const chosen = ids ?? (await findMatchingIds(tx, organizationId, filter!));
-  const source = sourceOf(caller);
+  const chosen = ids ?? (await findMatchingJobIds(tx, organizationId, filter!));
+  const source = callerChannel(caller);
   const counts = await stopJobs(tx, { organizationId, ids: chosen, source, reason, now });
   audit(tx, caller, {
     action: 'job.cancel_many',
@@ -52,7 +52,7 @@ export async function stopJobs(
   const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
   const requested = new Set(ids);
   const jobs = await lockJobs(tx, organizationId, [...requested].filter(isUuid));
-  const open = jobs.filter(({ status }) => !isTerminal(status));
+  const open = jobs.filter(({ status }) => !isTerminalStatus(status));
   const waiting = open.filter(({ dispatched }) => !dispatched).map(({ id }) => id);
   for (const { id: jobId, ...job } of open) {
     if (job.dispatched) counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
@@ -62,7 +62,7 @@ export async function stopJobs(
   return counts;
 }
 
-async function findMatchingIds(
+async function findMatchingJobIds(
   tx: Transaction,
   organizationId: string,
   filter: NonNullable<CancelJobsBody['filter']>,

@@ -1,11 +1,11 @@
 import { appendTimelines } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
-import { bookFreeRuns, type EndedRun, recordRuns } from '@muster/pricing';
+import { bookFreeRuns, type EndedRun, recordRunUsage } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
-import { releaseKeys } from '../dispatch/concurrency-keys';
-import { codeOfEnd } from './finish-job';
-import { endEntry } from '../launch/insert-job';
+import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
+import { getEndErrorCode } from './finish-job';
+import { buildEndEntry } from '../launch/insert-job';
 
 interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
   jobId: JobEntity['id'];
@@ -39,27 +39,27 @@ export async function cancelWaitingJobs(
      WHERE id = ANY($1) AND organization_id = $2 AND status = 'queued' AND command_id IS NULL AND billed_at IS NULL
      RETURNING id AS job_id, agent_id, batch_id, finished_at, total_cost_micros IS NOT NULL AS is_free,
        concurrency_keys IS NOT NULL AS keyed`,
-    [ids, organizationId, reason ?? null, codeOfEnd({ to: 'cancelled' })],
+    [ids, organizationId, reason ?? null, getEndErrorCode({ to: 'cancelled' })],
   );
   if (ended.length === 0) return 0;
   const keyed = ended.filter((job) => job.keyed).map(({ jobId }) => jobId);
-  if (keyed.length) await releaseKeys(tx, organizationId, keyed);
+  if (keyed.length) await releaseConcurrencyKeys(tx, organizationId, keyed);
   const steps = { percent: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   appendTimelines(
     tx,
     ended.map(({ jobId, agentId }) => ({
       organizationId,
       agentId,
-      entry: endEntry({ jobId, status: 'cancelled', previousStatus: 'queued', error: reason, source, steps }),
+      entry: buildEndEntry({ jobId, status: 'cancelled', previousStatus: 'queued', error: reason, source, steps }),
     })),
   );
   const subjects = ended.map(({ jobId }) => ({ id: jobId, details: { status: 'cancelled' as const } }));
   emitEvent(tx, { organizationId, type: 'job.cancelled', subjects });
-  await enqueueNext(
+  await enqueueDispatchOfAgents(
     tx,
     ended.map(({ agentId }) => agentId),
   );
-  const metered = jobsBookedByMessage(ended);
+  const metered = selectJobsBookedByMessage(ended);
   const free = ended.filter((job) => !metered.has(job));
   const toEndedRun = ({ jobId, finishedAt }: Ended): EndedRun => ({
     jobId,
@@ -67,7 +67,7 @@ export async function cancelWaitingJobs(
     startedAt: null,
     finishedAt,
   });
-  recordRuns(tx, organizationId, [...metered].map(toEndedRun));
+  recordRunUsage(tx, organizationId, [...metered].map(toEndedRun));
   await tx.enqueue(
     ...[...metered].map(({ jobId }) => ({
       queue: 'metering' as const,
@@ -80,7 +80,7 @@ export async function cancelWaitingJobs(
 }
 
 /** Enqueues the agents that still have queued jobs, because the cancelled jobs may have been ahead of these. */
-async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
+async function enqueueDispatchOfAgents(tx: Transaction, agentIds: string[]): Promise<void> {
   const waited = await tx.query<Pick<JobEntity, 'agentId'>>(
     `SELECT DISTINCT agent_id FROM job j
      WHERE agent_id = ANY($1) AND status = 'queued' AND not_before <= muster_now()
@@ -101,7 +101,7 @@ async function enqueueNext(tx: Transaction, agentIds: string[]): Promise<void> {
  * Returns the jobs whose cost is booked by a message of their own: jobs that may cost something, and one job of each
  * batch. The message is handled after this commit, so its handler can check whether the batch has ended.
  */
-function jobsBookedByMessage(ended: Ended[]): Set<Ended> {
+function selectJobsBookedByMessage(ended: Ended[]): Set<Ended> {
   const onePerBatch = new Map(ended.filter(({ batchId }) => batchId !== null).map((job) => [job.batchId, job]));
   return new Set([...ended.filter(({ isFree }) => !isFree), ...onePerBatch.values()]);
 }

@@ -1,12 +1,12 @@
 import type { JobStatus } from '@muster/contracts';
 import { newId } from '@muster/platform';
-import { besideLock } from '@muster/testing';
+import { runBesideLock } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { cancelBatch, requestBatchCancel } from '../batches/cancel-batch';
-import { unequalCounters } from '@muster/pricing';
+import { findUnequalCounters } from '@muster/pricing';
 import { cancelJob } from './cancel-job';
 import { cancelJobs } from './cancel-jobs';
-import { confirmStop } from './confirm-stop';
+import { applyStopResult } from './apply-stop-result';
 import { decideCancelStep, escalateCancels } from './escalate-cancels';
 import { bookJobCosts } from './book-job-cost';
 import { findJob } from '../lists/job-row';
@@ -41,7 +41,7 @@ describe('a cancel', () => {
       status,
       output && JSON.stringify(output),
     ]);
-    await confirmStop(fixture.harness.db, commandId);
+    await applyStopResult(fixture.harness.db, commandId);
   };
 
   it('a cancel immediately ends a job that was not dispatched', async () => {
@@ -150,7 +150,7 @@ describe('a cancel', () => {
     const jobId = await fixture.dispatched({ agentId });
     await report(jobId, 'running');
     await cancel(jobId);
-    const escalated = await besideLock(
+    const escalated = await runBesideLock(
       fixture.harness.db,
       (tx) => tx.execute('UPDATE job SET cancel_step = 2 WHERE id = $1', [jobId]),
       () => escalateCancels(fixture.harness.db, new Date(Date.now() + 60_000)),
@@ -248,7 +248,7 @@ describe('a cancel', () => {
            VALUES ($1, 1, 1, $2, 'openai', 'm', 5)`,
           [ids[0], organizationId],
         );
-        const spies = [jest.spyOn(tx, 'query'), jest.spyOn(tx, 'execute'), jest.spyOn(tx, 'defer')];
+        const spies = [jest.spyOn(tx, 'query'), jest.spyOn(tx, 'execute'), jest.spyOn(tx, 'deferStatement')];
         expect(await cancelJobs(tx, fixture.caller, { ids, reason: 'enough' }, new Date())).toMatchObject({
           cancelled: count,
         });
@@ -290,7 +290,7 @@ describe('a cancel', () => {
     );
     expect(await owed()).toEqual({ ...all, costs: 900, finishedBatches: 1 });
     expect((await read(ids[0]!)).totalCostMicros).toBe(5);
-    expect(await unequalCounters(fixture.harness.db)).toEqual([]);
+    expect(await findUnequalCounters(fixture.harness.db)).toEqual([]);
     const uncounted = 'SELECT job_id FROM usage_event WHERE job_id = ANY($1) AND NOT counted';
     expect(await fixture.query(uncounted, [ids])).toEqual([]);
   });

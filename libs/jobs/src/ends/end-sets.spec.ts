@@ -1,4 +1,4 @@
-import { behindLock } from '@muster/testing';
+import { runBehindLock } from '@muster/testing';
 import { applyJobReport } from '../reports/apply-job-report';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 
@@ -62,7 +62,7 @@ describe('concurrent ends of runs', () => {
 
   it('ends do not wait for the run whose row another transaction has locked', async () => {
     let besides: Promise<unknown> | undefined;
-    const [answer] = await behindLock(
+    const [answer] = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobIds[1]]),
       () => {

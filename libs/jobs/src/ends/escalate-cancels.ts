@@ -1,10 +1,10 @@
-import { inSql, isOff, moveAgent, offStatuses, onStatuses } from '@muster/machines';
+import { statusListSql, isOffStatus, setAgentStatus, offStatuses, onStatuses } from '@muster/machines';
 import { appendTimeline } from '@muster/timeline';
 import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
-import { firstCursor, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
-import { issueStop, stopDeadlineMs, stopGraceMs } from './cancel-job';
+import { firstCursor, Round, sweepRows, type SweepCounts, type TimedCursor } from '@muster/platform';
+import { issueStopCommand, stopDeadlineMs, stopGraceMs } from './cancel-job';
 import { finishJob } from './finish-job';
-import { jobEntry } from '../launch/insert-job';
+import { buildJobEntry } from '../launch/insert-job';
 
 export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
   /** Escalation step: 1 the stop was requested, 2 the kill was requested, 3 the machine is being rebooted. */
@@ -21,7 +21,7 @@ export type CancelStep = { action: 'confirm' | 'kill' | 'reboot' | 'wait'; reaso
 
 /** Decides the next step of a cancel that its agent did not confirm in time: SIGKILL after SIGTERM, then a reboot. */
 export function decideCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
-  if (isOff(agentStatus)) {
+  if (isOffStatus(agentStatus)) {
     return { action: 'confirm', reason: `the machine is ${agentStatus}, so nothing is running on it` };
   }
   if (step >= 3 && rebooted) return { action: 'confirm', reason: 'the machine has rebooted' };
@@ -40,11 +40,11 @@ export function escalateCancels(
   now: Date,
   round = new Round('escalate cancels'),
 ): Promise<SweepCounts<CancelOutcome>> {
-  return sweep<TimedCursor, CancelOutcome>(round, {
+  return sweepRows<TimedCursor, CancelOutcome>(round, {
     name: 'cancels',
     outcomes: ['confirmed', 'killed', 'rebooted'],
-    candidates: (after, limit) => candidatesAfter(database, { after, limit, now }),
-    settle: ({ id }) => database.transaction('system', (tx) => escalate(tx, id, now)),
+    candidates: (after, limit) => findUnconfirmedCancels(database, { after, limit, now }),
+    settle: ({ id }) => database.transaction('system', (tx) => escalateCancel(tx, id, now)),
     rowOf: ({ id }) => `job ${id}`,
   });
 }
@@ -55,7 +55,7 @@ type CancelOutcome = 'confirmed' | 'killed' | 'rebooted';
  * Selects the next jobs with an unconfirmed cancel. Cancels that can only wait are left out, because a page full of
  * them would hide the others.
  */
-function candidatesAfter(
+function findUnconfirmedCancels(
   database: Database,
   { after, limit, now }: { after: TimedCursor | null; limit: number; now: Date },
 ): Promise<TimedCursor[]> {
@@ -67,13 +67,13 @@ function candidatesAfter(
        AND (j.cancel_requested_at, j.id) > ($1::timestamptz, $2::uuid)
        AND j.cancel_requested_at <= $3::timestamptz - ($4 + j.cancel_step * $5) * interval '1 millisecond'
        AND (j.cancel_step < 2 OR (j.cancel_step = 2 AND a.provider <> 'external')
-            OR a.status IN ${inSql([...offStatuses, ...onStatuses])})
+            OR a.status IN ${statusListSql([...offStatuses, ...onStatuses])})
      ORDER BY j.cancel_requested_at, j.id LIMIT $6`,
     [at, id, now, stopGraceMs, stopDeadlineMs / 2, limit],
   );
 }
 
-async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelOutcome | null> {
+async function escalateCancel(tx: Transaction, id: string, now: Date): Promise<CancelOutcome | null> {
   const [job] = await tx.query<Due & { requestedAt: NonNullable<JobEntity['cancelRequestedAt']> }>(
     `SELECT j.id, j.organization_id, j.agent_id, j.status, j.cancel_step AS step, j.cancel_reason AS reason,
             j.cancel_requested_at AS requested_at, a.provider,
@@ -84,7 +84,7 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
      FOR UPDATE OF j SKIP LOCKED`,
     [id],
   );
-  if (!job || now.getTime() - Number(job.requestedAt) < waitBeforeStepMs(job.step)) return null;
+  if (!job || now.getTime() - Number(job.requestedAt) < getWaitBeforeStepMs(job.step)) return null;
   const { organizationId, agentId, status } = job;
   const decision = decideCancelStep(job);
   if (decision.action === 'wait') return null;
@@ -94,7 +94,7 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
   }
   await tx.execute('UPDATE job SET cancel_step = cancel_step + 1 WHERE id = $1', [id]);
   appendTimeline(tx, { organizationId, agentId }, [
-    jobEntry({
+    buildJobEntry({
       jobId: id,
       status,
       previousStatus: status,
@@ -105,11 +105,18 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
     }),
   ]);
   if (decision.action === 'kill') {
-    await issueStop(tx, { organizationId, agentId, jobId: id, reason: job.reason ?? undefined, graceMs: 0, now });
+    await issueStopCommand(tx, {
+      organizationId,
+      agentId,
+      jobId: id,
+      reason: job.reason ?? undefined,
+      graceMs: 0,
+      now,
+    });
     return 'killed';
   }
   const { reason } = decision;
-  await moveAgent(tx, {
+  await setAgentStatus(tx, {
     organizationId,
     agentId,
     move: 'recovery_reboot',
@@ -121,6 +128,6 @@ async function escalate(tx: Transaction, id: string, now: Date): Promise<CancelO
   return 'rebooted';
 }
 
-function waitBeforeStepMs(step: number): number {
+function getWaitBeforeStepMs(step: number): number {
   return stopGraceMs + step * (stopDeadlineMs / 2);
 }

@@ -1,10 +1,10 @@
 import { applyHandshake } from '@muster/commands';
-import { besideLock } from '@muster/testing';
+import { runBesideLock } from '@muster/testing';
 import { appendJobLogs } from '../reports/append-job-logs';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
 import { cancelJob } from './cancel-job';
-import { confirmStop } from './confirm-stop';
+import { applyStopResult } from './apply-stop-result';
 import { failStaleJobs } from './fail-stale-jobs';
 import { findJob } from '../lists/job-row';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
@@ -70,7 +70,7 @@ describe('the watchdog of jobs', () => {
 
   it('a run does not fail as lost while its report is being stored', async () => {
     const jobId = await running();
-    const swept = await besideLock(
+    const swept = await runBesideLock(
       fixture.harness.db,
       (tx) => tx.execute(`UPDATE job SET last_heartbeat_at = muster_now() + interval '1 hour' WHERE id = $1`, [jobId]),
       () => sweep(hour, { lostAfterMs: 15 * minute }),
@@ -137,7 +137,7 @@ describe('the watchdog of jobs', () => {
          WHERE job_id = $1 AND kind = 'stop_job' RETURNING id`,
         [jobId, status, output && JSON.stringify(output)],
       );
-      await confirmStop(fixture.harness.db, stop!.id);
+      await applyStopResult(fixture.harness.db, stop!.id);
     };
     async function failedRun(): Promise<{ jobId: string; next: string }> {
       const jobId = await running({ maxRuntimeMs: minute });

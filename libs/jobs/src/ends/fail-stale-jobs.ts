@@ -1,10 +1,10 @@
 import { appendTimeline } from '@muster/timeline';
-import { type Database, type JobEntity, requireReleased, type Transaction } from '@muster/database';
-import { firstCursor, Round, sweep, type TimedCursor } from '@muster/platform';
+import { type Database, type JobEntity, requireReleasedRecovery, type Transaction } from '@muster/database';
+import { firstCursor, Round, sweepRows, type TimedCursor } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
-import { decideStale, type StaleFacts, type StaleLimits } from './decide-stale';
-import { giveUpRun } from './give-up-run';
-import { jobEntry } from '../launch/insert-job';
+import { decideStaleJob, type StaleFacts, type StaleLimits } from './decide-stale-job';
+import { failRunAndKillProcesses } from './give-up-run';
+import { buildJobEntry } from '../launch/insert-job';
 
 export interface StaleOptions extends StaleLimits {
   /** Time of the check; by default the current time of the database. */
@@ -32,19 +32,19 @@ export async function failStaleJobs(
   round = new Round('fail stale jobs'),
 ): Promise<StaleReport> {
   const { limit = 500, now = database.now() } = input;
-  const recovery = await requireReleased(database);
+  const recovery = await requireReleasedRecovery(database);
   const options = { ...input, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
-  for (const [name, candidates] of Object.entries({ runs: staleRuns, untouched: untouchedJobs })) {
-    const { looked } = await sweep<TimedCursor, never>(round, {
+  for (const [name, candidates] of Object.entries({ runs: findStaleRuns, untouched: findUntouchedJobs })) {
+    const { looked } = await sweepRows<TimedCursor, never>(round, {
       name,
       outcomes: [],
       limit,
       atOnce: 8,
       candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? firstCursor }),
       settle: async ({ id }) => {
-        const done = await database.transaction('system', (tx) => processJob(tx, id, options));
+        const done = await database.transaction('system', (tx) => decideAndFailJob(tx, id, options));
         if (done.failed) report.failed.push(id);
         if (done.killed) report.killed += 1;
         if (done.retried) report.retried += 1;
@@ -76,7 +76,7 @@ export const staleRunsSql = `
          OR ($5 > 0 AND COALESCE(last_progress_at, started_at) <= $3::timestamptz - $5 * interval '1 millisecond'))
   ORDER BY started_at, id LIMIT $6`;
 
-function staleRuns(database: Database, search: Search): Promise<TimedCursor[]> {
+function findStaleRuns(database: Database, search: Search): Promise<TimedCursor[]> {
   const { after, now, lostAfterMs, stalledAfterMs, limit } = search;
   return database.query<TimedCursor & object>(
     'system',
@@ -98,7 +98,7 @@ export const untouchedJobsSql = `
                 WHERE c.id = j.command_id AND c.taken_at <= $3::timestamptz - $4 * interval '1 millisecond')
   ORDER BY a.dispatched_at, j.id LIMIT $5`;
 
-function untouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<TimedCursor[]> {
+function findUntouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<TimedCursor[]> {
   return database.query<TimedCursor & object>(
     'system',
     untouchedJobsSql,
@@ -115,16 +115,16 @@ interface Locked extends StaleFacts, Pick<JobEntity, 'organizationId' | 'agentId
 type Outcome = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
 
 /** Reads the job again under its lock, because it may have reported since. Skips it if another replica processes it. */
-async function processJob(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
+async function decideAndFailJob(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
   const { now } = options;
   const job = await lockJob(tx, id);
   if (!job) return {};
   const { organizationId, agentId, status } = job;
-  const decision = decideStale(job, options, now);
+  const decision = decideStaleJob(job, options, now);
   if (decision.action === 'report') {
     await tx.execute('UPDATE job SET stalled_at = $2 WHERE id = $1', [id, now]);
     appendTimeline(tx, { organizationId, agentId }, [
-      jobEntry({
+      buildJobEntry({
         jobId: id,
         status,
         previousStatus: status,
@@ -145,7 +145,7 @@ async function processJob(tx: Transaction, id: string, options: Decided): Promis
     }
     return {};
   }
-  return giveUpRun(tx, {
+  return failRunAndKillProcesses(tx, {
     organizationId,
     jobId: id,
     agentId,

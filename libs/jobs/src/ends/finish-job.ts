@@ -5,25 +5,28 @@ import {
   type JobLack,
   type JobStatus,
   type LifecycleSource,
-  microsOf,
+  usdToMicros,
   openJobStatuses,
   type RunErrorCode,
   type ScriptErrorCode,
   type TerminalJobStatus,
 } from '@muster/contracts';
-import { type JobEntity, rowStatement, rowStatements, type Transaction } from '@muster/database';
-import { withinTrace } from '@muster/platform';
-import { costSoFar, readLimits, recordRuns, reserveRuns } from '@muster/pricing';
+import { type JobEntity, bindRow, buildRowStatements, type Transaction } from '@muster/database';
+import { runInTrace } from '@muster/platform';
+import { computeCostSoFar, readLimits, recordRunUsage, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
-import { releaseKeys } from '../dispatch/concurrency-keys';
-import { endEntry, insertJob } from '../launch/insert-job';
-import { countedStepsSql, type ProgressFacts } from '../lists/job-progress';
+import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
+import { buildEndEntry, insertJob } from '../launch/insert-job';
+import { countStepsSql, type ProgressFacts } from '../lists/job-progress';
 import { lockJob } from '../lists/job-row';
 import { closeQuestions } from '../questions/close-questions';
-import { recordRun, traceOfRun } from './record-run';
+import { recordRunSpan, getTraceOfRun } from './record-run-span';
 import { retryDelay } from './retry-delay';
 
-/** A terminal status with its error code. Every failure needs a code; codeOfEnd returns the code of a cancelled job. */
+/**
+ * A terminal status with its error code. Every failure needs a code; getEndErrorCode returns the code of a cancelled
+ * job.
+ */
 export type EndState =
   | { to: Extract<TerminalJobStatus, 'failed'>; errorCode: RunErrorCode | ScriptErrorCode }
   | { to: Exclude<TerminalJobStatus, 'failed'>; errorCode?: undefined };
@@ -105,26 +108,26 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   releaseMachine(tx, agentId, { jobId, to, error });
   if (ended.hasAsked) await closeQuestions(tx, { organizationId, jobId });
   const { startedAt, finishedAt } = ended;
-  tx.onCommit(() => recordRun(end, ended));
-  recordRuns(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
+  tx.onCommit(() => recordRunSpan(end, ended));
+  recordRunUsage(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
   const attemptsLeft = ended.attempt <= ended.maxRetries;
   // A run that is being cancelled is not retried.
   const tries = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
-  const refusal = tries ? await reserveRetry(tx, end, ended) : null;
+  const refusal = tries ? await reserveBudgetForRetry(tx, end, ended) : null;
   appendTimeline(tx, { organizationId, agentId }, [
-    endEntry({ jobId, status: to, previousStatus: previous, error, source, steps: ended, notRetried: refusal }),
+    buildEndEntry({ jobId, status: to, previousStatus: previous, error, source, steps: ended, notRetried: refusal }),
   ]);
   const retried = tries && refusal === null;
   if (retried) await insertRetry(tx, end, ended);
   tx.notify('job', jobId);
   // This transaction may belong to another trace, such as that of a cancel request. The message about the cost belongs
   // to the trace of the run.
-  await withinTrace(traceOfRun(ended), () =>
+  await runInTrace(getTraceOfRun(ended), () =>
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
-  enqueueNext(tx, agentId);
+  enqueueNextDispatch(tx, agentId);
   // If processes of the job are still being removed from the machine, the end of their removal releases the keys.
-  if (ended.concurrencyKeys && !end.clears) await releaseKeys(tx, organizationId, [jobId]);
+  if (ended.concurrencyKeys && !end.clears) await releaseConcurrencyKeys(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
 }
@@ -133,8 +136,8 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
  * Enqueues the agent if another job waits for the agent. The check runs after the release of the agent, and the release
  * waits for a concurrent dispatch. A job that is launched after the check finds the agent free.
  */
-function enqueueNext(tx: Transaction, agentId: string): void {
-  tx.enqueueWhere(isJobQueued, [agentId], { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+function enqueueNextDispatch(tx: Transaction, agentId: string): void {
+  tx.enqueueIf(isJobQueued, [agentId], { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
 }
 
 const isJobQueued = {
@@ -151,15 +154,15 @@ const isJobQueued = {
 async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   const { organizationId, jobId } = end;
   const key = [jobId, organizationId];
-  const [locked, ended] = await tx.queryAll([
-    tx.isShared ? rowStatement(lockIfFree, key) : { name: 'lock_job', text: lockJob, values: key },
-    rowStatement(tx.isShared ? finishIfFree : finish, valuesOfEnd(end)),
+  const [locked, ended] = await tx.queryStatements([
+    tx.isShared ? bindRow(lockIfFree, key) : { name: 'lock_job', text: lockJob, values: key },
+    bindRow(tx.isShared ? finishIfFree : finish, getEndValues(end)),
   ]);
-  if (locked!.length === 0) tx.requireOwn({ isUnchanged: ended!.length === 0 });
+  if (locked!.length === 0) tx.requireOwnConnection({ isUnchanged: ended!.length === 0 });
   return ended![0] as Ended | undefined;
 }
 
-const lockIfFree = rowStatements(
+const lockIfFree = buildRowStatements(
   'lock_job_if_free',
   { job_id: 'uuid', organization_id: 'uuid' },
   (rows) => `SELECT input.member FROM ${rows} CROSS JOIN LATERAL (
@@ -172,8 +175,8 @@ const endColumns = {
   ...{ from_statuses: 'jsonb', incomplete: 'jsonb' },
 };
 
-const finishRows = (name: string, lock: string) =>
-  rowStatements(
+const finishJobStatement = (name: string, lock: string) =>
+  buildRowStatements(
     name,
     endColumns,
     (rows) => `
@@ -204,13 +207,13 @@ const finishRows = (name: string, lock: string) =>
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
             (SELECT q.job_id FROM question q WHERE q.job_id = locked_job.id LIMIT 1) IS NOT NULL AS has_asked, steps.*
      FROM locked_job LEFT JOIN updated_job m ON m.id = locked_job.id
-     CROSS JOIN LATERAL ${countedStepsSql('locked_job.id')} steps`,
+     CROSS JOIN LATERAL ${countStepsSql('locked_job.id')} steps`,
   );
 
-const finish = finishRows('finish_job', 'FOR UPDATE');
-const finishIfFree = finishRows('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
+const finish = finishJobStatement('finish_job', 'FOR UPDATE');
+const finishIfFree = finishJobStatement('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
 
-function valuesOfEnd(end: JobEnd): unknown[] {
+function getEndValues(end: JobEnd): unknown[] {
   return [
     end.jobId,
     end.organizationId,
@@ -218,9 +221,9 @@ function valuesOfEnd(end: JobEnd): unknown[] {
     end.to,
     end.source === 'worker',
     end.error ?? null,
-    codeOfEnd(end),
+    getEndErrorCode(end),
     end.result === undefined || end.result === null ? null : JSON.stringify(end.result),
-    typeof end.totalCostUsd === 'number' ? microsOf(end.totalCostUsd) : null,
+    typeof end.totalCostUsd === 'number' ? usdToMicros(end.totalCostUsd) : null,
     end.screenshotKey ?? null,
     end.percent ?? null,
     JSON.stringify(end.from ?? openJobStatuses),
@@ -228,7 +231,7 @@ function valuesOfEnd(end: JobEnd): unknown[] {
   ];
 }
 
-export function codeOfEnd(end: EndState): RunErrorCode | ScriptErrorCode | null {
+export function getEndErrorCode(end: EndState): RunErrorCode | ScriptErrorCode | null {
   if (end.to === 'failed') return end.errorCode;
   return end.to === 'cancelled' ? 'cancelled' : null;
 }
@@ -238,7 +241,7 @@ export function codeOfEnd(end: EndState): RunErrorCode | ScriptErrorCode | null 
  * the retry. If the organization is suspended, the retry waits in the queue. The ended run reserves only its cost from
  * now on, so the retry can use the rest of the run's budget.
  */
-async function reserveRetry(
+async function reserveBudgetForRetry(
   tx: Transaction,
   { organizationId, jobId }: JobEnd,
   { maxCostMicros, finishedAt: now }: Ended,
@@ -246,8 +249,8 @@ async function reserveRetry(
   const limits = await readLimits(tx, organizationId, now);
   if (limits.suspended) return null;
   if (maxCostMicros !== null && limits.monthlySpendLimitMicros !== null) {
-    const costMicros = await costSoFar(tx, jobId);
-    tx.defer('UPDATE job SET reserved_micros = $2 WHERE id = $1', [jobId, costMicros ?? 0n], 'hold_cost');
+    const costMicros = await computeCostSoFar(tx, jobId);
+    tx.deferStatement('UPDATE job SET reserved_micros = $2 WHERE id = $1', [jobId, costMicros ?? 0n], 'hold_cost');
   }
   try {
     await reserveRuns(tx, organizationId, { requested: { count: 1, maxCostMicros }, limits, now });

@@ -1,7 +1,7 @@
-import { startCleanup, isOn } from '@muster/machines';
+import { startCleanup, isOnStatus } from '@muster/machines';
 import type { AgentStatus, LifecycleSource, RunErrorCode } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { issueStop } from './cancel-job';
+import { issueStopCommand } from './cancel-job';
 import { finishJob } from './finish-job';
 
 export interface RunFailure {
@@ -21,13 +21,13 @@ export interface RunFailure {
  * Fails a run by a decision of the service. The run's remaining processes are killed before its machine receives the
  * next job.
  */
-export async function giveUpRun(
+export async function failRunAndKillProcesses(
   tx: Transaction,
   { organizationId, jobId, agentId, agentStatus, source, reason, code, retries, now }: RunFailure,
 ): Promise<{ failed?: boolean; killed?: boolean; retried?: boolean }> {
   // An agent that is not online gets no kill command: the response to its next heartbeat tells the worker to end the
   // run.
-  const killed = isOn(agentStatus);
+  const killed = isOnStatus(agentStatus);
   const ended = await finishJob(tx, {
     organizationId,
     jobId,
@@ -40,7 +40,7 @@ export async function giveUpRun(
   });
   if (!ended?.applied) return {};
   if (killed) {
-    const commandId = await issueStop(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
+    const commandId = await issueStopCommand(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     startCleanup(tx, agentId, commandId);
   }
   return { failed: true, killed, retried: ended.retried };

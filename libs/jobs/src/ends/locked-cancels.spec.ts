@@ -1,4 +1,4 @@
-import { behindLock } from '@muster/testing';
+import { runBehindLock } from '@muster/testing';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { cancelJob } from './cancel-job';
 import { cancelJobsOfStoppedAgent } from './cancel-jobs-of-stopped-agent';
@@ -25,7 +25,7 @@ describe('a cancel that waits for a row', () => {
 
   it('a run that completes while its cancel waits is not cancelled', async () => {
     const { organizationId } = fixture;
-    const cancelled = behindLock(
+    const cancelled = runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
       () => [cancel()],
@@ -39,7 +39,7 @@ describe('a cancel that waits for a row', () => {
   it('a run that is being cancelled does not end if its machine is online again while the end waits for the agent', async () => {
     await cancel();
     await fixture.query("UPDATE agent SET status = 'stopped' WHERE id = $1", [agentId]);
-    const ended = await behindLock(
+    const ended = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [cancelJobsOfStoppedAgent(fixture.harness.db, agentId)],

@@ -1,8 +1,8 @@
-import { type AgentStatus, type MicroUsd, usdOf } from '@muster/contracts';
+import { type AgentStatus, type MicroUsd, microsToUsd } from '@muster/contracts';
 import { type Database, type JobEntity, type Transaction } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
-import { costSoFar } from '@muster/pricing';
-import { giveUpRun } from './give-up-run';
+import { Round, sweepRows, type SweepCounts } from '@muster/platform';
+import { computeCostSoFar } from '@muster/pricing';
+import { failRunAndKillProcesses } from './give-up-run';
 
 /** Stops and fails runs that cost more than their budget. With several replicas, each run fails once. */
 export function stopOverBudget(
@@ -10,7 +10,7 @@ export function stopOverBudget(
   { limit = 500 }: { limit?: number } = {},
   round = new Round('stop runs over budget'),
 ): Promise<SweepCounts<'stopped'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'over budget',
     outcomes: ['stopped'],
     limit,
@@ -48,16 +48,16 @@ async function failIfOverBudget(tx: Transaction, jobId: string, now: Date): Prom
     [jobId],
     'budgeted_run',
   );
-  const cost = run ? await costSoFar(tx, jobId) : null;
+  const cost = run ? await computeCostSoFar(tx, jobId) : null;
   if (!run || cost === null || cost <= run.maxCostMicros) return false;
   const { organizationId, agentId, maxCostMicros, agentStatus } = run;
-  const { failed = false } = await giveUpRun(tx, {
+  const { failed = false } = await failRunAndKillProcesses(tx, {
     organizationId,
     jobId,
     agentId,
     agentStatus,
     source: 'watchdog',
-    reason: `The run has cost ${usdOf(cost)} USD, which is more than its budget of ${usdOf(maxCostMicros)} USD.`,
+    reason: `The run has cost ${microsToUsd(cost)} USD, which is more than its budget of ${microsToUsd(maxCostMicros)} USD.`,
     code: 'budget_exceeded',
     retries: false,
     now,

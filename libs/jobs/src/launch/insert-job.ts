@@ -8,9 +8,9 @@ import type {
   TerminalJobStatus,
 } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
-import { continueTrace, currentContext, newId, spanWithin } from '@muster/platform';
+import { continueTrace, getRequestContext, newId, getCurrentSpanIfSameTrace } from '@muster/platform';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
-import { type ProgressFacts, progressOf } from '../lists/job-progress';
+import { type ProgressFacts, computeProgress } from '../lists/job-progress';
 
 export interface NewJob {
   organizationId: string;
@@ -52,7 +52,7 @@ export const defaultMaxRuntimeMs = 12 * 3600 * 1000;
 export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   const id = newId();
   const { organizationId, agentId, delayMs = 0, source } = job;
-  const context = currentContext();
+  const context = getRequestContext();
   tx.deferRow(jobRows, [
     id,
     organizationId,
@@ -74,7 +74,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
     JSON.stringify(job.lineage ?? {}),
     Math.round(delayMs),
     context?.requestId ?? null,
-    spanWithin(job.traceparent ?? null) ?? continueTrace(null),
+    getCurrentSpanIfSameTrace(job.traceparent ?? null) ?? continueTrace(null),
     job.maxCostMicros ?? null,
     job.bundle?.installationId ?? null,
     job.bundle ? JSON.stringify(job.bundle) : null,
@@ -82,7 +82,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   ]);
   const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
   appendTimeline(tx, { organizationId, agentId }, [
-    jobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
+    buildJobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
   ]);
   if (delayMs <= 0) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   return id;
@@ -126,7 +126,7 @@ export interface JobChange {
 }
 
 /** Returns the timeline entry for a job event. The job events of the event stream are created from these entries. */
-export function jobEntry({
+export function buildJobEntry({
   jobId,
   status,
   previousStatus,
@@ -155,13 +155,13 @@ interface JobEndChange extends Pick<JobChange, 'jobId' | 'previousStatus' | 'sou
 }
 
 /** Returns the timeline entry for the end of a job. */
-export function endEntry({ error, steps, notRetried, ...change }: JobEndChange): TimelineEntry {
+export function buildEndEntry({ error, steps, notRetried, ...change }: JobEndChange): TimelineEntry {
   const { status } = change;
-  return jobEntry({
+  return buildJobEntry({
     ...change,
     data: notRetried ? { notRetried } : undefined,
     message: error ? `${status}: ${error.slice(0, 500)}` : status,
     level: status === 'failed' ? 'error' : 'info',
-    progress: progressOf({ ...steps, status, currentStep: null }),
+    progress: computeProgress({ ...steps, status, currentStep: null }),
   });
 }

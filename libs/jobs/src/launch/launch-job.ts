@@ -1,21 +1,21 @@
-import { type Actor, audit, requireSecrets, sourceOf } from '@muster/access';
+import { type Actor, audit, requireExistingSecrets, callerChannel } from '@muster/access';
 import {
   AppError,
   type ConcurrencyKey,
   type LaunchJobBody,
   type LifecycleSource,
-  microsOrNot,
+  usdToMicrosIfSet,
   type MicroUsd,
-  noSuch,
-  noSuchAgent,
-  refusedVariableName,
+  notFoundError,
+  agentNotFoundError,
+  checkVariableName,
 } from '@muster/contracts';
-import { rowStatements, type Transaction } from '@muster/database';
-import { bundleOf, lineageOf } from '@muster/packs';
-import { limitColumns, type LimitFacts, monthOf, reserveRuns } from '@muster/pricing';
-import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
+import { buildRowStatements, type Transaction } from '@muster/database';
+import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
+import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
+import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
 import { insertJob } from './insert-job';
-import { resolveKeys } from './resolve-keys';
+import { resolveConcurrencyKeys } from './resolve-concurrency-keys';
 
 export interface LaunchInput extends LaunchJobBody {
   source?: LifecycleSource;
@@ -42,7 +42,7 @@ export async function launchJob(
   now: Date,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
-  const { workflowId, agentId, variables = {}, source = sourceOf(caller), ...request } = input;
+  const { workflowId, agentId, variables = {}, source = callerChannel(caller), ...request } = input;
   const {
     maxCostUsd,
     maxCostMicros: scheduleMaxCost = null,
@@ -50,21 +50,23 @@ export async function launchJob(
     concurrencyKeys = [],
     ...options
   } = request;
-  const [facts] = await tx.queryRow<Facts>(launchFacts, [organizationId, workflowId, agentId, monthOf(now)]);
-  if (!facts?.workflowRevision) throw noSuch('workflow');
-  if (!facts.agentStatus) throw noSuchAgent();
+  const [facts] = await tx.queryRow<Facts>(launchFacts, [organizationId, workflowId, agentId, getBillingMonth(now)]);
+  if (!facts?.workflowRevision) throw notFoundError('workflow');
+  if (!facts.agentStatus) throw agentNotFoundError();
   const installationId = workflowPackInstallationId ?? facts.workflowInstallationId;
-  requireSomethingToRun(facts.workflowRuns || installationId !== null);
+  requireScriptOrSteps(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
-  requireKeyNames(options.vaultKeys);
+  requireVaultKeyNames(options.vaultKeys);
   // Runs of a schedule are not checked here: the scheduler checks their secrets before and skips a run with a missing
   // secret.
-  if (!options.scheduleId) await requireSecrets(tx, organizationId, options.vaultKeys ?? []);
+  if (!options.scheduleId) await requireExistingSecrets(tx, organizationId, options.vaultKeys ?? []);
   // The installation's row is locked until the commit. This launch may have to wait for a transaction that pins a
   // version, and other launches must not wait with it.
-  if (installationId) tx.requireOwn();
-  const installed = installationId ? lineageOf(await bundleOf(tx, organizationId, installationId)) : {};
-  const maxCostMicros = leastOf(microsOrNot(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
+  if (installationId) tx.requireOwnConnection();
+  const installed = installationId
+    ? buildLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
+    : {};
+  const maxCostMicros = findSmallestLimit(usdToMicrosIfSet(maxCostUsd ?? null), scheduleMaxCost, facts.workflowMaxCost);
   await reserveRuns(tx, organizationId, { requested: { count: 1, maxCostMicros }, limits: facts, now });
   const jobId = await insertJob(tx, {
     ...options,
@@ -74,7 +76,10 @@ export async function launchJob(
     workflowRevision: facts.workflowRevision,
     agentId,
     variables,
-    concurrencyKeys: resolveKeys({ requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] }, variables),
+    concurrencyKeys: resolveConcurrencyKeys(
+      { requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] },
+      variables,
+    ),
     maxCostMicros,
     source,
   });
@@ -86,11 +91,11 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
-const launchFacts = rowStatements(
+const launchFacts = buildRowStatements(
   'launch_facts',
   { organization_id: 'uuid', workflow_id: 'uuid', agent_id: 'uuid', month: 'date' },
   (rows) => `
-  SELECT input.member, ${limitColumns('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+  SELECT input.member, ${limitColumnsSql('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
          ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
          w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, a.status AS agent_status
   FROM ${rows} JOIN organization o ON o.id = input.organization_id
@@ -102,14 +107,14 @@ const launchFacts = rowStatements(
 );
 
 /** Returns the smallest of the limits. A limit of null means no limit. */
-export function leastOf(...limits: (MicroUsd | null)[]): MicroUsd | null {
+export function findSmallestLimit(...limits: (MicroUsd | null)[]): MicroUsd | null {
   return limits.reduce((least, limit) => (limit !== null && (least === null || limit < least) ? limit : least), null);
 }
 
 /** Throws if a key is not a valid name of a secret, because no secret with such a name can exist. */
-export function requireKeyNames(vaultKeys: readonly string[] = []): void {
+export function requireVaultKeyNames(vaultKeys: readonly string[] = []): void {
   const errors = vaultKeys.flatMap((key, at) => {
-    const error = refusedVariableName(key);
+    const error = checkVariableName(key);
     return error ? [{ field: `vaultKeys.${at}`, message: error }] : [];
   });
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });

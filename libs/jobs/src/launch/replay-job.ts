@@ -1,8 +1,8 @@
-import { audit, type Principal, requireSecrets, sourceOf } from '@muster/access';
-import { AppError, isTerminal, noSuch } from '@muster/contracts';
+import { audit, type Principal, requireExistingSecrets, callerChannel } from '@muster/access';
+import { AppError, isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { readLimits, reserveRuns } from '@muster/pricing';
-import { requireSomethingToRun, runsAnythingSql } from '@muster/workflows';
+import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
 import { insertJob } from './insert-job';
 
 interface Replayed extends Pick<
@@ -44,20 +44,20 @@ export async function replayJob(
      WHERE j.id = $1 AND j.organization_id = $2`,
     [id, organizationId],
   );
-  if (!old) throw noSuch('job');
+  if (!old) throw notFoundError('job');
   const { status, agentStatus, runs, ...job } = old;
-  if (!isTerminal(status))
+  if (!isTerminalStatus(status))
     throw new AppError('conflict', { detail: `The job is ${status}; only a job that has ended can be replayed.` });
   if (agentStatus === 'terminated') {
     throw new AppError('agent_not_ready', {
       detail: 'The job’s agent is terminated; launch the workflow on another agent.',
     });
   }
-  requireSomethingToRun(runs || job.bundle !== null);
-  await requireSecrets(tx, organizationId, job.vaultKeys);
+  requireScriptOrSteps(runs || job.bundle !== null);
+  await requireExistingSecrets(tx, organizationId, job.vaultKeys);
   const requested = { count: 1, maxCostMicros: job.maxCostMicros };
   await reserveRuns(tx, organizationId, { requested, limits: await readLimits(tx, organizationId, now), now });
-  const jobId = await insertJob(tx, { ...job, organizationId, source: sourceOf(caller) });
+  const jobId = await insertJob(tx, { ...job, organizationId, source: callerChannel(caller) });
   audit(tx, caller, { action: 'job.replay', target: { type: 'job', id: jobId }, changes: { replayOf: id } });
   return { jobId, status: 'queued' };
 }

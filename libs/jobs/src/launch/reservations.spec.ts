@@ -1,5 +1,5 @@
 import { AppError } from '@muster/contracts';
-import { monthOf } from '@muster/pricing';
+import { getBillingMonth } from '@muster/pricing';
 import { makeOrganization } from '@muster/testing';
 import { bookJobCost } from '../ends/book-job-cost';
 import { finishJob } from '../ends/finish-job';
@@ -160,7 +160,7 @@ describe('A month’s limits', () => {
     await fixture.query(
       `INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, counted)
        SELECT gen_random_uuid(), 'run', $1, $2, 'completed', false FROM generate_series(1, 2)`,
-      [other, monthOf(new Date())],
+      [other, getBillingMonth(new Date())],
     );
     expect(await fixture.dispatch.startNext(fixture.agentId)).toMatchObject({ action: 'start', jobId });
   });

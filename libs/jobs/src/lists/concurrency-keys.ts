@@ -1,8 +1,14 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type SetConcurrencyLimitBody } from '@muster/contracts';
-import { type ConcurrencyLeaseEntity, type Database, hasPartSql, lock, type Transaction } from '@muster/database';
+import {
+  type ConcurrencyLeaseEntity,
+  type Database,
+  containsIgnoringCaseSql,
+  acquireAdvisoryLock,
+  type Transaction,
+} from '@muster/database';
 import type { Page } from '@muster/platform';
-import { enqueueFirst } from '../dispatch/concurrency-keys';
+import { enqueueFirstWaitingJobs } from '../dispatch/concurrency-keys';
 
 export interface ConcurrencyKeyRow {
   key: string;
@@ -26,7 +32,7 @@ export function listConcurrencyKeys(
      FROM (SELECT key, most, since, since IS NULL AS waits, queued_at FROM concurrency_lease WHERE organization_id = $1
            UNION ALL
            SELECT key, "limit", NULL, false, NULL FROM concurrency_limit WHERE organization_id = $1) k
-     WHERE ($2::text IS NULL OR key > $2) AND ($4::text IS NULL OR ${hasPartSql('key', '$4')})
+     WHERE ($2::text IS NULL OR key > $2) AND ($4::text IS NULL OR ${containsIgnoringCaseSql('key', '$4')})
        AND ($5::text IS NULL OR key = $5)
      GROUP BY key ORDER BY key LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q || null, key ?? null],
@@ -54,7 +60,7 @@ export async function setConcurrencyLimit(
   { key, limit }: SetConcurrencyLimitBody,
 ): Promise<void> {
   const { organizationId } = caller;
-  await lock(tx, 'concurrency key', organizationId, key);
+  await acquireAdvisoryLock(tx, 'concurrency key', organizationId, key);
   await tx.execute(
     `INSERT INTO concurrency_limit (organization_id, key, "limit") VALUES ($1, $2, $3)
      ON CONFLICT (organization_id, key) DO UPDATE SET "limit" = $3`,
@@ -65,17 +71,17 @@ export async function setConcurrencyLimit(
     target: { type: 'concurrency_key', id: key },
     changes: { limit },
   });
-  await enqueueFirst(tx, organizationId, [key], limit);
+  await enqueueFirstWaitingJobs(tx, organizationId, [key], limit);
 }
 
 export async function deleteConcurrencyLimit(tx: Transaction, caller: Principal, key: string): Promise<void> {
   const { organizationId } = caller;
-  await lock(tx, 'concurrency key', organizationId, key);
+  await acquireAdvisoryLock(tx, 'concurrency key', organizationId, key);
   const touched = await tx.execute('DELETE FROM concurrency_limit WHERE organization_id = $1 AND key = $2', [
     organizationId,
     key,
   ]);
   if (touched === 0) throw new AppError('not_found', { detail: 'The organization has not set a limit for this key.' });
   audit(tx, caller, { action: 'concurrency_key.limit_delete', target: { type: 'concurrency_key', id: key } });
-  await enqueueFirst(tx, organizationId, [key], 1000);
+  await enqueueFirstWaitingJobs(tx, organizationId, [key], 1000);
 }

@@ -1,9 +1,9 @@
 import type { JobSort } from '@muster/contracts';
-import { usdOrNull } from '@muster/contracts';
-import { type Database, placeOf } from '@muster/database';
-import { csvLine, pageOf, paginate } from '@muster/platform';
+import { microsToUsdOrNull } from '@muster/contracts';
+import { type Database, getPositionValues } from '@muster/database';
+import { formatCsvLine, parsePage, buildPage } from '@muster/platform';
 import type { JobFilters } from './job-filters';
-import { listJobs, sortKindsOf } from './list-jobs';
+import { listJobs, getSortKinds } from './list-jobs';
 import type { ListedJob } from './job-row';
 
 const columns = [
@@ -33,12 +33,12 @@ export async function* exportJobs(
   organizationId: string,
   { filter, sort, now }: { filter: JobFilters; sort?: JobSort; now: Date },
 ): AsyncGenerator<string> {
-  yield `\ufeff${csvLine(columns)}`;
+  yield `\ufeff${formatCsvLine(columns)}`;
   const bounded = { ...filter, to: filter.to ?? now.toISOString() };
   for (let cursor: string | undefined; ;) {
-    const page = pageOf({ limit: pageRows, cursor }, ...sortKindsOf(sort));
+    const page = parsePage({ limit: pageRows, cursor }, ...getSortKinds(sort));
     const rows = await listJobs(database, organizationId, { page, filter: bounded, sort });
-    const { items, nextCursor } = paginate(rows, page, placeOf);
+    const { items, nextCursor } = buildPage(rows, page, getPositionValues);
     if (items.length > 0) yield items.map(toCsvLine).join('');
     if (nextCursor === null) return;
     cursor = nextCursor;
@@ -48,15 +48,17 @@ export async function* exportJobs(
 function toCsvLine(row: ListedJob): string {
   const { startedAt, finishedAt } = row;
   const durationMs = startedAt && finishedAt && finishedAt.getTime() - startedAt.getTime();
-  return csvLine([
+  return formatCsvLine([
     ...[row.id, row.status, row.workflowId, row.workflowName, row.agentId, row.agentName],
     ...[row.queuedAt, startedAt, finishedAt].map((at) => at?.toISOString() ?? null),
-    ...[durationMs, usdOrNull(row.totalCostMicros), row.claimsAttempted, row.claimsEobUploaded].map(textOf),
-    ...[row.claimsNoEobFound, row.claimsFailed, row.attempt].map(textOf),
+    ...[durationMs, microsToUsdOrNull(row.totalCostMicros), row.claimsAttempted, row.claimsEobUploaded].map(
+      numberToText,
+    ),
+    ...[row.claimsNoEobFound, row.claimsFailed, row.attempt].map(numberToText),
     ...[row.scheduleId, row.batchId, row.error, row.errorCode],
   ]);
 }
 
-function textOf(value: number | null): string | null {
+function numberToText(value: number | null): string | null {
   return value === null ? null : String(value);
 }

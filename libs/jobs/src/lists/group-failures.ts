@@ -1,6 +1,6 @@
 import { AppError, type FailureCauses, type FailureQuery } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { firstIdAt } from '@muster/platform';
+import { smallestIdAt } from '@muster/platform';
 
 /**
  * Maximum number of failed runs that one response covers; the latest runs are used. Also the maximum number of causes
@@ -14,7 +14,7 @@ const maxRunMs = 7 * dayMs;
 const maxMessageLength = 500;
 
 /** SQL: the first line of a run's error, or the error code if there is no message. */
-function messageSql(error: string, code: string): string {
+function failureMessageSql(error: string, code: string): string {
   return `left(COALESCE(split_part(${error}, E'\\n', 1), ${code}, ''), ${maxMessageLength})`;
 }
 
@@ -22,8 +22,8 @@ function messageSql(error: string, code: string): string {
  * SQL: a key that is equal for runs that failed for the same reason. Words with a digit (numbers, ids, times) are
  * ignored.
  */
-export function causeSql(error: string, code: string): string {
-  const withoutNumbers = `regexp_replace(${messageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
+export function failureCauseSql(error: string, code: string): string {
+  const withoutNumbers = `regexp_replace(${failureMessageSql(error, code)}, '[[:alnum:]_.:+/-]*[0-9][[:alnum:]_.:+/-]*', '#', 'g')`;
   return `left(md5(COALESCE(${code}, '') || ' ' || ${withoutNumbers}), 16)`;
 }
 
@@ -55,7 +55,7 @@ export async function groupFailures(
     { organizationId },
     `WITH failed AS (
        SELECT j.id, j.workflow_id, j.agent_id, j.error_code, COALESCE(j.finished_at, j.queued_at) AS at,
-              ${messageSql('j.error', 'j.error_code')} AS message, ${causeSql('j.error', 'j.error_code')} AS cause
+              ${failureMessageSql('j.error', 'j.error_code')} AS message, ${failureCauseSql('j.error', 'j.error_code')} AS cause
        FROM job j
        WHERE j.organization_id = $1 AND j.status = 'failed' AND j.id >= $2
          AND COALESCE(j.finished_at, j.queued_at) >= $3
@@ -73,7 +73,7 @@ export async function groupFailures(
      FROM grouped g LEFT JOIN workflow w ON w.id = g.workflow_id ORDER BY g.last_at DESC`,
     [
       organizationId,
-      firstIdAt(new Date(since.getTime() - maxRunMs)),
+      smallestIdAt(new Date(since.getTime() - maxRunMs)),
       since,
       to ?? null,
       workflowId ?? null,

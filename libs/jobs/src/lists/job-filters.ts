@@ -1,7 +1,7 @@
 import type { JobFilter } from '@muster/contracts';
-import { hasPartSql } from '@muster/database';
-import { firstIdAt, isUuid } from '@muster/platform';
-import { causeSql } from './group-failures';
+import { containsIgnoringCaseSql } from '@muster/database';
+import { smallestIdAt, isUuid } from '@muster/platform';
+import { failureCauseSql } from './group-failures';
 
 export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
 
@@ -11,61 +11,64 @@ type Placed = (value: unknown) => string;
  * Returns the conditions that an index can check in the order of ids: the organization ($1), the times, and the most
  * selective filter.
  */
-export function rangeOf(filter: JobFilters, placed: Placed): string[] {
+export function buildRangeConditions(filter: JobFilters, addParameter: Placed): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
-  if (from) range.push(`id >= ${placed(firstIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
-  if (to) range.push(`id < ${placed(firstIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
+  if (from) range.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
+  if (to) range.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
   // Text that is a complete id is searched only among the ids of runs.
-  if (q && isUuid(q)) range.push(`id = ${placed(q)}`);
-  const [first] = requestedRanges(filter);
+  if (q && isUuid(q)) range.push(`id = ${addParameter(q)}`);
+  const [first] = listRequestedRanges(filter);
   if (!first) return range;
-  const value = placed(first.read(filter));
+  const value = addParameter(first.read(filter));
   range.push(`${first.column} = ${value}`);
   // If the filter names another organization's batch, agent or workflow, the list is empty and no row is scanned.
   if (first.owner) range.push(`EXISTS (SELECT FROM ${first.owner} o WHERE o.id = ${value} AND o.organization_id = $1)`);
   return range;
 }
 
-/** Returns the conditions that are checked on each row within the range of `rangeOf`. */
-export function rowConditions(filter: JobFilters, placed: Placed): string[] {
+/** Returns the conditions that are checked on each row within the range of `buildRangeConditions`. */
+export function buildRowConditions(filter: JobFilters, addParameter: Placed): string[] {
   return [
-    ...timeAndTextConditions(filter, placed),
-    ...equalityConditions(filter, requestedRanges(filter).slice(1), placed),
+    ...buildTimeAndTextConditions(filter, addParameter),
+    ...buildEqualityConditions(filter, listRequestedRanges(filter).slice(1), addParameter),
   ];
 }
 
 /** Returns all conditions as checks of each row, for lists that are not in the order of ids. */
-export function allConditions(filter: JobFilters, placed: Placed): string[] {
-  return [...timeAndTextConditions(filter, placed), ...equalityConditions(filter, requestedRanges(filter), placed)];
+export function buildAllConditions(filter: JobFilters, addParameter: Placed): string[] {
+  return [
+    ...buildTimeAndTextConditions(filter, addParameter),
+    ...buildEqualityConditions(filter, listRequestedRanges(filter), addParameter),
+  ];
 }
 
 /** Returns the conditions on the time of the end. No run that has not ended meets any of them. */
-export function endConditions({ endedFrom, endedTo }: JobFilters, placed: Placed): string[] {
+export function buildEndTimeConditions({ endedFrom, endedTo }: JobFilters, addParameter: Placed): string[] {
   return [
-    ...(endedFrom ? [`finished_at >= ${placed(endedFrom)}`] : []),
-    ...(endedTo ? [`finished_at < ${placed(endedTo)}`] : []),
+    ...(endedFrom ? [`finished_at >= ${addParameter(endedFrom)}`] : []),
+    ...(endedTo ? [`finished_at < ${addParameter(endedTo)}`] : []),
   ];
 }
 
-function timeAndTextConditions(filter: JobFilters, placed: Placed): string[] {
+function buildTimeAndTextConditions(filter: JobFilters, addParameter: Placed): string[] {
   const { from, to, q, error, variable, cause } = filter;
   return [
-    ...(from ? [`queued_at >= ${placed(from)}`] : []),
-    ...(to ? [`queued_at < ${placed(to)}`] : []),
-    ...endConditions(filter, placed),
-    ...(q ? [isUuid(q) ? `id = ${placed(q)}` : containsTextSql(placed(q))] : []),
-    ...(error ? [hasPartSql('error', placed(error))] : []),
-    ...(variable ? [hasVariable(variable, placed)] : []),
-    ...(cause ? [`${causeSql('error', 'error_code')} = ${placed(cause)}`] : []),
+    ...(from ? [`queued_at >= ${addParameter(from)}`] : []),
+    ...(to ? [`queued_at < ${addParameter(to)}`] : []),
+    ...buildEndTimeConditions(filter, addParameter),
+    ...(q ? [isUuid(q) ? `id = ${addParameter(q)}` : containsTextSql(addParameter(q))] : []),
+    ...(error ? [containsIgnoringCaseSql('error', addParameter(error))] : []),
+    ...(variable ? [hasVariableSql(variable, addParameter)] : []),
+    ...(cause ? [`${failureCauseSql('error', 'error_code')} = ${addParameter(cause)}`] : []),
   ];
 }
 
-function equalityConditions(filter: JobFilters, columns: Range[], placed: Placed): string[] {
-  return columns.map(({ column, read }) => `${column} = ${placed(read(filter))}`);
+function buildEqualityConditions(filter: JobFilters, columns: Range[], addParameter: Placed): string[] {
+  return columns.map(({ column, read }) => `${column} = ${addParameter(read(filter))}`);
 }
 
-function requestedRanges(filter: JobFilters): Range[] {
+function listRequestedRanges(filter: JobFilters): Range[] {
   return ranges.filter((each) => each.read(filter) !== undefined);
 }
 
@@ -73,24 +76,24 @@ function requestedRanges(filter: JobFilters): Range[] {
  * Returns the condition for a search by variable. `NAME=text` matches if the value of this variable contains the text;
  * other input matches if the value of any variable contains it.
  */
-function hasVariable(input: string, placed: Placed): string {
+function hasVariableSql(input: string, addParameter: Placed): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
-  if (name === undefined) return anyVariableSql(placed(input));
-  return `variables ? ${placed(name)} AND ${hasPartSql(`variables ->> ${placed(name)}`, placed(value))}`;
+  if (name === undefined) return anyVariableSql(addParameter(input));
+  return `variables ? ${addParameter(name)} AND ${containsIgnoringCaseSql(`variables ->> ${addParameter(name)}`, addParameter(value))}`;
 }
 
 function anyVariableSql(text: string): string {
-  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${hasPartSql('v.value', text)})`;
+  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${containsIgnoringCaseSql('v.value', text)})`;
 }
 
 /** SQL: the text is part of the run's id, its error, the value of one of its variables, or the name of its workflow. */
 function containsTextSql(q: string): string {
-  return `(strpos(id::text, lower(${q})) > 0 OR ${hasPartSql('error', q)} OR ${anyVariableSql(q)} OR workflow_id IN (
-    SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${hasPartSql('w.name', q)}))`;
+  return `(strpos(id::text, lower(${q})) > 0 OR ${containsIgnoringCaseSql('error', q)} OR ${anyVariableSql(q)} OR workflow_id IN (
+    SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${containsIgnoringCaseSql('w.name', q)}))`;
 }
 
 /** Returns the requested status. A filter by cause implies the status failed, because only failed runs have a cause. */
-function requestedStatus({ status, cause }: JobFilters): string | undefined {
+function getRequestedStatus({ status, cause }: JobFilters): string | undefined {
   return status ?? (cause === undefined ? undefined : 'failed');
 }
 
@@ -116,8 +119,8 @@ const ranges: Range[] = [
   { column: 'agent_id', read: ({ agentId }) => agentId, owner: 'agent' },
   {
     column: 'status',
-    read: (filter) => (requestedStatus(filter) === 'completed' ? undefined : requestedStatus(filter)),
+    read: (filter) => (getRequestedStatus(filter) === 'completed' ? undefined : getRequestedStatus(filter)),
   },
   { column: 'workflow_id', read: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', read: (filter) => (requestedStatus(filter) === 'completed' ? 'completed' : undefined) },
+  { column: 'status', read: (filter) => (getRequestedStatus(filter) === 'completed' ? 'completed' : undefined) },
 ];

@@ -14,7 +14,7 @@ export interface ProgressFacts {
  * Returns the percentage that the worker reported, or else the share of ended steps. A completed job has 100 %. A
  * failed job has at most the share of passed steps.
  */
-export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
+export function computeProgress({ status, percent, stepsTotal, stepsPassed, stepsFailed, currentStep }: ProgressFacts) {
   const over = stepsTotal === 0 ? 0 : (100 * (stepsPassed + stepsFailed)) / stepsTotal;
   const passed = stepsTotal === 0 ? 100 : (100 * stepsPassed) / stepsTotal;
   const reached = percent ?? over;
@@ -29,7 +29,7 @@ export function progressOf({ status, percent, stepsTotal, stepsPassed, stepsFail
 }
 
 /** SQL: counts the steps of a job. `jobId` is SQL; a column of another table needs LATERAL before this subquery. */
-export function countedStepsSql(jobId: string): string {
+export function countStepsSql(jobId: string): string {
   return `(
     SELECT count(*)::int AS steps_total, (count(*) FILTER (WHERE status = 'passed'))::int AS steps_passed,
            (count(*) FILTER (WHERE status = 'failed'))::int AS steps_failed

@@ -1,4 +1,4 @@
-import { type JobAsking, noSuch, type WaitingForKey } from '@muster/contracts';
+import { type JobAsking, notFoundError, type WaitingForKey } from '@muster/contracts';
 import type { Database, JobEntity, Transaction } from '@muster/database';
 
 import { waitingForKey } from '../dispatch/concurrency-keys';
@@ -98,7 +98,7 @@ export async function findJob(database: Database, organizationId: string, id: st
     [id, organizationId],
     'find_job',
   );
-  if (!row) throw noSuch('job');
+  if (!row) throw notFoundError('job');
   return row;
 }
 
@@ -107,8 +107,8 @@ export async function findJob(database: Database, organizationId: string, id: st
  * other rows as they were before the wait. So a statement that reads or counts other rows needs a lock statement before
  * it.
  */
-export function lockJobFirst(tx: Transaction, organizationId: string, id: string): void {
-  tx.defer(lockJob, [id, organizationId], 'lock_job');
+export function lockJobBeforeRead(tx: Transaction, organizationId: string, id: string): void {
+  tx.deferStatement(lockJob, [id, organizationId], 'lock_job');
 }
 
 export const lockJob = 'SELECT id FROM job WHERE id = $1 AND organization_id = $2 FOR UPDATE';
@@ -117,7 +117,7 @@ export const lockJob = 'SELECT id FROM job WHERE id = $1 AND organization_id = $
  * Returns the organization and the agent of a job, for a caller that has only a signature and no key. The agent is null
  * for a deleted job. Returns null if the job never existed.
  */
-export async function ownerOfJob(
+export async function findJobOwner(
   database: Database,
   id: string,
 ): Promise<{ organizationId: string; agentId: string | null } | null> {

@@ -1,10 +1,10 @@
 import { findAgent } from '@muster/machines';
 import type { JobSort, MicroUsd } from '@muster/contracts';
-import { type Database, type JobEntity, pageWithinSql, scanWithinSql } from '@muster/database';
+import { type Database, type JobEntity, limitPageSizeSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { type JobFilters, rangeOf, rowConditions } from './job-filters';
+import { type JobFilters, buildRangeConditions, buildRowConditions } from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
-import { type JobSorting, listSortedJobs, sortingOf } from './list-sorted-jobs';
+import { type JobSorting, listSortedJobs, parseSorting } from './list-sorted-jobs';
 
 /** Lists jobs, by default the newest first, because ids increase with time. */
 export function listJobs(
@@ -12,25 +12,25 @@ export function listJobs(
   organizationId: string,
   { page, filter, sort = '-queuedAt' }: { page: Page; filter: JobFilters; sort?: JobSort },
 ): Promise<ListedJob[]> {
-  const sorting = sortingOf(sort);
+  const sorting = parseSorting(sort);
   if (sorting.kind !== 'queued') return listSortedJobs(database, organizationId, { page, filter, sorting });
   const { descends } = sorting;
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
-  const range = rangeOf(filter, placed);
-  if (page.after) range.push(`id ${descends ? '<' : '>'} ${placed(page.after[0])}`);
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
+  const range = buildRangeConditions(filter, addParameter);
+  if (page.after) range.push(`id ${descends ? '<' : '>'} ${addParameter(page.after[0])}`);
   const order = `id ${descends ? 'DESC' : 'ASC'}`;
   const listed = scanWithinSql({
     from: 'job',
     columns: 'id',
     within: range,
-    filter: rowConditions(filter, placed),
+    filter: buildRowConditions(filter, addParameter),
     order,
-    limit: placed(page.limit + 1),
+    limit: addParameter(page.limit + 1),
   });
   return database.query<ListedJob>(
     { organizationId },
-    pageWithinSql(
+    limitPageSizeSql(
       `SELECT ${jobColumns}, p.matches, p.scan_end FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id ORDER BY j.${order}`,
       { order, bytes: jobBytesSql },
     ),
@@ -39,8 +39,8 @@ export function listJobs(
 }
 
 /** Returns the types of the values in a page cursor of this sort order. */
-export function sortKindsOf(sort: JobSort = '-queuedAt'): JobSorting['cursor'] {
-  return sortingOf(sort).cursor;
+export function getSortKinds(sort: JobSort = '-queuedAt'): JobSorting['cursor'] {
+  return parseSorting(sort).cursor;
 }
 
 export interface RunRow extends Pick<JobEntity, 'id' | 'status' | 'startedAt' | 'error'> {

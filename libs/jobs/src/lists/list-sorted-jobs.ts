@@ -1,7 +1,13 @@
 import type { JobSort } from '@muster/contracts';
-import { afterPositionSql, type Database, sortKeyTextSql, pageWithinSql, scanWithinSql } from '@muster/database';
+import { afterPositionSql, type Database, sortKeyTextSql, limitPageSizeSql, scanWithinSql } from '@muster/database';
 import type { Page, SortKind } from '@muster/platform';
-import { allConditions, endConditions, type JobFilters, rangeOf, rowConditions } from './job-filters';
+import {
+  buildAllConditions,
+  buildEndTimeConditions,
+  type JobFilters,
+  buildRangeConditions,
+  buildRowConditions,
+} from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
 
 /** A job of the list with the page information that the statement returns. */
@@ -38,21 +44,24 @@ interface Order {
   rows: number;
 }
 
-const millis = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
-const ofTime = (key: string): Order => ({
+const epochMillisSql = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
+const orderByTime = (key: string): Order => ({
   ...{ source: 'job', key, id: 'id', value: key, type: 'timestamptz', rows: 2500 },
 });
-const ofCost = (key: string, value: string): Order => ({
+const orderByCost = (key: string, value: string): Order => ({
   ...{ source: 'run_cost r JOIN job j ON j.id = r.job_id', key, id: 'job_id', value },
   ...{ type: 'bigint', rows: 800 },
 });
 
 const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
-  startedAt: ofTime('started_at'),
-  finishedAt: ofTime('finished_at'),
-  durationMs: ofCost('duration_ms', `(${millis('finished_at')} - ${millis('started_at')})::bigint`),
+  startedAt: orderByTime('started_at'),
+  finishedAt: orderByTime('finished_at'),
+  durationMs: orderByCost(
+    'duration_ms',
+    `(${epochMillisSql('finished_at')} - ${epochMillisSql('started_at')})::bigint`,
+  ),
   // The cost of an open run still changes, so open runs have no value to sort by.
-  totalCostUsd: ofCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
+  totalCostUsd: orderByCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
 };
 
 /**
@@ -60,7 +69,7 @@ const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
  */
 const maxSortedRuns = 2500;
 
-export function sortingOf(sort: JobSort): JobSorting {
+export function parseSorting(sort: JobSort): JobSorting {
   const descends = sort.startsWith('-');
   const name = sort.replace('-', '') as SortName;
   if (name === 'queuedAt') return { kind: 'queued', name, descends, cursor: ['id'] };
@@ -86,16 +95,16 @@ export async function listSortedJobs(
   const { page, sorting } = request;
   const order = orders[sorting.name as keyof typeof orders];
   if (await hasFewRuns(database, organizationId, request))
-    return readPage(database, organizationId, request, sortedRows(order));
+    return readSortedPage(database, organizationId, request, listSortedRows(order));
   const isBehind = page.after?.[0] === '';
-  const valued = isBehind ? [] : await readPage(database, organizationId, request, rowsByIndex(order));
+  const valued = isBehind ? [] : await readSortedPage(database, organizationId, request, listRowsByIndex(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
   // Runs without the value have not ended, and none of them would match.
   if (order.key === 'finished_at' && (request.filter.endedFrom || request.filter.endedTo)) return valued;
   const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
-  const others = await readPage(database, organizationId, remaining, rowsWithoutValue(order));
-  return joinParts(valued, others);
+  const others = await readSortedPage(database, organizationId, remaining, listRowsWithoutValue(order));
+  return joinPageParts(valued, others);
 }
 
 /**
@@ -107,38 +116,40 @@ type Listing = (input: {
   after: { value: string; id: string } | null;
   descends: boolean;
   limit: string;
-  placed: (value: unknown) => string;
+  addParameter: (value: unknown) => string;
 }) => string;
 
-const direction = (descends: boolean) => (descends ? 'DESC' : 'ASC');
-const afterOperator = (descends: boolean) => (descends ? '<' : '>');
+const directionSql = (descends: boolean) => (descends ? 'DESC' : 'ASC');
+const afterOperatorSql = (descends: boolean) => (descends ? '<' : '>');
 
-function sortedRows({ value, type }: Order): Listing {
-  return ({ filter, after, descends, limit, placed }) => {
-    const conditions = [...rangeOf(filter, placed), ...rowConditions(filter, placed)];
+function listSortedRows({ value, type }: Order): Listing {
+  return ({ filter, after, descends, limit, addParameter }) => {
+    const conditions = [...buildRangeConditions(filter, addParameter), ...buildRowConditions(filter, addParameter)];
     const found = `SELECT id, ${value} AS sort_key FROM job WHERE ${conditions.join(' AND ')}`;
-    const behind = after ? [afterPositionSql({ last: after.value, id: after.id, descends, type, placed })] : ['true'];
+    const behind = after
+      ? [afterPositionSql({ last: after.value, id: after.id, descends, type, addParameter })]
+      : ['true'];
     return `SELECT id, sort_key, true AS matches, false AS scan_end FROM (${found}) found
-      WHERE ${behind.join()} ORDER BY sort_key ${direction(descends)} NULLS LAST, id ${direction(descends)} LIMIT ${limit}`;
+      WHERE ${behind.join()} ORDER BY sort_key ${directionSql(descends)} NULLS LAST, id ${directionSql(descends)} LIMIT ${limit}`;
   };
 }
 
-function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
-  return ({ filter, after, descends, limit, placed }) => {
+function listRowsByIndex({ source, key, id, type, rows }: Order): Listing {
+  return ({ filter, after, descends, limit, addParameter }) => {
     const owner = source === 'job' ? 'organization_id' : 'r.organization_id';
     const within = [`${owner} = $1`, `${key} IS NOT NULL`];
-    if (key === 'finished_at') within.push(...endConditions(filter, placed));
+    if (key === 'finished_at') within.push(...buildEndTimeConditions(filter, addParameter));
     if (after) {
       within.push(
-        `(${key}, ${id}) ${afterOperator(descends)} (${placed(after.value)}::${type}, ${placed(after.id)}::uuid)`,
+        `(${key}, ${id}) ${afterOperatorSql(descends)} (${addParameter(after.value)}::${type}, ${addParameter(after.id)}::uuid)`,
       );
     }
-    const order = `${key} ${direction(descends)}, ${id} ${direction(descends)}`;
+    const order = `${key} ${directionSql(descends)}, ${id} ${directionSql(descends)}`;
     const listed = scanWithinSql({
       from: source,
       columns: `${id}, ${key}`,
       within,
-      filter: allConditions(filter, placed),
+      filter: buildAllConditions(filter, addParameter),
       order,
       limit,
       rows,
@@ -148,44 +159,44 @@ function rowsByIndex({ source, key, id, type, rows }: Order): Listing {
   };
 }
 
-function rowsWithoutValue({ source, key, rows, type }: Order): Listing {
-  return ({ filter, after, descends, limit, placed }) => {
+function listRowsWithoutValue({ source, key, rows, type }: Order): Listing {
+  return ({ filter, after, descends, limit, addParameter }) => {
     const within = ['organization_id = $1'];
-    if (after) within.push(`id ${afterOperator(descends)} ${placed(after.id)}::uuid`);
+    if (after) within.push(`id ${afterOperatorSql(descends)} ${addParameter(after.id)}::uuid`);
     // A subquery for each row, because Postgres would plan an EXISTS as a scan of all costs.
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
-    const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...allConditions(filter, placed)];
-    const order = `id ${direction(descends)}`;
+    const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...buildAllConditions(filter, addParameter)];
+    const order = `id ${directionSql(descends)}`;
     const listed = scanWithinSql({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
     return `SELECT id, NULL::${type} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
 
-async function readPage(
+async function readSortedPage(
   database: Database,
   organizationId: string,
   { page, filter, sorting: { name, descends } }: ListRequest,
   listing: Listing,
 ): Promise<FoundJob[]> {
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const [value, id] = page.after ?? [];
   const after = id === undefined ? null : { value: value!, id };
-  const listed = listing({ filter, after, descends, limit: placed(page.limit + 1), placed });
-  const order = `sort_key ${direction(descends)} NULLS LAST, id ${direction(descends)}`;
+  const listed = listing({ filter, after, descends, limit: addParameter(page.limit + 1), addParameter });
+  const order = `sort_key ${directionSql(descends)} NULLS LAST, id ${directionSql(descends)}`;
   const { type } = orders[name as keyof typeof orders];
   const whole = `SELECT ${jobColumns}, p.matches, p.scan_end, p.sort_key FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id`;
   return database.query<FoundJob>(
     { organizationId },
     `SELECT sorted.*, COALESCE(CASE WHEN sort_key IS NOT NULL THEN ${sortKeyTextSql(type, 'sorted')} END, '') AS sort_value
-     FROM (${pageWithinSql(whole, { order, bytes: jobBytesSql })}) sorted ORDER BY ${order}`,
+     FROM (${limitPageSizeSql(whole, { order, bytes: jobBytesSql })}) sorted ORDER BY ${order}`,
     values,
   );
 }
 
 async function hasFewRuns(database: Database, organizationId: string, { filter }: ListRequest): Promise<boolean> {
   const values: unknown[] = [organizationId];
-  const range = rangeOf(filter, (value) => `$${values.push(value)}`);
+  const range = buildRangeConditions(filter, (value) => `$${values.push(value)}`);
   const [found] = await database.query<{ count: number }>(
     { organizationId },
     `SELECT count(*)::int AS count FROM (SELECT FROM job WHERE ${range.join(' AND ')} LIMIT ${maxSortedRuns + 1}) few`,
@@ -198,7 +209,7 @@ async function hasFewRuns(database: Database, organizationId: string, { filter }
  * Joins the runs with a value and the runs without it to one page. If the second part was cut short, the whole page
  * was.
  */
-function joinParts(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
+function joinPageParts(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];
   if (!first) return [];
   return [{ ...first, pageRows: valued.length + (others[0]?.pageRows ?? 0) }, ...following];

@@ -1,5 +1,5 @@
-import { type MicroUsd, noSuch } from '@muster/contracts';
-import { type Database, type JobStepEntity, pageWithinSql } from '@muster/database';
+import { type MicroUsd, notFoundError } from '@muster/contracts';
+import { type Database, type JobStepEntity, limitPageSizeSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 export interface StepRow extends Pick<
@@ -17,7 +17,7 @@ export async function listSteps(
   // The statement returns one row of nulls for a job without steps, and no row for an unknown job.
   const rows = await database.query<StepRow>(
     { organizationId },
-    pageWithinSql(
+    limitPageSizeSql(
       `SELECT s.step_order, s.step_id, s.name, s.status, s.started_at, s.finished_at, s.error, s.metadata,
             (SELECT COALESCE(sum(u.cost_micros), 0)::bigint FROM ai_usage u
              WHERE u.job_id = s.job_id AND u.step_order = s.step_order) AS cost_micros
@@ -28,6 +28,6 @@ export async function listSteps(
     ),
     [jobId, organizationId, page.after?.[0] ?? null, page.limit + 1],
   );
-  if (rows.length === 0) throw noSuch('job');
+  if (rows.length === 0) throw notFoundError('job');
   return rows.filter(({ stepOrder }) => stepOrder !== null);
 }

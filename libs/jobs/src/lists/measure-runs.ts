@@ -26,7 +26,7 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
     database.query<Pick<MeasuredRuns, 'running' | 'reservedMicros'>>('system', openRuns, [], 'count_open_runs'),
     database.query<Pick<MeasuredRuns, 'heldMachines' | 'unapplied'>>('system', violationsSql, [], 'count_unequal_runs'),
   ]);
-  const countOf = (reason: WaitingReason | 'nothing') => {
+  const getWaitingCount = (reason: WaitingReason | 'nothing') => {
     const row = waiting.find(({ waitingReason }) => (waitingReason ?? 'nothing') === reason);
     return { count: row?.count ?? 0, ageSeconds: Math.max(0, row?.ageSeconds ?? 0) };
   };
@@ -34,7 +34,7 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
   return {
     ...open!,
     ...violations!,
-    waiting: Object.fromEntries(reasons.map((reason) => [reason, countOf(reason)])) as MeasuredRuns['waiting'],
+    waiting: Object.fromEntries(reasons.map((reason) => [reason, getWaitingCount(reason)])) as MeasuredRuns['waiting'],
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Job, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
-import { isTerminal, type JobStatus, usdOf, usdOrNull } from '@muster/contracts';
+import { isTerminalStatus, type JobStatus, microsToUsd, microsToUsdOrNull } from '@muster/contracts';
 import type { ObjectStorage } from '@muster/storage';
-import { progressOf } from './job-progress';
+import { computeProgress } from './job-progress';
 import type { JobRow } from './job-row';
 import type { RunRow } from './list-jobs';
 import type { StepRow } from './list-steps';
@@ -13,7 +13,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
   return {
     id: row.id,
     status: row.status,
-    cancelling: row.cancelRequestedAt !== null && !isTerminal(row.status),
+    cancelling: row.cancelRequestedAt !== null && !isTerminalStatus(row.status),
     stalled: row.stalled,
     workflowId: row.workflowId,
     workflowName: row.workflowName,
@@ -30,13 +30,13 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     maxRetries: row.maxRetries,
     retryDelayMs: row.retryDelayMs,
     maxRuntimeMs: row.maxRuntimeMs,
-    maxCostUsd: usdOrNull(row.maxCostMicros),
+    maxCostUsd: microsToUsdOrNull(row.maxCostMicros),
     bundle: row.bundle,
     queuedAt: row.queuedAt.toISOString(),
-    startedAt: timeOf(startedAt),
-    finishedAt: timeOf(finishedAt),
+    startedAt: toIsoOrNull(startedAt),
+    finishedAt: toIsoOrNull(finishedAt),
     durationMs: startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null,
-    progress: progressOf({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
+    progress: computeProgress({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
     waiting:
       waitingReason && waitingSince
         ? { reason: waitingReason, since: waitingSince.toISOString(), detail: row.waitingForKey }
@@ -53,35 +53,35 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
       noEobFound: row.claimsNoEobFound,
       failed: row.claimsFailed,
     },
-    totalCostUsd: usdOrNull(row.totalCostMicros),
+    totalCostUsd: microsToUsdOrNull(row.totalCostMicros),
     error: row.error,
     errorCode: row.errorCode,
     incomplete: row.incomplete,
     result: row.result ?? null,
-    screenshotUrl: await screenshotUrlOf(row, storage),
+    screenshotUrl: await presignScreenshot(row, storage),
   };
 }
 
 export async function presentJobStatus(row: JobRow, storage: ObjectStorage): Promise<JobStatusAnswer> {
   const { id, status, result, error, totalCostMicros, finishedAt } = row;
-  const screenshotUrl = await screenshotUrlOf(row, storage);
+  const screenshotUrl = await presignScreenshot(row, storage);
   return {
     jobId: id,
     status,
     result: result ?? null,
     error,
-    totalCostUsd: usdOrNull(totalCostMicros),
+    totalCostUsd: microsToUsdOrNull(totalCostMicros),
     screenshotUrl,
-    finishedAt: timeOf(finishedAt),
+    finishedAt: toIsoOrNull(finishedAt),
   };
 }
 
 export function presentStep({ costMicros, ...row }: StepRow): JobStep {
   return {
     ...row,
-    startedAt: timeOf(row.startedAt),
-    finishedAt: timeOf(row.finishedAt),
-    costUsd: usdOf(costMicros),
+    startedAt: toIsoOrNull(row.startedAt),
+    finishedAt: toIsoOrNull(row.finishedAt),
+    costUsd: microsToUsd(costMicros),
   };
 }
 
@@ -89,9 +89,9 @@ export function presentRun(row: RunRow): RunListItem {
   return {
     id: row.id,
     status: row.status as JobStatus,
-    startedAt: timeOf(row.startedAt),
+    startedAt: toIsoOrNull(row.startedAt),
     duration: row.durationSeconds,
-    totalCost: usdOf(row.aiCostMicros),
+    totalCost: microsToUsd(row.aiCostMicros),
     totalSteps: row.stepsTotal,
     passedSteps: row.stepsPassed,
     failedSteps: row.stepsFailed,
@@ -103,11 +103,11 @@ export function presentRun(row: RunRow): RunListItem {
  * Returns a presigned URL for the screenshot. Null if there is no screenshot or its URL cannot be signed (interface,
  * section 2).
  */
-async function screenshotUrlOf({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
+async function presignScreenshot({ screenshotKey }: JobRow, storage: ObjectStorage): Promise<string | null> {
   if (!screenshotKey) return null;
   return storage.presignGet(screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null);
 }
 
-function timeOf(date: Date | null): string | null {
+function toIsoOrNull(date: Date | null): string | null {
   return date?.toISOString() ?? null;
 }

@@ -59,7 +59,7 @@ export async function findByAnswerLink(
     [questionId, channelId],
     'find_by_answer_link',
   );
-  if (!found || (recipient !== '' && !found.recipients?.includes(recipient))) throw noSuchLink();
+  if (!found || (recipient !== '' && !found.recipients?.includes(recipient))) throw invalidLinkError();
   const { organizationId, name } = found;
   const row = await findQuestion(database, organizationId, questionId);
   const actor = { kind: 'system', id: `channel ${name}`, email: recipient || undefined, organizationId } as const;
@@ -79,16 +79,16 @@ function readAnswerLink(keyRing: KeyRing, token: string): AnswerLink {
   const [mac, payload] = [bytes.subarray(0, macBytes), bytes.subarray(macBytes)];
   const isOurs = mac.length === macBytes && computeMacs(keyRing, payload).some((own) => timingSafeEqual(own, mac));
   // Several base64 texts can encode the same bytes; only the canonical text is accepted.
-  if (!isOurs || bytes.toString('base64url') !== token) throw noSuchLink();
+  if (!isOurs || bytes.toString('base64url') !== token) throw invalidLinkError();
   const ids = payload.subarray(0, 32).toString('hex');
   const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(toUuid) as [string, string];
-  if (!uuid.test(questionId) || !uuid.test(channelId)) throw noSuchLink();
+  if (!uuid.test(questionId) || !uuid.test(channelId)) throw invalidLinkError();
   return { questionId, channelId, recipient: payload.subarray(32).toString('utf8') };
 }
 
 /** Returns one MAC per master key, the active key's first, so that links stay valid after the keys are rotated. */
 function computeMacs(keyRing: KeyRing, payload: Buffer): Buffer[] {
-  const keys = keyRing.derive('answer-link', 'v1');
+  const keys = keyRing.deriveKeys('answer-link', 'v1');
   return keys.map((key) => createHmac('sha256', key).update(payload).digest().subarray(0, macBytes));
 }
 
@@ -96,6 +96,6 @@ function toUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function noSuchLink(): AppError {
+function invalidLinkError(): AppError {
   return new AppError('not_found', { detail: 'This link is not valid or no longer valid.' });
 }

@@ -1,13 +1,13 @@
-import { issueCommand, sealPayload } from '@muster/commands';
-import { type Actor, audit, nameOf, type Principal, sourceOf } from '@muster/access';
-import { type AnswerWay, AppError, noSuch, type QuestionStatus } from '@muster/contracts';
+import { issueCommand, encryptSecrets } from '@muster/commands';
+import { type Actor, audit, describeCaller, type Principal, callerChannel } from '@muster/access';
+import { type AnswerWay, AppError, notFoundError, type QuestionStatus } from '@muster/contracts';
 import type { QuestionEntity, Transaction } from '@muster/database';
 import { type KeyRing, sealText } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
-import { lockJobFirst } from '../lists/job-row';
+import { lockJobBeforeRead } from '../lists/job-row';
 import { checkAnswer } from './check-answer';
-import { audiencesOf, questionColumns, type QuestionRow } from './question-row';
-import { notifyQuestion } from './notify-question';
+import { listAudiencesOfCaller, questionColumns, type QuestionRow } from './question-row';
+import { emitQuestionEvent } from './emit-question-event';
 
 /** The sender of an answer and the channel through which the answer arrived. */
 export interface Answerer {
@@ -20,8 +20,8 @@ export interface Answerer {
   audiences: string[] | null;
 }
 
-export function answererOf(caller: Principal): Answerer {
-  return { actor: caller, via: sourceOf(caller), audiences: audiencesOf(caller) };
+export function toAnswerer(caller: Principal): Answerer {
+  return { actor: caller, via: callerChannel(caller), audiences: listAudiencesOfCaller(caller) };
 }
 
 type Locked = QuestionRow & Pick<QuestionEntity, 'questionKey'>;
@@ -52,7 +52,7 @@ export async function answerQuestion(
     answer: isCode ? null : { value },
     code: isCode ? (value as string) : null,
     value,
-    answeredBy: nameOf(actor),
+    answeredBy: describeCaller(actor),
     answeredVia: via,
     reason: null,
   });
@@ -70,7 +70,7 @@ export async function declineQuestion(
   audit(tx, actor, { action: 'question.decline', target: { type: 'question', id }, changes: { reason, via } });
   return endQuestion(tx, keyRing, question, {
     ...{ status: 'cancelled', answer: null, code: null, value: null },
-    ...{ answeredBy: nameOf(actor), answeredVia: via, reason: reason ?? 'The question was declined.' },
+    ...{ answeredBy: describeCaller(actor), answeredVia: via, reason: reason ?? 'The question was declined.' },
   });
 }
 
@@ -96,7 +96,7 @@ async function lockQuestion(tx: Transaction, organizationId: string, id: string)
     'job_of_question',
   );
   if (!found) return undefined;
-  if (found.jobId) lockJobFirst(tx, organizationId, found.jobId);
+  if (found.jobId) lockJobBeforeRead(tx, organizationId, found.jobId);
   const [row] = await tx.query<Locked>(
     `SELECT ${questionColumns}, q.question_key FROM question q WHERE q.id = $1 AND q.organization_id = $2 FOR UPDATE`,
     [id, organizationId],
@@ -107,7 +107,7 @@ async function lockQuestion(tx: Transaction, organizationId: string, id: string)
 
 async function lockOpenQuestion(tx: Transaction, { actor, audiences }: Answerer, id: string): Promise<Locked> {
   const question = await lockQuestion(tx, actor.organizationId, id);
-  if (!question) throw noSuch('question');
+  if (!question) throw notFoundError('question');
   const { audience, status, expiresAt } = question;
   if (audiences && audience.length > 0 && !audience.some((entry) => audiences.includes(entry))) {
     throw new AppError('permission_denied', { detail: 'Only the recipients of the question can answer it.' });
@@ -133,30 +133,30 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
   const { id, organizationId, jobId, agentId } = row;
   const { status, answer, code, value, answeredBy, answeredVia, reason } = end;
   const ended = { ...row, status, answer, answeredBy, answeredVia, reason, endedAt: tx.now };
-  tx.defer(
+  tx.deferStatement(
     `UPDATE question SET status = $2, answer = $3, sealed = $4, answered_by = $5, answered_via = $6, reason = $7,
        ended_at = muster_now() WHERE id = $1`,
     [
       ...[id, status, answer && JSON.stringify(answer)],
-      ...[code === null ? null : JSON.stringify(sealText(keyRing, codeAssociatedData(id), code))],
+      ...[code === null ? null : JSON.stringify(sealText(keyRing, buildCodeAssociatedData(id), code))],
       ...[answeredBy, answeredVia, reason],
     ],
     'end_question',
   );
   if (jobId) {
     // The time for which the run waited for the answer does not count as time without progress.
-    tx.defer('UPDATE job SET last_progress_at = muster_now() WHERE id = $1', [jobId], 'asked_job_goes_on');
+    tx.deferStatement('UPDATE job SET last_progress_at = muster_now() WHERE id = $1', [jobId], 'asked_job_goes_on');
     await issueCommand(tx, {
       ...{ organizationId, agentId, jobId, kind: 'answer' },
       payload: {
         ...{ jobId, questionId: id, questionKey: row.questionKey, kind: row.kind, status, reason },
-        ...(status === 'answered' ? sealPayload(keyRing, agentId, { answer: JSON.stringify(value) }) : {}),
+        ...(status === 'answered' ? encryptSecrets(keyRing, agentId, { answer: JSON.stringify(value) }) : {}),
       },
       deadline: new Date(tx.now.getTime() + deliverForMs),
     });
     tx.notify('job', jobId);
   }
-  notifyQuestion(tx, ended);
+  emitQuestionEvent(tx, ended);
   if (status !== 'cancelled') {
     emitEvent(tx, { organizationId, type: `question.${status}`, subjects: [{ id, details: { status } }] });
   }
@@ -164,6 +164,6 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
 }
 
 /** Returns the associated data for encrypting a code, so that the code cannot be decrypted for another question. */
-export function codeAssociatedData(questionId: string): string {
+export function buildCodeAssociatedData(questionId: string): string {
   return `question/${questionId}`;
 }

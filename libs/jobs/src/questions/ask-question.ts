@@ -3,9 +3,9 @@ import {
   AppError,
   type AskedQuestion,
   type AskQuestionBody,
-  invalidField,
-  isTerminal,
-  noSuch,
+  invalidFieldError,
+  isTerminalStatus,
+  notFoundError,
   type QuestionKind,
   roles,
 } from '@muster/contracts';
@@ -19,11 +19,11 @@ import {
 import { newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
-import { jobEntry } from '../launch/insert-job';
-import { checkOffer } from './check-answer';
-import { answerFromStored } from './receive-message';
-import { type Reporter, requireOwnKey } from '../reports/reporter';
-import { notifyQuestion } from './notify-question';
+import { buildJobEntry } from '../launch/insert-job';
+import { checkQuestionShape } from './check-answer';
+import { answerFromStoredCode } from './receive-inbound-message';
+import { type Reporter, requireOwnUploadKey } from '../reports/reporter';
+import { emitQuestionEvent } from './emit-question-event';
 
 /**
  * Milliseconds between the expiry of a question and the time limit of its run, so that the script can continue with its
@@ -52,22 +52,22 @@ export function askQuestion(
   jobId: string,
   body: AskQuestionBody,
 ): Promise<AskedQuestion> {
-  requireOwnKey(organizationId, body.screenshotKey);
-  const offer = checkOffer(body);
-  const audience = checkAudience(body.to ?? []);
+  requireOwnUploadKey(organizationId, body.screenshotKey);
+  const offer = checkQuestionShape(body);
+  const audience = requireValidAudience(body.to ?? []);
   return database.transaction({ organizationId }, async (tx) => {
     const job = await lockAskingJob(tx, { organizationId, agentId, jobId });
-    if (!job) throw noSuch('job');
+    if (!job) throw notFoundError('job');
     const [existing] = await tx.query<StoredQuestion>(
       'SELECT id, status, expires_at, cut FROM question WHERE job_id = $1 AND question_key = $2',
       [jobId, body.questionKey],
       'known_question',
     );
-    if (existing) return presentAsked(existing);
+    if (existing) return presentAskedQuestion(existing);
     requireMayAsk(job);
     const { expiresAt, cut } = computeExpiry(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
     const inboundId = body.inbound
-      ? await findInbound(tx, { organizationId, name: body.inbound, kind: body.kind })
+      ? await findInboundCode(tx, { organizationId, name: body.inbound, kind: body.kind })
       : null;
     const id = newId();
     insertQuestion(tx, {
@@ -80,7 +80,7 @@ export function askQuestion(
       ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after`
       : 'asks';
     appendTimeline(tx, { organizationId, agentId: job.agentId }, [
-      jobEntry({
+      buildJobEntry({
         jobId,
         status: job.status,
         previousStatus: job.status,
@@ -90,8 +90,8 @@ export function askQuestion(
       }),
     ]);
     const since = new Date(tx.now.getTime() - (body.askedMsAgo ?? 0));
-    const isAnswered = inboundId && (await answerFromStored(tx, keyRing, { inboundId, questionId: id, since }));
-    return presentAsked({ id, status: isAnswered ? 'answered' : 'open', expiresAt, cut });
+    const isAnswered = inboundId && (await answerFromStoredCode(tx, keyRing, { inboundId, questionId: id, since }));
+    return presentAskedQuestion({ id, status: isAnswered ? 'answered' : 'open', expiresAt, cut });
   });
 }
 
@@ -119,20 +119,27 @@ type NewQuestion = Pick<
 /** Inserts a question, and records its organization event and its webhook event. */
 function insertQuestion(tx: Transaction, row: NewQuestion): void {
   const { id, organizationId } = row;
-  const json = (value: object | null) => (value === null ? null : JSON.stringify(value));
-  tx.defer(
+  const toJsonOrNull = (value: object | null) => (value === null ? null : JSON.stringify(value));
+  tx.deferStatement(
     `INSERT INTO question (id, organization_id, job_id, session_id, agent_id, workflow_id, question_key, question, kind,
        choices, fields, audience, default_answer, context, screenshot_key, expires_at, cut,
        inbound_id)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       ...[id, organizationId, row.jobId, row.sessionId, row.agentId, row.workflowId, row.questionKey, row.question],
-      ...[row.kind, row.choices, json(row.fields), row.audience, json(row.defaultAnswer), json(row.context)],
+      ...[
+        row.kind,
+        row.choices,
+        toJsonOrNull(row.fields),
+        row.audience,
+        toJsonOrNull(row.defaultAnswer),
+        toJsonOrNull(row.context),
+      ],
       ...[row.screenshotKey, row.expiresAt, row.cut, row.inboundId],
     ],
     'insert_question',
   );
-  notifyQuestion(tx, { ...row, status: 'open' });
+  emitQuestionEvent(tx, { ...row, status: 'open' });
   emitEvent(tx, { organizationId, type: 'question.asked', subjects: [{ id, details: { status: 'open' } }] });
 }
 
@@ -151,7 +158,7 @@ async function lockAskingJob(
   return job;
 }
 
-async function findInbound(
+async function findInboundCode(
   tx: Transaction,
   { organizationId, name, kind }: { organizationId: string; name: string; kind: QuestionKind },
 ): Promise<string> {
@@ -161,12 +168,12 @@ async function findInbound(
     'inbound_of_question',
   );
   const wrong = row ? 'it can only be used for questions of the kind code' : `there is no inbound address ${name}`;
-  if (!row || kind !== 'code') throw invalidField('inbound', wrong, `inbound is not valid: ${wrong}.`);
+  if (!row || kind !== 'code') throw invalidFieldError('inbound', wrong, `inbound is not valid: ${wrong}.`);
   return row.id;
 }
 
 function requireMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
-  if (isTerminal(status))
+  if (isTerminalStatus(status))
     throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
   if (!dispatched) throw new AppError('conflict', { detail: 'The job is not running yet.' });
   if (cancelRequestedAt) throw new AppError('conflict', { detail: 'The run is being cancelled.' });
@@ -189,12 +196,12 @@ function computeExpiry(
   return { expiresAt: new Date(now.getTime() + Math.floor(cut ? maxMs : timeoutMs)), cut };
 }
 
-function checkAudience(to: string[]): string[] {
+function requireValidAudience(to: string[]): string[] {
   return to.map((input, at) => {
     const entry = input.toLowerCase();
     if (roles.some((role) => entry === `role:${role}`) || /^[^\s@:]+@[^\s@]+$/.test(entry)) return entry;
     const message = 'must be role:viewer, role:member, role:admin, or an e-mail address';
-    throw invalidField(
+    throw invalidFieldError(
       `to.${at}`,
       message,
       `Each entry of to must be role:viewer, role:member, role:admin, or an e-mail address.`,
@@ -202,6 +209,6 @@ function checkAudience(to: string[]): string[] {
   });
 }
 
-function presentAsked({ id, status, expiresAt, cut }: StoredQuestion): AskedQuestion {
+function presentAskedQuestion({ id, status, expiresAt, cut }: StoredQuestion): AskedQuestion {
   return { questionId: id, status, expiresAt: expiresAt.toISOString(), cut };
 }

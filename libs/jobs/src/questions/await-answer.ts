@@ -1,8 +1,8 @@
-import { AppError, noSuch, type QuestionForWorker } from '@muster/contracts';
+import { AppError, notFoundError, type QuestionForWorker } from '@muster/contracts';
 import type { Database, QuestionEntity } from '@muster/database';
-import { type PubSub, watchFor } from '@muster/platform';
+import { type PubSub, watchUntilFinal } from '@muster/platform';
 import { isSealedText, type KeyRing, openText } from '@muster/vault';
-import { codeAssociatedData } from './answer-question';
+import { buildCodeAssociatedData } from './answer-question';
 import type { Reporter } from '../reports/reporter';
 
 export interface AwaitParts {
@@ -21,12 +21,12 @@ export async function awaitAnswer(
   { jobId, questionId, waitMs, signal }: { jobId: string; questionId: string; waitMs: number; signal: AbortSignal },
 ): Promise<QuestionForWorker> {
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), signal]);
-  const question = await watchFor(
+  const question = await watchUntilFinal(
     { pubSub, topic: 'job', id: jobId, pollMs: 1000, signal: over },
     () => readQuestion(database, reporter, { jobId, questionId }),
     ({ status }) => status !== 'open' || waitMs === 0,
   );
-  return presentForWorker(question, keyRing);
+  return presentQuestionForWorker(question, keyRing);
 }
 
 type Read = Pick<
@@ -46,17 +46,17 @@ async function readQuestion(
     [questionId, jobId, organizationId, agentId],
     'awaited_question',
   );
-  if (!row) throw noSuch('question');
+  if (!row) throw notFoundError('question');
   return row;
 }
 
-function presentForWorker(row: Read, keyRing: KeyRing): QuestionForWorker {
+function presentQuestionForWorker(row: Read, keyRing: KeyRing): QuestionForWorker {
   const { id: questionId, questionKey, kind, status, reason, expiresAt } = row;
   if (status === 'answered' && kind === 'code' && !row.sealed) {
     throw new AppError('question_over', { detail: 'The run has ended, so the code was deleted.' });
   }
   const answer = isSealedText(row.sealed)
-    ? openText(keyRing, codeAssociatedData(questionId), row.sealed)
+    ? openText(keyRing, buildCodeAssociatedData(questionId), row.sealed)
     : (row.answer?.value ?? null);
   return { questionId, questionKey, kind, status, answer, reason, expiresAt: expiresAt.toISOString() };
 }

@@ -1,4 +1,4 @@
-import { AppError, codePattern, invalidField, type QuestionKind } from '@muster/contracts';
+import { AppError, codePattern, invalidFieldError, type QuestionKind } from '@muster/contracts';
 
 /** A field of a form question, as it was validated when the question was asked. */
 export interface FormField {
@@ -20,35 +20,36 @@ interface QuestionShape {
 }
 
 /** Returns the choices or the fields of a question. Throws if they do not match the kind of the question. */
-export function checkOffer({ kind, choices, fields }: QuestionShape): {
+export function checkQuestionShape({ kind, choices, fields }: QuestionShape): {
   choices: string[] | null;
   fields: FormField[] | null;
 } {
   if (kind === 'choice' && !choices?.length)
-    throw invalidInput('choices', 'a question of the kind choice requires choices');
-  if (kind === 'form' && !fields?.length) throw invalidInput('fields', 'a question of the kind form requires fields');
-  const checked = kind === 'form' ? fields!.map(checkField) : null;
+    throw invalidInputError('choices', 'a question of the kind choice requires choices');
+  if (kind === 'form' && !fields?.length)
+    throw invalidInputError('fields', 'a question of the kind form requires fields');
+  const checked = kind === 'form' ? fields!.map(checkFormField) : null;
   const names = new Set(checked?.map(({ name }) => name));
   if (checked && names.size !== checked.length)
-    throw invalidInput('fields', 'the fields of a form must have different names');
+    throw invalidInputError('fields', 'the fields of a form must have different names');
   return { choices: kind === 'choice' ? choices! : null, fields: checked };
 }
 
-function checkField(field: Record<string, unknown>, at: number): FormField {
+function checkFormField(field: Record<string, unknown>, at: number): FormField {
   const { name, label = name, type = 'text', choices, required = true } = field;
   const path = `fields.${at}`;
   if (!isTextWithin(name, maxNameLength))
-    throw invalidInput(`${path}.name`, 'a field must have a name of at most 100 characters');
-  if (!isTextWithin(label, 500)) throw invalidInput(`${path}.label`, 'a label may have at most 500 characters');
+    throw invalidInputError(`${path}.name`, 'a field must have a name of at most 100 characters');
+  if (!isTextWithin(label, 500)) throw invalidInputError(`${path}.label`, 'a label may have at most 500 characters');
   if (!fieldTypes.includes(type as FormField['type'])) {
-    throw invalidInput(`${path}.type`, `the type of a field must be one of ${fieldTypes.join(', ')}`);
+    throw invalidInputError(`${path}.type`, `the type of a field must be one of ${fieldTypes.join(', ')}`);
   }
-  if (typeof required !== 'boolean') throw invalidInput(`${path}.required`, 'required must be true or false');
+  if (typeof required !== 'boolean') throw invalidInputError(`${path}.required`, 'required must be true or false');
   const own = { name, label, type: type as FormField['type'], required };
   if (type !== 'choice') return own;
   const isList = Array.isArray(choices) && choices.length > 0 && choices.length <= 50;
   if (!isList || !choices.every((choice) => isTextWithin(choice, 500))) {
-    throw invalidInput(`${path}.choices`, 'a field of the type choice must have 1 to 50 choices');
+    throw invalidInputError(`${path}.choices`, 'a field of the type choice must have 1 to 50 choices');
   }
   return { ...own, choices: choices as string[] };
 }
@@ -58,43 +59,43 @@ export function checkAnswer({ kind, choices, fields }: QuestionShape, answer: un
   switch (kind) {
     case 'code':
       if (typeof answer !== 'string' || !codePattern.test(answer)) {
-        throw invalidInput('answer', 'a code must have 4 to 10 letters and digits');
+        throw invalidInputError('answer', 'a code must have 4 to 10 letters and digits');
       }
       return answer;
     case 'text':
       if (!isTextWithin(answer, maxTextLength))
-        throw invalidInput('answer', 'the answer must be a text of at most 10,000 characters');
+        throw invalidInputError('answer', 'the answer must be a text of at most 10,000 characters');
       return answer;
     case 'choice':
       if (typeof answer !== 'string' || !choices?.includes(answer))
-        throw invalidInput('answer', 'the answer must be one of the choices');
+        throw invalidInputError('answer', 'the answer must be one of the choices');
       return answer;
     case 'confirm':
-      if (typeof answer !== 'boolean') throw invalidInput('answer', 'the answer must be true or false');
+      if (typeof answer !== 'boolean') throw invalidInputError('answer', 'the answer must be true or false');
       return answer;
     case 'form':
-      return checkForm(fields as unknown as FormField[], answer);
+      return checkFormAnswer(fields as unknown as FormField[], answer);
   }
 }
 
-function checkForm(fields: FormField[], answer: unknown): Record<string, unknown> {
+function checkFormAnswer(fields: FormField[], answer: unknown): Record<string, unknown> {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
-    throw invalidInput('answer', 'the answer must be an object with the form’s fields');
+    throw invalidInputError('answer', 'the answer must be an object with the form’s fields');
   }
   const entries = new Map(Object.entries(answer));
   const values = fields.flatMap((field): [string, unknown][] => {
     const value: unknown = entries.get(field.name);
     entries.delete(field.name);
     if (value === undefined || value === null || value === '') {
-      if (field.required) throw invalidInput(`answer.${field.name}`, `the field ${field.name} is missing`);
+      if (field.required) throw invalidInputError(`answer.${field.name}`, `the field ${field.name} is missing`);
       return [];
     }
     if (!fitsField(field, value))
-      throw invalidInput(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
+      throw invalidInputError(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
     return [[field.name, value]];
   });
   const [extra] = entries.keys();
-  if (extra !== undefined) throw invalidInput('answer', 'the form has no such field');
+  if (extra !== undefined) throw invalidInputError('answer', 'the form has no such field');
   return Object.fromEntries(values);
 }
 
@@ -115,6 +116,6 @@ function isTextWithin(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.trim().length > 0 && value.length <= maxLength && !value.includes('\0');
 }
 
-function invalidInput(field: string, message: string): AppError {
-  return invalidField(field, message, `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
+function invalidInputError(field: string, message: string): AppError {
+  return invalidFieldError(field, message, `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
 }

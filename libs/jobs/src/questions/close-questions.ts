@@ -1,6 +1,6 @@
-import { withdrawAnswers } from '@muster/commands';
+import { withdrawAnswerCommands } from '@muster/commands';
 import type { QuestionEntity, Transaction } from '@muster/database';
-import { notifyQuestion } from './notify-question';
+import { emitQuestionEvent } from './emit-question-event';
 
 /** Cancels the open questions of a run that ends or is cancelled. The caller must hold the run's lock. */
 export async function cancelQuestions(
@@ -16,7 +16,7 @@ export async function cancelQuestions(
     [jobId, organizationId, reason],
     'cancel_questions',
   );
-  for (const row of cancelled) notifyQuestion(tx, row);
+  for (const row of cancelled) emitQuestionEvent(tx, row);
 }
 
 /**
@@ -27,7 +27,11 @@ export async function closeQuestions(
   tx: Transaction,
   { organizationId, jobId }: { organizationId: string; jobId: string },
 ): Promise<void> {
-  tx.defer('UPDATE question SET sealed = NULL WHERE job_id = $1 AND sealed IS NOT NULL', [jobId], 'forget_codes');
-  withdrawAnswers(tx, jobId);
+  tx.deferStatement(
+    'UPDATE question SET sealed = NULL WHERE job_id = $1 AND sealed IS NOT NULL',
+    [jobId],
+    'forget_codes',
+  );
+  withdrawAnswerCommands(tx, jobId);
   await cancelQuestions(tx, { organizationId, jobId, reason: 'The run ended.' });
 }

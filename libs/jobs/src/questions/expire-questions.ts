@@ -1,5 +1,5 @@
 import type { Database, QuestionEntity } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { Round, sweepRows, type SweepCounts } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { expireQuestion } from './answer-question';
 
@@ -10,7 +10,7 @@ export function expireQuestions(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   round = new Round('expire questions'),
 ): Promise<SweepCounts<'expired'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'questions',
     outcomes: ['expired'],
     atOnce: 8,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateInboundCodeBody, invalidField, noSuch } from '@muster/contracts';
-import { type Database, type InboundCodeEntity, type Transaction, violatedConstraint } from '@muster/database';
+import { AppError, type CreateInboundCodeBody, invalidFieldError, notFoundError } from '@muster/contracts';
+import { type Database, type InboundCodeEntity, type Transaction, getViolatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { type KeyRing, sealText } from '@muster/vault';
 
@@ -18,10 +18,10 @@ export async function createInboundCode(
 ): Promise<{ row: InboundCodeRow; secret: string }> {
   const { organizationId } = caller;
   const { name, pattern = null, senders } = body;
-  if (pattern !== null) requirePattern(pattern);
+  if (pattern !== null) requireValidPattern(pattern);
   const id = newId();
   const secret = body.secret ?? `mic_${randomBytes(32).toString('base64url')}`;
-  const sealed = JSON.stringify(sealText(keyRing, inboundAssociatedData(id), secret));
+  const sealed = JSON.stringify(sealText(keyRing, buildInboundAssociatedData(id), secret));
   try {
     const [row] = await tx.query<InboundCodeRow>(
       `INSERT INTO inbound_code (id, organization_id, name, pattern, senders, sealed) VALUES ($1, $2, $3, $4, $5, $6)
@@ -31,7 +31,7 @@ export async function createInboundCode(
     audit(tx, caller, { action: 'inbound_code.create', target: { type: 'inbound_code', id }, changes: { name } });
     return { row: row!, secret };
   } catch (error) {
-    if (violatedConstraint(error) !== 'inbound_code_name_key') throw error;
+    if (getViolatedConstraint(error) !== 'inbound_code_name_key') throw error;
     throw new AppError('conflict', { detail: `An inbound address with the name ${name} already exists.` });
   }
 }
@@ -51,12 +51,12 @@ export async function deleteInboundCode(tx: Transaction, caller: Principal, id: 
     id,
     caller.organizationId,
   ]);
-  if (touched === 0) throw noSuch('inbound address');
+  if (touched === 0) throw notFoundError('inbound address');
   audit(tx, caller, { action: 'inbound_code.delete', target: { type: 'inbound_code', id } });
 }
 
 /** Throws if the pattern is one that could take very long to match some text and so block the process. */
-function requirePattern(pattern: string): void {
+function requireValidPattern(pattern: string): void {
   const message = 'pattern must be a regular expression without repeated groups, back references and lookarounds';
   const nested = /\)[*+{?]|\\[1-9k]|\(\?[=!<]/.test(pattern);
   const repeats = (pattern.match(/[*+{]/g) ?? []).length;
@@ -66,9 +66,9 @@ function requirePattern(pattern: string): void {
   } catch {
     isRegular = false;
   }
-  if (!isRegular || nested || repeats > 4) throw invalidField('pattern', message, `${message}.`);
+  if (!isRegular || nested || repeats > 4) throw invalidFieldError('pattern', message, `${message}.`);
 }
 
-export function inboundAssociatedData(id: string): string {
+export function buildInboundAssociatedData(id: string): string {
   return `inbound/${id}`;
 }

@@ -1,13 +1,13 @@
-import { sign } from '@muster/access';
+import { signText } from '@muster/access';
 import type { AskQuestionBody } from '@muster/contracts';
 import { newId } from '@muster/platform';
-import { behindLock } from '@muster/testing';
+import { runBehindLock } from '@muster/testing';
 import { KeyRing, sealText } from '@muster/vault';
 import { finishJob } from '../ends/finish-job';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { askQuestion } from './ask-question';
-import { createInboundCode, inboundAssociatedData } from './inbound-codes';
-import { answerFromStored, receiveMessage } from './receive-message';
+import { createInboundCode, buildInboundAssociatedData } from './inbound-codes';
+import { answerFromStoredCode, receiveInboundMessage } from './receive-inbound-message';
 
 describe('questions and messages that wait for a row', () => {
   let fixture: JobsFixture;
@@ -42,15 +42,15 @@ describe('questions and messages that wait for a row', () => {
   const receive = (text: string) => {
     const now = new Date();
     const bytes = Buffer.from(JSON.stringify({ from: '+15550100', text }));
-    const signature = sign([secret], bytes.toString(), now);
+    const signature = signText([secret], bytes.toString(), now);
     const header = (key: string) => (key === 'x-service-signature' ? signature : undefined);
     const posted = { url: 'https://muster.example/', contentType: 'application/json', bytes, header };
-    return receiveMessage(parts(), { inboundId, posted, now });
+    return receiveInboundMessage(parts(), { inboundId, posted, now });
   };
 
   it('a question is rejected if its run is cancelled while the question waits for the run’s row', async () => {
     const { organizationId } = fixture;
-    const question = behindLock(
+    const question = runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
       () => [ask('one')],
@@ -64,7 +64,7 @@ describe('questions and messages that wait for a row', () => {
     const inbound = await inboundName();
     await ask('one', { inbound });
     await ask('two', { inbound });
-    await behindLock(
+    await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId]),
       () => [receive('code 111111'), receive('code 222222')],
@@ -77,7 +77,7 @@ describe('questions and messages that wait for a row', () => {
     const { organizationId } = fixture;
     const code = sealText(
       keyRing(),
-      inboundAssociatedData(inboundId),
+      buildInboundAssociatedData(inboundId),
       JSON.stringify({ code: '111111', from: 'payer' }),
     );
     await fixture.query(
@@ -86,12 +86,12 @@ describe('questions and messages that wait for a row', () => {
     );
     const { questionId } = await ask('one');
     const since = new Date(Date.now() - 60_000);
-    const answered = await behindLock(
+    const answered = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM inbound_message WHERE inbound_id = $1 FOR UPDATE', [inboundId]),
       () => [
         fixture.harness.db.transaction({ organizationId }, (tx) =>
-          answerFromStored(tx, keyRing(), { inboundId, questionId, since }),
+          answerFromStoredCode(tx, keyRing(), { inboundId, questionId, since }),
         ),
       ],
       (tx) => tx.execute('UPDATE inbound_message SET sealed = NULL WHERE inbound_id = $1', [inboundId]),

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import { hasRole, noSuch, type Question, type QuestionsQuery, roles } from '@muster/contracts';
+import { hasRole, notFoundError, type Question, type QuestionsQuery, roles } from '@muster/contracts';
 import { type Database, type QuestionEntity, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
@@ -20,7 +20,7 @@ export async function findQuestion(database: Database, organizationId: string, i
     [id, organizationId],
     'find_question',
   );
-  if (!row) throw noSuch('question');
+  if (!row) throw notFoundError('question');
   return row;
 }
 
@@ -31,16 +31,16 @@ export function listQuestions(
 ): Promise<QuestionRow[]> {
   const { organizationId } = caller;
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
   const conditions: string[] = [];
-  if (page.after) within.push(`id ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
+  if (page.after) within.push(`id ${order === 'asc' ? '>' : '<'} ${addParameter(page.after[0])}`);
   if (status === 'open') within.push("status = 'open'");
-  else if (status) conditions.push(`status = ${placed(status)}`);
+  else if (status) conditions.push(`status = ${addParameter(status)}`);
   // The list is limited to one run, which has few questions; an index finds them.
-  if (jobId) within.push(`job_id = ${placed(jobId)}`);
-  if (mine === 'true') conditions.push(answerableBy(caller, placed));
-  const limit = placed(page.limit + 1);
+  if (jobId) within.push(`job_id = ${addParameter(jobId)}`);
+  if (mine === 'true') conditions.push(answerableBySql(caller, addParameter));
+  const limit = addParameter(page.limit + 1);
   const found = scanWithinSql({
     ...{ from: 'question', columns: 'id', within, filter: conditions, order: `id ${order}`, limit },
   });
@@ -52,13 +52,13 @@ export function listQuestions(
 }
 
 /** SQL condition: the caller may answer the question. Viewers may not answer, even if the audience includes them. */
-function answerableBy(caller: Principal, placed: (value: unknown) => string): string {
+function answerableBySql(caller: Principal, addParameter: (value: unknown) => string): string {
   if (!hasRole(caller.role, 'member')) return 'false';
-  return `(cardinality(audience) = 0 OR audience && ${placed(audiencesOf(caller))}::text[])`;
+  return `(cardinality(audience) = 0 OR audience && ${addParameter(listAudiencesOfCaller(caller))}::text[])`;
 }
 
 /** Returns the audience entries that include the caller: its role, the lower roles, and its e-mail address. */
-export function audiencesOf(caller: { role: Principal['role']; email?: string }): string[] {
+export function listAudiencesOfCaller(caller: { role: Principal['role']; email?: string }): string[] {
   const own = roles.slice(0, roles.indexOf(caller.role) + 1).map((role) => `role:${role}`);
   return caller.email ? [...own, caller.email.toLowerCase()] : own;
 }

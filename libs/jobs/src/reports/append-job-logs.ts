@@ -1,8 +1,8 @@
 import { recordWorkSql } from '@muster/machines';
 import { appendLinesSql } from '@muster/timeline';
-import { type JobLogEntry, noSuch } from '@muster/contracts';
+import { type JobLogEntry, notFoundError } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
-import { deletedOf, type JobIsOver, jobIsOver, overOrUnknown } from './deleted-job';
+import { findDeletedJobs, type JobIsOver, jobIsOver, answerForDeletedJob } from './deleted-job';
 import type { Reporter } from './reporter';
 
 /**
@@ -25,13 +25,13 @@ export async function appendJobLogs(
   // Workers normally send the lines of one job per request. Then one statement in one round trip stores them.
   if (others.length === 0) {
     const [stored] = await database.query<StoredLogs>({ organizationId }, storeLogs, first, 'store_logs');
-    if (!stored) return overOrUnknown(database, { organizationId, agentId }, first![0] as string);
+    if (!stored) return answerForDeletedJob(database, { organizationId, agentId }, first![0] as string);
     if (stored.count > 0) database.notify('timeline', stored.agentId);
     return { accepted: stored.count };
   }
   return database.transaction({ organizationId }, async (tx) => {
     let accepted = 0;
-    const deleted = new Set(await deletedOf(database, { organizationId, agentId }, [...byJob.keys()]));
+    const deleted = new Set(await findDeletedJobs(database, { organizationId, agentId }, [...byJob.keys()]));
     if (deleted.size === batches.length) return jobIsOver;
     // All requests write in the order of job ids. They can still lock agents in different orders; a transaction that
     // deadlocks is retried.
@@ -40,7 +40,7 @@ export async function appendJobLogs(
       // A concurrent deletion of a job makes this request fail. When the worker repeats the request, the job is known
       // as deleted.
       if (!stored && deleted.has(values[0] as string)) continue;
-      if (!stored) throw noSuch('job');
+      if (!stored) throw notFoundError('job');
       accepted += stored.count;
       tx.notify('timeline', stored.agentId);
     }

@@ -1,7 +1,7 @@
 import type { ClaimResult } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { type JobIsOver, overOrUnknown } from './deleted-job';
-import { lockJobFirst } from '../lists/job-row';
+import { type JobIsOver, answerForDeletedJob } from './deleted-job';
+import { lockJobBeforeRead } from '../lists/job-row';
 import type { Reporter } from './reporter';
 
 export interface ClaimCounts {
@@ -23,7 +23,7 @@ export async function applyClaimResults(
   // If a request contains a claim several times, the last outcome is used.
   const last = [...new Map(claims.map((claim) => [JSON.stringify([claim.claimId, claim.npi]), claim])).values()];
   const [row] = await database.transaction({ organizationId }, (tx) => {
-    lockJobFirst(tx, organizationId, jobId);
+    lockJobBeforeRead(tx, organizationId, jobId);
     return tx.query<ClaimCounts & { accepted: number }>(
       apply,
       [
@@ -40,7 +40,7 @@ export async function applyClaimResults(
       'apply_claims',
     );
   });
-  if (!row) return overOrUnknown(database, { organizationId, agentId }, jobId);
+  if (!row) return answerForDeletedJob(database, { organizationId, agentId }, jobId);
   const { accepted, ...counts } = row;
   return { accepted, claims: counts };
 }

@@ -1,24 +1,30 @@
 import { acknowledgeRunsSql } from '@muster/commands';
 import { recordWorkSql } from '@muster/machines';
-import { appendEntriesSql, appendTimeline, entryParameter } from '@muster/timeline';
+import { appendEntriesSql, appendTimeline, encodeEntryParameter } from '@muster/timeline';
 import {
   type CallbackReason,
-  invalidField,
-  isErrorWord,
+  invalidFieldError,
+  isScriptErrorCode,
   type JobLack,
-  isTerminal,
+  isTerminalStatus,
   type JobStatus,
   type JobWebhookBody,
-  microsOf,
+  usdToMicros,
 } from '@muster/contracts';
-import { type Database, type JobEntity, rowStatements, type Transaction, violatedConstraint } from '@muster/database';
-import { emitEvent, eventColumns, eventPartsSql, valuesOfEvent } from '@muster/webhooks';
+import {
+  type Database,
+  type JobEntity,
+  buildRowStatements,
+  type Transaction,
+  getViolatedConstraint,
+} from '@muster/database';
+import { emitEvent, eventColumns, eventPartsSql, getEventValues } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
-import { jobEntry } from '../launch/insert-job';
-import { countedStepsSql, progressOf } from '../lists/job-progress';
-import { overOrUnknown } from './deleted-job';
-import { lockJobFirst } from '../lists/job-row';
-import { type Reporter, requireOwnKey } from './reporter';
+import { buildJobEntry } from '../launch/insert-job';
+import { countStepsSql, computeProgress } from '../lists/job-progress';
+import { answerForDeletedJob } from './deleted-job';
+import { lockJobBeforeRead } from '../lists/job-row';
+import { type Reporter, requireOwnUploadKey } from './reporter';
 
 export interface ReportAnswer {
   accepted: boolean;
@@ -37,27 +43,27 @@ export async function applyJobReport(
 ): Promise<ReportAnswer> {
   const { status } = report;
   const answer =
-    status !== undefined && isTerminal(status)
-      ? await applyEnd(database, reporter, { ...report, status })
+    status !== undefined && isTerminalStatus(status)
+      ? await applyReportedEnd(database, reporter, { ...report, status })
       : await applySignOfLife(database, reporter, report);
-  return answer ?? overOrUnknown(database, reporter, report.jobId);
+  return answer ?? answerForDeletedJob(database, reporter, report.jobId);
 }
 
-async function applyEnd(
+async function applyReportedEnd(
   database: Database,
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
 ): Promise<ReportAnswer | null> {
   const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
-  requireOwnKey(organizationId, screenshotKey);
-  const { percent } = reportedFields(report);
-  const work = async (tx: Transaction) => {
+  requireOwnUploadKey(organizationId, screenshotKey);
+  const { percent } = parseProgress(report);
+  const finishReportedJob = async (tx: Transaction) => {
     const ended = await finishJob(tx, {
       organizationId,
       agentId,
       jobId,
       ...(status === 'failed'
-        ? { to: status, errorCode: isErrorWord(errorCode) ? errorCode : 'script_failed' }
+        ? { to: status, errorCode: isScriptErrorCode(errorCode) ? errorCode : 'script_failed' }
         : { to: status }),
       source: 'worker',
       error: error ?? (status === 'failed' ? 'the worker gave no reason' : null),
@@ -69,24 +75,25 @@ async function applyEnd(
     });
     // If the run has already ended, this report is too late to change its end. The rejected parts that it lists are
     // stored nevertheless.
-    if (ended && !ended.applied && incomplete?.length) recordIncomplete(tx, { organizationId, jobId, incomplete });
+    if (ended && !ended.applied && incomplete?.length)
+      recordIncompleteReport(tx, { organizationId, jobId, incomplete });
     return ended;
   };
   // A failed run may be retried, and the retry is reserved under locks of the whole organization.
   const outcome = await (status === 'failed'
-    ? database.transaction({ organizationId }, work)
-    : database.sharedTransaction('end', { organizationId }, work, agentId ?? jobId));
+    ? database.transaction({ organizationId }, finishReportedJob)
+    : database.sharedTransaction('end', { organizationId }, finishReportedJob, agentId ?? jobId));
   if (!outcome) return null;
   if (outcome.applied) return { accepted: true, status };
   const { previous } = outcome;
-  return { accepted: false, reason: isTerminal(previous) ? 'job_over' : 'not_dispatched', status: previous };
+  return { accepted: false, reason: isTerminalStatus(previous) ? 'job_over' : 'not_dispatched', status: previous };
 }
 
-function recordIncomplete(
+function recordIncompleteReport(
   tx: Transaction,
   { organizationId, jobId, incomplete }: { organizationId: string; jobId: string; incomplete: JobLack[] },
 ): void {
-  tx.defer(
+  tx.deferStatement(
     `UPDATE job SET incomplete = $3
      WHERE id = $1 AND organization_id = $2 AND status NOT IN ('queued', 'running') AND incomplete = '[]'`,
     [jobId, organizationId, JSON.stringify(incomplete)],
@@ -112,46 +119,46 @@ async function applySignOfLife(
   report: JobWebhookBody,
 ): Promise<ReportAnswer | null> {
   const { jobId, seq = -1, screenshotKey, totalCostUsd } = report;
-  requireOwnKey(organizationId, screenshotKey);
-  const { percent, currentStep } = reportedFields(report);
-  const costMicros = typeof totalCostUsd === 'number' ? microsOf(totalCostUsd) : null;
+  requireOwnUploadKey(organizationId, screenshotKey);
+  const { percent, currentStep } = parseProgress(report);
+  const costMicros = typeof totalCostUsd === 'number' ? usdToMicros(totalCostUsd) : null;
   const values = [jobId, organizationId, agentId, seq, percent, currentStep, screenshotKey ?? null];
   try {
     // Most reports are heartbeats or starts without progress. One statement in one round trip applies them.
     if (percent === null && costMicros === null)
-      return await applyWithoutProgress(database, organizationId, { jobId, currentStep, values });
+      return await applyReportWithoutProgress(database, organizationId, { jobId, currentStep, values });
     return await database.transaction({ organizationId }, async (tx) => {
-      lockJobFirst(tx, organizationId, jobId);
+      lockJobBeforeRead(tx, organizationId, jobId);
       const [sign] = await tx.queryRow<Sign>(signWithProgress, [...values, costMicros]);
       if (!sign) return null;
       if (sign.began || sign.isNewPercent) recordSignOfLife(tx, { organizationId, jobId }, sign);
       if (costMicros !== null && sign.hasBudget) {
         await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });
       }
-      return toAnswer(sign);
+      return toReportAnswer(sign);
     });
   } catch (error) {
-    if (violatedConstraint(error) !== 'job_running_key') throw error;
+    if (getViolatedConstraint(error) !== 'job_running_key') throw error;
     return { accepted: false, reason: 'agent_busy', status: 'queued' };
   }
 }
 
-async function applyWithoutProgress(
+async function applyReportWithoutProgress(
   database: Database,
   organizationId: string,
   { jobId, currentStep, values }: { jobId: string; currentStep: string | null; values: unknown[] },
 ): Promise<ReportAnswer | null> {
   const begun = { ...noSteps, status: 'running', percent: null, currentStep } as const;
-  const entry = jobEntry({
+  const entry = buildJobEntry({
     jobId,
     status: 'running',
     previousStatus: 'queued',
     message: 'running',
     source: 'worker',
-    progress: progressOf(begun),
+    progress: computeProgress(begun),
   });
-  const event = valuesOfEvent(organizationId);
-  const statement = { ...signOfLife, values: [...values, entryParameter(entry), ...event.values] };
+  const event = getEventValues(organizationId);
+  const statement = { ...signOfLife, values: [...values, encodeEntryParameter(entry), ...event.values] };
   const [sign] = await database.sharedQuery<Sign & { emitted: boolean }>({ organizationId }, statement, jobId);
   if (!sign) return null;
   if (sign.emitted) database.publish([event.message]);
@@ -160,7 +167,7 @@ async function applyWithoutProgress(
     database.notify('job', jobId);
     database.notify('organization', organizationId);
   }
-  return toAnswer(sign);
+  return toReportAnswer(sign);
 }
 
 const noSteps = { stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
@@ -216,13 +223,13 @@ const reportedCost = `reported_cost_micros = CASE WHEN input.seq >= job.webhook_
         THEN COALESCE(input.cost_micros, job.reported_cost_micros) ELSE job.reported_cost_micros END,
       `;
 
-const signWithProgress = rowStatements(
+const signWithProgress = buildRowStatements(
   'sign_with_progress',
   { ...signColumns, cost_micros: 'bigint' },
   (rows) => `${applySignsSql(rows, { more: reportedCost })}
   ${answered}, updated_job.max_cost_micros IS NOT NULL AS has_budget, steps.*
   FROM locked_job LEFT JOIN updated_job ON updated_job.member = locked_job.member
-  CROSS JOIN LATERAL ${countedStepsSql('locked_job.id')} steps`,
+  CROSS JOIN LATERAL ${countStepsSql('locked_job.id')} steps`,
 );
 
 const started = { type: 'job.started', details: { status: 'running' } } as const;
@@ -230,11 +237,11 @@ const started = { type: 'job.started', details: { status: 'running' } } as const
 const begunColumns = { entry: 'jsonb', ...eventColumns };
 
 /**
- * Builds the statement for heartbeats and starts without progress. It reads no other rows that may change while it waits
- * for a job's lock, so it needs no separate lock statement.
+ * Builds the statement for heartbeats and starts without progress. It reads no other rows that may change while it
+ * waits for a job's lock, so it needs no separate lock statement.
  */
-const signsOfLife = (name: string, lock: string) =>
-  rowStatements(
+const signOfLifeStatement = (name: string, lock: string) =>
+  buildRowStatements(
     name,
     { ...signColumns, ...begunColumns },
     (rows) => `${applySignsSql(rows, {
@@ -249,9 +256,9 @@ const signsOfLife = (name: string, lock: string) =>
   );
 
 const signOfLife = {
-  alone: signsOfLife('sign_of_life', 'FOR UPDATE'),
+  alone: signOfLifeStatement('sign_of_life', 'FOR UPDATE'),
   // A job that another transaction has locked must not delay the reports of other jobs.
-  together: signsOfLife('signs_of_life', 'FOR UPDATE SKIP LOCKED'),
+  together: signOfLifeStatement('signs_of_life', 'FOR UPDATE SKIP LOCKED'),
 };
 
 function recordSignOfLife(
@@ -260,27 +267,27 @@ function recordSignOfLife(
   sign: Sign,
 ): void {
   const { agentId, began, status: previousStatus } = sign;
-  const progress = progressOf({ ...sign, status: 'running' });
+  const progress = computeProgress({ ...sign, status: 'running' });
   const message = began ? 'running' : `${progress.percent} % done`;
   appendTimeline(tx, { organizationId, agentId }, [
-    jobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
+    buildJobEntry({ jobId, status: 'running', previousStatus, message, source: 'worker', progress }),
   ]);
   tx.notify('job', jobId);
   const { type, details } = started;
   if (began) emitEvent(tx, { organizationId, type, subjects: [{ id: jobId, details }] });
 }
 
-function toAnswer({ status, accepted, dispatched }: Sign): ReportAnswer {
+function toReportAnswer({ status, accepted, dispatched }: Sign): ReportAnswer {
   if (accepted) return { accepted, status: 'running' };
   return { accepted, reason: status === 'queued' && !dispatched ? 'not_dispatched' : 'job_over', status };
 }
 
-function reportedFields({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
+function parseProgress({ progress }: JobWebhookBody): { percent: number | null; currentStep: string | null } {
   if (progress === undefined || progress === null) return { percent: null, currentStep: null };
   const fields = typeof progress === 'number' ? { percent: progress } : (progress as Record<string, unknown>);
   const { percent = null, currentStep = null } = fields as { percent?: unknown; currentStep?: unknown };
   if (percent !== null && (typeof percent !== 'number' || percent < 0 || percent > 100)) {
-    throw invalidField(
+    throw invalidFieldError(
       'progress',
       'progress must be a number from 0 to 100, or {percent, currentStep}',
       'progress must be a number from 0 to 100, or {percent, currentStep}.',

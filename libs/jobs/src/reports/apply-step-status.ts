@@ -1,13 +1,19 @@
 import { recordWorkSql } from '@muster/machines';
 import { appendTimeline } from '@muster/timeline';
-import { type CallbackReason, isTerminal, microsOf, type StepStatus, type StepStatusBody } from '@muster/contracts';
+import {
+  type CallbackReason,
+  isTerminalStatus,
+  usdToMicros,
+  type StepStatus,
+  type StepStatusBody,
+} from '@muster/contracts';
 import type { Database, JobEntity, JobStepEntity } from '@muster/database';
 import { isTracing } from '@muster/platform';
-import { jobEntry } from '../launch/insert-job';
-import { progressOf } from '../lists/job-progress';
-import { overOrUnknown } from './deleted-job';
-import { lockJobFirst } from '../lists/job-row';
-import { recordStep, type StepTrace } from './record-step';
+import { buildJobEntry } from '../launch/insert-job';
+import { computeProgress } from '../lists/job-progress';
+import { answerForDeletedJob } from './deleted-job';
+import { lockJobBeforeRead } from '../lists/job-row';
+import { recordStepSpan, type StepTrace } from './record-step-span';
 import type { Reporter } from './reporter';
 
 const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, passed: 3, failed: 4 };
@@ -17,11 +23,11 @@ const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, 
  * later than any other status, then the seq decides, then the rank of the status. The step ends in the same state for
  * any order and number of reports.
  */
-function stateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
-  return (isOver(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
+function computeStateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
+  return (isEndedStep(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
 }
 
-function isOver(status: StepStatus): boolean {
+function isEndedStep(status: StepStatus): boolean {
   return ranks[status] > 1;
 }
 
@@ -45,9 +51,9 @@ export async function applyStepStatus(
   report: StepStatusBody,
 ): Promise<{ accepted: boolean; reason?: CallbackReason }> {
   const { jobId, stepOrder, status, seq, usage, metadata, name } = report;
-  const key = stateKey(report);
+  const key = computeStateKey(report);
   const applied = await database.transaction({ organizationId }, async (tx) => {
-    lockJobFirst(tx, organizationId, jobId);
+    lockJobBeforeRead(tx, organizationId, jobId);
     const [row] = await tx.query<Applied>(
       applyStep,
       [
@@ -68,7 +74,7 @@ export async function applyStepStatus(
         usage?.model ?? null,
         usage?.inputTokens ?? 0,
         usage?.outputTokens ?? 0,
-        typeof usage?.costUsd === 'number' ? microsOf(usage.costUsd) : null,
+        typeof usage?.costUsd === 'number' ? usdToMicros(usage.costUsd) : null,
         isTracing(),
       ],
       'apply_step',
@@ -76,31 +82,35 @@ export async function applyStepStatus(
     if (!row) return null;
     // A late report with usage changes the cost of an ended job, so the cost is booked again. A late time of a step
     // does too, because the day of the step decides the price of its usage.
-    if (isTerminal(row.jobStatus) && (usage || report.startedAt || report.finishedAt)) {
+    if (isTerminalStatus(row.jobStatus) && (usage || report.startedAt || report.finishedAt)) {
       await tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } });
     }
     if (usage && row.hasBudget) await tx.enqueue({ queue: 'dispatch', name: 'check-budget', payload: { jobId } });
     if (row.changed && row.previousStatus !== status) {
       const label = name ?? report.stepId ?? `step ${stepOrder}`;
       appendTimeline(tx, { organizationId, agentId }, [
-        jobEntry({
+        buildJobEntry({
           jobId,
           status: row.jobStatus,
           previousStatus: row.jobStatus,
           source: 'worker',
           level: status === 'failed' ? 'warn' : 'info',
           message: `${label}: ${status}`,
-          progress: progressOf({ ...row, status: row.jobStatus, currentStep: status === 'running' ? label : null }),
+          progress: computeProgress({
+            ...row,
+            status: row.jobStatus,
+            currentStep: status === 'running' ? label : null,
+          }),
           data: { step: { stepOrder, stepId: report.stepId ?? null, name: name ?? null, status } },
         }),
       ]);
-      const ends = isOver(status) && !(row.previousStatus && isOver(row.previousStatus));
-      if (ends) tx.onCommit(() => recordStep({ organizationId, agentId }, report, row));
+      const ends = isEndedStep(status) && !(row.previousStatus && isEndedStep(row.previousStatus));
+      if (ends) tx.onCommit(() => recordStepSpan({ organizationId, agentId }, report, row));
     }
     return row;
   });
-  if (!applied) return overOrUnknown(database, { organizationId, agentId }, jobId);
-  if (isTerminal(applied.jobStatus)) return { accepted: false, reason: 'job_over' };
+  if (!applied) return answerForDeletedJob(database, { organizationId, agentId }, jobId);
+  if (isTerminalStatus(applied.jobStatus)) return { accepted: false, reason: 'job_over' };
   return applied.changed ? { accepted: true } : { accepted: false, reason: 'not_newer' };
 }
 

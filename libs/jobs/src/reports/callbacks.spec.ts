@@ -1,5 +1,5 @@
 import type { JobWebhookBody, StepStatusBody } from '@muster/contracts';
-import { unequalCounters } from '@muster/pricing';
+import { findUnequalCounters } from '@muster/pricing';
 import fc from 'fast-check';
 import { appendJobLogs } from './append-job-logs';
 import { applyClaimResults } from './apply-claim-results';
@@ -100,7 +100,7 @@ describe('callbacks of a job', () => {
     expect((await read(jobId)).status).toBe(winners[0]!.status);
     const [{ count }] = await fixture.query('SELECT count(*) FROM usage_event WHERE job_id = $1', [jobId]);
     expect(count).toBe(1);
-    expect(await unequalCounters(db)).toEqual([]);
+    expect(await findUnequalCounters(db)).toEqual([]);
   });
 
   it('reports about another agent’s job are rejected as not_found', async () => {
@@ -344,6 +344,6 @@ describe('callbacks of a job', () => {
       }),
       { numRuns: 25 },
     );
-    expect(await unequalCounters(db)).toEqual([]);
+    expect(await findUnequalCounters(db)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { type CallbackReason, noSuch } from '@muster/contracts';
+import { type CallbackReason, notFoundError } from '@muster/contracts';
 import type { Database, DeletedJobEntity } from '@muster/database';
 import type { Reporter } from './reporter';
 
@@ -10,14 +10,14 @@ export interface JobIsOver {
 export const jobIsOver: JobIsOver = { accepted: false, reason: 'job_over' };
 
 /** Returns the response to a report about a deleted job. Throws not_found if the job never existed. */
-export async function overOrUnknown(database: Database, reporter: Reporter, jobId: string): Promise<JobIsOver> {
-  const [deleted] = await deletedOf(database, reporter, [jobId]);
-  if (!deleted) throw noSuch('job');
+export async function answerForDeletedJob(database: Database, reporter: Reporter, jobId: string): Promise<JobIsOver> {
+  const [deleted] = await findDeletedJobs(database, reporter, [jobId]);
+  if (!deleted) throw notFoundError('job');
   return jobIsOver;
 }
 
 /** Returns the jobs among these that belonged to the reporter and were deleted. */
-export async function deletedOf(
+export async function findDeletedJobs(
   database: Database,
   { organizationId, agentId }: Reporter,
   jobIds: string[],

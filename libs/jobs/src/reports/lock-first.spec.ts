@@ -1,6 +1,6 @@
 import { issueCommand } from '@muster/commands';
-import { lock } from '@muster/database';
-import { behindLock, besideLock } from '@muster/testing';
+import { acquireAdvisoryLock } from '@muster/database';
+import { runBehindLock, runBesideLock } from '@muster/testing';
 import { appendJobLogs } from './append-job-logs';
 import { applyClaimResults } from './apply-claim-results';
 import { applyJobReport } from './apply-job-report';
@@ -34,7 +34,7 @@ describe('a report or a dispatch that waited for a lock', () => {
         claims: Array.from({ length: 20 }, (_, at) => ({ claimId: `C${at}`, outcome })),
         signedAt: new Date(second * 1000),
       });
-    await behindLock(fixture.harness.db, holdJob(), () => [
+    await runBehindLock(fixture.harness.db, holdJob(), () => [
       claim('eob_uploaded', 1),
       claim('failed', 3),
       claim('no_eob_found', 2),
@@ -50,7 +50,7 @@ describe('a report or a dispatch that waited for a lock', () => {
   it('concurrent reports of the same step are recorded once in the timeline', async () => {
     const step = () =>
       applyStepStatus(fixture.harness.db, reporter(), { jobId, stepOrder: 1, name: 'Open', status: 'passed', seq: 1 });
-    const answers = await behindLock(fixture.harness.db, holdJob(), () => [step(), step(), step()]);
+    const answers = await runBehindLock(fixture.harness.db, holdJob(), () => [step(), step(), step()]);
     expect(answers.filter(({ accepted }) => accepted)).toHaveLength(1);
     const entries = await fixture.query(`SELECT FROM timeline_entry WHERE job_id = $1 AND message = 'Open: passed'`, [
       jobId,
@@ -60,7 +60,7 @@ describe('a report or a dispatch that waited for a lock', () => {
 
   it('the end of a job counts a step that is committed while the end waits for the job’s lock', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
-    await behindLock(
+    await runBehindLock(
       fixture.harness.db,
       holdJob(),
       () => [applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' })],
@@ -81,7 +81,7 @@ describe('a report or a dispatch that waited for a lock', () => {
   it('a job’s heartbeat is rejected if the job is cancelled while the heartbeat waits for the row', async () => {
     const { organizationId } = fixture;
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
-    const answers = await behindLock(
+    const answers = await runBehindLock(
       fixture.harness.db,
       holdJob(),
       () => [applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' })],
@@ -94,7 +94,7 @@ describe('a report or a dispatch that waited for a lock', () => {
   it('no job starts on a machine from which an ended job’s processes are being removed, also if the removal starts meanwhile', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' });
     const next = await fixture.launch({ agentId });
-    const [outcome] = await behindLock(
+    const [outcome] = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [fixture.dispatch.startNext(agentId)],
@@ -116,7 +116,7 @@ describe('a report or a dispatch that waited for a lock', () => {
   it('a log line with a seq that is in two concurrent requests is stored once', async () => {
     const line = { jobId, seq: 1, level: 'info', message: 'once', timestamp: Date.now() / 1000 } as const;
     const append = () => appendJobLogs(fixture.harness.db, reporter(), [line]);
-    const answers = await behindLock(
+    const answers = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [jobId]),
       () => [append(), append()],
@@ -133,7 +133,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     await fixture.query("UPDATE agent SET last_activity_at = muster_now() - interval '1 minute' WHERE id = $1", [
       agentId,
     ]);
-    const answer = await besideLock(
+    const answer = await runBesideLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       live,
@@ -144,7 +144,7 @@ describe('a report or a dispatch that waited for a lock', () => {
   it('a job that is cancelled while its dispatch waits for the job’s row does not start', async () => {
     const agent = await fixture.makeOnlineAgent();
     const queued = await fixture.launch({ agentId: agent });
-    const [outcome] = await behindLock(
+    const [outcome] = await runBehindLock(
       fixture.harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [queued]),
       () => [fixture.dispatch.startNext(agent)],
@@ -164,9 +164,9 @@ describe('a report or a dispatch that waited for a lock', () => {
     );
     const agents = [await fixture.makeOnlineAgent(), await fixture.makeOnlineAgent()];
     for (const each of agents) await fixture.launch({ agentId: each });
-    const outcomes = await behindLock(
+    const outcomes = await runBehindLock(
       fixture.harness.db,
-      (tx) => lock(tx, 'concurrency', organizationId),
+      (tx) => acquireAdvisoryLock(tx, 'concurrency', organizationId),
       () => agents.map((each) => fixture.dispatch.startNext(each)),
     );
     expect(outcomes.map(({ action }) => action).sort()).toEqual(['start', 'wait']);

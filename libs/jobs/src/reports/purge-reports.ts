@@ -8,12 +8,12 @@ const rowsPerStep = 1000;
  * Deletes the steps and the claims of runs that ended before the organization's retention periods. The runs keep their
  * counters.
  */
-export async function purgeReports(
+export async function purgeStepsAndClaims(
   database: Database,
   round: Round,
   now: Date,
 ): Promise<{ steps: number; claims: number }> {
-  const purge = (name: 'steps' | 'claims', keptFor: 'stepRetentionDays' | 'claimRetentionDays') =>
+  const purgeReportsOfKind = (name: 'steps' | 'claims', keptFor: 'stepRetentionDays' | 'claimRetentionDays') =>
     purgeByRetention(database, round, {
       name: `${name} of runs`,
       keptFor,
@@ -21,8 +21,8 @@ export async function purgeReports(
       step: async (organizationId, before) =>
         (await database.query('system', purgeSql[name], [organizationId, before, rowsPerStep], `purge_${name}`)).length,
     });
-  const steps = await purge('steps', 'stepRetentionDays');
-  const claims = await purge('claims', 'claimRetentionDays');
+  const steps = await purgeReportsOfKind('steps', 'stepRetentionDays');
+  const claims = await purgeReportsOfKind('claims', 'claimRetentionDays');
   return { steps: steps.purged, claims: claims.purged };
 }
 

@@ -1,10 +1,10 @@
-import { invalidField } from '@muster/contracts';
+import { invalidFieldError } from '@muster/contracts';
 /** Throws unless the key belongs to an upload of the worker's own organization. */
-export function requireOwnKey(organizationId: string, key: string | null | undefined): void {
+export function requireOwnUploadKey(organizationId: string, key: string | null | undefined): void {
   const own = `artifacts/${organizationId}/`;
   if (!key || (key.startsWith(own) && !key.split('/').some((part) => part === '' || part === '.' || part === '..')))
     return;
-  throw invalidField(
+  throw invalidFieldError(
     'screenshotKey',
     'screenshotKey must be the key of an upload',
     'screenshotKey must be the key of one of your uploads.',

@@ -56,7 +56,7 @@ export async function openJobsFixture(
     organizationName: 'Organization',
     organizationSuspended: false,
   };
-  const launch = async (input: Partial<LaunchJobBody> = {}) => {
+  const launchTestJob = async (input: Partial<LaunchJobBody> = {}) => {
     const body = { workflowId, agentId, ...input };
     return (await db.transaction({ organizationId }, (tx) => launchJob(tx, caller, body, new Date()))).jobId;
   };
@@ -67,10 +67,10 @@ export async function openJobsFixture(
     organizationId,
     workflowId,
     agentId,
-    launch,
+    launch: launchTestJob,
     makeOnlineAgent,
     dispatched: async (input = {}) => {
-      const jobId = await launch(input);
+      const jobId = await launchTestJob(input);
       await dispatch.startNext(input.agentId ?? agentId);
       return jobId;
     },

@@ -1,4 +1,4 @@
-import { type CommandKind, noSuchAgent } from '@muster/contracts';
+import { type CommandKind, agentNotFoundError } from '@muster/contracts';
 import { audit, type Principal } from '@muster/access';
 import type { AgentEntity, Transaction } from '@muster/database';
 
@@ -14,7 +14,7 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
      WHERE was.id = agent.id RETURNING was.idle_auto_stop_exempt AS before`,
     [id, caller.organizationId, exempt],
   );
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   audit(tx, caller, {
     action: 'agent.idle_exempt',
     target: { type: 'agent', id },
@@ -23,7 +23,7 @@ export async function setIdleExempt(tx: Transaction, caller: Principal, id: stri
 }
 
 /** Records activity of the agent. The time of the last activity never moves back and is never in the future. */
-export async function markActivity(
+export async function recordClientActivity(
   tx: Transaction,
   caller: Principal,
   id: string,
@@ -35,13 +35,13 @@ export async function markActivity(
      WHERE id = $1 AND organization_id = $2 RETURNING last_activity_at AS at`,
     [id, caller.organizationId, at ?? new Date(8.64e14), kind],
   );
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   return agent.at;
 }
 
 /** Records the request of a command as activity of the agent. */
 export function recordCommandActivity(tx: Transaction, agentId: string, kind: CommandKind): void {
-  tx.defer(
+  tx.deferStatement(
     `UPDATE agent SET last_activity_at = GREATEST(last_activity_at, muster_now()), last_activity = $2 WHERE id = $1`,
     [agentId, `a ${kind} command`],
     'command_activity',
@@ -52,7 +52,9 @@ export function recordCommandActivity(tx: Transaction, agentId: string, kind: Co
  * SQL that records activity of an agent if the condition holds, as a part of the statement for a command's result.
  * `agentId` and `organizationId` are parameters of that statement.
  */
-export function markActiveSql(names: Record<'agentId' | 'organizationId' | 'activity' | 'condition', string>): string {
+export function markAgentActiveSql(
+  names: Record<'agentId' | 'organizationId' | 'activity' | 'condition', string>,
+): string {
   const { agentId, organizationId, activity, condition } = names;
   return `UPDATE agent SET last_activity_at = muster_now(), last_activity = '${activity}'
          WHERE id = ${agentId} AND organization_id = ${organizationId}

@@ -36,7 +36,7 @@ export function releaseJobsSql({ ended, agentIds }: { ended: string; agentIds: s
  * ends or the machine boots again.
  */
 export function startCleanup(tx: Transaction, agentId: string, commandId: string): void {
-  tx.defer('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'start_cleanup');
+  tx.deferStatement('UPDATE agent SET clearing_command_id = $2 WHERE id = $1', [agentId, commandId], 'start_cleanup');
 }
 
 export async function finishCleanup(tx: Transaction, agentId: string, commandId: string): Promise<void> {

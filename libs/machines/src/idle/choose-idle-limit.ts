@@ -60,14 +60,14 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
   const samples = gaps.flatMap((gap, at) =>
     gap < 0 && -gap < limitMs ? [] : [{ ms: gap < 0 ? Infinity : gap, weight: decay ** at }],
   );
-  const usualMs = medianOf(samples, limitMs);
+  const usualMs = computeWeightedMedian(samples, limitMs);
   const learnedFrom = samples.length;
   if (samples.length < minGaps) {
     const limit = Math.min(limitMs, firstLimitMs);
     const isWorthIt = runInMs !== null && runInMs <= limitMs && runInMs - limit <= wakeMs;
     return { limitMs: isWorthIt ? Math.max(limit, runInMs) : limit, usualMs, learnedFrom };
   }
-  const costOf = (stopAfterMs: number) => {
+  const computeCost = (stopAfterMs: number) => {
     let cost = 0;
     for (const { ms, weight } of samples) {
       const comesMs = Math.min(ms, runInMs ?? Infinity);
@@ -76,16 +76,16 @@ export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts):
     }
     return cost;
   };
-  let best = { limitMs: 0, cost: costOf(0) };
+  let best = { limitMs: 0, cost: computeCost(0) };
   for (const ms of [...samples.map((gap) => gap.ms), ...(runInMs === null ? [] : [runInMs])]) {
     if (ms > limitMs) continue;
-    const cost = costOf(ms);
+    const cost = computeCost(ms);
     if (cost < best.cost) best = { limitMs: ms, cost };
   }
   return { limitMs: best.limitMs, usualMs, learnedFrom };
 }
 
-function medianOf(samples: { ms: number; weight: number }[], limitMs: number): number | null {
+function computeWeightedMedian(samples: { ms: number; weight: number }[], limitMs: number): number | null {
   const half = samples.reduce((sum, { weight }) => sum + weight, 0) / 2;
   let sum = 0;
   for (const { ms, weight } of samples.toSorted((one, other) => one.ms - other.ms)) {

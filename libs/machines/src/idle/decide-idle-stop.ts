@@ -1,8 +1,8 @@
 import type { AgentEntity, OrganizationSettingsEntity } from '@muster/database';
-import { inSentence } from '@muster/platform';
+import { cleanNameForSentence } from '@muster/platform';
 import { chooseIdleLimit, type IdleChoice } from './choose-idle-limit';
 import { runEnded } from '../activity/activity';
-import { defaultBootMs, prewakeLeadMs } from '../life/boot-time';
+import { defaultBootMs, computePrewakeLeadMs } from '../life/boot-time';
 import type { ExpectedRun } from './expected-run';
 
 export interface IdleFacts
@@ -52,33 +52,33 @@ const restMs = 60_000;
  * an offline agent's machine on, because only a new start can help the job.
  */
 export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
-  const reasonToKeepOn = reasonToStay(facts);
+  const reasonToKeepOn = findReasonToStayOn(facts);
   if (reasonToKeepOn) return { action: 'stay', stopAt: null, reason: reasonToKeepOn };
   const choice = chooseAdaptiveLimit(facts);
-  const dueAt = idleDeadline(facts, choice);
+  const dueAt = computeIdleDeadline(facts, choice);
   const expects = choice ? describeChoice(facts, choice) : undefined;
-  const heldUntil = stopPostponedUntil(facts, dueAt > now ? dueAt : now);
+  const heldUntil = findPostponedStop(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
     return {
       action: 'wait',
       stopAt: heldUntil,
-      reason: `the run of ${inSentence(name)} comes at ${at.toISOString()}`,
+      reason: `the run of ${cleanNameForSentence(name)} comes at ${at.toISOString()}`,
       expects,
     };
   }
   const stopAt = dueAt;
   if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}`, expects };
-  const idleMs = now.getTime() - idleSince(facts).getTime();
+  const idleMs = now.getTime() - findIdleStart(facts).getTime();
   const silent = facts.status === 'offline' ? 'silent and idle' : 'idle';
   const isPast = choice !== null && choice.usualMs !== null && idleMs > choice.usualMs;
   const limit = expects
     ? `another start is cheaper: ${expects}${isPast ? ', and has not come' : ''}`
-    : `the limit is ${limitOf(facts)}`;
+    : `the limit is ${formatIdleLimit(facts)}`;
   return { action: 'stop', stopAt, reason: `${silent} for ${formatDuration(idleMs)}, ${limit}` };
 }
 
-function reasonToStay(facts: IdleFacts): string | null {
+function findReasonToStayOn(facts: IdleFacts): string | null {
   const { status } = facts;
   if (facts.provider === 'external') return 'its machine is external and cannot be stopped by the service';
   if (status === 'draining' || (status === 'online' && facts.drain)) return 'it is being drained';
@@ -95,7 +95,7 @@ function reasonToStay(facts: IdleFacts): string | null {
   return null;
 }
 
-function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFacts): Date {
+function findIdleStart({ status, lastActivityAt, statusSince, silentSince }: IdleFacts): Date {
   if (status !== 'offline') return lastActivityAt ?? statusSince;
   // An offline agent has the whole idle limit to report. The limit is counted once, even if the agent is woken
   // repeatedly without success.
@@ -111,7 +111,7 @@ function idleSince({ status, lastActivityAt, statusSince, silentSince }: IdleFac
 function chooseAdaptiveLimit(facts: IdleFacts): IdleChoice | null {
   const { idleStopPolicy, idleStopMinutes, status, lastActivity, gaps, bootMs, expected } = facts;
   if (idleStopPolicy !== 'adaptive' || status !== 'online' || lastActivity !== runEnded) return null;
-  const runInMs = expected ? expected.at.getTime() - idleSince(facts).getTime() : -1;
+  const runInMs = expected ? expected.at.getTime() - findIdleStart(facts).getTime() : -1;
   return chooseIdleLimit({
     gaps: gaps ?? [],
     limitMs: idleStopMinutes * 60_000,
@@ -127,9 +127,9 @@ function describeChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }
   return `by ${from} its next run comes within ${formatDuration(usualMs)}`;
 }
 
-function idleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
+function computeIdleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {
   const limitMs = facts.idleStopMinutes * 60_000;
-  const dueAt = idleSince(facts).getTime() + Math.min(limitMs, choice?.limitMs ?? limitMs);
+  const dueAt = findIdleStart(facts).getTime() + Math.min(limitMs, choice?.limitMs ?? limitMs);
   const { idleStopFailedAt } = facts;
   if (!idleStopFailedAt) return new Date(dueAt);
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
@@ -142,10 +142,10 @@ const lateRunMs = 60_000;
  * Returns the time until which the machine stays on for a scheduled run, if the machine would have to be woken for this
  * run right after the stop. Null if there is no such run.
  */
-function stopPostponedUntil({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Date): Date | null {
+function findPostponedStop({ status, prewake, expected, bootMs }: IdleFacts, stopAt: Date): Date | null {
   if (!prewake || !expected || status !== 'online') return null;
   const until = expected.at.getTime() + lateRunMs;
-  const isNear = expected.at.getTime() - stopAt.getTime() <= prewakeLeadMs(bootMs);
+  const isNear = expected.at.getTime() - stopAt.getTime() <= computePrewakeLeadMs(bootMs);
   return isNear && until > stopAt.getTime() ? new Date(until) : null;
 }
 
@@ -154,6 +154,6 @@ function formatDuration(ms: number): string {
   return `${Math.round(ms / 6000) / 10} min`;
 }
 
-function limitOf({ idleStopMinutes }: IdleFacts): string {
+function formatIdleLimit({ idleStopMinutes }: IdleFacts): string {
   return `${idleStopMinutes} min`;
 }

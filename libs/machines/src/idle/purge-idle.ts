@@ -1,10 +1,10 @@
 import type { Database } from '@muster/database';
-import { purge, type Round } from '@muster/platform';
-import { habitDays } from './learn-habits';
+import { purgeTables, type Round } from '@muster/platform';
+import { habitDays } from './learn-idle-habits';
 
 /** Deletes idle times that are too old to be learned from or reported. */
 export function purgeIdleTimes(database: Database, round: Round): Promise<{ idleTimes: number }> {
-  const idleTimes = (limit: number) =>
+  const deleteIdleTimes = (limit: number) =>
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM agent_idle WHERE ctid = ANY (ARRAY(
@@ -13,5 +13,5 @@ export function purgeIdleTimes(database: Database, round: Round): Promise<{ idle
         'purge_idle',
       ),
     );
-  return purge(round, { idleTimes });
+  return purgeTables(round, { idleTimes: deleteIdleTimes });
 }

@@ -1,4 +1,4 @@
-import { type IdleSavings, type MicroUsd, usdOf } from '@muster/contracts';
+import { type IdleSavings, type MicroUsd, microsToUsd } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
 
 type Sums = Pick<OrganizationSettingsEntity, 'idleStopPolicy'> & {
@@ -43,8 +43,8 @@ export async function readIdleSavings(
     policy: idleStopPolicy,
     idleHours: toHours(idleMs),
     onHours: toHours(onMs),
-    adaptiveWouldSave: { hours: toHours(couldMs), usd: usdOf(couldMicros) },
-    adaptiveSaved: { hours: toHours(didMs), usd: usdOf(didMicros) },
+    adaptiveWouldSave: { hours: toHours(couldMs), usd: microsToUsd(couldMicros) },
+    adaptiveSaved: { hours: toHours(didMs), usd: microsToUsd(didMicros) },
   };
 }
 

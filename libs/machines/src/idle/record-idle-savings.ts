@@ -1,8 +1,8 @@
 import type { AgentEntity, AgentIdleEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
-import { type MicroUsd, roundedQuotient } from '@muster/contracts';
-import { defaultBootMs, prewakeLeadMs } from '../life/boot-time';
+import { type MicroUsd, divideRoundingHalfEven } from '@muster/contracts';
+import { defaultBootMs, computePrewakeLeadMs } from '../life/boot-time';
 import { addIdleGap, maxGaps } from './choose-idle-limit';
-import { savedMsOf } from './replay-idle';
+import { computeSavedMs } from './replay-idle';
 
 interface Habit
   extends
@@ -63,13 +63,15 @@ function recordSaving(
   const facts = { policy, gaps, limitMs: idleStopMinutes * 60_000, bootMs: bootMs ?? defaultBootMs, prewake };
   // If the machine was on for longer than the policies allow, something else kept it on: a person who used it, or a
   // failed stop. The other policy would have left the machine on too, so no saving is computed.
-  const maxMs = facts.limitMs + (scheduled && prewake ? prewakeLeadMs(bootMs) : 0) + graceMs;
+  const maxMs = facts.limitMs + (scheduled && prewake ? computePrewakeLeadMs(bootMs) : 0) + graceMs;
   const isKnown = stoppable && onMs !== null && onMs <= maxMs;
-  const saved = isKnown ? savedMsOf({ lengthMs, scheduled, onMs, slept }, facts) : null;
+  const saved = isKnown ? computeSavedMs({ lengthMs, scheduled, onMs, slept }, facts) : null;
   const savedMs = saved === null ? null : Math.round(saved);
   const savedMicros =
-    savedMs === null ? null : Number(roundedQuotient(BigInt(savedMs) * BigInt(computeMicrosPerHour), 3_600_000n));
-  tx.defer(
+    savedMs === null
+      ? null
+      : Number(divideRoundingHalfEven(BigInt(savedMs) * BigInt(computeMicrosPerHour), 3_600_000n));
+  tx.deferStatement(
     'UPDATE agent_idle SET policy = $3, saved_ms = $4, saved_micros = $5 WHERE agent_id = $1 AND began_at = $2',
     [agentId, idle.at, policy, savedMs, savedMicros],
     'record_idle_saving',

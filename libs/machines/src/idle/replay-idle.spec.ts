@@ -1,4 +1,4 @@
-import { savedMsOf } from './replay-idle';
+import { computeSavedMs } from './replay-idle';
 
 const minute = 60_000;
 const facts = {
@@ -15,17 +15,17 @@ describe('the saving of the adaptive policy in an idle time', () => {
     // Both policies stop the machine and start it for the next run: the fixed policy stops after half an hour, the
     // adaptive one at once.
     const slept = { lengthMs: 240 * minute, scheduled: false, onMs: 30 * minute, slept: true };
-    expect(savedMsOf(slept, facts)).toBe(30 * minute);
+    expect(computeSavedMs(slept, facts)).toBe(30 * minute);
     // The actual time for which the machine was on counts. Here the stop was a minute late.
-    expect(savedMsOf({ ...slept, onMs: 31 * minute }, facts)).toBe(31 * minute);
+    expect(computeSavedMs({ ...slept, onMs: 31 * minute }, facts)).toBe(31 * minute);
   });
 
   it('the adaptive policy saves nothing if it leaves the machine on, and loses if another start cost more', () => {
     const awake = { lengthMs: 2 * minute, scheduled: false, onMs: 2 * minute, slept: false };
-    expect(savedMsOf(awake, often)).toBe(0);
+    expect(computeSavedMs(awake, often)).toBe(0);
     // The adaptive policy would have stopped and started the machine: half a minute and a boot, compared with a minute
     // on.
-    expect(savedMsOf({ ...awake, lengthMs: minute, onMs: minute }, facts)).toBe(minute - 1.5 * minute);
+    expect(computeSavedMs({ ...awake, lengthMs: minute, onMs: minute }, facts)).toBe(minute - 1.5 * minute);
   });
 
   it('the saving of the adaptive policy counts the boot ahead of a scheduled run for both policies', () => {
@@ -33,14 +33,16 @@ describe('the saving of the adaptive policy in an idle time', () => {
     // seconds.
     const lead = 69_000;
     const woken = { lengthMs: 240 * minute, scheduled: true, onMs: 30 * minute + lead, slept: false };
-    expect(savedMsOf(woken, facts)).toBe(30 * minute);
-    expect(savedMsOf({ ...woken, onMs: 30 * minute, slept: true }, { ...facts, prewake: false })).toBe(30 * minute);
+    expect(computeSavedMs(woken, facts)).toBe(30 * minute);
+    expect(computeSavedMs({ ...woken, onMs: 30 * minute, slept: true }, { ...facts, prewake: false })).toBe(
+      30 * minute,
+    );
   });
 
   it('the saving is relative to the fixed policy if the adaptive policy was in effect', () => {
     const slept = { lengthMs: 240 * minute, scheduled: false, onMs: 0.5 * minute, slept: true };
-    expect(savedMsOf(slept, { ...facts, policy: 'adaptive' })).toBe(29.5 * minute);
+    expect(computeSavedMs(slept, { ...facts, policy: 'adaptive' })).toBe(29.5 * minute);
     const early = { lengthMs: 10 * minute, scheduled: false, onMs: 0, slept: true };
-    expect(savedMsOf(early, { ...facts, policy: 'adaptive' })).toBe(8.5 * minute);
+    expect(computeSavedMs(early, { ...facts, policy: 'adaptive' })).toBe(8.5 * minute);
   });
 });

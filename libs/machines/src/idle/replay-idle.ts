@@ -1,5 +1,5 @@
 import type { IdleStopPolicy } from '@muster/contracts';
-import { prewakeLeadMs } from '../life/boot-time';
+import { computePrewakeLeadMs } from '../life/boot-time';
 import { chooseIdleLimit, stopMs } from './choose-idle-limit';
 
 export interface PastIdle {
@@ -26,19 +26,19 @@ export interface ReplayFacts {
  * known then. If the adaptive policy was in effect, returns what it saved compared with the fixed policy. Negative if
  * the adaptive policy cost more.
  */
-export function savedMsOf(idle: PastIdle, facts: ReplayFacts): number {
+export function computeSavedMs(idle: PastIdle, facts: ReplayFacts): number {
   const { policy, gaps, limitMs, bootMs } = facts;
-  const wasMs = actualMachineMs(idle, facts);
-  if (policy === 'adaptive') return simulatedMachineMs(limitMs, idle, facts) - wasMs;
+  const wasMs = computeActualMachineMs(idle, facts);
+  if (policy === 'adaptive') return simulateMachineMs(limitMs, idle, facts) - wasMs;
   const runInMs = idle.scheduled ? idle.lengthMs : null;
-  return wasMs - simulatedMachineMs(chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }).limitMs, idle, facts);
+  return wasMs - simulateMachineMs(chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }).limitMs, idle, facts);
 }
 
 /**
  * Returns the milliseconds of machine time that were actually used: the time on, the stop, and the boot for the next
  * run.
  */
-function actualMachineMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }: ReplayFacts): number {
+function computeActualMachineMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }: ReplayFacts): number {
   const wasOff = slept || lengthMs - onMs > 1000;
   return onMs + (wasOff ? stopMs : 0) + (slept ? bootMs : 0);
 }
@@ -47,11 +47,11 @@ function actualMachineMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }: Replay
  * Returns the milliseconds of machine time that would have been used if the machine had stopped after `stayMs`. Before
  * a scheduled run, the machine is on again shortly before the scheduled time.
  */
-function simulatedMachineMs(
+function simulateMachineMs(
   stayMs: number,
   { lengthMs, scheduled }: PastIdle,
   { bootMs, prewake }: ReplayFacts,
 ): number {
   if (lengthMs <= stayMs) return lengthMs;
-  return stayMs + stopMs + (scheduled && prewake ? Math.min(prewakeLeadMs(bootMs), lengthMs - stayMs) : bootMs);
+  return stayMs + stopMs + (scheduled && prewake ? Math.min(computePrewakeLeadMs(bootMs), lengthMs - stayMs) : bootMs);
 }

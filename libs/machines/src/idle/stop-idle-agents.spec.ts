@@ -2,7 +2,7 @@ import { AccessModule } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import { type Database, DatabaseModule } from '@muster/database';
 import { newId } from '@muster/platform';
-import { besideLock, type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { runBesideLock, type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { MachineError, type MachineProvider, Machines, type MachineState, VmConfig } from '@muster/vm';
@@ -77,7 +77,7 @@ describe('the idle monitor', () => {
         [id],
       )
     ).map(({ event, source, previous, current }) => `${event} ${source} ${previous} → ${current}`);
-  const control = (id: string) => harness.app.nest.get(MachineControl).control(id);
+  const control = (id: string) => harness.app.nest.get(MachineControl).executeOrder(id);
 
   it('the idle monitor stops a machine that was idle for the limit, and records each step', async () => {
     const [idle, busy] = [await machine(), await machine({ lastActivityAt: minutesAgo(29) })];
@@ -141,7 +141,7 @@ describe('the idle monitor', () => {
 
   it('the idle monitor does not stop a machine while work for it is being stored', async () => {
     const id = await machine();
-    const swept = await besideLock(
+    const swept = await runBesideLock(
       db,
       (tx) => tx.execute('UPDATE agent SET last_activity_at = muster_now() WHERE id = $1', [id]),
       sweep,

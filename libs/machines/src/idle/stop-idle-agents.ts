@@ -1,13 +1,13 @@
 import { type AgentEntity, type Database, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
-import { firstCursor, nilId, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
+import { firstCursor, nilId, Round, sweepRows, type SweepCounts, type TimedCursor } from '@muster/platform';
 import { maxGaps } from './choose-idle-limit';
-import { recordIdleTimesOf } from './learn-habits';
+import { recordIdleTimesOfAgent } from './learn-idle-habits';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from './decide-idle-stop';
-import { agentMoves, inSql } from '../life/agent-life';
+import { agentMoves, statusListSql } from '../life/agent-life';
 import type { FindExpectedRun } from './expected-run';
-import { moveAgent } from '../life/move-agent';
+import { setAgentStatus } from '../life/set-agent-status';
 
-const stoppable = inSql(agentMoves.idle_stop.from);
+const stoppable = statusListSql(agentMoves.idle_stop.from);
 
 /**
  * SQL over `a`: the time since which an offline agent has been silent. The silence starts at the first wake after the
@@ -71,7 +71,7 @@ export const idleCandidates = `
 interface Candidate extends TimedCursor, Pick<OrganizationSettingsEntity, 'organizationId'> {}
 
 /** Returns the parameters of `idleCandidates` for the candidates after `after`; without `after`, from the start. */
-export function idleValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
+export function buildIdleCandidateValues(now: Date, limit: number, after: Candidate | null = null): unknown[] {
   const { at, id } = after ?? firstCursor;
   return [now, limit, after?.organizationId ?? nilId, at, id];
 }
@@ -91,12 +91,17 @@ export async function stopIdleAgents(
 ): Promise<SweepCounts<'stopping'>> {
   const now = fixedNow ?? database.now();
   await clampFutureActivity(database, now);
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'idle',
     outcomes: ['stopping'],
     limit,
     candidates: (after: Candidate | null, count) =>
-      database.query<Candidate & object>('system', idleCandidates, idleValues(now, count, after), 'idle_agents'),
+      database.query<Candidate & object>(
+        'system',
+        idleCandidates,
+        buildIdleCandidateValues(now, count, after),
+        'idle_agents',
+      ),
     settle: async ({ id }) =>
       (await stopIfIdle(database, id, { now, findExpectedRun }))?.action === 'stop' ? 'stopping' : null,
     rowOf: ({ id }) => `agent ${id}`,
@@ -133,14 +138,14 @@ export function stopIfIdle(
   { now, findExpectedRun }: { now: Date; findExpectedRun?: FindExpectedRun },
 ): Promise<IdleDecision | null> {
   return database.transaction('system', async (tx) => {
-    const facts = await lockFacts(tx, agentId);
+    const facts = await lockAgentAndReadIdleFacts(tx, agentId);
     if (!facts) return null;
     const expected = (await findExpectedRun?.(tx, agentId, now)) ?? null;
     const decision = decideIdleStop({ ...facts, expected }, now);
     if (decision.action !== 'stop') return decision;
     // Before the machine stops, records the idle time that started at the end of the last run.
-    await recordIdleTimesOf(tx, agentId);
-    await moveAgent(tx, {
+    await recordIdleTimesOfAgent(tx, agentId);
+    await setAgentStatus(tx, {
       organizationId: facts.organizationId,
       agentId,
       move: 'idle_stop',
@@ -158,7 +163,7 @@ export function stopIfIdle(
  * Locks the agent and then reads its work. A job that is queued after the lock finds the machine stopping and has it
  * woken again.
  */
-async function lockFacts(
+async function lockAgentAndReadIdleFacts(
   tx: Transaction,
   agentId: string,
 ): Promise<(Omit<IdleFacts, 'expected'> & Pick<AgentEntity, 'organizationId'>) | undefined> {

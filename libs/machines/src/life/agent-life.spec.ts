@@ -10,11 +10,11 @@ import { rebootAgent, startAgent, stopAgent } from '../power/power';
 import { drainAgent, undrainAgent } from '../power/drain';
 import { handleMissingMachine } from '../reaper/handle-missing-machine';
 import { terminateAgent } from '../power/terminate-agent';
-import { agentMoves, type MoveName, type MoveOf, originsOf } from './agent-life';
+import { agentMoves, type MoveName, type MoveOf, listAllowedOrigins } from './agent-life';
 import { failSilentAgents } from './fail-silent-agents';
 import { LocalAgentRows } from '../orders/local-agents';
 import { type AgentRef, endCommands, useMachines } from '@muster/testing';
-import { moveAgent } from './move-agent';
+import { setAgentStatus } from './set-agent-status';
 import { stopIfIdle } from '../idle/stop-idle-agents';
 
 jest.setTimeout(120_000);
@@ -48,18 +48,18 @@ describe('an agent’s life', () => {
         /(?<!\w)status\s*=/.test(columns!),
       ),
     );
-    expect(writers.map(([file]) => file)).toEqual(['libs/machines/src/life/move-agent.ts']);
+    expect(writers.map(([file]) => file)).toEqual(['libs/machines/src/life/set-agent-status.ts']);
   });
 
   it('a move is refused if the table does not have its target status or its lifecycle event', () => {
-    expect(() => originsOf({ move: 'drain', to: 'online' } as never)).toThrow(
+    expect(() => listAllowedOrigins({ move: 'drain', to: 'online' } as never)).toThrow(
       'the move drain cannot lead to the status online',
     );
-    expect(() => originsOf({ move: 'fly', to: 'online' } as never)).toThrow(
+    expect(() => listAllowedOrigins({ move: 'fly', to: 'online' } as never)).toThrow(
       'the move fly cannot lead to the status online',
     );
     const wrong = { move: 'stop', to: 'stopping', eventType: 'wake_ready' } as never;
-    expect(() => originsOf(wrong)).toThrow('the move stop has no lifecycle event wake_ready');
+    expect(() => listAllowedOrigins(wrong)).toThrow('the move stop has no lifecycle event wake_ready');
   });
 
   describe('in the database', () => {
@@ -95,7 +95,7 @@ describe('an agent’s life', () => {
             statusSince: new Date(Date.now() + 60_000),
           });
           const moved = await fixture.db.transaction('system', (tx) =>
-            moveAgent(tx, { ...agentRef, ...one, source: 'api', reason: 'test' }),
+            setAgentStatus(tx, { ...agentRef, ...one, source: 'api', reason: 'test' }),
           );
           const may = (agentMoves[one.move].from as readonly AgentStatus[]).includes(status);
           expect([one, moved]).toEqual([one, may ? { previous: status } : null]);
@@ -147,8 +147,9 @@ describe('an agent’s life', () => {
         await failSilentAgents(fixture.db, { offlineAfterMs: 1 });
       },
       idle: ({ agentId }) => stopIfIdle(fixture.db, agentId, { now: new Date(Date.now() + 3_600_000) }),
-      gaveUp: ({ agentId }) => fixture.harness.app.nest.get(LocalAgentRows, { strict: false }).gaveUp(agentId, 'test'),
-      control: ({ agentId }) => fixture.machines.control(agentId),
+      gaveUp: ({ agentId }) =>
+        fixture.harness.app.nest.get(LocalAgentRows, { strict: false }).recordGivenUp(agentId, 'test'),
+      control: ({ agentId }) => fixture.machines.executeOrder(agentId),
       recover: async (agentRef) => {
         const { agentId } = agentRef;
         await fixture.db.query(

@@ -17,17 +17,17 @@ export const passingStatuses = ['starting', 'stopping', 'rebooting'] as const sa
 /** Statuses in which a wake can start at once. */
 const wakeableStatuses = ['stopped', 'offline'] as const satisfies readonly AgentStatus[];
 
-const allBut = <T extends AgentStatus>(...left: T[]) =>
+const listAllStatusesBut = <T extends AgentStatus>(...left: T[]) =>
   agentStatuses.filter((status): status is Exclude<AgentStatus, T> => !(left as AgentStatus[]).includes(status));
 
-/** All allowed changes of an agent's status, by the name of the move. Only `moveAgent` changes a status. */
+/** All allowed changes of an agent's status, by the name of the move. Only `setAgentStatus` changes a status. */
 export const agentMoves = {
   // Moves that users request.
   drain: { from: ['online'], to: ['draining'] },
   undrain: { from: ['draining'], to: ['online'] },
   stop: { from: ['online', 'offline', 'starting', 'draining'], to: ['stopping'], events: ['manual_stop'] },
-  reboot: { from: allBut('rebooting', 'terminated'), to: ['rebooting'], events: ['manual_reboot'] },
-  terminate: { from: allBut('terminated'), to: ['terminated'] },
+  reboot: { from: listAllStatusesBut('rebooting', 'terminated'), to: ['rebooting'], events: ['manual_reboot'] },
+  terminate: { from: listAllStatusesBut('terminated'), to: ['terminated'] },
   // Orders of the service to the machine, and the results of these orders.
   wake: { from: wakeableStatuses, to: ['starting'] },
   wake_ended: { from: ['starting'], to: ['stopped', 'offline'], events: ['wake_timeout', 'wake_failed'] },
@@ -41,7 +41,7 @@ export const agentMoves = {
   recovery_reboot: { from: ['online', 'draining', 'offline'], to: ['rebooting'] },
   reboot_ended: { from: ['rebooting'], to: ['stopped', 'offline'] },
   // Moves because of a report of the machine, or because reports are missing.
-  boot: { from: allBut('stopping', 'terminated'), to: onStatuses },
+  boot: { from: listAllStatusesBut('stopping', 'terminated'), to: onStatuses },
   recover: { from: ['offline', 'starting'], to: onStatuses },
   unhealthy: { from: onStatuses, to: ['offline'] },
   silent: { from: onStatuses, to: ['offline'] },
@@ -67,7 +67,7 @@ export type MoveOf<Name extends MoveName = MoveName> = {
  * Returns the statuses from which the move is allowed. Throws if the table does not have the move with this target or
  * event, even if the types allow it.
  */
-export function originsOf({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
+export function listAllowedOrigins({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
   const row: MoveRow = agentMoves[move];
   if (!row?.to.includes(to)) throw new Error(`the move ${move} cannot lead to the status ${to}`);
   if (eventType && !row.events?.includes(eventType))
@@ -75,25 +75,25 @@ export function originsOf({ move, to, eventType }: MoveOf): readonly AgentStatus
   return row.from;
 }
 
-export function isOn(status: AgentStatus): boolean {
-  return includes(onStatuses, status);
+export function isOnStatus(status: AgentStatus): boolean {
+  return includesStatus(onStatuses, status);
 }
 
-export function isOff(status: AgentStatus): boolean {
-  return includes(offStatuses, status);
+export function isOffStatus(status: AgentStatus): boolean {
+  return includesStatus(offStatuses, status);
 }
 
-export function canWake(status: AgentStatus): boolean {
-  return includes(wakeableStatuses, status);
+export function canWakeFrom(status: AgentStatus): boolean {
+  return includesStatus(wakeableStatuses, status);
 }
 
 /** Returns the status of an agent that is on: draining until its drain is lifted, otherwise online. */
-export function onStatusOf({ drain }: { drain: string | null }): (typeof onStatuses)[number] {
+export function getOnStatus({ drain }: { drain: string | null }): (typeof onStatuses)[number] {
   return drain ? 'draining' : 'online';
 }
 
-/** Returns the statuses as an SQL list, for `status IN ${inSql(onStatuses)}`. */
-export function inSql(statuses: readonly AgentStatus[]): string {
+/** Returns the statuses as an SQL list, for `status IN ${statusListSql(onStatuses)}`. */
+export function statusListSql(statuses: readonly AgentStatus[]): string {
   return `(${statuses.map((status) => `'${status}'`).join(', ')})`;
 }
 
@@ -117,7 +117,7 @@ export type WorkAnswer =
   | { takes: 'never' };
 
 /** Decides whether the agent accepts work now, and if not, what has to happen before. */
-export function mayTakeWork({ status, provider, drain, autoWake }: WorkFacts): WorkAnswer {
+export function decideWorkAnswer({ status, provider, drain, autoWake }: WorkFacts): WorkAnswer {
   if (status === 'terminated') return { takes: 'never' };
   if (drain || status === 'draining') return { takes: 'after_drain' };
   switch (status) {
@@ -134,6 +134,6 @@ export function mayTakeWork({ status, provider, drain, autoWake }: WorkFacts): W
   }
 }
 
-function includes(statuses: readonly AgentStatus[], status: AgentStatus): boolean {
+function includesStatus(statuses: readonly AgentStatus[], status: AgentStatus): boolean {
   return statuses.includes(status);
 }

@@ -1,9 +1,9 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
-import { measureBoot } from './boot-time';
+import { recordBootTime } from './boot-time';
 
-describe('measureBoot', () => {
+describe('recordBootTime', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('measureBoot', () => {
     await addWake({ attempt: 1, state: 'ready', seconds: 100 });
     await addWake({ attempt: 1, state: 'timeout', seconds: 900 });
     for (let count = 0; count < 9; count += 1) await addWake({ attempt: 0, state: 'ready', seconds: 0 });
-    await db.transaction('system', (tx) => Promise.resolve(measureBoot(tx, id)));
+    await db.transaction('system', (tx) => Promise.resolve(recordBootTime(tx, id)));
     const [agent] = await db.query<{ bootMs: number }>('system', 'SELECT boot_ms FROM agent WHERE id = $1', [id]);
     expect(Math.round(agent!.bootMs / 1000)).toBe(100);
   });

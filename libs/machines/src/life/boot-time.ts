@@ -11,11 +11,11 @@ const measuredWakes = 20;
  * Returns the milliseconds by which a machine is woken ahead of a scheduled run: the measured boot time, a tenth of it,
  * and a margin.
  */
-export function prewakeLeadMs(bootMs: number | null): number {
+export function computePrewakeLeadMs(bootMs: number | null): number {
   return Math.min(longestLeadMs, Math.round((bootMs ?? defaultBootMs) * 1.1) + marginMs);
 }
 
-/** SQL over the agent `a`: the result of prewakeLeadMs as an interval. */
+/** SQL over the agent `a`: the result of computePrewakeLeadMs as an interval. */
 export const prewakeLead = `
   LEAST(${longestLeadMs}, COALESCE(a.boot_ms, ${defaultBootMs}) * 1.1 + ${marginMs}) * interval '1 millisecond'`;
 
@@ -23,8 +23,8 @@ export const prewakeLead = `
  * Returns the timeout of a prewake in milliseconds: at least the normal timeout of a wake, and more for a machine that
  * boots slowly.
  */
-export function prewakeTimeoutMs(bootMs: number | null, wakeTimeoutMs: number): number {
-  return Math.max(wakeTimeoutMs, Math.round(prewakeLeadMs(bootMs) * 1.5));
+export function computePrewakeTimeoutMs(bootMs: number | null, wakeTimeoutMs: number): number {
+  return Math.max(wakeTimeoutMs, Math.round(computePrewakeLeadMs(bootMs) * 1.5));
 }
 
 /**
@@ -34,8 +34,8 @@ export function prewakeTimeoutMs(bootMs: number | null, wakeTimeoutMs: number): 
 export const longestLead = `interval '${longestLeadMs} milliseconds'`;
 
 /** Recomputes an agent's boot time after a successful wake. */
-export function measureBoot(tx: Transaction, agentId: string): void {
-  tx.defer(
+export function recordBootTime(tx: Transaction, agentId: string): void {
+  tx.deferStatement(
     `UPDATE agent SET boot_ms = (
        SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY last.ms) FROM (
          SELECT GREATEST(0, extract(epoch FROM finished_at - requested_at) * 1000) AS ms FROM agent_wake

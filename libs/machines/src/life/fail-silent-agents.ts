@@ -1,19 +1,19 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
-import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { agentMoves, inSql, isOn } from './agent-life';
-import { moveAgent } from './move-agent';
+import { nilId, Round, sweepRows, type SweepCounts } from '@muster/platform';
+import { agentMoves, statusListSql, isOnStatus } from './agent-life';
+import { setAgentStatus } from './set-agent-status';
 
 type Watched = Pick<AgentEntity, 'id' | 'organizationId' | 'status' | 'lastSeen' | 'statusSince'>;
 
 /**
  * Returns the reason for which a silent agent becomes offline. Null if the agent is not on or has reported recently.
  */
-export function decideSilence(
+export function decideIfSilent(
   { status, lastSeen, statusSince }: Omit<Watched, 'id' | 'organizationId'>,
   now: Date,
   offlineAfterMs: number,
 ): string | null {
-  if (!isOn(status)) return null;
+  if (!isOnStatus(status)) return null;
   const lastReportMs = Math.max(lastSeen?.getTime() ?? 0, statusSince.getTime());
   const silentMs = now.getTime() - lastReportMs;
   return silentMs > offlineAfterMs ? `no heartbeat for ${Math.round(silentMs / 1000)} s` : null;
@@ -25,14 +25,14 @@ export function failSilentAgents(
   { offlineAfterMs }: { offlineAfterMs: number },
   round = new Round('fail silent agents'),
 ): Promise<SweepCounts<'silent'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'silent',
     outcomes: ['silent'],
     candidates: (after: { id: string } | null, limit) =>
       database.query<Pick<AgentEntity, 'id'>>(
         'system',
         `SELECT id FROM agent
-         WHERE status IN ${inSql(agentMoves.silent.from)} AND id > $2
+         WHERE status IN ${statusListSql(agentMoves.silent.from)} AND id > $2
            AND (last_seen < muster_now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
            AND status_since < muster_now() - $1 * interval '1 millisecond'
          ORDER BY id LIMIT $3`,
@@ -40,13 +40,13 @@ export function failSilentAgents(
         'silent_agents',
       ),
     settle: async ({ id }) =>
-      (await database.transaction('system', (tx) => failIfSilent(tx, id, offlineAfterMs))) ? 'silent' : null,
+      (await database.transaction('system', (tx) => failAgentIfSilent(tx, id, offlineAfterMs))) ? 'silent' : null,
     rowOf: ({ id }) => `agent ${id}`,
   });
 }
 
 /** Reads the agent again under its lock, because it may have reported or another replica may be processing it. */
-async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
+async function failAgentIfSilent(tx: Transaction, id: string, offlineAfterMs: number): Promise<boolean> {
   const [agent] = await tx.query<Watched & { now: Date }>(
     `SELECT id, organization_id, status, last_seen, status_since,
             muster_clock() AS now
@@ -54,7 +54,7 @@ async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number)
     [id],
     'silent_agent',
   );
-  const reason = agent && decideSilence(agent, agent.now, offlineAfterMs);
+  const reason = agent && decideIfSilent(agent, agent.now, offlineAfterMs);
   if (!reason) return false;
   const { organizationId } = agent;
   const move = {
@@ -65,5 +65,5 @@ async function failIfSilent(tx: Transaction, id: string, offlineAfterMs: number)
     source: 'watchdog',
     reason,
   } as const;
-  return (await moveAgent(tx, move)) !== null;
+  return (await setAgentStatus(tx, move)) !== null;
 }

@@ -1,10 +1,10 @@
-import { type AgentStatus, AppError, type LifecycleSource, noSuchAgent } from '@muster/contracts';
+import { type AgentStatus, AppError, type LifecycleSource, agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity, AgentWakeEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { appendTimeline } from '@muster/timeline';
-import { isOn } from './agent-life';
-import { longestLead, measureBoot } from './boot-time';
-import { emitWakeFailed, lifecycleEntry, moveAgent } from './move-agent';
+import { isOnStatus } from './agent-life';
+import { longestLead, recordBootTime } from './boot-time';
+import { emitWakeFailedEvent, buildLifecycleEntry, setAgentStatus } from './set-agent-status';
 
 export interface WakeRequest {
   organizationId: string;
@@ -36,7 +36,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
     [agentId],
   );
   if (open) return { wakeId: open.id, joined: true };
-  const isReady = isOn(agent.status);
+  const isReady = isOnStatus(agent.status);
   const wakeId = newId();
   await tx.execute(
     `INSERT INTO agent_wake
@@ -48,7 +48,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   );
   if (isReady) return { wakeId, joined: false };
   const facts = { eventType: 'wake_requested', source, reason, data, ...(jobId ? { jobId } : {}) } as const;
-  const moved = await moveAgent(tx, {
+  const moved = await setAgentStatus(tx, {
     organizationId,
     agentId,
     move: 'wake',
@@ -58,7 +58,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   });
   const previous = moved?.previous ?? agent.status;
   const current = moved ? 'starting' : agent.status;
-  appendTimeline(tx, { organizationId, agentId }, [lifecycleEntry({ ...facts, previous, current })]);
+  appendTimeline(tx, { organizationId, agentId }, [buildLifecycleEntry({ ...facts, previous, current })]);
   await tx.enqueue({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
   return { wakeId, joined: false };
 }
@@ -85,7 +85,7 @@ export async function recordWakeBlocked(tx: Transaction, request: Omit<WakeReque
       );
   if (recorded.length > 0) return;
   appendTimeline(tx, { organizationId, agentId }, [
-    lifecycleEntry({
+    buildLifecycleEntry({
       eventType: 'wake_blocked',
       source,
       reason,
@@ -107,8 +107,12 @@ export async function completeWake(
 ): Promise<void> {
   const wake = await endWake(tx, agentId, { state: 'ready' });
   if (!wake) return;
-  measureBoot(tx, agentId);
-  await announceReady(tx, { organizationId, agentId, reason: `it reported after ${wake.seconds.toFixed(1)} s` });
+  recordBootTime(tx, agentId);
+  await enqueueWorkOfReadyAgent(tx, {
+    organizationId,
+    agentId,
+    reason: `it reported after ${wake.seconds.toFixed(1)} s`,
+  });
 }
 
 /**
@@ -137,9 +141,9 @@ export function recordFailedWake(
 ): void {
   const { organizationId, agentId, eventType, reason, status } = failed;
   appendTimeline(tx, { organizationId, agentId }, [
-    lifecycleEntry({ eventType, source: 'provider', reason, previous: status, current: status }),
+    buildLifecycleEntry({ eventType, source: 'provider', reason, previous: status, current: status }),
   ]);
-  emitWakeFailed(tx, { organizationId, agentId, status });
+  emitWakeFailedEvent(tx, { organizationId, agentId, status });
   tx.notify('agent', agentId);
 }
 
@@ -160,7 +164,7 @@ export async function endWake(
     [agentId, state, error, wakeId],
     'end_wake',
   );
-  if (wake) tx.measure(({ wakes }) => wakes.inc({ outcome: state }));
+  if (wake) tx.onCommitMeasure(({ wakes }) => wakes.inc({ outcome: state }));
   return wake;
 }
 
@@ -181,15 +185,15 @@ export async function completeLateWake(
     [agentId, organizationId],
     'complete_late_wake',
   );
-  if (late > 0) measureBoot(tx, agentId);
+  if (late > 0) recordBootTime(tx, agentId);
 }
 
-export async function announceReady(
+export async function enqueueWorkOfReadyAgent(
   tx: Transaction,
   { organizationId, agentId, reason }: { organizationId: string; agentId: string; reason: string },
 ): Promise<void> {
   appendTimeline(tx, { organizationId, agentId }, [
-    lifecycleEntry({
+    buildLifecycleEntry({
       eventType: 'wake_ready',
       source: 'handshake',
       reason,
@@ -205,7 +209,7 @@ const firstBackoffMs = 60_000;
 const maxBackoffMs = 30 * 60_000;
 
 /** Returns the milliseconds before the next wake after this number of failed wakes in a row: 1, 2, 4 … 30 minutes. */
-export function wakeBackoffMs(consecutiveFailures: number): number {
+export function getWakeDelayMs(consecutiveFailures: number): number {
   if (consecutiveFailures <= 0) return 0;
   return Math.min(firstBackoffMs * 2 ** (consecutiveFailures - 1), maxBackoffMs);
 }
@@ -217,7 +221,7 @@ export interface WakeFailures {
   lastError: string | null;
 }
 
-export async function lastWakeFailures(tx: Transaction, agentId: string): Promise<WakeFailures> {
+export async function readLastWakeFailures(tx: Transaction, agentId: string): Promise<WakeFailures> {
   const rows = await tx.query<
     Pick<AgentWakeEntity, 'state' | 'error'> & { finishedAt: NonNullable<AgentWakeEntity['finishedAt']> }
   >(
@@ -239,6 +243,6 @@ async function lockAgent(tx: Transaction, organizationId: string, agentId: strin
     [agentId, organizationId],
     'lock_agent_to_wake',
   );
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   return agent;
 }

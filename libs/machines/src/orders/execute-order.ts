@@ -2,18 +2,18 @@ import { revokeAgentKeys } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
-import { describeWithin, leaseMs, machineColumns, machineOf } from './machine-of';
+import { describeMachineWithin, leaseMs, machineColumns, toMachine } from './machine-of';
 import {
-  backoffMs,
+  computeBackoffMs,
   type ControlLimits,
   describeLimitMs,
-  withLease,
-  isPermanent,
-  postpone,
+  runWithOrderLease,
+  isPermanentError,
+  postponeOrder,
   type Order,
-  reasonOf,
+  describeProviderError,
 } from './machine-order';
-import { moveAgent } from '../life/move-agent';
+import { setAgentStatus } from '../life/set-agent-status';
 import { rebootMachine } from './reboot-machine';
 import { stopMachine } from './stop-machine';
 import type { MachineParts } from './wake-machine';
@@ -29,9 +29,9 @@ export async function executeOrder(parts: MachineParts, agentId: string, limits:
     case 'rebooting':
       return rebootMachine(parts, order, limits);
     case 'terminated':
-      return terminate(parts, order);
+      return terminateMachine(parts, order);
     default:
-      return applyDescription(parts, order);
+      return applyMachineDescription(parts, order);
   }
 }
 
@@ -80,19 +80,22 @@ async function leaseOrder(tx: Transaction, agentId: string): Promise<Order | nul
   return order ? { ...agent, ...order } : null;
 }
 
-async function terminate(parts: MachineParts, order: Order): Promise<void> {
+async function terminateMachine(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;
   let left: string | null = null;
   try {
-    const machine = machineOf(order, keyRing, clock);
-    await withLease(parts, order, () => machines.get(order.provider).terminate(machine));
+    const machine = toMachine(order, keyRing, clock);
+    await runWithOrderLease(parts, order, () => machines.get(order.provider).terminate(machine));
   } catch (error) {
     // A permanent error means that the service cannot terminate this machine, so it does not try again.
-    if (!isPermanent(error)) {
-      return postpone(parts, order, { delayMs: backoffMs(order.attempt, 3_600_000), error: reasonOf(error) });
+    if (!isPermanentError(error)) {
+      return postponeOrder(parts, order, {
+        delayMs: computeBackoffMs(order.attempt, 3_600_000),
+        error: describeProviderError(error),
+      });
     }
-    left = reasonOf(error);
+    left = describeProviderError(error);
     logger.warn(`could not terminate the machine of agent ${agentId}: ${left}`);
   }
   await database.transaction('system', async (tx) => {
@@ -110,7 +113,7 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
             kind: 'provisioning',
             source: 'provider',
             level: 'warn',
-            message: `its keys are revoked; ${notTerminatedText(left)}`,
+            message: `its keys are revoked; ${describeFailedTermination(left)}`,
           }
         : { kind: 'provisioning', source: 'provider', message: 'the machine is gone and its keys are revoked' },
     ]);
@@ -118,20 +121,31 @@ async function terminate(parts: MachineParts, order: Order): Promise<void> {
   });
 }
 
-function notTerminatedText(reason: string): string {
+function describeFailedTermination(reason: string): string {
   return `its machine was not terminated: ${reason}`;
 }
 
 /** Sets a new agent's status from its provider's description, because the machine may already be running. */
-async function applyDescription(parts: MachineParts, order: Order): Promise<void> {
+async function applyMachineDescription(parts: MachineParts, order: Order): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { agentId, organizationId } = order;
-  const found = await describeWithin(machines.get(order.provider), machineOf(order, keyRing, clock), describeLimitMs);
+  const found = await describeMachineWithin(
+    machines.get(order.provider),
+    toMachine(order, keyRing, clock),
+    describeLimitMs,
+  );
   if (!found) return;
   await database.transaction('system', async (tx) => {
     if (found.state === 'running' || found.state === 'starting') {
       const reason = `its provider reports that it is ${found.state}; it has not reported yet`;
-      await moveAgent(tx, { organizationId, agentId, move: 'found_on', to: 'offline', source: 'provider', reason });
+      await setAgentStatus(tx, {
+        organizationId,
+        agentId,
+        move: 'found_on',
+        to: 'offline',
+        source: 'provider',
+        reason,
+      });
     }
     await tx.execute('UPDATE agent SET vm_state = $2, vm_ip = $3 WHERE id = $1', [agentId, found.state, found.ip]);
   });

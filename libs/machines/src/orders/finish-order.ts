@@ -2,8 +2,8 @@ import type { AgentStatus } from '@muster/contracts';
 import type { AgentWakeEntity, Transaction } from '@muster/database';
 import { Logger } from '@nestjs/common';
 import type { Order } from './machine-order';
-import { type MoveOf, onStatusOf } from '../life/agent-life';
-import { moveAgent } from '../life/move-agent';
+import { type MoveOf, getOnStatus } from '../life/agent-life';
+import { setAgentStatus } from '../life/set-agent-status';
 import type { MachineParts } from './wake-machine';
 
 /** A machine that reported within this many seconds is assumed to be running. */
@@ -23,9 +23,9 @@ export async function finishOrder(
     const agentRef = { organizationId, agentId };
     const reportedRecently = status === 'stopping' && !off && (await hasReportedRecently(tx, agentId));
     const left = off ? 'stopped' : decideFinalStatus(order, reportedRecently);
-    const moved = await moveAgent(tx, {
+    const moved = await setAgentStatus(tx, {
       ...agentRef,
-      ...moveAtEnd(status, left, idle),
+      ...chooseEndMove(status, left, idle),
       source: idle ? 'idle_monitor' : 'provider',
       reason,
     });
@@ -46,7 +46,7 @@ export async function finishOrder(
   });
 }
 
-function moveAtEnd(
+function chooseEndMove(
   status: AgentStatus,
   to: FinalStatus | 'stopped',
   idle: boolean,
@@ -67,10 +67,12 @@ export function decideFinalStatus(
   reportedRecently: boolean,
 ): FinalStatus {
   if (status !== 'stopping' || previousStatus === 'offline' || !reportedRecently) return 'offline';
-  return onStatusOf({ drain });
+  return getOnStatus({ drain });
 }
 
-/** The condition is not in WHERE, because a row that does not match would not be locked, and a report would be missed. */
+/**
+ * The condition is not in WHERE, because a row that does not match would not be locked, and a report would be missed.
+ */
 async function hasReportedRecently(tx: Transaction, agentId: string): Promise<boolean> {
   const [agent] = await tx.query<{ recent: boolean | null }>(
     `SELECT last_seen > muster_now() - $2 * interval '1 second' AS recent FROM agent WHERE id = $1 FOR UPDATE`,
@@ -86,6 +88,6 @@ async function continueWake(tx: Transaction, agentRef: { organizationId: string;
   );
   if (!wake) return;
   const { id: wakeId, source, reason } = wake;
-  await moveAgent(tx, { ...agentRef, move: 'wake', to: 'starting', source, reason });
+  await setAgentStatus(tx, { ...agentRef, move: 'wake', to: 'starting', source, reason });
   await tx.enqueue({ queue: 'dispatch', name: 'wake-agent', payload: { wakeId } });
 }

@@ -1,6 +1,6 @@
-import { noSuchAgent } from '@muster/contracts';
+import { agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity } from '@muster/database';
-import { describeWithin, machineColumns, machineOf, type MachineRow } from './machine-of';
+import { describeMachineWithin, machineColumns, toMachine, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface LiveStatus extends Pick<
@@ -29,8 +29,8 @@ export async function readLiveStatus(
     [id, organizationId],
     'live_status',
   );
-  if (!row) throw noSuchAgent();
-  const found = await describeWithin(machines.get(row.provider), machineOf(row, keyRing, clock), guardMs);
+  if (!row) throw agentNotFoundError();
+  const found = await describeMachineWithin(machines.get(row.provider), toMachine(row, keyRing, clock), guardMs);
   const { status, lastSeen, lastActivityAt, publicTunnelUrl } = row;
   const known = found !== null && found.state !== 'unknown';
   return {

@@ -3,8 +3,8 @@ import type { AgentStatus } from '@muster/contracts';
 import { type AgentEntity, Database } from '@muster/database';
 import { KeyRing } from '@muster/vault';
 import type { LocalAgents } from '@muster/vm';
-import { agentKeyOf } from '../registry/agent-keys';
-import { moveAgent } from '../life/move-agent';
+import { deriveAgentKey } from '../registry/agent-keys';
+import { setAgentStatus } from '../life/set-agent-status';
 import { endWake } from '../life/wakes';
 import { endFailedWake } from './wake-machine';
 
@@ -18,12 +18,12 @@ export class LocalAgentRows implements LocalAgents {
     @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
-  async keyOf(agentId: string): Promise<string | null> {
-    const organizationId = await this.organizationOf(agentId);
-    return organizationId && agentKeyOf(this.database, this.keyRing, { organizationId, agentId });
+  async readAgentKey(agentId: string): Promise<string | null> {
+    const organizationId = await this.findOrganizationOfAgent(agentId);
+    return organizationId && deriveAgentKey(this.database, this.keyRing, { organizationId, agentId });
   }
 
-  async statusesOf(agentIds: string[]): Promise<Map<string, AgentStatus>> {
+  async readStatuses(agentIds: string[]): Promise<Map<string, AgentStatus>> {
     const rows = await this.database.query<Pick<AgentEntity, 'id' | 'status'>>(
       'system',
       `SELECT id, status FROM agent WHERE id = ANY($1) AND provider = 'local'`,
@@ -33,8 +33,8 @@ export class LocalAgentRows implements LocalAgents {
     return new Map(rows.map(({ id, status }) => [id, status]));
   }
 
-  async gaveUp(agentId: string, reason: string): Promise<void> {
-    const organizationId = await this.organizationOf(agentId);
+  async recordGivenUp(agentId: string, reason: string): Promise<void> {
+    const organizationId = await this.findOrganizationOfAgent(agentId);
     if (!organizationId) return;
     await this.database.transaction('system', async (tx) => {
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
@@ -42,7 +42,7 @@ export class LocalAgentRows implements LocalAgents {
       if (await endWake(tx, agentId, { state: 'failed', error: reason })) {
         await endFailedWake(tx, agentRef, { eventType: 'wake_failed', reason, found: null, ip: null });
       }
-      await moveAgent(tx, {
+      await setAgentStatus(tx, {
         ...agentRef,
         move: 'gave_up',
         to: 'offline',
@@ -53,7 +53,7 @@ export class LocalAgentRows implements LocalAgents {
     this.logger.error(`agent ${agentId} became offline: ${reason}`);
   }
 
-  private async organizationOf(agentId: string): Promise<string | null> {
+  private async findOrganizationOfAgent(agentId: string): Promise<string | null> {
     const [agent] = await this.database.query<Pick<AgentEntity, 'organizationId'>>(
       'system',
       `SELECT organization_id FROM agent WHERE id = $1 AND status <> 'terminated'`,

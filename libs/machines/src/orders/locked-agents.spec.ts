@@ -2,14 +2,14 @@ import { AccessModule, type Principal } from '@muster/access';
 import type { AgentStatus } from '@muster/contracts';
 import { type AgentEntity, DatabaseModule, type Transaction } from '@muster/database';
 import { Clock, newId } from '@muster/platform';
-import { behindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { setIdleExempt } from '../activity/activity';
-import { moveAgent } from '../life/move-agent';
+import { setAgentStatus } from '../life/set-agent-status';
 import { recordWakeBlocked, requestWake } from '../life/wakes';
-import { beginRecovery } from '../recovery/begin-recovery';
+import { startRecovery } from '../recovery/start-recovery';
 import { finishOrder } from './finish-order';
 import { LocalAgentRows } from './local-agents';
 import { MachineControl } from './machine-control';
@@ -29,7 +29,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     ({ id: organizationId } = await makeOrganization(harness.db));
   });
   afterAll(async () => {
-    await harness.app.nest.get(MachineControl).settled();
+    await harness.app.nest.get(MachineControl).waitUntilIdle();
     await harness.close();
   });
 
@@ -38,7 +38,7 @@ describe('an agent that is changed while other code waits for its row', () => {
   const agentAt = async (status: AgentStatus, input: Partial<AgentEntity> = {}) =>
     (await makeAgent(harness.db, { organizationId, name: `Agent ${newId()}`, provider: 'http', status, ...input })).id;
   const changing = <T>(agentId: string, work: () => Promise<T>, change: string) =>
-    behindLock(
+    runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [work()],
@@ -72,7 +72,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     const agentId = await agentAt('stopped');
     const record = () =>
       within((tx) => recordWakeBlocked(tx, { organizationId, agentId, source: 'api', reason: 'auto-wake is off' }));
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [record(), record()],
@@ -83,15 +83,15 @@ describe('an agent that is changed while other code waits for its row', () => {
   it('an agent that is terminated while a report of its silence waits stays terminated', async () => {
     const agentId = await agentAt('online');
     const move = { organizationId, agentId, move: 'silent', to: 'offline', source: 'watchdog', reason: 'no report' };
-    const moved = await changing(agentId, () => within((tx) => moveAgent(tx, move as never)), terminated);
+    const moved = await changing(agentId, () => within((tx) => setAgentStatus(tx, move as never)), terminated);
     expect(moved).toEqual([null]);
     expect(await statusOf(agentId)).toBe('terminated');
   });
 
   it('two recoveries that wait for the agent make one attempt', async () => {
     const agentId = await agentAt('online', { recoveryChecks: 3 });
-    const begin = () => within((tx) => beginRecovery(tx, agentId));
-    const begun = await behindLock(
+    const begin = () => within((tx) => startRecovery(tx, agentId));
+    const begun = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
       () => [begin(), begin()],
@@ -122,7 +122,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     const agentId = await agentAt('stopping');
     await changing(
       agentId,
-      () => harness.app.nest.get(MachineControl).control(agentId),
+      () => harness.app.nest.get(MachineControl).executeOrder(agentId),
       "UPDATE agent SET status = 'online' WHERE id = $1",
     );
     expect(await sql('SELECT FROM agent_control WHERE agent_id = $1', agentId)).toEqual([]);
@@ -145,7 +145,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     const agentId = await agentAt('starting');
     await within((tx) => openWake(tx, agentId));
     const [{ id }] = await sql('SELECT id FROM agent_wake WHERE agent_id = $1', agentId);
-    const steps = await behindLock(
+    const steps = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent_wake WHERE id = $1 FOR UPDATE', [id]),
       () => [wakeMachine(parts(), id)],
@@ -157,10 +157,10 @@ describe('an agent that is changed while other code waits for its row', () => {
 
   it('the report that a local worker cannot start also fails a wake that is requested while the report waits', async () => {
     const agentId = await agentAt('starting', { provider: 'local' });
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
-      () => [new LocalAgentRows(harness.db, parts().keyRing).gaveUp(agentId, 'it ended at once')],
+      () => [new LocalAgentRows(harness.db, parts().keyRing).recordGivenUp(agentId, 'it ended at once')],
       (tx) => openWake(tx, agentId),
     );
     expect(await wakesOf(agentId)).toEqual([{ state: 'failed', attempt: 0 }]);
@@ -171,10 +171,10 @@ describe('an agent that is changed while other code waits for its row', () => {
     const agentId = await agentAt('starting');
     await sql("UPDATE agent SET status_since = muster_now() - interval '1 minute' WHERE id = $1", agentId);
     const machines = harness.app.nest.get(MachineControl);
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
-      () => [machines.sweep().then(() => machines.settled())],
+      () => [machines.startAllDueWork().then(() => machines.waitUntilIdle())],
       (tx) => openWake(tx, agentId),
     );
     expect(await statusOf(agentId)).toBe('starting');

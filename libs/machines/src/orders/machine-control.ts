@@ -5,8 +5,8 @@ import { Clock, firstCursor, Round, type TimedCursor } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
 import { executeOrder } from './execute-order';
-import { inSql, passingStatuses } from '../life/agent-life';
-import { moveAgent } from '../life/move-agent';
+import { statusListSql, passingStatuses } from '../life/agent-life';
+import { setAgentStatus } from '../life/set-agent-status';
 import { type MachineParts, wakeMachine } from './wake-machine';
 
 const maxConcurrent = 200;
@@ -44,12 +44,12 @@ export class MachineControl {
   }
 
   /** Makes one attempt to wake a machine. */
-  async wake(wakeId: string): Promise<void> {
+  async attemptWake(wakeId: string): Promise<void> {
     await wakeMachine(this.parts, wakeId);
   }
 
   /** Executes the order that follows from the agent's status: stopping, rebooting or terminated. */
-  control(agentId: string): Promise<void> {
+  executeOrder(agentId: string): Promise<void> {
     const { wakeTimeoutMs: rebootTimeoutMs, stopTimeoutMs } = this.config;
     return executeOrder(this.parts, agentId, { rebootTimeoutMs, stopTimeoutMs });
   }
@@ -60,32 +60,32 @@ export class MachineControl {
    * its own machines. For this reason failures are reported by the next round. Each round starts at most one page of
    * each kind of work and continues after the page of the previous round.
    */
-  async sweep(round = new Round('sweep machines')): Promise<Record<'wakes' | 'orders' | 'lost', number>> {
+  async startAllDueWork(round = new Round('sweep machines')): Promise<Record<'wakes' | 'orders' | 'lost', number>> {
     this.reportFailures(round);
     const [wakes, orders, lost] = await Promise.all([
-      this.startDue(round, 'wakes', (after, limit) => this.dueWakes(after, limit), {
+      this.startDueWork(round, 'wakes', (after, limit) => this.findDueWakes(after, limit), {
         rowOf: ({ id }) => `wake ${id}`,
-        work: ({ id }) => this.wake(id),
+        work: ({ id }) => this.attemptWake(id),
       }),
-      this.startDue(round, 'orders', (after, limit) => this.dueOrders(after, limit), {
+      this.startDueWork(round, 'orders', (after, limit) => this.findDueOrders(after, limit), {
         rowOf: ({ id }) => `agent ${id}`,
-        work: ({ id }) => this.control(id),
+        work: ({ id }) => this.executeOrder(id),
       }),
-      this.startDue(round, 'lost', (after, limit) => this.lostAgents(after, limit), {
+      this.startDueWork(round, 'lost', (after, limit) => this.findLostAgents(after, limit), {
         rowOf: ({ id }) => `agent ${id}`,
-        work: ({ id, status }) => (status === 'starting' ? this.abandonStart(id) : this.control(id)),
+        work: ({ id, status }) => (status === 'starting' ? this.abandonStartOfAgent(id) : this.executeOrder(id)),
       }),
     ]);
     return { wakes, orders, lost };
   }
 
   /** Waits until all started work has ended. */
-  async settled(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await Promise.all(this.working.values());
     this.reportFailures(new Round('sweep machines'));
   }
 
-  private async startDue(
+  private async startDueWork(
     round: Round,
     kind: string,
     candidates: (after: Candidate, limit: number) => Promise<Candidate[]>,
@@ -112,7 +112,7 @@ export class MachineControl {
 
   private reportFailures(round: Round): void {
     for (const [row, failure] of this.failures) {
-      if (!failure.reported) round.fail(row, failure.error);
+      if (!failure.reported) round.recordFailure(row, failure.error);
       // If this process has not tried the row again for five minutes, another process has processed the row.
       else if (performance.now() - failure.at > forgottenMs) this.failures.delete(row);
       else round.untried.add(row);
@@ -120,7 +120,7 @@ export class MachineControl {
     }
   }
 
-  private dueWakes({ at, id }: Candidate, limit: number): Promise<Candidate[]> {
+  private findDueWakes({ at, id }: Candidate, limit: number): Promise<Candidate[]> {
     return this.database.query<Candidate & object>(
       'system',
       `SELECT id, next_try_at::text AS at FROM agent_wake
@@ -131,7 +131,7 @@ export class MachineControl {
     );
   }
 
-  private dueOrders({ at, id }: Candidate, limit: number): Promise<Candidate[]> {
+  private findDueOrders({ at, id }: Candidate, limit: number): Promise<Candidate[]> {
     return this.database.query<Candidate & object>(
       'system',
       `SELECT agent_id AS id, next_try_at::text AS at FROM agent_control
@@ -142,11 +142,11 @@ export class MachineControl {
     );
   }
 
-  private lostAgents({ at, id }: Candidate, limit: number): Promise<Candidate[]> {
+  private findLostAgents({ at, id }: Candidate, limit: number): Promise<Candidate[]> {
     return this.database.query<Candidate & object>(
       'system',
       `SELECT a.id, a.status, a.status_since::text AS at FROM agent a
-       WHERE a.status IN ${inSql(passingStatuses)} AND a.status_since < muster_now() - interval '10 seconds'
+       WHERE a.status IN ${statusListSql(passingStatuses)} AND a.status_since < muster_now() - interval '10 seconds'
          AND (a.status_since, a.id) > ($1::timestamptz, $2::uuid)
          AND NOT EXISTS (SELECT FROM agent_wake w WHERE w.agent_id = a.id AND w.state = 'open')
          AND NOT EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status <> 'starting')
@@ -157,7 +157,7 @@ export class MachineControl {
   }
 
   /** Moves a starting agent that has no open wake to offline. */
-  private async abandonStart(agentId: string): Promise<void> {
+  private async abandonStartOfAgent(agentId: string): Promise<void> {
     await this.database.transaction('system', async (tx) => {
       const [agent] = await tx.query<Pick<AgentEntity, 'organizationId'>>(
         'SELECT organization_id FROM agent WHERE id = $1 FOR UPDATE',
@@ -168,7 +168,7 @@ export class MachineControl {
       if (!agent || wakes.length > 0) return;
       const { organizationId } = agent;
       const reason = 'it had no open wake any more';
-      await moveAgent(tx, {
+      await setAgentStatus(tx, {
         organizationId,
         agentId,
         move: 'wake_lost',

@@ -1,6 +1,6 @@
-import { sign, signingSecretsOf } from '@muster/access';
+import { signText, deriveSigningSecrets } from '@muster/access';
 import type { AgentEntity } from '@muster/database';
-import { type Clock, within } from '@muster/platform';
+import { type Clock, finishWithin } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { Machine, MachineDescription, MachineProvider } from '@muster/vm';
 
@@ -22,23 +22,23 @@ export const machineColumns = `
   a.id AS agent_id, a.organization_id, a.status, a.provider, a.provider_ref, a.provider_config`;
 
 /** Returns the agent's machine in the form that its provider expects. */
-export function machineOf(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
+export function toMachine(row: MachineRow, keyRing: KeyRing, clock: Clock): Machine {
   const { agentId, organizationId, providerRef, providerConfig } = row;
   return {
     agentId,
     organizationId,
     providerRef,
     providerConfig,
-    sign: (text) => sign(signingSecretsOf(keyRing, organizationId), text, clock.now()),
+    sign: (text) => signText(deriveSigningSecrets(keyRing, organizationId), text, clock.now()),
   };
 }
 
 /** Returns the provider's description of a machine. Null if the call fails or exceeds the time limit. */
-export function describeWithin(
+export function describeMachineWithin(
   provider: MachineProvider,
   machine: Machine,
   limitMs: number,
 ): Promise<MachineDescription | null> {
   const described = provider.describe(machine).catch(() => null);
-  return within(limitMs, described, () => null);
+  return finishWithin(limitMs, described, () => null);
 }

@@ -1,8 +1,8 @@
 import type { AgentControlEntity, AgentEntity } from '@muster/database';
-import { holdLease } from '@muster/platform';
+import { runWhileRenewingLease } from '@muster/platform';
 import { type Machine, MachineError, type MachineProvider, type MachineState } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
-import { describeWithin, leaseMs, type MachineRow } from './machine-of';
+import { describeMachineWithin, leaseMs, type MachineRow } from './machine-of';
 import type { MachineParts } from './wake-machine';
 
 export interface ControlLimits {
@@ -31,23 +31,23 @@ export const describeLimitMs = 5000;
  * Whether the machine's state shows that the provider has executed an earlier attempt. The provider's answer may have
  * been lost, or the state may have changed after the last check.
  */
-export async function wasExecuted(
+export async function wasOrderExecuted(
   { attempt }: Order,
   provider: MachineProvider,
   machine: Machine,
   signs: MachineState[],
 ): Promise<boolean> {
   if (attempt === 1) return false;
-  const found = await describeWithin(provider, machine, describeLimitMs);
+  const found = await describeMachineWithin(provider, machine, describeLimitMs);
   return found !== null && signs.includes(found.state);
 }
 
-export function withLease<T>(
+export function runWithOrderLease<T>(
   { database }: MachineParts,
   { agentId, status, attempt }: Order,
   work: () => Promise<T>,
 ): Promise<T> {
-  const renew = async () => {
+  const renewOrderLease = async () => {
     await database.query(
       'system',
       `UPDATE agent_control SET next_try_at = muster_now() + $4 * interval '1 millisecond'
@@ -56,11 +56,11 @@ export function withLease<T>(
       'renew_control',
     );
   };
-  return holdLease(renew, work, leaseMs / 3);
+  return runWhileRenewingLease(renewOrderLease, work, leaseMs / 3);
 }
 
 /** Records that the provider accepted the order. If the agent has another order by now, nothing changes. */
-export async function recordIssued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
+export async function recordOrderIssued({ database }: MachineParts, { agentId, status }: Order): Promise<void> {
   await database.query(
     'system',
     'UPDATE agent_control SET issued_at = muster_now(), error = NULL, refusals = 0 WHERE agent_id = $1 AND status = $2',
@@ -69,7 +69,7 @@ export async function recordIssued({ database }: MachineParts, { agentId, status
 }
 
 /** Postpones the next attempt of the order, and records a new error on the timeline. */
-export async function postpone(
+export async function postponeOrder(
   { database }: MachineParts,
   order: Order,
   { delayMs, error = null, refused = false }: { delayMs: number; error?: string | null; refused?: boolean },
@@ -95,19 +95,19 @@ export async function postpone(
   });
 }
 
-export function backoffMs(attempt: number, maxMs = 60_000): number {
+export function computeBackoffMs(attempt: number, maxMs = 60_000): number {
   return Math.min(1000 * 2 ** Math.min(attempt - 1, 30), maxMs);
 }
 
-export function isPermanent(error: unknown): boolean {
-  return error instanceof MachineError && error.permanent;
+export function isPermanentError(error: unknown): boolean {
+  return error instanceof MachineError && error.isPermanent;
 }
 
 /** Whether the provider answered and refused the order. */
-export function isRefusal(error: unknown): boolean {
+export function isRefusalError(error: unknown): boolean {
   return error instanceof MachineError && error.fault !== 'unreachable';
 }
 
-export function reasonOf(error: unknown): string {
+export function describeProviderError(error: unknown): string {
   return error instanceof MachineError ? error.message : `The provider call failed: ${(error as Error).message}`;
 }

@@ -1,7 +1,7 @@
 // This test is long because it waits for machines that answer late or never.
 // A short test of the same code: libs/machines/src/orders/wakes.spec.ts
 import { waitFor, useMachines } from '@muster/testing';
-import { moveAgent } from '../life/move-agent';
+import { setAgentStatus } from '../life/set-agent-status';
 
 describe('orders to machines', () => {
   const fixture = useMachines();
@@ -11,10 +11,13 @@ describe('orders to machines', () => {
     it('concurrent workers stop a machine with one order', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping');
-      await Promise.all([fixture.machines.control(agentRef.agentId), fixture.machines.control(agentRef.agentId)]);
+      await Promise.all([
+        fixture.machines.executeOrder(agentRef.agentId),
+        fixture.machines.executeOrder(agentRef.agentId),
+      ]);
       await becomes(agentRef, 'stopped');
       expect(count('stop')).toBe(1);
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       expect(count('stop')).toBe(1);
     });
 
@@ -23,7 +26,7 @@ describe('orders to machines', () => {
       fixture.plane.behaviour = 'fails';
       fixture.plane.failures = 2;
       const agentRef = await agentAt('stopping');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       expect(await statusOf(agentRef)).toBe('stopping');
       await becomes(agentRef, 'stopped');
       expect(count('stop')).toBe(3);
@@ -42,7 +45,7 @@ describe('orders to machines', () => {
       ] as const) {
         const before = count('stop');
         const agentRef = await agentAt('stopping', { statusSource, previousStatus, drain });
-        await fixture.machines.control(agentRef.agentId);
+        await fixture.machines.executeOrder(agentRef.agentId);
         await becomes(agentRef, left);
         expect([count('stop') - before, await eventNames(agentRef)]).toEqual([3, events]);
         const [entry] = await fixture.db.query<{ message: string }>(
@@ -64,7 +67,7 @@ describe('orders to machines', () => {
         previousStatus: 'online',
         statusSince: new Date(Date.now() - 7500),
       });
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await becomes(agentRef, 'online');
     }, 60_000);
 
@@ -72,7 +75,7 @@ describe('orders to machines', () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt('stopping');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       fixture.plane.state = 'stopping';
       // Simulates that the process died after the provider's answer and before it recorded the answer.
       await fixture.db.query(
@@ -95,7 +98,7 @@ describe('orders to machines', () => {
         fixture.plane.state = 'running';
         const before = count('stop');
         const agentRef = await agentAt('stopping');
-        await fixture.machines.control(agentRef.agentId);
+        await fixture.machines.executeOrder(agentRef.agentId);
         fixture.plane.state = state;
         // Simulates that the process died before its check, and that no process continued for longer than the repeat
         // interval.
@@ -119,7 +122,7 @@ describe('orders to machines', () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt('stopping');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await waitFor('some checks', () => count('describe') > 2);
       expect([await statusOf(agentRef), count('stop')]).toEqual(['stopping', 1]);
       fixture.plane.state = 'stopped';
@@ -136,7 +139,7 @@ describe('orders to machines', () => {
     it('the success or failure of an idle stop is recorded', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await becomes(agentRef, 'stopped');
       expect(await eventNames(agentRef)).toEqual(['idle_stop_success']);
       // An agent whose machine could not be stopped is online if it still reports, otherwise offline.
@@ -145,7 +148,7 @@ describe('orders to machines', () => {
         [null, 'offline'],
       ] as const) {
         const broken = await agentAt('stopping', { statusSource: 'idle_monitor', provider: 'external', lastSeen });
-        await fixture.machines.control(broken.agentId);
+        await fixture.machines.executeOrder(broken.agentId);
         await becomes(broken, left);
         expect(await eventNames(broken)).toEqual(['idle_stop_failed']);
       }
@@ -156,7 +159,7 @@ describe('orders to machines', () => {
     it('a reboot starts a machine that is off', async () => {
       fixture.plane.state = 'stopped';
       const agentRef = await agentAt('rebooting', { previousStatus: 'stopped' });
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       expect(fixture.plane.state).toBe('running');
       await handshake(agentRef, 'new boot');
       expect(await statusOf(agentRef)).toBe('online');
@@ -164,16 +167,19 @@ describe('orders to machines', () => {
 
     it('a reboot is ordered once, and ends with the handshake of the new boot', async () => {
       const agentRef = await agentAt('rebooting');
-      await Promise.all([fixture.machines.control(agentRef.agentId), fixture.machines.control(agentRef.agentId)]);
+      await Promise.all([
+        fixture.machines.executeOrder(agentRef.agentId),
+        fixture.machines.executeOrder(agentRef.agentId),
+      ]);
       await waitFor('the order', () => count('reboot') === 1);
       await handshake(agentRef, 'new boot');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       expect([await statusOf(agentRef), count('reboot')]).toEqual(['online', 1]);
     });
 
     it('an agent whose machine does not report after a reboot is moved to offline', async () => {
       const agentRef = await agentAt('rebooting');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await becomes(agentRef, 'offline');
       expect(count('reboot')).toBe(1);
     });
@@ -181,7 +187,7 @@ describe('orders to machines', () => {
     it('an agent gets its machine’s actual status if the control plane keeps refusing a reboot', async () => {
       fixture.plane.behaviour = 'fails';
       const agentRef = await agentAt('rebooting');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await becomes(agentRef, 'stopped');
     });
   });
@@ -191,7 +197,7 @@ describe('orders to machines', () => {
       const agentRef = await agentAt();
       await wake(agentRef);
       await fixture.db.transaction('system', (tx) =>
-        moveAgent(tx, { ...agentRef, move: 'terminate', to: 'terminated', source: 'api', reason: 'test' }),
+        setAgentStatus(tx, { ...agentRef, move: 'terminate', to: 'terminated', source: 'api', reason: 'test' }),
       );
       await fixture.db.query(
         'system',
@@ -199,7 +205,7 @@ describe('orders to machines', () => {
          VALUES ('key' || substr(md5($2::text), 1, 10), $1, $2::uuid, 'k', 'worker', md5($2::text))`,
         [agentRef.organizationId, agentRef.agentId],
       );
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await waitFor('the termination of the machine', () => fixture.plane.state === 'gone');
       await waitFor('the revocation of the keys', async () => {
         return (
@@ -207,7 +213,7 @@ describe('orders to machines', () => {
         );
       });
       expect((await wakesOf(agentRef))[0]!.state).toBe('cancelled');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       expect(await statusOf(agentRef)).toBe('terminated');
     });
   });
@@ -215,7 +221,7 @@ describe('orders to machines', () => {
   it('the audit row of an order without a user has the name of the loop', async () => {
     fixture.plane.state = 'running';
     const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
-    await fixture.machines.control(agentRef.agentId);
+    await fixture.machines.executeOrder(agentRef.agentId);
     await becomes(agentRef, 'stopped');
     await wake(agentRef);
     await handshake(agentRef, 'new boot');
@@ -233,12 +239,12 @@ describe('orders to machines', () => {
   it('a new agent gets its status from its control plane’s description', async () => {
     fixture.plane.state = 'running';
     const running = await agentAt('stopped', { lastSeen: null, bootId: null });
-    await fixture.machines.control(running.agentId);
+    await fixture.machines.executeOrder(running.agentId);
     expect(await statusOf(running)).toBe('offline');
     fixture.plane.behaviour = 'fails';
     fixture.plane.state = 'nonsense';
     const unknown = await agentAt('stopped', { lastSeen: null, bootId: null });
-    await fixture.machines.control(unknown.agentId);
+    await fixture.machines.executeOrder(unknown.agentId);
     expect(await statusOf(unknown)).toBe('stopped');
   });
 });

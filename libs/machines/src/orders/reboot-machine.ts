@@ -1,17 +1,17 @@
 import type { MachineState } from '@muster/vm';
 import { finishOrder } from './finish-order';
-import { describeWithin, machineOf } from './machine-of';
+import { describeMachineWithin, toMachine } from './machine-of';
 import {
-  backoffMs,
+  computeBackoffMs,
   type ControlLimits,
   describeLimitMs,
-  withLease,
-  isPermanent,
-  recordIssued,
-  wasExecuted,
-  postpone,
+  runWithOrderLease,
+  isPermanentError,
+  recordOrderIssued,
+  wasOrderExecuted,
+  postponeOrder,
   type Order,
-  reasonOf,
+  describeProviderError,
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
@@ -24,27 +24,27 @@ export async function rebootMachine(
   const { machines, keyRing, clock } = parts;
   const { issuedAgoMs, forMs } = order;
   const provider = machines.get(order.provider);
-  const machine = machineOf(order, keyRing, clock);
+  const machine = toMachine(order, keyRing, clock);
   if (issuedAgoMs !== null ? issuedAgoMs >= rebootTimeoutMs : forMs >= rebootTimeoutMs) {
-    const found = await describeWithin(provider, machine, describeLimitMs);
+    const found = await describeMachineWithin(provider, machine, describeLimitMs);
     const reason = order.error ?? 'The machine did not report after its reboot.';
     return finishOrder(parts, order, { reason, state: found?.state, failed: true });
   }
-  if (issuedAgoMs !== null) return postpone(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
+  if (issuedAgoMs !== null) return postponeOrder(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
   try {
     // If the agent was stopping before the reboot, a machine that is stopping does not prove that the reboot has
     // started.
     const signs: MachineState[] = order.previousStatus === 'stopping' ? ['starting'] : ['starting', 'stopping'];
-    if (!(await wasExecuted(order, provider, machine, signs))) {
-      await withLease(parts, order, () => provider.reboot(machine));
+    if (!(await wasOrderExecuted(order, provider, machine, signs))) {
+      await runWithOrderLease(parts, order, () => provider.reboot(machine));
     }
-    await recordIssued(parts, order);
+    await recordOrderIssued(parts, order);
     // The handshake of the new boot normally ends the order. This check ends the order if no handshake arrives.
-    await postpone(parts, order, { delayMs: rebootTimeoutMs });
+    await postponeOrder(parts, order, { delayMs: rebootTimeoutMs });
   } catch (error) {
-    const reason = reasonOf(error);
-    if (isPermanent(error)) return finishOrder(parts, order, { reason, failed: true });
-    const delayMs = Math.min(backoffMs(order.attempt), Math.max(rebootTimeoutMs - forMs, 100));
-    await postpone(parts, order, { delayMs, error: reason });
+    const reason = describeProviderError(error);
+    if (isPermanentError(error)) return finishOrder(parts, order, { reason, failed: true });
+    const delayMs = Math.min(computeBackoffMs(order.attempt), Math.max(rebootTimeoutMs - forMs, 100));
+    await postponeOrder(parts, order, { delayMs, error: reason });
   }
 }

@@ -1,18 +1,18 @@
 import type { MachineDescription } from '@muster/vm';
 import { finishOrder } from './finish-order';
-import { describeWithin, machineOf } from './machine-of';
+import { describeMachineWithin, toMachine } from './machine-of';
 import {
-  backoffMs,
+  computeBackoffMs,
   type ControlLimits,
   describeLimitMs,
-  withLease,
-  isPermanent,
-  isRefusal,
-  recordIssued,
-  wasExecuted,
-  postpone,
+  runWithOrderLease,
+  isPermanentError,
+  isRefusalError,
+  recordOrderIssued,
+  wasOrderExecuted,
+  postponeOrder,
   type Order,
-  reasonOf,
+  describeProviderError,
 } from './machine-order';
 import type { MachineParts } from './wake-machine';
 
@@ -34,29 +34,30 @@ export async function stopMachine(
   const { machines, keyRing, clock } = parts;
   const { issuedAgoMs, forMs, refusals, attempt } = order;
   const provider = machines.get(order.provider);
-  const machine = machineOf(order, keyRing, clock);
+  const machine = toMachine(order, keyRing, clock);
   let found: MachineDescription | null = null;
   const leftMs = Math.max(stopTimeoutMs - forMs, 0);
-  const giveUp = (reason: string) =>
+  const finishAsFailed = (reason: string) =>
     finishOrder(parts, order, { reason: `It could not be stopped: ${reason}`, state: found?.state, failed: true });
   try {
     if (issuedAgoMs === null || issuedAgoMs > repeatMs) {
-      if (!(await wasExecuted(order, provider, machine, ['stopping', 'stopped', 'gone']))) {
-        await withLease(parts, order, () => provider.stop(machine));
+      if (!(await wasOrderExecuted(order, provider, machine, ['stopping', 'stopped', 'gone']))) {
+        await runWithOrderLease(parts, order, () => provider.stop(machine));
       }
-      await recordIssued(parts, order);
+      await recordOrderIssued(parts, order);
     }
-    found = await describeWithin(provider, machine, describeLimitMs);
+    found = await describeMachineWithin(provider, machine, describeLimitMs);
     if (found?.state === 'stopped' || found?.state === 'gone') {
       return await finishOrder(parts, order, { reason: 'the machine has stopped', state: found.state });
     }
-    if (leftMs === 0) return await giveUp(`its state is still ${found?.state ?? 'unknown'}.`);
-    await postpone(parts, order, { delayMs: Math.min(pollIntervalMs, leftMs) });
+    if (leftMs === 0) return await finishAsFailed(`its state is still ${found?.state ?? 'unknown'}.`);
+    await postponeOrder(parts, order, { delayMs: Math.min(pollIntervalMs, leftMs) });
   } catch (error) {
-    const reason = reasonOf(error);
-    const refused = isRefusal(error);
-    if (isPermanent(error) || leftMs === 0 || (refused && refusals + 1 >= refusalsUntilFailed)) return giveUp(reason);
-    const pauseMs = refused ? backoffMs(refusals + 1) : backoffMs(attempt);
-    await postpone(parts, order, { delayMs: Math.min(pauseMs, leftMs), error: reason, refused });
+    const reason = describeProviderError(error);
+    const refused = isRefusalError(error);
+    if (isPermanentError(error) || leftMs === 0 || (refused && refusals + 1 >= refusalsUntilFailed))
+      return finishAsFailed(reason);
+    const pauseMs = refused ? computeBackoffMs(refusals + 1) : computeBackoffMs(attempt);
+    await postponeOrder(parts, order, { delayMs: Math.min(pauseMs, leftMs), error: reason, refused });
   }
 }

@@ -1,14 +1,14 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, AgentWakeEntity, Database, Transaction } from '@muster/database';
-import { type Clock, holdLease, within } from '@muster/platform';
+import { type Clock, runWhileRenewingLease, finishWithin } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { MachineError, type Machines } from '@muster/vm';
 import { appendTimeline } from '@muster/timeline';
-import { endedBootsSql } from '../life/ended-boots';
-import { describeWithin, leaseMs, machineColumns, machineOf, type MachineRow } from './machine-of';
-import { isOn } from '../life/agent-life';
-import { moveAgent } from '../life/move-agent';
-import { announceReady, cancelWake, endWake, recordFailedWake } from '../life/wakes';
+import { appendEndedBootSql } from '../life/ended-boots';
+import { describeMachineWithin, leaseMs, machineColumns, toMachine, type MachineRow } from './machine-of';
+import { isOnStatus } from '../life/agent-life';
+import { setAgentStatus } from '../life/set-agent-status';
+import { enqueueWorkOfReadyAgent, cancelWake, endWake, recordFailedWake } from '../life/wakes';
 
 export interface MachineParts {
   database: Database;
@@ -33,7 +33,7 @@ export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): Wak
   if (!open) return 'none';
   if (agentStatus === 'terminated') return 'cancel';
   // A heartbeat of the same boot has moved the agent to online.
-  if (isOn(agentStatus)) return 'ready';
+  if (isOnStatus(agentStatus)) return 'ready';
   if (over) return 'expire';
   if (!due) return 'none';
   return agentStatus === 'stopping' || agentStatus === 'rebooting' ? 'later' : 'try';
@@ -61,10 +61,10 @@ export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<
   if (!leased) return 'none';
   if (leased.step === 'try') {
     // A start that takes longer than the deadline finds the wake already closed.
-    const done = tryToStart(parts, leased).then(() => true);
-    if (!(await within(leased.leftMs, done, () => false))) await expire(parts, leased);
+    const done = tryToStartMachine(parts, leased).then(() => true);
+    if (!(await finishWithin(leased.leftMs, done, () => false))) await expireWake(parts, leased);
   }
-  if (leased.step === 'expire') await expire(parts, leased);
+  if (leased.step === 'expire') await expireWake(parts, leased);
   return leased.step;
 }
 
@@ -98,15 +98,15 @@ async function leaseWake(tx: Transaction, wakeId: string): Promise<LeasedWake | 
   }
   if (step === 'ready') {
     await endWake(tx, agentId, { state: 'ready', wakeId });
-    await announceReady(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
+    await enqueueWorkOfReadyAgent(tx, { organizationId, agentId, reason: 'the machine is back without a new boot' });
   }
   if (step === 'cancel') await cancelWake(tx, { organizationId, agentId, reason: 'the agent was terminated' });
   const { attempt, error, leftMs } = wake!;
-  const wasSilent = step === 'try' && attempt === 0 && (await wasSilentBefore(tx, agentId, wakeId));
+  const wasSilent = step === 'try' && attempt === 0 && (await wasPreviousWakeSilent(tx, agentId, wakeId));
   return { ...agent, wakeId, step, attempt: attempt + 1, error, leftMs, wasSilent };
 }
 
-async function wasSilentBefore(tx: Transaction, agentId: string, wakeId: string): Promise<boolean> {
+async function wasPreviousWakeSilent(tx: Transaction, agentId: string, wakeId: string): Promise<boolean> {
   const [before] = await tx.query<{ silent: boolean }>(
     `SELECT w.state = 'timeout' AND a.current_job_id IS NULL AS silent FROM agent_wake w JOIN agent a ON a.id = w.agent_id
      WHERE w.agent_id = $1 AND w.id <> $2 AND w.state IN ('ready', 'timeout', 'failed')
@@ -117,21 +117,23 @@ async function wasSilentBefore(tx: Transaction, agentId: string, wakeId: string)
   return before?.silent ?? false;
 }
 
-async function tryToStart(parts: MachineParts, leased: LeasedWake): Promise<void> {
+async function tryToStartMachine(parts: MachineParts, leased: LeasedWake): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, attempt, wasSilent } = leased;
   const provider = machines.get(leased.provider);
-  const machine = machineOf(leased, keyRing, clock);
+  const machine = toMachine(leased, keyRing, clock);
   try {
     // An earlier attempt may have started the machine although its answer was lost, so the machine's state is read
     // first.
-    const known = attempt > 1 || wasSilent ? await describeWithin(provider, machine, describeLimitMs) : null;
-    const withLease = (work: () => Promise<void>) => holdLease(() => renewLease(parts, leased), work, leaseMs / 3);
-    if (wasSilent && known?.state === 'running') await withLease(() => rebootSilent(parts, leased));
-    else if (known?.state !== 'running' && known?.state !== 'starting') await withLease(() => provider.start(machine));
+    const known = attempt > 1 || wasSilent ? await describeMachineWithin(provider, machine, describeLimitMs) : null;
+    const runWithWakeLease = (work: () => Promise<void>) =>
+      runWhileRenewingLease(() => renewWakeLease(parts, leased), work, leaseMs / 3);
+    if (wasSilent && known?.state === 'running') await runWithWakeLease(() => rebootSilentMachine(parts, leased));
+    else if (known?.state !== 'running' && known?.state !== 'starting')
+      await runWithWakeLease(() => provider.start(machine));
   } catch (error) {
     const reason = error instanceof MachineError ? error.message : `Starting failed: ${(error as Error).message}`;
-    if (error instanceof MachineError && error.permanent) {
+    if (error instanceof MachineError && error.isPermanent) {
       return finishFailedWake(parts, leased, { state: 'failed', eventType: 'wake_failed', reason });
     }
     const delayMs = Math.min(firstRetryMs * 2 ** (attempt - 1), maxRetryMs);
@@ -152,16 +154,19 @@ async function tryToStart(parts: MachineParts, leased: LeasedWake): Promise<void
 }
 
 /** Reboots a machine that is on but does not report, because starting it again would change nothing. */
-async function rebootSilent({ database, machines, keyRing, clock }: MachineParts, leased: LeasedWake): Promise<void> {
+async function rebootSilentMachine(
+  { database, machines, keyRing, clock }: MachineParts,
+  leased: LeasedWake,
+): Promise<void> {
   const { organizationId, agentId } = leased;
   // The current boot is marked as ended before the reboot. If the old boot reports now, it gets no work and must
   // handshake with a new boot id.
   await database.query(
     'system',
-    `UPDATE agent SET ended_boots = ${endedBootsSql('agent')} WHERE id = $1 AND status = 'starting'`,
+    `UPDATE agent SET ended_boots = ${appendEndedBootSql('agent')} WHERE id = $1 AND status = 'starting'`,
     [agentId],
   );
-  await machines.get(leased.provider).reboot(machineOf(leased, keyRing, clock));
+  await machines.get(leased.provider).reboot(toMachine(leased, keyRing, clock));
   await database.transaction('system', async (tx) => {
     const message = 'The machine is on but did not report after the previous wake; it is being rebooted';
     appendTimeline(tx, { organizationId, agentId }, [
@@ -171,7 +176,7 @@ async function rebootSilent({ database, machines, keyRing, clock }: MachineParts
 }
 
 /** Renews the process's lease of the wake, unless another process has taken over the wake. */
-async function renewLease({ database }: MachineParts, { wakeId, attempt }: LeasedWake): Promise<void> {
+async function renewWakeLease({ database }: MachineParts, { wakeId, attempt }: LeasedWake): Promise<void> {
   await database.query(
     'system',
     `UPDATE agent_wake SET next_try_at = LEAST(deadline, muster_now() + $3 * interval '1 millisecond')
@@ -181,7 +186,7 @@ async function renewLease({ database }: MachineParts, { wakeId, attempt }: Lease
   );
 }
 
-async function expire(parts: MachineParts, leased: LeasedWake): Promise<void> {
+async function expireWake(parts: MachineParts, leased: LeasedWake): Promise<void> {
   const { error } = leased;
   if (error) return finishFailedWake(parts, leased, { state: 'failed', eventType: 'wake_failed', reason: error });
   return finishFailedWake(parts, leased, {
@@ -198,7 +203,11 @@ async function finishFailedWake(
 ): Promise<void> {
   const { database, machines, keyRing, clock } = parts;
   const { wakeId, agentId } = leased;
-  const found = await describeWithin(machines.get(leased.provider), machineOf(leased, keyRing, clock), describeLimitMs);
+  const found = await describeMachineWithin(
+    machines.get(leased.provider),
+    toMachine(leased, keyRing, clock),
+    describeLimitMs,
+  );
   await database.transaction('system', async (tx) => {
     await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
     if (!(await endWake(tx, agentId, { state: end.state, error: end.reason, wakeId }))) return;
@@ -217,7 +226,15 @@ export async function endFailedWake(
   const { eventType, reason, found, ip } = end;
   const to = found === 'stopped' || found === 'gone' ? 'stopped' : 'offline';
   const source = 'provider';
-  const moved = await moveAgent(tx, { organizationId, agentId, move: 'wake_ended', to, source, reason, eventType });
+  const moved = await setAgentStatus(tx, {
+    organizationId,
+    agentId,
+    move: 'wake_ended',
+    to,
+    source,
+    reason,
+    eventType,
+  });
   if (!moved) {
     const [agent] = await tx.query<Pick<AgentEntity, 'status'>>('SELECT status FROM agent WHERE id = $1', [agentId]);
     const { status } = agent!;

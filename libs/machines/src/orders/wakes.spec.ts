@@ -1,10 +1,10 @@
-import { signingSecretsOf, verify } from '@muster/access';
+import { deriveSigningSecrets, checkSignature } from '@muster/access';
 import { newId } from '@muster/platform';
 import { waitFor, type AgentRef, useMachines } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
-import { moveAgent } from '../life/move-agent';
+import { setAgentStatus } from '../life/set-agent-status';
 import { decideWakeStep } from './wake-machine';
-import { lastWakeFailures, recordWakeBlocked, requestWake, wakeBackoffMs } from '../life/wakes';
+import { readLastWakeFailures, recordWakeBlocked, requestWake, getWakeDelayMs } from '../life/wakes';
 
 describe('machines', () => {
   const fixture = useMachines();
@@ -17,10 +17,10 @@ describe('machines', () => {
       const requests = await Promise.all(Array.from({ length: 20 }, () => wake(agentRef)));
       expect(new Set(requests.map(({ wakeId }) => wakeId)).size).toBe(1);
       expect(requests.filter(({ joined }) => !joined)).toHaveLength(1);
-      await Promise.all(Array.from({ length: 10 }, () => fixture.machines.wake(requests[0]!.wakeId)));
+      await Promise.all(Array.from({ length: 10 }, () => fixture.machines.attemptWake(requests[0]!.wakeId)));
       await waitFor('the start', () => count('start') === 1);
       await handshake(agentRef, 'new boot');
-      await fixture.machines.sweep();
+      await fixture.machines.startAllDueWork();
       expect(count('start')).toBe(1);
       expect(await eventsOf(agentRef)).toEqual([
         { event: 'wake_requested', source: 'dispatcher', from: 'stopped', to: 'starting' },
@@ -31,16 +31,18 @@ describe('machines', () => {
 
     it('requests to the control plane are signed with the organization’s secret', async () => {
       const agentRef = await agentAt();
-      await fixture.machines.wake((await wake(agentRef)).wakeId);
+      await fixture.machines.attemptWake((await wake(agentRef)).wakeId);
       await waitFor('a call', () => fixture.plane.signatures.length > 0);
-      const secrets = signingSecretsOf(fixture.harness.app.nest.get(KeyRing), agentRef.organizationId);
-      expect(fixture.plane.signatures.map((header) => verify(secrets, header, '', new Date()))).toContain('valid');
+      const secrets = deriveSigningSecrets(fixture.harness.app.nest.get(KeyRing), agentRef.organizationId);
+      expect(fixture.plane.signatures.map((header) => checkSignature(secrets, header, '', new Date()))).toContain(
+        'valid',
+      );
     });
 
     it('a wake becomes ready with the handshake of a new boot; reports of the stopped boot are rejected', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await becomes(agentRef, 'stopped');
       await wake(agentRef);
       await expect(heartbeat(agentRef, 'old boot')).rejects.toMatchObject({ code: 'conflict' });
@@ -96,7 +98,7 @@ describe('machines', () => {
       const agentRef = await agentAt('offline');
       await wake(agentRef);
       await fixture.db.transaction('system', (tx) =>
-        moveAgent(tx, { ...agentRef, move: 'recover', to: 'online', source: 'heartbeat', reason: 'it is back' }),
+        setAgentStatus(tx, { ...agentRef, move: 'recover', to: 'online', source: 'heartbeat', reason: 'it is back' }),
       );
       await waitFor('the end', async () => {
         const [found] = await wakesOf(agentRef);
@@ -218,7 +220,7 @@ describe('machines', () => {
         agentRef.agentId,
       ]);
       expect(Math.round(bootMs / 1000)).toBe(150);
-      const failures = await fixture.db.transaction('system', (tx) => lastWakeFailures(tx, agentRef.agentId));
+      const failures = await fixture.db.transaction('system', (tx) => readLastWakeFailures(tx, agentRef.agentId));
       expect(failures).toMatchObject({ consecutive: 0, lastAt: null });
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
@@ -266,7 +268,7 @@ describe('machines', () => {
       const agentRef = await agentAt('stopping');
       expect((await wake(agentRef)).joined).toBe(false);
       expect(await statusOf(agentRef)).toBe('stopping');
-      await fixture.machines.control(agentRef.agentId);
+      await fixture.machines.executeOrder(agentRef.agentId);
       await waitFor('stop and start', () => count('stop') === 1 && count('start') === 1);
       expect(fixture.plane.orders.indexOf('stop')).toBeLessThan(fixture.plane.orders.indexOf('start'));
       await handshake(agentRef, 'new boot');
@@ -305,7 +307,7 @@ describe('machines', () => {
 
   describe('failures in a row', () => {
     it('failed wakes in a row delay the next wake by 1, 2, 4 … 30 minutes', () => {
-      expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map((n) => wakeBackoffMs(n) / 60_000)).toEqual([
+      expect([0, 1, 2, 3, 4, 5, 6, 7, 100].map((n) => getWakeDelayMs(n) / 60_000)).toEqual([
         0, 1, 2, 4, 8, 16, 30, 30, 30,
       ]);
     });
@@ -326,7 +328,7 @@ describe('machines', () => {
       await past('timeout', 30);
       await past('cancelled', 20);
       await past('failed', 10);
-      const failures = await fixture.db.transaction('system', (tx) => lastWakeFailures(tx, agentRef.agentId));
+      const failures = await fixture.db.transaction('system', (tx) => readLastWakeFailures(tx, agentRef.agentId));
       expect(failures.consecutive).toBe(2);
       expect(Math.round((Date.now() - failures.lastAt!.getTime()) / 60_000)).toBe(10);
     });

@@ -1,9 +1,9 @@
-import { audit, type Principal, spokenNameOf, sourceOf } from '@muster/access';
+import { audit, type Principal, describeCallerInSentence, callerChannel } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
-import { moveAgent } from '../life/move-agent';
-import { requireFree } from './power';
+import { setAgentStatus } from '../life/set-agent-status';
+import { requireFreeAgent } from './power';
 
 export interface TouchedJobs {
   /** Jobs that were sent to the agent. */
@@ -31,12 +31,15 @@ export async function drainAgent(
       extra: { agentStatus: agent.status },
     });
   }
-  if (mode === 'now' && !force) requireFree(agent, 'drained at once');
+  if (mode === 'now' && !force) requireFreeAgent(agent, 'drained at once');
   await tx.execute('UPDATE agent SET drain = $2 WHERE id = $1', [id, mode]);
-  const reason = mode === 'now' ? `drained at once by ${spokenNameOf(caller)}` : `drained by ${spokenNameOf(caller)}`;
-  const source = sourceOf(caller);
+  const reason =
+    mode === 'now'
+      ? `drained at once by ${describeCallerInSentence(caller)}`
+      : `drained by ${describeCallerInSentence(caller)}`;
+  const source = callerChannel(caller);
   if (agent.status === 'online') {
-    await moveAgent(tx, { organizationId, agentId: id, move: 'drain', to: 'draining', source, reason });
+    await setAgentStatus(tx, { organizationId, agentId: id, move: 'drain', to: 'draining', source, reason });
   }
   audit(tx, caller, {
     action: 'agent.drain',
@@ -58,8 +61,8 @@ export async function undrainAgent(tx: Transaction, caller: Principal, id: strin
      WHERE id = $1`,
     [id],
   );
-  const [source, reason] = [sourceOf(caller), `undrained by ${spokenNameOf(caller)}`];
-  await moveAgent(tx, { organizationId, agentId: id, move: 'undrain', to: 'online', source, reason });
+  const [source, reason] = [callerChannel(caller), `undrained by ${describeCallerInSentence(caller)}`];
+  await setAgentStatus(tx, { organizationId, agentId: id, move: 'undrain', to: 'online', source, reason });
   audit(tx, caller, {
     action: 'agent.undrain',
     target: { type: 'agent', id },
@@ -78,6 +81,6 @@ async function findAgentJobs(tx: Transaction, agentId: string): Promise<TouchedJ
      ORDER BY id`,
     [agentId],
   );
-  const idsOf = (dispatched: boolean) => jobs.filter((job) => job.dispatched === dispatched).map(({ id }) => id);
-  return { running: idsOf(true), queued: idsOf(false) };
+  const listJobIds = (dispatched: boolean) => jobs.filter((job) => job.dispatched === dispatched).map(({ id }) => id);
+  return { running: listJobIds(true), queued: listJobIds(false) };
 }

@@ -1,11 +1,11 @@
-import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
+import { audit, describeCallerInSentence, type Principal, callerChannel } from '@muster/access';
 import { type AgentStatus, AppError, type LifecycleSource } from '@muster/contracts';
 import type { AgentEntity, Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
 import { agentMoves, type MoveOf } from '../life/agent-life';
-import { lifecycleEntry, moveAgent } from '../life/move-agent';
+import { buildLifecycleEntry, setAgentStatus } from '../life/set-agent-status';
 import { cancelWake, requestWake } from '../life/wakes';
-import { tunnelUrlOf } from '../reports/tunnel-url';
+import { parseTunnelUrl } from '../reports/tunnel-url';
 import { appendTimeline } from '@muster/timeline';
 
 /**
@@ -19,14 +19,14 @@ export async function startAgent(
   wakeTimeoutMs: number,
 ): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock');
-  requireSwitch(agent, 'started');
-  requireStatus(agent, [...agentMoves.wake.from, 'starting'], 'started');
+  requireSwitchableMachine(agent, 'started');
+  requireAgentStatus(agent, [...agentMoves.wake.from, 'starting'], 'started');
   const agentRef = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `started by ${spokenNameOf(caller)}`];
+  const [source, reason] = [callerChannel(caller), `started by ${describeCallerInSentence(caller)}`];
   await requestWake(tx, { ...agentRef, source, reason, timeoutMs: wakeTimeoutMs });
-  await restoreTunnel(tx, agent);
+  await allowTunnelAgain(tx, agent);
   appendTimeline(tx, agentRef, [
-    lifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
+    buildLifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
   ]);
   audit(tx, caller, {
     action: 'agent.start',
@@ -63,7 +63,7 @@ export function stopAgent(
   id: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<{ status: AgentStatus }> {
-  return orderMachine(tx, caller, id, { ...stop, force });
+  return orderMachineChange(tx, caller, id, { ...stop, force });
 }
 
 /**
@@ -71,10 +71,10 @@ export function stopAgent(
  * the caller can then poll the agent's status. The caller also ends a run of the agent in this transaction.
  */
 export function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
-  return orderMachine(tx, caller, id, reboot);
+  return orderMachineChange(tx, caller, id, reboot);
 }
 
-async function orderMachine(
+async function orderMachineChange(
   tx: Transaction,
   caller: Principal,
   id: string,
@@ -82,15 +82,15 @@ async function orderMachine(
 ): Promise<{ status: AgentStatus }> {
   const agent = await loadAgent(tx, caller.organizationId, id, 'lock_beside_launches');
   const { move, to } = ordered;
-  requireSwitch(agent, done);
-  requireStatus(agent, [...agentMoves[move].from, to], done);
-  if (force === false) requireFree(agent, done);
+  requireSwitchableMachine(agent, done);
+  requireAgentStatus(agent, [...agentMoves[move].from, to], done);
+  if (force === false) requireFreeAgent(agent, done);
   const agentRef = { organizationId: caller.organizationId, agentId: id };
-  const [source, reason] = [sourceOf(caller), `${done} by ${spokenNameOf(caller)}`];
+  const [source, reason] = [callerChannel(caller), `${done} by ${describeCallerInSentence(caller)}`];
   if (to === 'stopping') await cancelWake(tx, { ...agentRef, reason });
   if (agent.status !== to) {
     if (agent.status === 'stopping') recordStopEnded(tx, agent, { source, reason });
-    await moveAgent(tx, { ...agentRef, ...ordered, source, reason });
+    await setAgentStatus(tx, { ...agentRef, ...ordered, source, reason });
     await tx.enqueue({ queue: 'dispatch', name: 'control-agent', payload: { agentId: id } });
   }
   audit(tx, caller, {
@@ -102,7 +102,10 @@ async function orderMachine(
 }
 
 /** Throws if the machine is external, because the service cannot switch it on or off. */
-export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 'status'>, done: string): void {
+export function requireSwitchableMachine(
+  { provider, status }: Pick<AgentRow, 'provider' | 'status'>,
+  done: string,
+): void {
   if (provider !== 'external') return;
   throw new AppError('agent_not_ready', {
     detail: `The agent is ${status}. Its machine is external and cannot be ${done} by the service; use the machine’s own controls.`,
@@ -110,7 +113,7 @@ export function requireSwitch({ provider, status }: Pick<AgentRow, 'provider' | 
   });
 }
 
-function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly AgentStatus[], done: string): void {
+function requireAgentStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly AgentStatus[], done: string): void {
   if (allowed.includes(status)) return;
   throw new AppError('agent_not_ready', {
     detail: `The agent is ${status} and cannot be ${done}.`,
@@ -119,7 +122,7 @@ function requireStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly A
 }
 
 /** Throws if the agent has a run or a session and the caller did not request explicitly to end them. */
-export function requireFree(
+export function requireFreeAgent(
   { currentJobId: jobId, running, status, autopilotSessionId }: AgentRow,
   done: string,
 ): void {
@@ -144,16 +147,16 @@ function recordStopEnded(
 ): void {
   if (statusSource !== 'idle_monitor') return;
   appendTimeline(tx, { organizationId, agentId: id }, [
-    lifecycleEntry({ eventType: 'idle_stop_failed', source, reason, previous: status, current: status }),
+    buildLifecycleEntry({ eventType: 'idle_stop_failed', source, reason, previous: status, current: status }),
   ]);
 }
 
 /** Restores the tunnel that the agent had before the stop. The next handshake reports the tunnel again. */
-async function restoreTunnel(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
+async function allowTunnelAgain(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
   const [row] = await tx.query<{ hostname: AgentEntity['tunnelHostname']; url: AgentEntity['tunnelUrl'] }>(
     'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',
     [id],
   );
-  const url = tunnelUrlOf(row!.hostname) ?? row!.url;
+  const url = parseTunnelUrl(row!.hostname) ?? row!.url;
   if (url) await tx.execute('UPDATE agent SET public_tunnel_url = $2 WHERE id = $1', [id, url]);
 }

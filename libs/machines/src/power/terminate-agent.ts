@@ -1,8 +1,8 @@
-import { audit, spokenNameOf, type Principal, sourceOf } from '@muster/access';
+import { audit, describeCallerInSentence, type Principal, callerChannel } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { requireFree } from './power';
-import { moveAgent } from '../life/move-agent';
+import { requireFreeAgent } from './power';
+import { setAgentStatus } from '../life/set-agent-status';
 import { loadAgent } from '../registry/agent-row';
 
 /**
@@ -17,15 +17,15 @@ export async function terminateAgent(
 ): Promise<void> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
-  if (agent.status === 'terminated') throw notReady('The agent is already terminated.', agent.status);
-  if (!force) requireFree(agent, 'terminated');
-  await moveAgent(tx, {
+  if (agent.status === 'terminated') throw agentNotReadyError('The agent is already terminated.', agent.status);
+  if (!force) requireFreeAgent(agent, 'terminated');
+  await setAgentStatus(tx, {
     organizationId,
     agentId: id,
     move: 'terminate',
     to: 'terminated',
-    source: sourceOf(caller),
-    reason: `terminated by ${spokenNameOf(caller)}`,
+    source: callerChannel(caller),
+    reason: `terminated by ${describeCallerInSentence(caller)}`,
   });
   await tx.enqueue(
     { queue: 'dispatch', name: 'control-agent', payload: { agentId: id } },
@@ -38,6 +38,6 @@ export async function terminateAgent(
   });
 }
 
-function notReady(detail: string, agentStatus: string): AppError {
+function agentNotReadyError(detail: string, agentStatus: string): AppError {
   return new AppError('agent_not_ready', { detail, extra: { agentStatus } });
 }

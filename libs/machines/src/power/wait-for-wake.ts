@@ -1,6 +1,6 @@
 import { type AgentStatus, AppError } from '@muster/contracts';
 import type { AgentWakeEntity, Database } from '@muster/database';
-import { type PubSub, watchFor } from '@muster/platform';
+import { type PubSub, watchUntilFinal } from '@muster/platform';
 import { findAgent } from '../registry/agent-row';
 
 interface WakeEnd {
@@ -23,7 +23,7 @@ const patienceMs = 15_000;
  * Waits until the wake has ended and returns the agent's status. Throws if the wake did not succeed; the job then stays
  * queued.
  */
-export async function requireWoken(
+export async function wakeOrThrow(
   { database, pubSub, wakeTimeoutMs }: { database: Database; pubSub: PubSub; wakeTimeoutMs: number },
   wake: AwaitedWake,
   left: AbortSignal,
@@ -49,7 +49,7 @@ async function waitForWake(
   wake: { organizationId: string; agentId: string; wakeId: string },
   signal: AbortSignal,
 ): Promise<WakeEnd | null> {
-  const readEnd = async (): Promise<WakeEnd | null> => {
+  const readWakeEnd = async (): Promise<WakeEnd | null> => {
     const [row] = await database.query<Pick<AgentWakeEntity, 'state' | 'error'>>(
       { organizationId: wake.organizationId },
       'SELECT state, error FROM agent_wake WHERE id = $1',
@@ -59,5 +59,9 @@ async function waitForWake(
     if (!row) return { state: 'cancelled', error: 'the agent was deleted' };
     return row.state === 'open' ? null : { state: row.state, error: row.error };
   };
-  return watchFor({ pubSub, topic: 'agent', id: wake.agentId, pollMs: 500, signal }, readEnd, (end) => end !== null);
+  return watchUntilFinal(
+    { pubSub, topic: 'agent', id: wake.agentId, pollMs: 500, signal },
+    readWakeEnd,
+    (end) => end !== null,
+  );
 }

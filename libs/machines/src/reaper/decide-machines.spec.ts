@@ -1,5 +1,5 @@
 import type { ListedMachine } from '@muster/vm';
-import { decideGone, decideOrphan, isConfirmed } from './decide-machines';
+import { decideMissingMachine, decideOrphan, isConfirmedFinding } from './decide-machines';
 
 const now = new Date('2026-05-04T12:00:00Z');
 const later = new Date(now.getTime() + 3_600_000);
@@ -48,27 +48,27 @@ describe('an orphan', () => {
 describe('an agent whose machine is gone', () => {
   it('an agent is terminated if its machine is terminated, and moved to offline if its machine is unknown', () => {
     const agent = { status: 'stopped', lastSeenAgoMs: 10 } as const;
-    expect(decideGone(agent, { listed: true }, 100)).toMatchObject({ to: 'terminated' });
-    expect(decideGone(agent, { listed: false }, 100)).toMatchObject({ to: 'offline' });
+    expect(decideMissingMachine(agent, { listed: true }, 100)).toMatchObject({ to: 'terminated' });
+    expect(decideMissingMachine(agent, { listed: false }, 100)).toMatchObject({ to: 'offline' });
   });
 
   it.each(['online', 'draining', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
     'an agent whose machine is gone does not change while the agent is %s',
     (status) => {
-      expect(decideGone({ status, lastSeenAgoMs: null }, { listed: true }, 100)).toBeNull();
+      expect(decideMissingMachine({ status, lastSeenAgoMs: null }, { listed: true }, 100)).toBeNull();
     },
   );
 
   it('a missing machine is ignored while its agent reports', () => {
-    expect(decideGone({ status: 'offline', lastSeenAgoMs: 50 }, { listed: true }, 100)).toBeNull();
-    expect(decideGone({ status: 'offline', lastSeenAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
+    expect(decideMissingMachine({ status: 'offline', lastSeenAgoMs: 50 }, { listed: true }, 100)).toBeNull();
+    expect(decideMissingMachine({ status: 'offline', lastSeenAgoMs: 150 }, { listed: true }, 100)).not.toBeNull();
   });
 });
 
 it('a finding is confirmed after the confirmation time, and again that long after the last action', () => {
   const at = (agoMs: number) => new Date(now.getTime() - agoMs);
-  expect(isConfirmed({ firstSeenAt: at(99), actedAt: null }, now, 100)).toBe(false);
-  expect(isConfirmed({ firstSeenAt: at(100), actedAt: null }, now, 100)).toBe(true);
-  expect(isConfirmed({ firstSeenAt: at(500), actedAt: at(99) }, now, 100)).toBe(false);
-  expect(isConfirmed({ firstSeenAt: at(500), actedAt: at(100) }, now, 100)).toBe(true);
+  expect(isConfirmedFinding({ firstSeenAt: at(99), actedAt: null }, now, 100)).toBe(false);
+  expect(isConfirmedFinding({ firstSeenAt: at(100), actedAt: null }, now, 100)).toBe(true);
+  expect(isConfirmedFinding({ firstSeenAt: at(500), actedAt: at(99) }, now, 100)).toBe(false);
+  expect(isConfirmedFinding({ firstSeenAt: at(500), actedAt: at(100) }, now, 100)).toBe(true);
 });

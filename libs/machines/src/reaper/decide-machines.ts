@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
 import type { MachineFindingEntity } from '@muster/database';
 import type { ListedMachine } from '@muster/vm';
-import { canWake } from '../life/agent-life';
+import { canWakeFrom } from '../life/agent-life';
 
 /** The agent that the tag of a machine names. */
 export interface ClaimedOwner {
@@ -38,20 +38,20 @@ export type Finding = Pick<MachineFindingEntity, 'firstSeenAt' | 'actedAt'>;
  * Whether a finding is confirmed, so that the service acts on it: the finding and the last action on it are both older
  * than the confirmation time.
  */
-export function isConfirmed({ firstSeenAt, actedAt }: Finding, now: Date, confirmMs: number): boolean {
+export function isConfirmedFinding({ firstSeenAt, actedAt }: Finding, now: Date, confirmMs: number): boolean {
   const since = Math.max(firstSeenAt.getTime(), actedAt?.getTime() ?? 0);
   return now.getTime() - since >= confirmMs;
 }
 
 /** Decides the new status of an agent whose machine is gone. Null if nothing can be concluded about the agent now. */
-export function decideGone(
+export function decideMissingMachine(
   { status, lastSeenAgoMs }: { status: AgentStatus; lastSeenAgoMs: number | null },
   { listed }: { listed: boolean },
   confirmMs: number,
 ): { to: 'terminated' | 'offline'; reason: string } | null {
   // Only stopped and offline agents are checked: in any other status the machine reports, or an order to it is in
   // progress.
-  if (!canWake(status)) return null;
+  if (!canWakeFrom(status)) return null;
   // A machine that reported recently exists, even if its provider does not list it.
   if (status === 'offline' && lastSeenAgoMs !== null && lastSeenAgoMs < confirmMs) return null;
   // If the provider does not know the machine, the service may only be using other credentials or another host than

@@ -18,14 +18,14 @@ export class FakeCloud implements MachineProvider {
   stopFails = false;
   lists = 0;
 
-  add(ref: string, input: Partial<ListedMachine> = {}): ListedMachine {
+  addMachine(ref: string, input: Partial<ListedMachine> = {}): ListedMachine {
     const machine = { ref, agentId: null, organizationId: null, state: 'running', expiresAt: null, ...input } as const;
     this.machines.set(ref, { ...machine });
     return this.machines.get(ref)!;
   }
 
   async describe({ providerRef }: Machine): Promise<MachineDescription> {
-    await this.answers();
+    await this.simulateAnswer();
     if (this.refused.has(providerRef!)) throw new MachineError('not_ours', 'It is not tagged.');
     return { state: this.machines.get(providerRef!)?.state ?? 'gone', ip: null };
   }
@@ -35,7 +35,7 @@ export class FakeCloud implements MachineProvider {
   }
 
   async stop({ providerRef }: Machine): Promise<void> {
-    await this.answers();
+    await this.simulateAnswer();
     if (this.stopFails) throw new MachineError('throttled', 'Not now.');
     this.stopped.push(providerRef!);
     this.machines.get(providerRef!)!.state = 'stopped';
@@ -49,17 +49,17 @@ export class FakeCloud implements MachineProvider {
     throw new Error('nothing here terminates a machine');
   }
 
-  placeOf({ providerConfig: { region } }: Machine): string | null {
+  getLocation({ providerConfig: { region } }: Machine): string | null {
     return typeof region === 'string' ? region : null;
   }
 
   async list(): Promise<ListedMachine[]> {
     this.lists += 1;
-    await this.answers();
+    await this.simulateAnswer();
     return [...this.machines.values()].map((machine) => ({ ...machine }));
   }
 
-  private async answers(): Promise<void> {
+  private async simulateAnswer(): Promise<void> {
     if (this.hangs) await new Promise(() => undefined);
     if (this.silent) throw new MachineError('unreachable', 'The cloud does not answer.');
   }

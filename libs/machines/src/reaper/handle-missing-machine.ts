@@ -1,7 +1,7 @@
 import type { AgentEntity, Database, Transaction } from '@muster/database';
-import { moveAgent } from '../life/move-agent';
+import { setAgentStatus } from '../life/set-agent-status';
 import { appendTimeline } from '@muster/timeline';
-import { decideGone, type Finding, isConfirmed } from './decide-machines';
+import { decideMissingMachine, type Finding, isConfirmedFinding } from './decide-machines';
 import type { MachineLocation } from './survey-location';
 
 export interface MissingMachineOptions {
@@ -16,10 +16,10 @@ export function handleMissingMachine(
   missing: { location: MachineLocation; agentId: string; listed: boolean },
   options: MissingMachineOptions,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
-  return database.transaction('system', (tx) => decide(tx, missing, options));
+  return database.transaction('system', (tx) => decideAndApply(tx, missing, options));
 }
 
-async function decide(
+async function decideAndApply(
   tx: Transaction,
   { location, agentId, listed }: { location: MachineLocation; agentId: string; listed: boolean },
   { confirmMs, onTerminated }: MissingMachineOptions,
@@ -33,7 +33,7 @@ async function decide(
     [agentId],
     'reaper_agent',
   );
-  const verdict = agent && decideGone(agent, { listed }, confirmMs);
+  const verdict = agent && decideMissingMachine(agent, { listed }, confirmMs);
   if (!verdict) return 'none';
   const { organizationId, now } = agent;
   const { to, reason } = verdict;
@@ -52,11 +52,11 @@ async function decide(
   }
   // The move to offline is made only once. When the machine is found again, the finding is deleted.
   const isRecorded = finding!.actedAt !== null && to === 'offline';
-  if (isRecorded || !isConfirmed({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
+  if (isRecorded || !isConfirmedFinding({ ...finding!, actedAt: null }, now, confirmMs)) return 'known';
   await tx.execute(`UPDATE agent SET vm_state = 'gone', vm_ip = NULL, public_tunnel_url = NULL WHERE id = $1`, [
     agentId,
   ]);
-  await moveAgent(tx, { ...agentRef, move: 'gone', to, source: 'watchdog', by: 'reaper', reason });
+  await setAgentStatus(tx, { ...agentRef, move: 'gone', to, source: 'watchdog', by: 'reaper', reason });
   appendTimeline(tx, agentRef, [
     { kind: 'provisioning', source: 'watchdog', level: 'warn', message: `${to}: ${reason}` },
   ]);

@@ -1,11 +1,11 @@
 import type { AgentProvider } from '@muster/contracts';
-import { type AgentEntity, type Database, type Transaction, tryLock } from '@muster/database';
+import { type AgentEntity, type Database, type Transaction, tryAdvisoryLock } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import type { ListedMachine, Machine, MachineProvider } from '@muster/vm';
 import { Logger } from '@nestjs/common';
 import { appendTimeline } from '@muster/timeline';
-import { decideOrphan, type Finding, isConfirmed } from './decide-machines';
-import { isMachineOf, type MachineLocation, withinLimit } from './survey-location';
+import { decideOrphan, type Finding, isConfirmedFinding } from './decide-machines';
+import { isMachineOfAgent, type MachineLocation, runWithinLimit } from './survey-location';
 
 export interface OrphanLimits {
   confirmMs: number;
@@ -29,17 +29,19 @@ export async function handleOrphan(
   { location, found }: { location: MachineLocation; found: ListedMachine },
   limits: OrphanLimits,
 ): Promise<Step | 'stopped' | 'failed'> {
-  const decided = await database.transaction('system', (tx) => decide(tx, { location, found }, provider, limits));
+  const decided = await database.transaction('system', (tx) =>
+    decideOrphanStep(tx, { location, found }, provider, limits),
+  );
   if (decided.step !== 'stop') return decided.step;
   const { owner, reason } = decided;
   const subject = `${location.provider} machine ${found.ref}`;
   try {
-    await withinLimit(limits.signal, stopLimitMs, provider.stop(machineOfOrphan(location.asking, found)));
+    await runWithinLimit(limits.signal, stopLimitMs, provider.stop(toMachineOfOrphan(location.asking, found)));
   } catch (error) {
     const message = (error as Error).message;
     logger.error(`could not stop ${subject} (${reason}): ${message}`);
     await database.transaction('system', async (tx) => {
-      await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, keyOf(location, found));
+      await tx.execute(`UPDATE machine_finding SET acted_at = NULL ${whereOrphan}`, getFindingKey(location, found));
       recordOnTimeline(
         tx,
         owner,
@@ -65,39 +67,44 @@ interface Owner {
 const whereOrphan = `WHERE kind = 'orphan' AND provider = $1 AND place = $2 AND ref = $3`;
 
 /** Decides about the machine under a lock, so that only one replica at a time does, and with the current rows. */
-async function decide(
+async function decideOrphanStep(
   tx: Transaction,
   { location, found }: { location: MachineLocation; found: ListedMachine },
   provider: MachineProvider,
   { confirmMs, stops }: OrphanLimits,
 ): Promise<{ step: Step; reason: string; owner: Owner | null }> {
   const none = { reason: '', owner: null };
-  if (!(await tryLock(tx, 'reaper', location.provider, location.name, found.ref))) return { step: 'known', ...none };
+  if (!(await tryAdvisoryLock(tx, 'reaper', location.provider, location.name, found.ref)))
+    return { step: 'known', ...none };
   if (provider.isShared && !(await hasOrganizationTag(tx, found))) return { step: 'not ours', ...none };
   const agentId = found.agentId && isUuid(found.agentId) ? found.agentId : null;
   const rows = await tx.query<Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>>(
     `SELECT a.id AS agent_id, a.organization_id, a.status, a.provider_ref, a.provider_config,
             EXISTS (SELECT FROM agent_control c WHERE c.agent_id = a.id AND a.status = 'terminated') AS ending
      FROM agent a WHERE a.provider = $1 AND (a.id = $2 OR a.provider_ref = ANY($3))`,
-    [location.provider as AgentProvider, agentId, [found.ref, ...(found.id ? containerNames(found.id) : [])]],
+    [location.provider as AgentProvider, agentId, [found.ref, ...(found.id ? listContainerNames(found.id) : [])]],
     'reaper_owner',
   );
-  const here = (row: Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>) =>
-    provider.placeOf!({ ...row, sign: location.asking.sign }) === location.name;
-  const isOwned = rows.some((row) => row.status !== 'terminated' && isMachineOf(provider, found, row) && here(row));
-  const isClaimed = (row: Claimed) => !provider.isShared || row.organizationId === found.organizationId;
-  const claimed = rows.find((row) => row.agentId === agentId && isClaimed(row)) ?? null;
+  const isAtLocation = (row: Claimed & Pick<Machine, 'agentId' | 'providerRef' | 'providerConfig'>) =>
+    provider.getLocation!({ ...row, sign: location.asking.sign }) === location.name;
+  const isOwned = rows.some(
+    (row) => row.status !== 'terminated' && isMachineOfAgent(provider, found, row) && isAtLocation(row),
+  );
+  const isClaimedByRow = (row: Claimed) => !provider.isShared || row.organizationId === found.organizationId;
+  const claimed = rows.find((row) => row.agentId === agentId && isClaimedByRow(row)) ?? null;
   const [clock] = await tx.query<{ now: Date }>('SELECT muster_clock() AS now');
   const { now } = clock!;
   const reason = decideOrphan(found, { isOwned, claimed }, now);
-  const key = keyOf(location, found);
+  const key = getFindingKey(location, found);
   if (!reason) {
     await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);
     return { step: 'owned', ...none };
   }
   // A location's report about the agent of another organization is not recorded on that agent's timeline.
   const owner =
-    claimed && agentId && here({ ...claimed, agentId }) ? { organizationId: claimed.organizationId, agentId } : null;
+    claimed && agentId && isAtLocation({ ...claimed, agentId })
+      ? { organizationId: claimed.organizationId, agentId }
+      : null;
   const [finding] = await tx.query<Finding & { isNew: boolean }>(
     `INSERT INTO machine_finding AS f (kind, provider, place, ref, agent_id, reason) VALUES ('orphan', $1, $2, $3, $4, $5)
      ON CONFLICT (kind, provider, place, ref) DO UPDATE SET last_seen_at = muster_now(), reason = excluded.reason
@@ -118,7 +125,7 @@ async function decide(
     );
   }
   const isOn = found.state === 'running' || found.state === 'starting';
-  if (isNew || !isOn || !stops || !isConfirmed(finding!, now, confirmMs)) {
+  if (isNew || !isOn || !stops || !isConfirmedFinding(finding!, now, confirmMs)) {
     return { step: isNew ? 'found' : 'known', reason, owner };
   }
   // The time of the action keeps other replicas from stopping the machine for the confirmation time. If this process
@@ -140,16 +147,16 @@ function recordOnTimeline(tx: Transaction, owner: Owner | null, level: 'warn' | 
   if (owner) appendTimeline(tx, owner, [{ kind: 'provisioning', source: 'watchdog', level, message }]);
 }
 
-function keyOf(location: MachineLocation, { ref }: ListedMachine): string[] {
+function getFindingKey(location: MachineLocation, { ref }: ListedMachine): string[] {
   return [location.provider, location.name, ref];
 }
 
 /** Returns the long id of a container and the short form that Docker usually shows. */
-function containerNames(id: string): string[] {
+function listContainerNames(id: string): string[] {
   return [id, id.slice(0, 12)];
 }
 
-function machineOfOrphan(asking: Machine, { ref, agentId, organizationId }: ListedMachine): Machine {
+function toMachineOfOrphan(asking: Machine, { ref, agentId, organizationId }: ListedMachine): Machine {
   return {
     ...asking,
     agentId: agentId ?? asking.agentId,

@@ -2,7 +2,7 @@ import type { AgentStatus } from '@muster/contracts';
 import { AccessModule } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { Clock, Metrics, newId } from '@muster/platform';
-import { besideLock, endCommands, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { runBesideLock, endCommands, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { KeyRing, VaultModule } from '@muster/vault';
 import { Machines, VmConfig } from '@muster/vm';
@@ -73,7 +73,7 @@ describe('the reaper', () => {
     return { id, organizationId };
   };
   /** Adds a machine that has the tag of the test's organization. */
-  const tagged = (ref: string, input: object = {}) => cloud.add(ref, { organizationId: tenantId, ...input });
+  const tagged = (ref: string, input: object = {}) => cloud.addMachine(ref, { organizationId: tenantId, ...input });
   const rowOf = async (id: string) => (await db.query<any>('system', 'SELECT * FROM agent WHERE id = $1', [id]))[0];
   const entriesOf = async (id: string) =>
     (
@@ -254,7 +254,7 @@ describe('the reaper', () => {
     await pass();
     await elapse();
     const seen = 'UPDATE agent SET last_seen = muster_now() WHERE id = $1';
-    await besideLock(db, (tx) => tx.execute(seen, [id]), pass);
+    await runBesideLock(db, (tx) => tx.execute(seen, [id]), pass);
     expect(await rowOf(id)).toMatchObject({ vmState: 'stopped' });
   });
 
@@ -278,15 +278,15 @@ describe('the reaper', () => {
     it('the reaper ignores machines without the tag of an organization of this service', async () => {
       const { id } = await agentOf('i-1', 'terminated');
       const other = await makeOrganization(db);
-      cloud.add('i-1', { agentId: id });
-      cloud.add('i-2', { agentId: id, organizationId: newId() });
-      cloud.add('i-3', { agentId: newId(), organizationId: 'no id' });
+      cloud.addMachine('i-1', { agentId: id });
+      cloud.addMachine('i-2', { agentId: id, organizationId: newId() });
+      cloud.addMachine('i-3', { agentId: newId(), organizationId: 'no id' });
       await pass();
       await elapse();
       expect(await pass()).toMatchObject({ orphansFound: 0, orphansStopped: 0, failed: 0 });
       expect([cloud.stopped, await findings(), await entriesOf(id)]).toEqual([[], [], []]);
       // Another organization's machine is not recorded on the timeline of the agent that its tag names.
-      cloud.add('i-4', { agentId: id, organizationId: other.id });
+      cloud.addMachine('i-4', { agentId: id, organizationId: other.id });
       await pass();
       expect(await findings()).toMatchObject([{ ref: 'i-4', reason: 'no agent owns it' }]);
       expect(await entriesOf(id)).toEqual([]);
@@ -333,7 +333,7 @@ describe('the reaper', () => {
       provider: 'docker',
       providerConfig: { container: 'x', host: 'tcp://10.0.0.1:1' },
     });
-    const counts = await harness.app.nest.get(Reaper).runOnce({ onTerminated: endCommands });
+    const counts = await harness.app.nest.get(Reaper).runPass({ onTerminated: endCommands });
     expect(counts).toMatchObject({ silentPlaces: 1, orphansFound: 0 });
     const text = await harness.app.nest.get(Metrics, { strict: false }).registry.metrics();
     expect(text).toContain('muster_machine_findings{kind="orphan"} 0');

@@ -2,10 +2,10 @@ import type { Database } from '@muster/database';
 import { type Clock, nilId, Round } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { ListedMachine, Machine, Machines } from '@muster/vm';
-import { machineColumns, machineOf, type MachineRow } from '../orders/machine-of';
+import { machineColumns, toMachine, type MachineRow } from '../orders/machine-of';
 import { handleMissingMachine, type MissingMachineOptions } from './handle-missing-machine';
 import { handleOrphan } from './handle-orphan';
-import { isMachineOf, type MachineLocation, type Survey, surveyLocation } from './survey-location';
+import { isMachineOfAgent, type MachineLocation, type Survey, surveyLocation } from './survey-location';
 
 export interface ReaperParts {
   database: Database;
@@ -60,12 +60,12 @@ export async function reapMachines(
     failed: 0,
   };
   const locations = await findLocations(parts);
-  const work = async () => {
+  const reapLocations = async () => {
     for (let location = locations.pop(); location && !limits.signal.aborted; location = locations.pop()) {
       await reapLocation(parts, location, limits, { counts, round });
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
+  await Promise.all(Array.from({ length: concurrency }, reapLocations));
   // Deletes the findings at locations that are no longer checked (such as an EC2 region), and about terminated agents.
   await parts.database.query(
     'system',
@@ -88,8 +88,8 @@ async function findLocations({ database, machines, keyRing, clock }: ReaperParts
     'reaper_agents',
   );
   const locations = new Map<string, MachineLocation>();
-  const add = (provider: string, machine: Machine): MachineLocation | null => {
-    const name = machines.get(provider).placeOf?.(machine) ?? null;
+  const addLocation = (provider: string, machine: Machine): MachineLocation | null => {
+    const name = machines.get(provider).getLocation?.(machine) ?? null;
     if (name === null) return null;
     const key = `${provider} ${name}`;
     const location = locations.get(key) ?? { provider, name, asking: machine, living: [] };
@@ -97,13 +97,13 @@ async function findLocations({ database, machines, keyRing, clock }: ReaperParts
     return location;
   };
   for (const row of rows) {
-    const machine = machineOf(row, keyRing, clock);
-    const location = add(row.provider, machine);
+    const machine = toMachine(row, keyRing, clock);
+    const location = addLocation(row.provider, machine);
     if (row.status !== 'terminated') location?.living.push({ ...row, machine });
   }
   // The locations of this deployment itself (local workers and Docker) are checked even if they have no agent.
   const home = { agentId: nilId, organizationId: nilId, providerRef: null, providerConfig: {}, sign: () => '' };
-  for (const provider of ['local', 'docker']) add(provider, home);
+  for (const provider of ['local', 'docker']) addLocation(provider, home);
   return [...locations.values()];
 }
 
@@ -125,7 +125,7 @@ async function reapLocation(
   } catch (error) {
     // If the provider does not answer, what was recorded about the machines at this location stays unchanged.
     counts.silentPlaces += 1;
-    round.fail(`${location.provider} at ${location.name}`, error);
+    round.recordFailure(`${location.provider} at ${location.name}`, error);
     return;
   }
   counts.places += 1;
@@ -133,15 +133,15 @@ async function reapLocation(
   const isOwned = (found: ListedMachine) => {
     const named = owners.get(found.ref);
     return (
-      (named !== undefined && isMachineOf(provider, found, named)) ||
-      location.living.some((agent) => isMachineOf(provider, found, agent))
+      (named !== undefined && isMachineOfAgent(provider, found, named)) ||
+      location.living.some((agent) => isMachineOfAgent(provider, found, agent))
     );
   };
   const unowned = survey.machines?.filter(
     (found) => found.agentId !== null && found.state !== 'gone' && !isOwned(found),
   );
   for (const found of unowned ?? []) {
-    await handleRow({ counts, round }, `${location.provider} machine ${found.ref}`, async () => {
+    await runAndRecordFailure({ counts, round }, `${location.provider} machine ${found.ref}`, async () => {
       const step = await handleOrphan(database, provider, { location, found }, { confirmMs, stops, signal });
       if (step === 'found') counts.orphansFound += 1;
       if (step === 'stopped') counts.orphansStopped += 1;
@@ -149,7 +149,7 @@ async function reapLocation(
     });
   }
   for (const { agentId, listed } of survey.gone) {
-    await handleRow({ counts, round }, `agent ${agentId}`, async () => {
+    await runAndRecordFailure({ counts, round }, `agent ${agentId}`, async () => {
       const step = await handleMissingMachine(database, { location, agentId, listed }, { confirmMs, onTerminated });
       if (step === 'found') counts.goneFound += 1;
       if (step === 'terminated') counts.goneTerminated += 1;
@@ -169,11 +169,15 @@ async function reapLocation(
 }
 
 /** Runs the work for one row. A failing row does not stop the others, and the next pass tries it again. */
-async function handleRow({ counts, round }: Tally, subject: string, work: () => Promise<void>): Promise<void> {
+async function runAndRecordFailure(
+  { counts, round }: Tally,
+  subject: string,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (error) {
     counts.failed += 1;
-    round.fail(subject, error);
+    round.recordFailure(subject, error);
   }
 }

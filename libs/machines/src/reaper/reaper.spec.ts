@@ -1,7 +1,7 @@
 import type { AgentStatus } from '@muster/contracts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AccessModule, signingSecretsOf, verify } from '@muster/access';
+import { AccessModule, deriveSigningSecrets, checkSignature } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, Metrics } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
@@ -60,7 +60,7 @@ describe('the reaper over a control plane', () => {
     });
     return { id, organizationId };
   };
-  const runOnce = () => harness.app.nest.get(Reaper).runOnce({ onTerminated: () => Promise.resolve() });
+  const runOnce = () => harness.app.nest.get(Reaper).runPass({ onTerminated: () => Promise.resolve() });
 
   it('the reaper stops a terminated agent’s machine in the second pass with a signed request', async () => {
     const { id, organizationId } = await agentOf('vm-1', 'terminated');
@@ -72,8 +72,8 @@ describe('the reaper over a control plane', () => {
     expect(calls).toEqual(['GET /machines']);
     expect(await runOnce()).toMatchObject({ orphansStopped: 1 });
     expect(calls).toEqual(['GET /machines', 'GET /machines', 'POST /machines/vm-1/stop']);
-    const secrets = signingSecretsOf(harness.app.nest.get(KeyRing), organizationId);
-    for (const header of signatures) expect(verify(secrets, header, '', new Date())).toBe('valid');
+    const secrets = deriveSigningSecrets(harness.app.nest.get(KeyRing), organizationId);
+    for (const header of signatures) expect(checkSignature(secrets, header, '', new Date())).toBe('valid');
     const text = await harness.app.nest.get(Metrics, { strict: false }).registry.metrics();
     expect(text).toContain('muster_machine_findings{kind="orphan"} 1');
     expect(text).toContain('muster_reaper_actions_total{action="orphansStopped"} 1');

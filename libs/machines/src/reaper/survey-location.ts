@@ -1,6 +1,6 @@
-import { within } from '@muster/platform';
+import { finishWithin } from '@muster/platform';
 import { type ListedMachine, type Machine, MachineError, type MachineProvider } from '@muster/vm';
-import { canWake } from '../life/agent-life';
+import { canWakeFrom } from '../life/agent-life';
 import type { MachineRow } from '../orders/machine-of';
 
 interface SurveyedAgent extends MachineRow {
@@ -48,20 +48,20 @@ export async function surveyLocation(
   location: MachineLocation,
   limits: SurveyLimits,
 ): Promise<Survey> {
-  const machines = await withinLimit(limits.signal, listLimitMs, provider.list!(location.asking));
+  const machines = await runWithinLimit(limits.signal, listLimitMs, provider.list!(location.asking));
   const survey: Survey = { machines, gone: [], there: [] };
   // A local machine is created from its folder at each start, so it cannot be missing.
   if (location.provider === 'local') return survey;
   let failures = 0;
   const left = [...location.living];
-  const work = async () => {
+  const surveyNextAgents = async () => {
     for (let agent = left.pop(); agent && failures < failuresUntilLeft; agent = left.pop()) {
       if (limits.signal.aborted) return;
       const failed = !(await surveyAgent(provider, agent, survey, limits));
       failures = failed ? failures + 1 : 0;
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, work));
+  await Promise.all(Array.from({ length: concurrency }, surveyNextAgents));
   return survey;
 }
 
@@ -69,7 +69,7 @@ export async function surveyLocation(
  * Whether the listed machine belongs to the agent. At a location that several organizations share, the machine must
  * also have the tag of the agent's organization.
  */
-export function isMachineOf(
+export function isMachineOfAgent(
   { isShared }: MachineProvider,
   listed: ListedMachine,
   { organizationId, agentId, providerRef }: Pick<MachineRow, 'organizationId' | 'agentId' | 'providerRef'>,
@@ -90,16 +90,16 @@ async function surveyAgent(
   { signal }: SurveyLimits,
 ): Promise<boolean> {
   const { agentId, status, machine } = agent;
-  const listed = survey.machines?.find((each) => isMachineOf(provider, each, agent)) ?? null;
+  const listed = survey.machines?.find((each) => isMachineOfAgent(provider, each, agent)) ?? null;
   let state = listed?.state ?? null;
   // Only stopped and offline agents are checked: in any other status the machine reports, or an order to it is in
   // progress.
-  if (!listed && canWake(status)) {
+  if (!listed && canWakeFrom(status)) {
     try {
-      ({ state } = await withinLimit(signal, describeLimitMs, provider.describe(machine)));
+      ({ state } = await runWithinLimit(signal, describeLimitMs, provider.describe(machine)));
     } catch (error) {
       // A permanent error is an answer of the provider too, so the other machines of the location are still checked.
-      return error instanceof MachineError && error.permanent;
+      return error instanceof MachineError && error.isPermanent;
     }
   }
   if (state === 'gone') {
@@ -111,12 +111,12 @@ async function surveyAgent(
 }
 
 /** Returns the result of the work. Throws if the work takes longer than the limit or the service is shutting down. */
-export function withinLimit<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
-  const late = (ended: boolean): never => {
+export function runWithinLimit<T>(signal: AbortSignal, limitMs: number, work: Promise<T>): Promise<T> {
+  const throwUnreachable = (ended: boolean): never => {
     throw new MachineError(
       'unreachable',
       ended ? 'The service is shutting down.' : `There was no answer within ${limitMs} ms.`,
     );
   };
-  return within(limitMs, work, late, signal);
+  return finishWithin(limitMs, work, throwUnreachable, signal);
 }

@@ -34,8 +34,8 @@ export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecisio
   if (runReports) return { step: null, reason: 'a run on it still reports' };
   const from = last ? recoverySteps.indexOf(last) + 1 : 0;
   const inTurn = [...recoverySteps.slice(from), ...recoverySteps.slice(0, from)];
-  const rested = (step: RecoveryStep) => !triedAt[step] || now.getTime() - triedAt[step].getTime() >= restMs;
-  const step = inTurn.find((each) => rested(each) && !(each === 'reboot' && provider === 'external'));
+  const mayRetryStep = (step: RecoveryStep) => !triedAt[step] || now.getTime() - triedAt[step].getTime() >= restMs;
+  const step = inTurn.find((each) => mayRetryStep(each) && !(each === 'reboot' && provider === 'external'));
   if (!step) return { step: null, reason: 'everything was tried within the last 10 minutes' };
   const since = last ? ` after ${stepLabels[last]}, which did not help` : '';
   return { step, reason: `unhealthy ${unhealthyChecks} times in a row${since}` };

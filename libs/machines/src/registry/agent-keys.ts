@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Actor, insertApiKey, newApiKey, type Principal } from '@muster/access';
+import { type Actor, insertApiKey, generateApiKey, type Principal } from '@muster/access';
 import type { Database, Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
@@ -19,7 +19,7 @@ export async function issueAgentKey(
   agent: AgentRef & { name: string },
 ): Promise<string> {
   const { organizationId, agentId } = agent;
-  const workerKey = derivedKeys(keyRing, newApiKey().id)[0]!;
+  const workerKey = listDerivedKeys(keyRing, generateApiKey().id)[0]!;
   await insertApiKey(tx, actor, {
     organizationId,
     name: `agent ${agent.name}`,
@@ -35,14 +35,14 @@ export async function issueAgentKey(
  * Derives the secret of the agent's newest valid key. Null if the agent has no valid key, or none that was derived from
  * a master key.
  */
-export async function agentKeyOf(database: Database, keyRing: KeyRing, agent: AgentRef): Promise<string | null> {
+export async function deriveAgentKey(database: Database, keyRing: KeyRing, agent: AgentRef): Promise<string | null> {
   const [row] = await database.query<{ workerKeys: string[] }>(
     { organizationId: agent.organizationId },
     `SELECT ${workerKeysSql('a')} AS worker_keys FROM agent a WHERE a.id = $1 AND a.organization_id = $2`,
     [agent.agentId, agent.organizationId],
     'agent_keys',
   );
-  return deriveKey(keyRing, row?.workerKeys ?? []);
+  return deriveMatchingKey(keyRing, row?.workerKeys ?? []);
 }
 
 /** SQL over the agent with the alias `agent`: its last ten unexpired worker keys, newest first, each as id and hash. */
@@ -58,16 +58,16 @@ export function workerKeysSql(agent: string): string {
  * Returns the secret of the first of these keys (see `workerKeysSql`) that was derived from a master key; null if there
  * is none.
  */
-export function deriveKey(keyRing: KeyRing, workerKeys: string[]): string | null {
+export function deriveMatchingKey(keyRing: KeyRing, workerKeys: string[]): string | null {
   for (const idAndHash of workerKeys) {
     const [id, secretHash] = idAndHash.split(' ') as [string, string];
-    const key = derivedKeys(keyRing, id).find((candidate) => hash('sha256', candidate) === secretHash);
+    const key = listDerivedKeys(keyRing, id).find((candidate) => hash('sha256', candidate) === secretHash);
     if (key) return key;
   }
   return null;
 }
 
 /** Returns the secrets that the master keys derive for a key id, the active master key's first. */
-function derivedKeys(keyRing: KeyRing, id: string): string[] {
-  return keyRing.derive('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
+function listDerivedKeys(keyRing: KeyRing, id: string): string[] {
+  return keyRing.deriveKeys('agent-key', id).map((secret) => `msk_${id}_${secret.toString('base64url')}`);
 }

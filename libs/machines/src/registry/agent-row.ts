@@ -1,4 +1,4 @@
-import { type MicroUsd, noSuchAgent } from '@muster/contracts';
+import { type MicroUsd, agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity, Database, OrganizationSettingsEntity, Transaction } from '@muster/database';
 import { gapsColumn, silentSince, workColumns } from '../idle/stop-idle-agents';
 
@@ -59,7 +59,7 @@ const one = `${selectAgents} WHERE a.id = $1 AND a.organization_id = $2`;
 
 export async function findAgent(database: Database, organizationId: string, id: string): Promise<AgentRow> {
   const [agent] = await database.query<AgentRow>({ organizationId }, one, [id, organizationId], 'find_agent');
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   return agent;
 }
 
@@ -78,8 +78,9 @@ export async function loadAgent(
   // The lock is a separate statement. A SELECT that waits for the lock itself would return the agent's work as it was
   // before the wait.
   const strength = lock === 'lock' ? 'UPDATE' : 'NO KEY UPDATE';
-  if (lock) tx.defer(`SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR ${strength}`, [id, organizationId]);
+  if (lock)
+    tx.deferStatement(`SELECT FROM agent WHERE id = $1 AND organization_id = $2 FOR ${strength}`, [id, organizationId]);
   const [agent] = await tx.query<AgentRow>(one, [id, organizationId], 'find_agent');
-  if (!agent) throw noSuchAgent();
+  if (!agent) throw agentNotFoundError();
   return agent;
 }

@@ -1,7 +1,7 @@
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateAgentBody, invalidField } from '@muster/contracts';
-import { type Transaction, violatedConstraint } from '@muster/database';
-import { inSentence, newId } from '@muster/platform';
+import { AppError, type CreateAgentBody, invalidFieldError } from '@muster/contracts';
+import { type Transaction, getViolatedConstraint } from '@muster/database';
+import { cleanNameForSentence, newId } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import type { VmConfig } from '@muster/vm';
 import { issueAgentKey } from './agent-keys';
@@ -22,13 +22,13 @@ export async function createAgent(
   { wakeTimeoutMs, localAgents }: Pick<VmConfig, 'wakeTimeoutMs' | 'localAgents'>,
 ): Promise<{ agent: AgentRow; workerKey: string }> {
   const { organizationId } = caller;
-  if (provider === 'local' && !localAgents) refuseLocal();
+  if (provider === 'local' && !localAgents) throwLocalAgentsDisabled();
   const { config, ref, computeMicrosPerHour } = readProviderConfig(provider, providerConfig);
   const id = newId();
   // An external machine is offline until it reports. The provider of any other machine is asked for the machine's
   // actual state afterwards.
   const status = provider === 'external' ? 'offline' : 'stopped';
-  await refuseTakenName(() =>
+  await throwIfNameTaken(() =>
     tx.execute(
       `INSERT INTO agent (id, organization_id, name, status, status_source, status_reason, provider, provider_config,
          provider_ref, labels, compute_micros_per_hour)
@@ -49,7 +49,7 @@ export async function createAgent(
   const workerKey = await issueAgentKey(tx, keyRing, caller, { organizationId, agentId: id, name });
   const agentRef = { organizationId, agentId: id };
   appendTimeline(tx, agentRef, [
-    { kind: 'provisioning', source: 'api', message: `${inSentence(name)} was created (${provider})` },
+    { kind: 'provisioning', source: 'api', message: `${cleanNameForSentence(name)} was created (${provider})` },
   ]);
   if (provider === 'local') {
     await requestWake(tx, { ...agentRef, source: 'api', reason: 'created', timeoutMs: wakeTimeoutMs });
@@ -64,20 +64,20 @@ export async function createAgent(
   return { agent: await loadAgent(tx, organizationId, id), workerKey };
 }
 
-function refuseLocal(): never {
+function throwLocalAgentsDisabled(): never {
   const message = 'provider local is not enabled on this service (LOCAL_AGENTS)';
-  throw invalidField('provider', message);
+  throw invalidFieldError('provider', message);
 }
 
 /**
  * Converts a violation of the unique index on names into a conflict error. Names are unique among the agents that are
  * not terminated.
  */
-export async function refuseTakenName<T>(write: () => Promise<T>): Promise<T> {
+export async function throwIfNameTaken<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
-    if (violatedConstraint(error) !== 'agent_name_key') throw error;
+    if (getViolatedConstraint(error) !== 'agent_name_key') throw error;
     throw new AppError('conflict', {
       detail: 'An agent with this name already exists.',
       errors: [{ field: 'name', message: 'name is taken' }],

@@ -1,7 +1,7 @@
-import { type AgentStatus, roundedQuotient } from '@muster/contracts';
-import { inSentence } from '@muster/platform';
-import { isOff, isOn } from '../life/agent-life';
-import { prewakeLeadMs } from '../life/boot-time';
+import { type AgentStatus, divideRoundingHalfEven } from '@muster/contracts';
+import { cleanNameForSentence } from '@muster/platform';
+import { isOffStatus, isOnStatus } from '../life/agent-life';
+import { computePrewakeLeadMs } from '../life/boot-time';
 import { decideIdleStop, type IdleDecision, type IdleFacts } from '../idle/decide-idle-stop';
 import type { ExpectedRun } from '../idle/expected-run';
 import type { AgentRow } from './agent-row';
@@ -24,59 +24,62 @@ export function explainAgent(
   const since = `${statusLabels[status]} since ${statusSince.toISOString()}`;
   // Some status reasons are sentences that end with a full stop.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
-  const mayBeOn = isOn(status) || (status === 'offline' && stopAt !== null);
-  const next = !mayBeOn ? '' : stopAt ? stopSentence(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
+  const mayBeOn = isOnStatus(status) || (status === 'offline' && stopAt !== null);
+  const next = !mayBeOn ? '' : stopAt ? describeStop(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
   return {
-    why: `${since}${because}.${next}${mayBeOn ? lastActivitySentence(agent) : ''}${expectedSentence(agent, expected, now)}${costSentence(agent, now)}`,
-    reason: shortReason(agent, decision),
+    why: `${since}${because}.${next}${mayBeOn ? describeLastActivity(agent) : ''}${describeExpectedRun(agent, expected, now)}${describeCost(agent, now)}`,
+    reason: summarizeReason(agent, decision),
     stopAt,
   };
 }
 
 /** Returns the explanation in a few words and without times, for a list of agents. */
-function shortReason({ status, lastSeen, statusReason, provider, running }: Explained, decision: IdleDecision): string {
+function summarizeReason(
+  { status, lastSeen, statusReason, provider, running }: Explained,
+  decision: IdleDecision,
+): string {
   if (lastSeen === null && status === 'offline') return 'never connected';
   // Only the part before the first comma, colon, semicolon or full stop is used; the rest is detail.
-  if (!isOn(status)) return (statusReason ?? '').split(/[,:;]|\. /, 1)[0]!.replace(/\.$/, '');
+  if (!isOnStatus(status)) return (statusReason ?? '').split(/[,:;]|\. /, 1)[0]!.replace(/\.$/, '');
   if (running) return 'running a job';
   if (decision.action !== 'stay') return 'idle';
   if (provider === 'external') return 'switched on and off by hand';
   return `kept on: ${decision.reason.replace(/^it (is|has) /, (_, verb) => (verb === 'has' ? 'has ' : ''))}`;
 }
 
-function stopSentence(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
+function describeStop(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
   if (stopAt <= now) return ' It is idle and about to be stopped.';
   return ` Idle stop comes at ${stopAt.toISOString()}${expects ? `: ${expects}` : ''}.`;
 }
 
-function lastActivitySentence({ lastActivity, lastActivityAt }: Explained): string {
+function describeLastActivity({ lastActivity, lastActivityAt }: Explained): string {
   if (!lastActivityAt) return '';
   return ` Last activity: ${lastActivity ?? 'unknown'} at ${lastActivityAt.toISOString()}.`;
 }
 
 /** Describes the next scheduled run and when the machine is woken for it. */
-function expectedSentence(
+function describeExpectedRun(
   { status, prewake, bootMs }: Pick<Explained, 'status' | 'prewake' | 'bootMs'>,
   expected: Omit<ExpectedRun, 'agentId'> | null,
   now: Date,
 ): string {
   if (!expected || status === 'terminated') return '';
-  const run = ` Next it expects the run of ${inSentence(expected.name)} at ${expected.at.toISOString()}`;
+  const run = ` Next it expects the run of ${cleanNameForSentence(expected.name)} at ${expected.at.toISOString()}`;
   if (!prewake || status !== 'stopped') return `${run}.`;
-  const wakeAt = new Date(expected.at.getTime() - prewakeLeadMs(bootMs));
+  const wakeAt = new Date(expected.at.getTime() - computePrewakeLeadMs(bootMs));
   // The time of the wake has passed: either the machine was already woken, or failed wakes delay the next wake.
   if (wakeAt < now) return `${run}.`;
   return `${run}, and is woken for it at ${wakeAt.toISOString()}.`;
 }
 
 /** Estimates what the machine has cost since its start, by its hourly price. Empty for a machine that is off. */
-function costSentence(
+function describeCost(
   { status, onSince, computeMicrosPerHour }: Pick<AgentRow, 'status' | 'onSince' | 'computeMicrosPerHour'>,
   now: Date,
 ): string {
-  if (!onSince || isOff(status)) return '';
+  if (!onSince || isOffStatus(status)) return '';
   const onMs = Math.max(0, now.getTime() - onSince.getTime());
-  const cents = roundedQuotient(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
+  const cents = divideRoundingHalfEven(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
   return ` On since ${onSince.toISOString()}, about $${(Number(cents) / 100).toFixed(2)} so far.`;
 }
 

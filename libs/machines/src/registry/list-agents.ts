@@ -1,5 +1,5 @@
 import type { AgentSort, AgentStatus } from '@muster/contracts';
-import { type Database, hasPartSql, inAnyCaseSql, orderedListSql, orderOf } from '@muster/database';
+import { type Database, containsIgnoringCaseSql, foldCaseSql, orderedListSql, parseOrder } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type AgentRow, selectAgents } from './agent-row';
 
@@ -14,12 +14,12 @@ export interface AgentFilter {
  * The sortable fields with their SQL. `last_seen` has no index, because each heartbeat would have to update the index.
  */
 const values = {
-  name: { value: inAnyCaseSql('name'), type: 'text' },
+  name: { value: foldCaseSql('name'), type: 'text' },
   status: { value: 'status', type: 'text' },
   lastSeen: { value: 'last_seen', type: 'timestamptz' },
 } as const;
 
-export const agentOrderOf = (sort?: AgentSort) => orderOf(sort, values);
+export const parseAgentOrder = (sort?: AgentSort) => parseOrder(sort, values);
 
 /**
  * Lists agents, by default in the order of their creation. Terminated agents are included only if the filter asks for
@@ -32,12 +32,12 @@ export function listAgents(
   page: Page,
 ): Promise<(AgentRow & { sortValue: string | null })[]> {
   const parameters: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${parameters.push(value)}`;
-  const looked = [status ? `status = ${placed(status)}` : `status <> 'terminated'`];
-  if (label) looked.push(`${placed(label)} = ANY(labels)`);
-  if (q) looked.push(hasPartSql('name', placed(q)));
-  const listing = { from: 'agent', within: ['organization_id = $1'], looked, page, placed };
-  const { listed, order, sortValue } = orderedListSql(agentOrderOf(sort), listing);
+  const addParameter = (value: unknown) => `$${parameters.push(value)}`;
+  const looked = [status ? `status = ${addParameter(status)}` : `status <> 'terminated'`];
+  if (label) looked.push(`${addParameter(label)} = ANY(labels)`);
+  if (q) looked.push(containsIgnoringCaseSql('name', addParameter(q)));
+  const listing = { from: 'agent', within: ['organization_id = $1'], looked, page, addParameter };
+  const { listed, order, sortValue } = orderedListSql(parseAgentOrder(sort), listing);
   return database.query<AgentRow & { sortValue: string | null }>(
     { organizationId },
     `SELECT agent.*, p.matches, p.scan_end, ${sortValue} AS sort_value FROM (${listed}) p

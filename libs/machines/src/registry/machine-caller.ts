@@ -11,7 +11,7 @@ export function requireOwnAgent(caller: Principal, agentId: string): void {
 }
 
 /** Returns the error for a machine's request that the agent's current status does not allow. */
-export function refusedMachine(detail: string, agentStatus: AgentStatus, boot?: BootEnd): AppError {
+export function machineRefusedError(detail: string, agentStatus: AgentStatus, boot?: BootEnd): AppError {
   const extra: MachineRefusal = { agentStatus, ...(boot ? { boot } : {}) };
   return new AppError('conflict', { detail, extra: { ...extra } });
 }

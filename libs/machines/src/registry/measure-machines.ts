@@ -1,6 +1,6 @@
 import { type AgentStatus, agentStatuses } from '@muster/contracts';
 import type { AgentEntity, Database } from '@muster/database';
-import { inSql, onStatuses } from '../life/agent-life';
+import { statusListSql, onStatuses } from '../life/agent-life';
 
 export interface MeasuredMachines {
   byStatus: Record<AgentStatus, number>;
@@ -25,10 +25,10 @@ export async function measureMachines(database: Database): Promise<MeasuredMachi
     ),
   ]);
   const { overdue, pinned, idleStopOff } = idle[0]!;
-  const countOf = (status: AgentStatus) => statuses.find((row) => row.status === status)?.count ?? 0;
+  const getStatusCount = (status: AgentStatus) => statuses.find((row) => row.status === status)?.count ?? 0;
   return {
     byStatus: Object.fromEntries(
-      agentStatuses.map((status) => [status, countOf(status)]),
+      agentStatuses.map((status) => [status, getStatusCount(status)]),
     ) as MeasuredMachines['byStatus'],
     withoutWork: { overdue, pinned, idle_stop_off: idleStopOff },
   };
@@ -42,7 +42,7 @@ const withoutWork = `
   FROM (
     SELECT a.idle_auto_stop_exempt AS pinned, s.auto_stop_enabled
     FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
-    WHERE a.status IN ${inSql(onStatuses)} AND a.provider <> 'external' AND a.current_job_id IS NULL
+    WHERE a.status IN ${statusListSql(onStatuses)} AND a.provider <> 'external' AND a.current_job_id IS NULL
       AND a.autopilot_session_id IS NULL
       AND COALESCE(a.last_activity_at, a.status_since) < muster_now() - 2 * s.idle_stop_minutes * interval '1 minute'
       AND NOT EXISTS (SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued')) idle`;

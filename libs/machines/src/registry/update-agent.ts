@@ -1,8 +1,8 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
+import { audit, listChangedFields, type Principal } from '@muster/access';
 import type { UpdateAgentBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from './agent-row';
-import { refuseTakenName } from './create-agent';
+import { throwIfNameTaken } from './create-agent';
 
 export async function updateAgent(
   tx: Transaction,
@@ -14,7 +14,7 @@ export async function updateAgent(
   const before = await loadAgent(tx, organizationId, id, 'lock');
   const name = change.name ?? before.name;
   const labels = change.labels ?? before.labels;
-  await refuseTakenName(() =>
+  await throwIfNameTaken(() =>
     tx.execute('UPDATE agent SET name = $3, labels = $4 WHERE id = $1 AND organization_id = $2', [
       id,
       organizationId,
@@ -25,7 +25,7 @@ export async function updateAgent(
   audit(tx, caller, {
     action: 'agent.update',
     target: { type: 'agent', id },
-    changes: changesBetween(before, { name, labels }),
+    changes: listChangedFields(before, { name, labels }),
   });
   return { ...before, name, labels };
 }

@@ -5,7 +5,7 @@ const scripts: readonly CommandKind[] = ['run', 'snippet', 'function', 'builder'
 const pictures: readonly CommandKind[] = ['imaging_images', 'imaging_composite'];
 
 /** Returns the programs that a machine must have to execute a command. */
-export function needsOf(kind: CommandKind, payload: Record<string, unknown> = {}): MachinePart[] {
+export function listNeededParts(kind: CommandKind, payload: Record<string, unknown> = {}): MachinePart[] {
   if (scripts.includes(kind)) return ['python'];
   if (pictures.includes(kind)) return ['python', 'pillow'];
   if (kind === 'autopilot_open') return ['python', 'chromium'];
@@ -19,7 +19,7 @@ export function needsOf(kind: CommandKind, payload: Record<string, unknown> = {}
  * Returns the needed programs that the worker reported as missing. If the worker reported no capabilities, none is
  * missing.
  */
-export function missingParts(
+export function listMissingParts(
   { capabilities }: Pick<AgentEntity, 'capabilities'>,
   needs: readonly MachinePart[],
 ): MachinePart[] {
@@ -27,13 +27,13 @@ export function missingParts(
 }
 
 /** Returns a text for users that names the missing programs and what to do about them. */
-export function lacksText(missing: readonly MachinePart[]): string {
+export function describeMissingParts(missing: readonly MachinePart[]): string {
   const names = missing.map((part) => machineParts[part]).join(' and ');
   return `the machine has no ${names}, according to its worker’s last handshake; install it there and restart the worker`;
 }
 
-export function machineCannot(missing: readonly MachinePart[]): AppError {
-  const text = lacksText(missing);
+export function missingPartsError(missing: readonly MachinePart[]): AppError {
+  const text = describeMissingParts(missing);
   return new AppError('machine_cannot', {
     detail: `${text[0]!.toUpperCase()}${text.slice(1)}.`,
     extra: { missing: [...missing] },

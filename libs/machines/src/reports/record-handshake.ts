@@ -1,13 +1,13 @@
 import type { AgentStatus, HandshakeBody } from '@muster/contracts';
 import type { AgentEntity, Transaction } from '@muster/database';
 import { type AgentRow, loadAgent } from '../registry/agent-row';
-import { agentMoves, onStatusOf } from '../life/agent-life';
-import { moveAgent } from '../life/move-agent';
-import { endedBootsSql } from '../life/ended-boots';
+import { agentMoves, getOnStatus } from '../life/agent-life';
+import { setAgentStatus } from '../life/set-agent-status';
+import { appendEndedBootSql } from '../life/ended-boots';
 import { completeLateWake, completeWake } from '../life/wakes';
 import { appendTimeline } from '@muster/timeline';
-import { refusedMachine } from '../registry/machine-caller';
-import { tunnelUrlOf } from './tunnel-url';
+import { machineRefusedError } from '../registry/machine-caller';
+import { parseTunnelUrl } from './tunnel-url';
 
 const welcome: readonly AgentStatus[] = agentMoves.boot.from;
 
@@ -34,14 +34,14 @@ export async function recordHandshake(
   const { agentId, bootId, workerVersion, hostname, platform, capabilities, machineCapabilities = null } = body;
   const agentRef = { organizationId, agentId };
   const agent = await loadAgent(tx, organizationId, agentId, 'lock');
-  if (!welcome.includes(agent.status)) throw refusedMachine(`The agent is ${agent.status}.`, agent.status);
-  await requireLivingBoot(tx, agent, bootId);
+  if (!welcome.includes(agent.status)) throw machineRefusedError(`The agent is ${agent.status}.`, agent.status);
+  await requireCurrentBoot(tx, agent, bootId);
   const [before] = await tx.query<Pick<AgentEntity, 'bootId'>>(
     `UPDATE agent SET
        boot_id = $3, worker_version = $4, last_seen = muster_now(), last_activity_at = muster_now(),
        last_activity = 'its handshake', unhealthy_checks = 0,
        clearing_command_id = CASE WHEN was.boot_id = $3 THEN agent.clearing_command_id END,
-       ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${endedBootsSql('agent', 'was.boot_id')} END,
+       ended_boots = CASE WHEN was.boot_id = $3 THEN agent.ended_boots ELSE ${appendEndedBootSql('agent', 'was.boot_id')} END,
        tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.tunnel_url) END,
        public_tunnel_url = CASE WHEN $7 THEN NULL ELSE COALESCE($5, agent.public_tunnel_url) END,
        tunnel_hostname = CASE WHEN $7 THEN NULL ELSE COALESCE($6, agent.tunnel_hostname) END, vm_state = 'running',
@@ -55,7 +55,7 @@ export async function recordHandshake(
       organizationId,
       bootId,
       workerVersion,
-      tunnelUrlOf(body.tunnelHostname),
+      parseTunnelUrl(body.tunnelHostname),
       body.tunnelHostname ?? null,
       // A field with an explicit null means that the worker has no tunnel and polls. An absent field changes nothing.
       body.tunnelHostname === null,
@@ -68,7 +68,7 @@ export async function recordHandshake(
   const sameBoot = before!.bootId === bootId;
   // The same boot reports, so the machine has not rebooted yet. Only the handshake of another boot ends the reboot.
   if (agent.status === 'rebooting' && sameBoot) return { status: agent.status };
-  const status = onStatusOf(agent);
+  const status = getOnStatus(agent);
   appendTimeline(tx, agentRef, [
     {
       kind: 'provisioning',
@@ -79,7 +79,7 @@ export async function recordHandshake(
   ]);
   if (agent.status !== status || !sameBoot) {
     const reason = sameBoot ? 'the worker reported again' : 'the worker reported after its boot';
-    await moveAgent(tx, { ...agentRef, move: 'boot', to: status, source: 'handshake', reason });
+    await setAgentStatus(tx, { ...agentRef, move: 'boot', to: status, source: 'handshake', reason });
   }
   await completeWake(tx, agentRef);
   if (agent.status === 'offline' && !sameBoot) await completeLateWake(tx, agentRef);
@@ -91,7 +91,7 @@ export async function recordHandshake(
  * Throws if the boot has ended. Its worker must handshake again with a new boot id, or exit if a newer boot has
  * replaced it.
  */
-async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
+async function requireCurrentBoot(tx: Transaction, { id, status }: AgentRow, bootId: string): Promise<void> {
   const [over] = await tx.query<{ isLatest: boolean }>(
     'SELECT boot_id = $2 AS is_latest FROM agent WHERE id = $1 AND $2 = ANY(ended_boots)',
     [id, bootId],
@@ -99,12 +99,12 @@ async function requireLivingBoot(tx: Transaction, { id, status }: AgentRow, boot
   );
   if (!over) return;
   throw over.isLatest
-    ? refusedMachine(
+    ? machineRefusedError(
         'This boot id is no longer valid because the service stopped or rebooted the machine. Handshake again with a new boot id.',
         status,
         'ended',
       )
-    : refusedMachine(
+    : machineRefusedError(
         'This boot id is no longer valid because another boot of this agent has shaken hands. Stop this worker.',
         status,
         'superseded',

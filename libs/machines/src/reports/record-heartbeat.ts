@@ -1,15 +1,15 @@
-import { type AgentStatus, type HeartbeatAnswer, type HeartbeatBody, noSuchAgent } from '@muster/contracts';
+import { type AgentStatus, type HeartbeatAnswer, type HeartbeatBody, agentNotFoundError } from '@muster/contracts';
 import type { AgentEntity, Database, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { checksUntilAttempt } from '../recovery/decide-recovery';
-import { endRecovery } from '../recovery/begin-recovery';
-import { moveAgent } from '../life/move-agent';
+import { endRecovery } from '../recovery/start-recovery';
+import { setAgentStatus } from '../life/set-agent-status';
 import { completeWake } from '../life/wakes';
 import { appendTimeline } from '@muster/timeline';
-import { decideHeartbeat, type HeartbeatMove } from './decide-heartbeat';
+import { decideHeartbeatMove, type HeartbeatMove } from './decide-heartbeat-move';
 import type { OnReachable } from './record-handshake';
-import { refusedMachine } from '../registry/machine-caller';
-import { tunnelUrlOf } from './tunnel-url';
+import { machineRefusedError } from '../registry/machine-caller';
+import { parseTunnelUrl } from './tunnel-url';
 
 interface Beat extends Pick<AgentEntity, 'status' | 'bootId' | 'drain'> {
   unhealthyBefore: AgentEntity['unhealthyChecks'];
@@ -48,7 +48,7 @@ export async function recordHeartbeat(
       agentId,
       organizationId,
       bootId,
-      tunnelUrlOf(body.tunnelHostname),
+      parseTunnelUrl(body.tunnelHostname),
       body.tunnelHostname ?? null,
       vmState ?? null,
       vmIp ?? null,
@@ -60,20 +60,20 @@ export async function recordHeartbeat(
     ],
     'heartbeat',
   );
-  if (!beat) throw noSuchAgent();
+  if (!beat) throw agentNotFoundError();
   const { status, unhealthyBefore, unhealthyNow, drain, pendingCommands } = beat;
-  if (status === 'terminated') throw refusedMachine('The agent is terminated.', status);
+  if (status === 'terminated') throw machineRefusedError('The agent is terminated.', status);
   if (unhealthyNow === null) {
-    throw refusedMachine(
+    throw machineRefusedError(
       'This boot id is not the agent’s current one. Handshake first, with a new boot id if the service stopped or rebooted the machine.',
       status,
     );
   }
   const agentRef = { organizationId, agentId };
   if (healthy && beat.recovering) await database.transaction({ organizationId }, (tx) => endRecovery(tx, agentRef));
-  const move = decideHeartbeat({ status, healthy, unhealthyBefore, unhealthyNow, drain });
+  const move = decideHeartbeatMove({ status, healthy, unhealthyBefore, unhealthyNow, drain });
   const moved = move
-    ? await database.transaction({ organizationId }, (tx) => applyMove(tx, agentRef, move, onReachable))
+    ? await database.transaction({ organizationId }, (tx) => applyHeartbeatMove(tx, agentRef, move, onReachable))
     : null;
   // Every third unhealthy heartbeat in a row enqueues another recovery attempt, because an attempt may be allowed now.
   const checks = beat.recoveryChecks ?? 0;
@@ -130,13 +130,13 @@ const heartbeat = `
          COALESCE(a.unreachable_tunnel = COALESCE($4, a.public_tunnel_url, a.tunnel_url), false) AS tunnel_fails
   FROM agent a WHERE a.id = $1 AND a.organization_id = $2`;
 
-async function applyMove(
+async function applyHeartbeatMove(
   tx: Transaction,
   agentRef: { organizationId: string; agentId: string },
   { reason, recovered, ...moved }: HeartbeatMove,
   onReachable: OnReachable,
 ): Promise<AgentStatus | null> {
-  if (!(await moveAgent(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
+  if (!(await setAgentStatus(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
     // The wake is complete, because the machine is running.
     await completeWake(tx, agentRef);

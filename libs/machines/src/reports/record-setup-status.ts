@@ -2,8 +2,8 @@ import type { SetupStatusBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { loadAgent } from '../registry/agent-row';
 import { appendTimeline } from '@muster/timeline';
-import { refusedMachine } from '../registry/machine-caller';
-import { tunnelUrlOf } from './tunnel-url';
+import { machineRefusedError } from '../registry/machine-caller';
+import { parseTunnelUrl } from './tunnel-url';
 
 /** Records a machine's installation progress on the agent's timeline. */
 export async function recordSetupStatus(
@@ -14,8 +14,8 @@ export async function recordSetupStatus(
 ): Promise<void> {
   const { agentId, phase, status, message } = body;
   const agent = await loadAgent(tx, organizationId, agentId);
-  if (agent.status === 'terminated') throw refusedMachine('The agent is terminated.', agent.status);
-  const tunnelUrl = tunnelUrlOf(body.tunnelUrl, 'tunnelUrl');
+  if (agent.status === 'terminated') throw machineRefusedError('The agent is terminated.', agent.status);
+  const tunnelUrl = parseTunnelUrl(body.tunnelUrl, 'tunnelUrl');
   if (tunnelUrl) {
     await tx.execute(
       `UPDATE agent SET tunnel_url = $3, public_tunnel_url = $3, tunnel_hostname = $4, seen_from = $5

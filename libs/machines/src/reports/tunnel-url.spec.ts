@@ -1,4 +1,4 @@
-import { tunnelUrlOf } from './tunnel-url';
+import { parseTunnelUrl } from './tunnel-url';
 
 describe('the URL of a tunnel', () => {
   it.each([
@@ -8,12 +8,12 @@ describe('the URL of a tunnel', () => {
     ['https://t.example.com/a1/', 'https://t.example.com/a1'],
     ['', null],
     [null, null],
-  ])('the tunnel URL of the reported value %p is %p', (reported, url) => expect(tunnelUrlOf(reported)).toBe(url));
+  ])('the tunnel URL of the reported value %p is %p', (reported, url) => expect(parseTunnelUrl(reported)).toBe(url));
 
   it.each(['a b', 'ftp://a', 'https://u:p@a', 'https://a/?q', '//a', 'javascript:x'])(
     'the tunnel %p that a worker reports is rejected',
     (reported) => {
-      expect(() => tunnelUrlOf(reported)).toThrow();
+      expect(() => parseTunnelUrl(reported)).toThrow();
     },
   );
 });

@@ -24,7 +24,7 @@ export async function markTunnelUnreachable(
 }
 
 /** Makes the agent's tunnel usable again, even if no worker was connected to it before. */
-export async function retryTunnel(tx: Transaction, agentId: string): Promise<void> {
+export async function retryUnreachableTunnel(tx: Transaction, agentId: string): Promise<void> {
   await tx.execute(
     `UPDATE agent SET public_tunnel_url = COALESCE(public_tunnel_url, tunnel_url), unreachable_tunnel = NULL
      WHERE id = $1`,

@@ -1,9 +1,9 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
-import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
-import { collectPacks } from './collect-packs';
+import { runBehindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import { removeUnusedPackObjects } from './collect-packs';
 
-describe('collectPacks', () => {
+describe('removeUnusedPackObjects', () => {
   let harness: Harness;
   let organizationId: string;
   let packId: string;
@@ -34,12 +34,12 @@ describe('collectPacks', () => {
   ];
   const collect = () => {
     const storage = { delete: (key: string) => Promise.resolve(void deleted.push(key)) };
-    return collectPacks({ database: harness.db, storage: storage as never }, new Round('test'), new Date());
+    return removeUnusedPackObjects({ database: harness.db, storage: storage as never }, new Round('test'), new Date());
   };
 
   it('the bytes of a bundle stay if a draft refers to them while the collection waits for the bundle', async () => {
     await insertBundle();
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 FOR UPDATE', [organizationId]),
       () => [collect()],

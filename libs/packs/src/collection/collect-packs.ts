@@ -1,5 +1,5 @@
 import type { Database, PackBundleEntity, PackUploadEntity, RuntimeBundleEntity } from '@muster/database';
-import { nilId, type Round, sweep } from '@muster/platform';
+import { nilId, type Round, sweepRows } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { packObjects } from '../pack-objects';
 
@@ -9,22 +9,22 @@ interface Parts {
 }
 
 /** Deletes uploads after a day, drafts 30 days after they were replaced, and bundles that nothing references. */
-export async function collectPacks(
+export async function removeUnusedPackObjects(
   parts: Parts,
   round: Round,
   now: Date,
 ): Promise<{ uploads: number; drafts: number; bundles: number }> {
-  const uploads = await collectUploads(parts, round, now);
-  const drafts = await collectDrafts(parts, round, now);
-  const bundles = await collectBundles(parts, round, now);
+  const uploads = await removeOldUploads(parts, round, now);
+  const drafts = await removeOldDrafts(parts, round, now);
+  const bundles = await removeUnusedBundles(parts, round, now);
   return { uploads, drafts, bundles };
 }
 
 type Upload = Pick<PackUploadEntity, 'id' | 'uploadKey'>;
 
 /** Deletes uploads after a day. Their upload URLs have expired, so nothing can be written to these keys any more. */
-async function collectUploads({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
-  const { removed } = await sweep<Upload, 'removed'>(round, {
+async function removeOldUploads({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
+  const { removed } = await sweepRows<Upload, 'removed'>(round, {
     name: 'pack uploads',
     outcomes: ['removed'],
     candidates: (after, limit) =>
@@ -57,8 +57,8 @@ const unusedDraft = `
  * or a version again. A slow request that still stores such a bundle finds its row missing. The manifest is deleted
  * while the row is locked. If the process dies in between, the row remains and is deleted in a later round.
  */
-async function collectDrafts({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
-  const { removed } = await sweep<Draft, 'removed'>(round, {
+async function removeOldDrafts({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
+  const { removed } = await sweepRows<Draft, 'removed'>(round, {
     name: 'pack drafts',
     outcomes: ['removed'],
     candidates: (after, limit) =>
@@ -97,8 +97,8 @@ const unusedBundle = `
  * wants to waits until they are deleted and stores them again. So a deletion that the store executes late cannot delete
  * bytes that were just referenced.
  */
-async function collectBundles({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
-  const { removed } = await sweep<Bundle, 'removed'>(round, {
+async function removeUnusedBundles({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
+  const { removed } = await sweepRows<Bundle, 'removed'>(round, {
     name: 'pack bundles',
     outcomes: ['removed'],
     candidates: (after, limit) =>
@@ -110,7 +110,7 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
         [now, after?.organizationId ?? nilId, after?.digest ?? '', limit],
       ),
     settle: async ({ organizationId, digest }) => {
-      if (!(await markRemoving(database, { organizationId, digest }, now))) return null;
+      if (!(await markBundleRemoving(database, { organizationId, digest }, now))) return null;
       await storage.delete(packObjects.bundle(organizationId, digest));
       await database.query('system', 'DELETE FROM pack_bundle WHERE organization_id = $1 AND digest = $2', [
         organizationId,
@@ -124,7 +124,7 @@ async function collectBundles({ database, storage }: Parts, round: Round, now: D
 }
 
 /** Locks the row before the check, because a transaction that references the bytes holds this lock until it commits. */
-function markRemoving(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
+function markBundleRemoving(database: Database, { organizationId, digest }: Bundle, now: Date): Promise<boolean> {
   return database.transaction('system', async (tx) => {
     const names = [organizationId, digest];
     await tx.query('SELECT FROM pack_bundle WHERE organization_id = $1 AND digest = $2 FOR UPDATE', names);

@@ -2,11 +2,11 @@ import type { Principal } from '@muster/access';
 import { AppError, type FinalizeUploadBody } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { findPack, lockPack } from '../packs/pack-row';
-import { rejected } from '../zip/bundle-faults';
+import { bundleRejectedError } from '../zip/bundle-faults';
 import { zipLimits } from '../zip/zip-limits';
-import { setDraftHead, requireHead } from './set-draft-head';
-import { withSpool } from './spool';
-import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
+import { setDraftHead, requireUnchangedDraftHead } from './set-draft-head';
+import { runWithSpool } from './spool';
+import { type DraftParts, type PreparedDraft, prepareSpooledDraft } from './take-draft';
 import { findUpload, readUpload } from './upload-row';
 
 /**
@@ -30,18 +30,24 @@ export async function prepareUpload(
   const pack = await findPack(database, organizationId, packId);
   const upload = await findUpload(database, { organizationId, packId, uploadKey: body.uploadKey });
   if (upload.runtimeBundleId) return { packId, body, prepared: null };
-  requireHead(pack, body);
+  requireUnchangedDraftHead(pack, body);
   const size = await storage.sizeOf(upload.uploadKey);
-  if (size !== null && size > zipLimits.zippedBytes) throw rejected('too_large');
+  if (size !== null && size > zipLimits.zippedBytes) throw bundleRejectedError('too_large');
   const object = await storage.read(upload.uploadKey);
-  if (!object) throw uploadMissing();
+  if (!object) throw uploadMissingError();
   const { chunks, etag } = object;
-  const prepared = await withSpool(async (spool) => {
+  const prepared = await runWithSpool(async (spool) => {
     const spooled = await spool(chunks);
-    const store = async (key: string) => {
-      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw uploadChanged();
+    const copyToKey = async (key: string) => {
+      if (!(await storage.copy(upload.uploadKey, key, { etag }))) throw uploadChangedError();
     };
-    return prepareSpooled(parts, caller, { packId, spooled, inventory: body.files, expected: body, store });
+    return prepareSpooledDraft(parts, caller, {
+      packId,
+      spooled,
+      inventory: body.files,
+      expected: body,
+      store: copyToKey,
+    });
   });
   return { packId, body, prepared };
 }
@@ -77,10 +83,10 @@ export async function finalizeUpload(
   return runtimeBundleId;
 }
 
-function uploadMissing(): AppError {
+function uploadMissingError(): AppError {
   return new AppError('upload_missing', { detail: 'No file was uploaded yet; send the zip to uploadUrl first.' });
 }
 
-function uploadChanged(): AppError {
+function uploadChangedError(): AppError {
   return new AppError('conflict', { detail: 'The uploaded file changed while it was read; finalize it again.' });
 }

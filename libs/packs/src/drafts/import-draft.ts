@@ -1,18 +1,18 @@
 import type { Principal } from '@muster/access';
 import { open } from 'node:fs/promises';
 import { findPack } from '../packs/pack-row';
-import { hexOfDigest } from '../pack-objects';
+import { digestToHex } from '../pack-objects';
 import { exportNames } from '../versions/export-version';
-import { BundleFaults, rejected } from '../zip/bundle-faults';
+import { BundleFaults, bundleRejectedError } from '../zip/bundle-faults';
 import type { BundleFile } from '../zip/check-bundle';
 import { findDirectory } from '../zip/find-directory';
 import { readDirectory } from '../zip/read-directory';
-import { type PlacedEntry, requireTiling } from '../zip/require-tiling';
+import { type PlacedEntry, requireContiguousEntries } from '../zip/require-contiguous-entries';
 import { ZipBytes } from '../zip/zip-bytes';
 import { zipLimits } from '../zip/zip-limits';
-import { type DraftExpectation, requireHead } from './set-draft-head';
-import { type Spooled, withSpool } from './spool';
-import { type DraftParts, type PreparedDraft, prepareSpooled } from './take-draft';
+import { type DraftExpectation, requireUnchangedDraftHead } from './set-draft-head';
+import { type Spooled, runWithSpool } from './spool';
+import { type DraftParts, type PreparedDraft, prepareSpooledDraft } from './take-draft';
 
 const maxManifestBytes = 16 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
@@ -31,12 +31,12 @@ export async function prepareImport(
   receive: (spool: Spool) => Promise<{ archive: Spooled; expected: DraftExpectation }>,
 ): Promise<{ prepared: PreparedDraft; expected: DraftExpectation }> {
   const pack = await findPack(parts.database, caller.organizationId, packId);
-  return withSpool(async (spool) => {
+  return runWithSpool(async (spool) => {
     const { archive, expected } = await receive(spool);
-    requireHead(pack, expected);
+    requireUnchangedDraftHead(pack, expected);
     const { manifest, spooled } = await openExport(archive, spool);
-    if (manifest.digest !== spooled.digest) throw rejected('digest_mismatch', exportNames.bundle);
-    const prepared = await prepareSpooled(parts, caller, { packId, spooled, inventory: manifest.files, expected });
+    if (manifest.digest !== spooled.digest) throw bundleRejectedError('digest_mismatch', exportNames.bundle);
+    const prepared = await prepareSpooledDraft(parts, caller, { packId, spooled, inventory: manifest.files, expected });
     return { prepared, expected };
   });
 }
@@ -49,9 +49,9 @@ async function openExport({ path }: Spooled, spool: Spool) {
     const faults = new BundleFaults();
     const entries = await readDirectory(zip, directory, faults);
     faults.throwIfAny();
-    const placed = await requireTiling(zip, entries, directory.start);
-    const manifest = readManifestText(await readWhole(zip, entryOf(placed, exportNames.manifest)));
-    const spooled = await spool(bytesOf(zip, entryOf(placed, exportNames.bundle)));
+    const addParameter = await requireContiguousEntries(zip, entries, directory.start);
+    const manifest = parseManifest(await readEntryText(zip, findStoredEntry(addParameter, exportNames.manifest)));
+    const spooled = await spool(readEntryChunks(zip, findStoredEntry(addParameter, exportNames.bundle)));
     return { manifest, spooled };
   } finally {
     await file.close();
@@ -61,21 +61,21 @@ async function openExport({ path }: Spooled, spool: Spool) {
 /**
  * Finds an entry by its path. Like in every export it must be stored, not deflated, because the bundle is a zip itself.
  */
-function entryOf(entries: PlacedEntry[], path: string): PlacedEntry {
+function findStoredEntry(entries: PlacedEntry[], path: string): PlacedEntry {
   const found = entries.filter((entry) => entry.path === path);
-  if (found.length === 0) throw rejected('missing_in_zip', path);
-  if (found.length > 1) throw rejected('duplicate_path', path);
-  if (found[0]!.method !== 0) throw rejected('not_a_zip', path);
+  if (found.length === 0) throw bundleRejectedError('missing_in_zip', path);
+  if (found.length > 1) throw bundleRejectedError('duplicate_path', path);
+  if (found[0]!.method !== 0) throw bundleRejectedError('not_a_zip', path);
   return found[0]!;
 }
 
-async function readWhole(zip: ZipBytes, entry: PlacedEntry): Promise<string> {
-  if (entry.size > maxManifestBytes) throw rejected('too_large', entry.path);
-  return (await zip.read(entry.dataAt, entry.size)).toString();
+async function readEntryText(zip: ZipBytes, entry: PlacedEntry): Promise<string> {
+  if (entry.size > maxManifestBytes) throw bundleRejectedError('too_large', entry.path);
+  return (await zip.readBytes(entry.dataAt, entry.size)).toString();
 }
 
-async function* bytesOf(zip: ZipBytes, { dataAt, size }: PlacedEntry): AsyncGenerator<Buffer> {
-  for (let at = 0; at < size; at += chunkBytes) yield await zip.read(dataAt + at, Math.min(chunkBytes, size - at));
+async function* readEntryChunks(zip: ZipBytes, { dataAt, size }: PlacedEntry): AsyncGenerator<Buffer> {
+  for (let at = 0; at < size; at += chunkBytes) yield await zip.readBytes(dataAt + at, Math.min(chunkBytes, size - at));
 }
 
 interface ExportManifest {
@@ -84,21 +84,21 @@ interface ExportManifest {
   files: BundleFile[];
 }
 
-function readManifestText(text: string): ExportManifest {
+function parseManifest(text: string): ExportManifest {
   let manifest: { bundle?: { digest?: unknown }; files?: unknown };
   try {
     manifest = JSON.parse(text) as typeof manifest;
   } catch {
-    throw rejected('not_a_zip', exportNames.manifest);
+    throw bundleRejectedError('not_a_zip', exportNames.manifest);
   }
   const { bundle, files } = manifest ?? {};
-  if (typeof bundle?.digest !== 'string' || !Array.isArray(files) || !files.every(isFile)) {
-    throw rejected('not_a_zip', exportNames.manifest);
+  if (typeof bundle?.digest !== 'string' || !Array.isArray(files) || !files.every(isBundleFile)) {
+    throw bundleRejectedError('not_a_zip', exportNames.manifest);
   }
-  return { digest: hexOfDigest(bundle.digest), files };
+  return { digest: digestToHex(bundle.digest), files };
 }
 
-function isFile(file: unknown): file is BundleFile {
+function isBundleFile(file: unknown): file is BundleFile {
   const { path, size, sha256 } = (file ?? {}) as Partial<BundleFile>;
   return typeof path === 'string' && typeof size === 'number' && typeof sha256 === 'string';
 }

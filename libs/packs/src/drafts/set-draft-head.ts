@@ -1,9 +1,9 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { etagOf, requireMatch } from '@muster/platform';
+import { toEtag, requireEtagMatch } from '@muster/platform';
 import { lockPack, type PackRow } from '../packs/pack-row';
-import { digestOfHex } from '../pack-objects';
+import { toDigest } from '../pack-objects';
 import { bundleColumns, bundleJoin, type RuntimeBundleRow } from './draft-row';
 
 /** Draft head that the caller expects: undefined if any is accepted, null if the pack must have no draft. */
@@ -13,11 +13,11 @@ export interface DraftExpectation {
 }
 
 /** Throws draft_head_conflict unless the head is the draft that the new one is based on (interface 3). */
-export function requireHead(
+export function requireUnchangedDraftHead(
   { draftRuntimeBundleId: current }: Pick<PackRow, 'draftRuntimeBundleId'>,
   { baseRuntimeBundleId, ifMatch }: DraftExpectation,
 ): void {
-  requireMatch(ifMatch, etagOf(current ?? 'none'));
+  requireEtagMatch(ifMatch, toEtag(current ?? 'none'));
   if (baseRuntimeBundleId === undefined || baseRuntimeBundleId === current) return;
   throw new AppError('draft_head_conflict', {
     detail: current
@@ -35,18 +35,18 @@ export async function setDraftHead(
 ): Promise<RuntimeBundleRow> {
   const { organizationId } = caller;
   const pack = await lockPack(tx, organizationId, packId);
-  requireHead(pack, expected);
+  requireUnchangedDraftHead(pack, expected);
   const updated = await tx.execute(
     `UPDATE runtime_bundle SET stored_at = muster_now(), base_runtime_bundle_id = $3
      WHERE id = $1 AND organization_id = $2 AND stored_at IS NULL`,
     [runtimeBundleId, organizationId, pack.draftRuntimeBundleId],
   );
   if (updated === 0) throw new AppError('service_unavailable', { detail: 'The upload took too long; try again.' });
-  tx.defer('UPDATE runtime_bundle SET replaced_at = muster_now() WHERE id = $1 AND organization_id = $2', [
+  tx.deferStatement('UPDATE runtime_bundle SET replaced_at = muster_now() WHERE id = $1 AND organization_id = $2', [
     pack.draftRuntimeBundleId,
     organizationId,
   ]);
-  tx.defer(
+  tx.deferStatement(
     `UPDATE workflow_pack SET draft_runtime_bundle_id = $2, version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $3`,
     [packId, runtimeBundleId, organizationId],
@@ -58,7 +58,7 @@ export async function setDraftHead(
   audit(tx, caller, {
     action: 'pack.draft',
     target: { type: 'workflow_pack', id: packId },
-    changes: { runtimeBundleId: [pack.draftRuntimeBundleId, runtimeBundleId], digest: digestOfHex(row!.digest) },
+    changes: { runtimeBundleId: [pack.draftRuntimeBundleId, runtimeBundleId], digest: toDigest(row!.digest) },
   });
   return row!;
 }

@@ -14,7 +14,7 @@ export interface Spooled {
 }
 
 /** Creates a temporary folder for the work, and deletes it afterwards. */
-export async function withSpool<T>(
+export async function runWithSpool<T>(
   work: (spool: (chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) => Promise<Spooled>) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-bundle-'));
@@ -24,14 +24,14 @@ export async function withSpool<T>(
       const path = join(folder, String((count += 1)));
       const hash = createHash('sha256');
       let size = 0;
-      const counted = async function* () {
+      const countChunks = async function* () {
         for await (const chunk of chunks) {
           size += chunk.length;
           hash.update(chunk);
           yield chunk;
         }
       };
-      await pipeline(counted, createWriteStream(path));
+      await pipeline(countChunks, createWriteStream(path));
       return { path, size, digest: hash.digest('hex') };
     });
   } finally {

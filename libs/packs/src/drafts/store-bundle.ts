@@ -1,10 +1,10 @@
-import { nameOf, type Principal } from '@muster/access';
+import { describeCaller, type Principal } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
 import { setTimeout as pause } from 'node:timers/promises';
-import { digestOfHex, packObjects } from '../pack-objects';
+import { toDigest, packObjects } from '../pack-objects';
 import type { BundleFile } from '../zip/check-bundle';
 
 export interface CheckedBundle {
@@ -34,7 +34,7 @@ export async function storeBundle(
   const key = packObjects.bundle(organizationId, bundle.digest);
   if ((await storage.sizeOf(key)) !== bundle.size) await bundle.store(key);
   const { packId, size, files } = bundle;
-  const manifest = { runtimeBundleId: id, packId, digest: digestOfHex(bundle.digest), size, files };
+  const manifest = { runtimeBundleId: id, packId, digest: toDigest(bundle.digest), size, files };
   const bytes = Buffer.from(JSON.stringify(manifest));
   await storage.put(packObjects.manifest(organizationId, id), bytes, 'application/json');
   return id;
@@ -51,7 +51,7 @@ async function insertBundle(
 ): Promise<void> {
   const { organizationId } = caller;
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const isInserted = await database.transaction({ organizationId }, (tx) => insertRows(tx, caller, bundle));
+    const isInserted = await database.transaction({ organizationId }, (tx) => insertBundleRows(tx, caller, bundle));
     if (isInserted) return;
     await pause(100);
   }
@@ -60,7 +60,7 @@ async function insertBundle(
   });
 }
 
-async function insertRows(
+async function insertBundleRows(
   tx: Transaction,
   caller: Principal,
   { id, packId, baseRuntimeBundleId, digest, size, files }: CheckedBundle & { id: string },
@@ -77,7 +77,7 @@ async function insertRows(
     `INSERT INTO runtime_bundle
        (id, organization_id, pack_id, digest, base_runtime_bundle_id, file_count, unpacked_size, created_by)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [id, organizationId, packId, digest, baseRuntimeBundleId, files.length, unpackedSize, nameOf(caller)],
+    [id, organizationId, packId, digest, baseRuntimeBundleId, files.length, unpackedSize, describeCaller(caller)],
   );
   return true;
 }

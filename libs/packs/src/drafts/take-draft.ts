@@ -6,8 +6,8 @@ import type { ObjectStorage } from '@muster/storage';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { findPack } from '../packs/pack-row';
 import { type BundleFile, checkBundle } from '../zip/check-bundle';
-import { type DraftExpectation, requireHead } from './set-draft-head';
-import { type Spooled, withSpool } from './spool';
+import { type DraftExpectation, requireUnchangedDraftHead } from './set-draft-head';
+import { type Spooled, runWithSpool } from './spool';
 import { storeBundle } from './store-bundle';
 
 export interface DraftParts {
@@ -42,16 +42,16 @@ export async function prepareDirectDraft(
     expected: DraftExpectation;
   },
 ): Promise<PreparedDraft> {
-  requireHead(await findPack(parts.database, caller.organizationId, packId), expected);
-  const bytes = await readBase64(bundleBase64);
-  return withSpool(async (spool) => {
+  requireUnchangedDraftHead(await findPack(parts.database, caller.organizationId, packId), expected);
+  const bytes = await decodeBase64(bundleBase64);
+  return runWithSpool(async (spool) => {
     const spooled = await spool([bytes]);
-    return prepareSpooled(parts, caller, { packId, spooled, inventory: files, expected });
+    return prepareSpooledDraft(parts, caller, { packId, spooled, inventory: files, expected });
   });
 }
 
 /** Checks a bundle in a temporary file and stores it: with `store` if it is specified, otherwise from the file. */
-export async function prepareSpooled(
+export async function prepareSpooledDraft(
   parts: DraftParts,
   caller: Principal,
   {
@@ -69,7 +69,7 @@ export async function prepareSpooled(
   },
 ): Promise<PreparedDraft> {
   const { digest, size } = spooled;
-  const files = await checks.run(() => checkBundle(spooled.path, inventory));
+  const files = await checks.runInTurn(() => checkBundle(spooled.path, inventory));
   const runtimeBundleId = await storeBundle(parts, caller, {
     packId,
     baseRuntimeBundleId: expected.baseRuntimeBundleId ?? null,
@@ -82,7 +82,7 @@ export async function prepareSpooled(
 }
 
 /** Decodes strict base64 in slices. Rejects all other characters, which Node's own decoder skips. */
-async function readBase64(text: string): Promise<Buffer> {
+async function decodeBase64(text: string): Promise<Buffer> {
   const padding = /={0,2}$/.exec(text)![0].length;
   const size = (text.length / 4) * 3 - padding;
   if (size > maxDirectBytes) {
@@ -95,17 +95,17 @@ async function readBase64(text: string): Promise<Buffer> {
   for (let start = 0; start < text.length; start += sliceLength) {
     const slice = text.slice(start, start + sliceLength);
     const isLast = start + sliceLength >= text.length;
-    if (!/^[A-Za-z0-9+/]*$/.test(isLast ? slice.slice(0, slice.length - padding) : slice)) throw notBase64();
+    if (!/^[A-Za-z0-9+/]*$/.test(isLast ? slice.slice(0, slice.length - padding) : slice)) throw notBase64Error();
     const piece = Buffer.from(slice, 'base64');
-    if (isLast && piece.toString('base64') !== slice) throw notBase64();
+    if (isLast && piece.toString('base64') !== slice) throw notBase64Error();
     at += piece.copy(bytes, at);
     await nextTurn();
   }
-  if (at !== bytes.length) throw notBase64();
+  if (at !== bytes.length) throw notBase64Error();
   return bytes;
 }
 
-function notBase64(): AppError {
+function notBase64Error(): AppError {
   const message = 'bundleBase64 must be base64';
   return new AppError('invalid_payload', {
     detail: `${message}, with padding and without other characters.`,

@@ -1,8 +1,8 @@
 import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
-import { bundleOf } from '../bundle-of';
+import { runBehindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import { lockBundleOfInstallation } from '../bundle-of';
 import { pinInstallation, rollBackInstallation } from './change-pinned-version';
 
 describe('the pinned version of an installation', () => {
@@ -20,7 +20,7 @@ describe('the pinned version of an installation', () => {
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
     const rollBack = () =>
       harness.db.transaction({ organizationId }, (tx) => rollBackInstallation(tx, caller, installationId, {}));
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM pack_installation WHERE id = $1 FOR UPDATE', [installationId]),
       () => [rollBack(), rollBack()],
@@ -41,7 +41,7 @@ describe('the pinned version of an installation', () => {
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const { versionId } = versions[1]!;
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
-    const pinned = behindLock(
+    const pinned = runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM pack_version WHERE id = $1 FOR UPDATE', [versionId]),
       () => [
@@ -56,10 +56,14 @@ describe('the pinned version of an installation', () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const { versionId } = versions[1]!;
-    const bundles = await behindLock(
+    const bundles = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM pack_installation WHERE id = $1 FOR UPDATE', [installationId]),
-      () => [harness.db.transaction({ organizationId }, (tx) => bundleOf(tx, organizationId, installationId))],
+      () => [
+        harness.db.transaction({ organizationId }, (tx) =>
+          lockBundleOfInstallation(tx, organizationId, installationId),
+        ),
+      ],
       (tx) =>
         tx.execute('UPDATE pack_installation SET pinned_version_id = $2 WHERE id = $1', [installationId, versionId]),
     );

@@ -1,9 +1,9 @@
-import { audit, nameOf, type Principal } from '@muster/access';
-import { AppError, type InstallationMove, isInstallable } from '@muster/contracts';
+import { audit, describeCaller, type Principal } from '@muster/access';
+import { AppError, type InstallationMove, isInstallableStage } from '@muster/contracts';
 import type { JobEntity, PackVersionEntity, Transaction } from '@muster/database';
-import { etagOf, newId, requireMatch } from '@muster/platform';
+import { toEtag, newId, requireEtagMatch } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
-import { noSuchVersion } from '../versions/version-row';
+import { versionNotFoundError } from '../versions/version-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
 
 interface PinChangeRequest {
@@ -19,10 +19,10 @@ export async function pinInstallation(
   { versionId, reason, ifMatch }: PinChangeRequest & { versionId: string },
 ): Promise<InstallationRow> {
   const installation = await lockInstallation(tx, caller.organizationId, id);
-  requireMatch(ifMatch, etagOf(installation.version));
+  requireEtagMatch(ifMatch, toEtag(installation.version));
   const stage = await lockVersionStage(tx, caller, { packId: installation.packId, versionId });
   if (installation.pinnedVersionId === versionId) return installation;
-  if (!isInstallable(stage)) throw notInstallable(stage);
+  if (!isInstallableStage(stage)) throw notInstallableError(stage);
   return setPinnedVersion(tx, caller, installation, { action: 'pin', to: versionId, reason });
 }
 
@@ -38,11 +38,11 @@ export async function rollBackInstallation(
 ): Promise<{ installation: InstallationRow; queuedJobs: string[] }> {
   const { organizationId } = caller;
   const before = await lockInstallation(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { previousVersionId: to, pinnedVersionId: left, packId } = before;
   if (!to) throw new AppError('no_previous_version', { detail: 'The installation has no previous version.' });
   const stage = await lockVersionStage(tx, caller, { packId, versionId: to });
-  if (stage === 'archived') throw notInstallable(stage);
+  if (stage === 'archived') throw notInstallableError(stage);
   const installation = await setPinnedVersion(tx, caller, before, { action: 'rollback', to, reason });
   const jobs = await tx.query<Pick<JobEntity, 'id'>>(
     `SELECT id FROM job
@@ -64,11 +64,11 @@ export async function lockVersionStage(
     'SELECT stage FROM pack_version WHERE id = $1 AND pack_id = $2 AND organization_id = $3 FOR SHARE',
     [versionId, packId, organizationId],
   );
-  if (!version) throw noSuchVersion();
+  if (!version) throw versionNotFoundError();
   return version.stage;
 }
 
-export function notInstallable(stage: string): AppError {
+export function notInstallableError(stage: string): AppError {
   return new AppError('version_not_installable', {
     detail: `The version is ${stage}; an installation needs a version that is pilot or production.`,
     extra: { stage },
@@ -82,17 +82,17 @@ export async function setPinnedVersion(
   { action, to, reason = null }: { action: InstallationMove; to: string; reason?: string | null },
 ): Promise<InstallationRow> {
   const { organizationId } = caller;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE pack_installation
      SET pinned_version_id = $2, previous_version_id = $3, version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $4`,
     [id, to, from, organizationId],
   );
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO pack_installation_move
        (id, organization_id, installation_id, action, from_version_id, to_version_id, moved_by, reason, moved_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, muster_clock())`,
-    [newId(), organizationId, id, action, from, to, nameOf(caller), reason],
+    [newId(), organizationId, id, action, from, to, describeCaller(caller), reason],
   );
   audit(tx, caller, {
     action: `installation.${action}`,

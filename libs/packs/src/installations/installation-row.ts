@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, PackInstallationEntity, PackInstallationMoveEntity, Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -17,7 +17,7 @@ export async function findInstallation(
     `${select} WHERE id = $1 AND organization_id = $2`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('installation');
+  if (!row) throw notFoundError('installation');
   return row;
 }
 
@@ -27,7 +27,7 @@ export async function lockInstallation(tx: Transaction, organizationId: string, 
     id,
     organizationId,
   ]);
-  if (!row) throw noSuch('installation');
+  if (!row) throw notFoundError('installation');
   return row;
 }
 
@@ -49,7 +49,7 @@ export type InstallationMoveRow = Pick<
   'id' | 'action' | 'fromVersionId' | 'toVersionId' | 'movedBy' | 'reason' | 'movedAt'
 >;
 
-export async function listMoves(
+export async function listInstallationMoves(
   database: Database,
   organizationId: string,
   { id, page }: { id: string; page: Page },

@@ -1,10 +1,15 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
-import { AppError, type CreateInstallationBody, isInstallable, type UpdateInstallationBody } from '@muster/contracts';
-import { type Transaction, violatedConstraint } from '@muster/database';
-import { etagOf, newId, requireMatch } from '@muster/platform';
+import { audit, listChangedFields, type Principal } from '@muster/access';
+import {
+  AppError,
+  type CreateInstallationBody,
+  isInstallableStage,
+  type UpdateInstallationBody,
+} from '@muster/contracts';
+import { type Transaction, getViolatedConstraint } from '@muster/database';
+import { toEtag, newId, requireEtagMatch } from '@muster/platform';
 import { lockPack } from '../packs/pack-row';
 import { type InstallationRow, lockInstallation } from './installation-row';
-import { lockVersionStage, setPinnedVersion, notInstallable } from './change-pinned-version';
+import { lockVersionStage, setPinnedVersion, notInstallableError } from './change-pinned-version';
 
 export async function createInstallation(
   tx: Transaction,
@@ -15,7 +20,7 @@ export async function createInstallation(
   await lockPack(tx, organizationId, packId);
   if (versionId) {
     const stage = await lockVersionStage(tx, caller, { packId, versionId });
-    if (!isInstallable(stage)) throw notInstallable(stage);
+    if (!isInstallableStage(stage)) throw notInstallableError(stage);
   }
   const id = newId();
   await requireUniqueName(
@@ -42,7 +47,7 @@ export async function updateInstallation(
 ): Promise<InstallationRow> {
   const { organizationId } = caller;
   const before = await lockInstallation(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { name = before.name, metadata = before.metadata } = change;
   await requireUniqueName(
     tx.execute(
@@ -54,7 +59,7 @@ export async function updateInstallation(
   audit(tx, caller, {
     action: 'installation.update',
     target: { type: 'pack_installation', id },
-    changes: changesBetween(before, { name, metadata }),
+    changes: listChangedFields(before, { name, metadata }),
   });
   return lockInstallation(tx, organizationId, id);
 }
@@ -63,7 +68,7 @@ async function requireUniqueName(write: Promise<number>): Promise<void> {
   try {
     await write;
   } catch (error) {
-    if (violatedConstraint(error) !== 'pack_installation_name') throw error;
+    if (getViolatedConstraint(error) !== 'pack_installation_name') throw error;
     throw new AppError('conflict', { detail: 'The pack already has an installation with this name.', cause: error });
   }
 }

@@ -1,7 +1,7 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import {
   type Database,
-  hasPartSql,
+  containsIgnoringCaseSql,
   type RuntimeBundleEntity,
   type Transaction,
   type WorkflowPackEntity,
@@ -24,7 +24,7 @@ export async function findPack(database: Database, organizationId: string, id: s
     `SELECT ${columns} FROM ${join} WHERE p.id = $1 AND p.organization_id = $2`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('workflow pack');
+  if (!row) throw notFoundError('workflow pack');
   return row;
 }
 
@@ -33,12 +33,15 @@ export async function findPack(database: Database, organizationId: string, id: s
  * previous head.
  */
 export async function lockPack(tx: Transaction, organizationId: string, id: string): Promise<PackRow> {
-  tx.defer('SELECT FROM workflow_pack WHERE id = $1 AND organization_id = $2 FOR UPDATE', [id, organizationId]);
+  tx.deferStatement('SELECT FROM workflow_pack WHERE id = $1 AND organization_id = $2 FOR UPDATE', [
+    id,
+    organizationId,
+  ]);
   const [row] = await tx.query<PackRow>(`SELECT ${columns} FROM ${join} WHERE p.id = $1 AND p.organization_id = $2`, [
     id,
     organizationId,
   ]);
-  if (!row) throw noSuch('workflow pack');
+  if (!row) throw notFoundError('workflow pack');
   return row;
 }
 
@@ -53,7 +56,7 @@ export function listPacks(
             (SELECT count(*) FROM pack_version v WHERE v.pack_id = p.id)::integer AS version_count,
             (SELECT count(*) FROM pack_installation i WHERE i.pack_id = p.id)::integer AS installation_count
      FROM ${join} WHERE p.organization_id = $1 AND ($2::uuid IS NULL OR p.id > $2)
-       AND ($4::text IS NULL OR ${hasPartSql("p.name || ' ' || p.worker_key", '$4')})
+       AND ($4::text IS NULL OR ${containsIgnoringCaseSql("p.name || ' ' || p.worker_key", '$4')})
      ORDER BY p.id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
   );

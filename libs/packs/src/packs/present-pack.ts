@@ -2,7 +2,7 @@ import type { PackDraft, PackInstallation, PackVersion, RuntimeBundle, WorkflowP
 import type { ObjectStorage } from '@muster/storage';
 import type { DraftRow, RuntimeBundleRow } from '../drafts/draft-row';
 import type { InstallationRow } from '../installations/installation-row';
-import { digestOfHex, packObjects } from '../pack-objects';
+import { toDigest, packObjects } from '../pack-objects';
 import type { VersionRow } from '../versions/version-row';
 import type { PackRow, PackSummaryRow } from './pack-row';
 
@@ -39,7 +39,7 @@ export function presentVersion(row: VersionRow): PackVersion {
     notes,
     stage,
     runtimeBundleId,
-    digest: digestOfHex(row.digest),
+    digest: toDigest(row.digest),
     size,
     createdAt: row.createdAt.toISOString(),
     createdBy,
@@ -57,7 +57,7 @@ export function presentBundle(organizationId: string, row: RuntimeBundleRow): Ru
   return {
     runtimeBundleId,
     baseRuntimeBundleId,
-    digest: digestOfHex(digest),
+    digest: toDigest(digest),
     size,
     manifestKey: packObjects.manifest(organizationId, runtimeBundleId),
     createdAt: createdAt.toISOString(),

@@ -1,5 +1,5 @@
 import { audit, type Principal } from '@muster/access';
-import { invalidField, type PutProcessBody, workerKeyPattern } from '@muster/contracts';
+import { invalidFieldError, type PutProcessBody, workerKeyPattern } from '@muster/contracts';
 import type { Database, LibraryProcessEntity, Transaction, WorkflowPackEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
@@ -27,7 +27,7 @@ export async function putProcess(
   { name, description = '' }: PutProcessBody,
 ): Promise<ProcessRow> {
   if (!workerKeyPattern.test(workerKey)) {
-    throw invalidField('workerKey', `workerKey must match ${workerKeyPattern} regular expression`);
+    throw invalidFieldError('workerKey', `workerKey must match ${workerKeyPattern} regular expression`);
   }
   const { organizationId } = caller;
   await tx.execute(

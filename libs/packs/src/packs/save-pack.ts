@@ -1,7 +1,7 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
+import { audit, listChangedFields, type Principal } from '@muster/access';
 import { AppError, type EnsurePackBody, type UpdatePackBody } from '@muster/contracts';
 import type { LibraryProcessEntity, Transaction } from '@muster/database';
-import { etagOf, newId, requireMatch } from '@muster/platform';
+import { toEtag, newId, requireEtagMatch } from '@muster/platform';
 import { lockPack, type PackRow } from './pack-row';
 
 /** Creates the pack of a process. An existing pack is returned unchanged. */
@@ -42,7 +42,7 @@ export async function updatePack(
   { change, ifMatch }: { change: UpdatePackBody; ifMatch?: string },
 ): Promise<PackRow> {
   const before = await lockPack(tx, caller.organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { name = before.name, description = before.description, stageTags = before.stageTags } = change;
   await tx.execute(
     `UPDATE workflow_pack
@@ -52,7 +52,7 @@ export async function updatePack(
   audit(tx, caller, {
     action: 'pack.update',
     target: { type: 'workflow_pack', id },
-    changes: changesBetween(before, { name, description, stageTags }),
+    changes: listChangedFields(before, { name, description, stageTags }),
   });
   return lockPack(tx, caller.organizationId, id);
 }

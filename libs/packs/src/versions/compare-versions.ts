@@ -1,7 +1,7 @@
 import type { VersionDiff } from '@muster/contracts';
 import { readManifest } from '../drafts/draft-row';
 import type { DraftParts } from '../drafts/take-draft';
-import { digestOfHex } from '../pack-objects';
+import { toDigest } from '../pack-objects';
 import { findVersion } from './version-row';
 
 /** Returns the differences between two versions of a pack. */
@@ -10,12 +10,12 @@ export async function compareVersions(
   organizationId: string,
   { packId, versionId, from }: { packId: string; versionId: string; from: string },
 ): Promise<VersionDiff> {
-  const filesOf = async (id: string) => {
+  const readFilesOfVersion = async (id: string) => {
     const { runtimeBundleId } = await findVersion(database, organizationId, { packId, versionId: id });
     const files = await readManifest(storage, organizationId, runtimeBundleId);
-    return new Map(files.map(({ path, sha256 }) => [path, digestOfHex(sha256)]));
+    return new Map(files.map(({ path, sha256 }) => [path, toDigest(sha256)]));
   };
-  const [before, after] = [await filesOf(from), await filesOf(versionId)];
+  const [before, after] = [await readFilesOfVersion(from), await readFilesOfVersion(versionId)];
   return {
     added: [...after.keys()].filter((path) => !before.has(path)),
     removed: [...before.keys()].filter((path) => !after.has(path)),

@@ -1,10 +1,10 @@
 import { AppError } from '@muster/contracts';
 import { readManifest } from '../drafts/draft-row';
 import type { DraftParts } from '../drafts/take-draft';
-import { digestOfHex, packObjects } from '../pack-objects';
+import { toDigest, packObjects } from '../pack-objects';
 import { findPack } from '../packs/pack-row';
 import { findVersion } from './version-row';
-import { writeZip } from './write-zip';
+import { streamZip } from './stream-zip';
 
 /** Names of the entries of an export. An import reads the same names. */
 export const exportNames = { manifest: 'manifest.json', bundle: 'bundle.zip' };
@@ -27,13 +27,13 @@ export async function exportVersion(
       format: 1,
       pack: { workerKey, name, description },
       version: { number, label, notes, createdAt: createdAt.toISOString(), createdBy },
-      bundle: { digest: digestOfHex(digest), size },
+      bundle: { digest: toDigest(digest), size },
       files,
     }),
   );
   return {
     filename: `${workerKey}-${number}.zip`,
-    bytes: writeZip([
+    bytes: streamZip([
       { name: exportNames.manifest, size: manifest.length, chunks: [manifest] },
       { name: exportNames.bundle, size, chunks: bundle.chunks },
     ]),

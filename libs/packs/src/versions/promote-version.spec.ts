@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeInstallation, makeOrganization, startHarness } from '@muster/testing';
 import { promoteVersion } from './promote-version';
 
 describe('promoteVersion', () => {
@@ -28,7 +28,7 @@ describe('promoteVersion', () => {
       harness.db.transaction({ organizationId }, (tx) =>
         promoteVersion(tx, caller, { packId, versionId }, { stage: 'pilot' }),
       );
-    const returned = behindLock(
+    const returned = runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM pack_version WHERE id = $1 FOR SHARE', [versionId]),
       () => [returnToPilot()],

@@ -1,5 +1,5 @@
-import { audit, nameOf, type Principal } from '@muster/access';
-import { AppError, hasRole, type PromoteVersionBody, roleForStage } from '@muster/contracts';
+import { audit, describeCaller, type Principal } from '@muster/access';
+import { AppError, hasRole, type PromoteVersionBody, getRoleForStage } from '@muster/contracts';
 import type { PackInstallationEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
@@ -14,9 +14,9 @@ export async function promoteVersion(
   { stage, reason = null }: { stage: PromoteVersionBody['stage']; reason?: string | null },
 ): Promise<VersionRow> {
   const { organizationId } = caller;
-  if (!hasRole(caller.role, roleForStage(stage))) {
+  if (!hasRole(caller.role, getRoleForStage(stage))) {
     throw new AppError('permission_denied', {
-      detail: `Changing the stage of a version to ${stage} needs the role ${roleForStage(stage)}.`,
+      detail: `Changing the stage of a version to ${stage} needs the role ${getRoleForStage(stage)}.`,
     });
   }
   await lockPack(tx, organizationId, packId);
@@ -29,12 +29,14 @@ export async function promoteVersion(
     stage,
     organizationId,
   ]);
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO pack_version_move (id, organization_id, version_id, from_stage, to_stage, moved_by, reason)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [newId(), organizationId, versionId, version.stage, stage, nameOf(caller), reason],
+    [newId(), organizationId, versionId, version.stage, stage, describeCaller(caller), reason],
   );
-  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [packId]);
+  tx.deferStatement('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [
+    packId,
+  ]);
   audit(tx, caller, {
     action: 'pack.promote',
     target: { type: 'pack_version', id: versionId },

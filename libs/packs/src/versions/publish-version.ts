@@ -1,4 +1,4 @@
-import { audit, nameOf, type Principal } from '@muster/access';
+import { audit, describeCaller, type Principal } from '@muster/access';
 import { AppError, type PublishVersionBody } from '@muster/contracts';
 import type { PackVersionEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -29,9 +29,11 @@ export async function publishVersion(
   await tx.execute(
     `INSERT INTO pack_version (id, organization_id, pack_id, number, label, notes, runtime_bundle_id, created_by)
      SELECT $1, $2, $3, COALESCE(max(number), 0) + 1, $4, $5, $6, $7 FROM pack_version WHERE pack_id = $3`,
-    [versionId, organizationId, packId, label, notes, head, nameOf(caller)],
+    [versionId, organizationId, packId, label, notes, head, describeCaller(caller)],
   );
-  tx.defer('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [packId]);
+  tx.deferStatement('UPDATE workflow_pack SET version = version + 1, updated_at = muster_now() WHERE id = $1', [
+    packId,
+  ]);
   const version = await readVersion(tx, organizationId, { packId, versionId });
   audit(tx, caller, {
     action: 'pack.version',

@@ -39,7 +39,7 @@ export async function findVersion(
     `SELECT ${columns} FROM ${join} WHERE v.id = $1 AND v.pack_id = $2 AND v.organization_id = $3`,
     [versionId, packId, organizationId],
   );
-  if (!row) throw noSuchVersion();
+  if (!row) throw versionNotFoundError();
   return row;
 }
 
@@ -49,7 +49,10 @@ export async function lockVersion(
   organizationId: string,
   { packId, versionId }: Names,
 ): Promise<VersionRow> {
-  tx.defer('SELECT FROM pack_version WHERE id = $1 AND organization_id = $2 FOR UPDATE', [versionId, organizationId]);
+  tx.deferStatement('SELECT FROM pack_version WHERE id = $1 AND organization_id = $2 FOR UPDATE', [
+    versionId,
+    organizationId,
+  ]);
   return readVersion(tx, organizationId, { packId, versionId });
 }
 
@@ -62,7 +65,7 @@ export async function readVersion(
     `SELECT ${columns} FROM ${join} WHERE v.id = $1 AND v.pack_id = $2 AND v.organization_id = $3`,
     [versionId, packId, organizationId],
   );
-  if (!row) throw noSuchVersion();
+  if (!row) throw versionNotFoundError();
   return row;
 }
 
@@ -80,6 +83,6 @@ export function listVersions(
   );
 }
 
-export function noSuchVersion(): AppError {
+export function versionNotFoundError(): AppError {
   return new AppError('not_found', { detail: 'The pack has no such version.' });
 }

@@ -19,21 +19,21 @@ export class BundleFaults {
   private readonly paths = new Set<string>();
   private count = 0;
 
-  get none(): boolean {
+  get isEmpty(): boolean {
     return this.count === 0;
   }
 
   /** Whether the check can end early, because more than enough faults were found. */
-  get full(): boolean {
+  get isFull(): boolean {
     return this.count >= maxReported * 4;
   }
 
   /** Whether this path already has a fault. */
-  has(path: string): boolean {
+  hasFaultAt(path: string): boolean {
     return this.paths.has(path);
   }
 
-  add(path: string, reason: BundleFaultReason): void {
+  addFault(path: string, reason: BundleFaultReason): void {
     const key = `${reason}\0${path}`;
     if (this.keys.has(key)) return;
     this.keys.add(key);
@@ -43,13 +43,13 @@ export class BundleFaults {
   }
 
   throwIfAny(): void {
-    if (!this.none) throw this.error();
+    if (!this.isEmpty) throw this.toError();
   }
 
-  error(): AppError {
+  toError(): AppError {
     const [{ path, reason }] = this.first as [BundleFault];
     const where = path === '' ? '' : ` (${path})`;
-    const others = this.count > 1 ? `, and ${this.full ? 'many' : this.count - 1} more` : '';
+    const others = this.count > 1 ? `, and ${this.isFull ? 'many' : this.count - 1} more` : '';
     const rule = reason === 'path_too_long' || reason === 'bad_name' ? pathRule : '';
     return new AppError('bundle_rejected', {
       detail: `The bundle was rejected: ${reason}${where}${others}.${rule} The draft has not changed.`,
@@ -59,8 +59,8 @@ export class BundleFaults {
 }
 
 /** Returns the error for a fault that ends the check at once. */
-export function rejected(reason: BundleFaultReason, path = ''): AppError {
+export function bundleRejectedError(reason: BundleFaultReason, path = ''): AppError {
   const faults = new BundleFaults();
-  faults.add(path, reason);
-  return faults.error();
+  faults.addFault(path, reason);
+  return faults.toError();
 }

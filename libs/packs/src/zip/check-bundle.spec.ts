@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { AppError, bundleFaultReasons } from '@muster/contracts';
-import { longestTurn, longForm, maxTurnMs } from '@muster/testing';
+import { measureLongestTurn, chooseSize, maxTurnMs } from '@muster/testing';
 import fc from 'fast-check';
 import { checkBundle, type BundleFile } from './check-bundle';
-import { hostileZips } from './hostile-zips.harness';
-import { inventoryOf, type WrittenEntry, type WrittenZip, writeZip } from './zip-writer.harness';
+import { makeHostileZips } from './hostile-zips.harness';
+import { listInventory, type WrittenEntry, type WrittenZip, makeTestZip } from './zip-writer.harness';
 
-const cases = longForm('BUNDLE_CASES', { short: 25, long: 400 });
+const cases = chooseSize('BUNDLE_CASES', { short: 25, long: 400 });
 
 describe('checkBundle', () => {
   let folder: string;
@@ -37,7 +37,7 @@ describe('checkBundle', () => {
     return error.options.extra!['errors'] as { path: string; reason: string }[];
   };
 
-  const corpus = hostileZips();
+  const corpus = makeHostileZips();
 
   it('the hostile zips of these tests are at least forty, and cover every reason for a rejection', () => {
     expect(new Set(corpus.map(({ kind }) => kind)).size).toBe(corpus.length);
@@ -63,7 +63,7 @@ describe('checkBundle', () => {
     // A path of 1,024 bytes, whose longest part has 255 bytes.
     { name: `${'y'.repeat(255)}/`.repeat(3).concat('y'.repeat(253), '/yy') },
   ];
-  const all = inventoryOf(entries);
+  const all = listInventory(entries);
   const shapes: [string, WrittenEntry[], WrittenZip][] = [
     ['without extras', entries, {}],
     ['with a comment', entries, { comment: Buffer.from('made by hand') }],
@@ -74,13 +74,13 @@ describe('checkBundle', () => {
       entries.map((each) => ({ ...each, descriptor })),
       {},
     ]),
-    ['with another zip in it', [...entries, { name: 'inner.zip', bytes: writeZip(entries), method: 0 }], {}],
+    ['with another zip in it', [...entries, { name: 'inner.zip', bytes: makeTestZip(entries), method: 0 }], {}],
   ];
 
   it.each(shapes)('checkBundle accepts a zip %s', async (_, written, options) => {
-    const expected = inventoryOf(written).sort((one, other) => (one.path < other.path ? -1 : 1));
-    expect(await check(writeZip(written, options), inventoryOf(written))).toEqual(expected);
-    expect(await check(writeZip(written, options), null)).toEqual(expected);
+    const expected = listInventory(written).sort((one, other) => (one.path < other.path ? -1 : 1));
+    expect(await check(makeTestZip(written, options), listInventory(written))).toEqual(expected);
+    expect(await check(makeTestZip(written, options), null)).toEqual(expected);
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe('checkBundle', () => {
     ].join('\n');
     const files = { 'main.py': 'print(1)\n', 'lib/größe.txt': 'ß'.repeat(9999) };
     execFileSync('python3', ['-c', code], { cwd: folder, input: JSON.stringify(files) });
-    const inventory = inventoryOf(Object.entries(files).map(([name, bytes]) => ({ name, bytes })));
+    const inventory = listInventory(Object.entries(files).map(([name, bytes]) => ({ name, bytes })));
     expect((await check(await readFile(join(folder, 'out.zip')), inventory)).map(({ path }) => path)).toEqual([
       'lib/größe.txt',
       'main.py',
@@ -110,7 +110,7 @@ describe('checkBundle', () => {
     ['is too long', `${'x'.repeat(255)}/`.repeat(4).concat('x'), 'path_too_long'],
     ['has a part that is too long', 'x'.repeat(256), 'bad_name'],
   ])('the error for a path that %s contains the limits of paths', async (_, name, reason) => {
-    const refused = await check(writeZip([{ name }]), null).catch((thrown: unknown) => thrown);
+    const refused = await check(makeTestZip([{ name }]), null).catch((thrown: unknown) => thrown);
     expect(refused).toMatchObject({ options: { extra: { errors: [{ reason }] } } });
     expect((refused as AppError).options.detail).toContain(
       'A path may have at most 1,024 bytes and 100 parts of at most 255 bytes each. The draft has not changed.',
@@ -119,13 +119,13 @@ describe('checkBundle', () => {
 
   it('checkBundle reports all invalid names at once, but at most fifty', async () => {
     const wrong: WrittenEntry[] = [{ name: '/a' }, { name: '../b' }, { name: 'c', mode: 0o120777 }, { name: 'd' }];
-    expect(await faultsOf(writeZip(wrong), inventoryOf(wrong))).toEqual([
+    expect(await faultsOf(makeTestZip(wrong), listInventory(wrong))).toEqual([
       { path: '/a', reason: 'absolute_path' },
       { path: '../b', reason: 'parent_path' },
       { path: 'c', reason: 'link' },
     ]);
     const many = Array.from({ length: 5000 }, (_, at) => ({ name: `../${at}` }));
-    expect(await faultsOf(writeZip(many), inventoryOf(many))).toHaveLength(50);
+    expect(await faultsOf(makeTestZip(many), listInventory(many))).toHaveLength(50);
   });
 
   it.each([
@@ -137,13 +137,13 @@ describe('checkBundle', () => {
   ])('checkBundle does not block the event loop for a bundle with %s', async (_, entriesOf) => {
     const written: WrittenEntry[] = entriesOf();
     const path = join(folder, 'large.zip');
-    await writeFile(path, writeZip(written));
-    const inventory = inventoryOf(written);
-    expect(await longestTurn(() => checkBundle(path, inventory))).toBeLessThan(maxTurnMs);
+    await writeFile(path, makeTestZip(written));
+    const inventory = listInventory(written);
+    expect(await measureLongestTurn(() => checkBundle(path, inventory))).toBeLessThan(maxTurnMs);
   });
 
   it('checkBundle either rejects a zip with changed bytes, or returns the original files', async () => {
-    const zip = writeZip(entries.slice(0, 4));
+    const zip = makeTestZip(entries.slice(0, 4));
     const inventory = all.filter(({ path }) => path !== 'data.bin' && path !== 'empty');
     const change = fc.record({
       at: fc.oneof(fc.nat(zip.length - 1), fc.integer({ min: zip.length - 300, max: zip.length - 1 })),
@@ -163,7 +163,7 @@ describe('checkBundle', () => {
   });
 
   it('checkBundle throws only bundle_rejected for a zip that is put together at random', async () => {
-    const zip = writeZip(entries.slice(0, 4));
+    const zip = makeTestZip(entries.slice(0, 4));
     const piece = fc
       .tuple(fc.nat(zip.length), fc.nat(zip.length))
       .map(([one, other]) => zip.subarray(Math.min(one, other), Math.max(one, other)));
@@ -188,8 +188,8 @@ describe('checkBundle', () => {
     });
     await fc.assert(
       fc.asyncProperty(files, files, async (zipped, listed) => {
-        const [own, other] = [inventoryOf(zipped), inventoryOf(listed)];
-        const read: unknown = await check(writeZip(zipped), other).catch((error: unknown) => error);
+        const [own, other] = [listInventory(zipped), listInventory(listed)];
+        const read: unknown = await check(makeTestZip(zipped), other).catch((error: unknown) => error);
         const sort = (list: BundleFile[]) => [...list].sort((one, another) => (one.path < another.path ? -1 : 1));
         const same = JSON.stringify(sort(own)) === JSON.stringify(sort(other));
         expect(Array.isArray(read)).toBe(same);

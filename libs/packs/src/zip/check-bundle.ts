@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
-import { BundleFaults, rejected } from './bundle-faults';
+import { BundleFaults, bundleRejectedError } from './bundle-faults';
 import { findDirectory } from './find-directory';
 import { PathCollisions } from './path-collisions';
 import { readDirectory, type ZipEntry } from './read-directory';
-import { type PlacedEntry, requireTiling } from './require-tiling';
+import { type PlacedEntry, requireContiguousEntries } from './require-contiguous-entries';
 import { unpackEntry } from './unpack-entry';
 import { ZipBytes } from './zip-bytes';
 import { zipLimits } from './zip-limits';
@@ -25,7 +25,7 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
   try {
     const zip = new ZipBytes(file, (await file.stat()).size);
     const { size } = zip;
-    if (size > zipLimits.zippedBytes) throw rejected('too_large');
+    if (size > zipLimits.zippedBytes) throw bundleRejectedError('too_large');
     const faults = new BundleFaults();
     const directory = await findDirectory(zip);
     const entries = await readDirectory(zip, directory, faults);
@@ -33,8 +33,8 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
     checkSizes(entries, size, faults);
     const listed = inventory ? checkInventory(entries, inventory, faults) : null;
     faults.throwIfAny();
-    const placed = await requireTiling(zip, entries, directory.start);
-    return await unpackAll(zip, placed, listed);
+    const addParameter = await requireContiguousEntries(zip, entries, directory.start);
+    return await unpackAll(zip, addParameter, listed);
   } finally {
     await file.close();
   }
@@ -43,28 +43,28 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
 async function checkCollisions(zip: ZipBytes, entries: ZipEntry[], faults: BundleFaults): Promise<void> {
   const paths = new PathCollisions();
   for (const { path, isFolder } of entries) {
-    await zip.yieldTurn();
-    if (faults.full) return;
-    const fault = paths.add(path, isFolder);
-    if (fault) faults.add(path, fault);
+    await zip.yieldToEventLoop();
+    if (faults.isFull) return;
+    const fault = paths.addPath(path, isFolder);
+    if (fault) faults.addFault(path, fault);
   }
 }
 
 /** Checks the declared sizes. Each entry is compared with its declared size when it is unpacked. */
 function checkSizes(entries: ZipEntry[], zipSize: number, faults: BundleFaults): void {
   const total = entries.reduce((sum, { size }) => sum + size, 0);
-  if (total > zipLimits.unzippedBytes) faults.add('', 'too_large');
-  if (isBeyondRatio(total, zipSize)) faults.add('', 'ratio');
+  if (total > zipLimits.unzippedBytes) faults.addFault('', 'too_large');
+  if (exceedsZipRatio(total, zipSize)) faults.addFault('', 'ratio');
 }
 
-function isBeyondRatio(unzipped: number, zipSize: number): boolean {
+function exceedsZipRatio(unzipped: number, zipSize: number): boolean {
   return unzipped > zipLimits.ratioFromBytes && unzipped > zipLimits.ratio * zipSize;
 }
 
 function checkInventory(entries: ZipEntry[], inventory: readonly BundleFile[], faults: BundleFaults) {
   const listed = new Map<string, BundleFile>();
   for (const file of inventory) {
-    if (listed.has(file.path)) faults.add(file.path, 'duplicate_path');
+    if (listed.has(file.path)) faults.addFault(file.path, 'duplicate_path');
     listed.set(file.path, file);
   }
   const files = new Set<string>();
@@ -72,10 +72,11 @@ function checkInventory(entries: ZipEntry[], inventory: readonly BundleFile[], f
     if (isFolder) continue;
     files.add(path);
     const expected = listed.get(path);
-    if (!expected) faults.add(path, 'missing_in_inventory');
-    else if (expected.size !== size) faults.add(path, 'size_mismatch');
+    if (!expected) faults.addFault(path, 'missing_in_inventory');
+    else if (expected.size !== size) faults.addFault(path, 'size_mismatch');
   }
-  for (const path of listed.keys()) if (!files.has(path) && !faults.has(path)) faults.add(path, 'missing_in_zip');
+  for (const path of listed.keys())
+    if (!files.has(path) && !faults.hasFaultAt(path)) faults.addFault(path, 'missing_in_zip');
   return listed;
 }
 
@@ -89,13 +90,13 @@ async function unpackAll(
   for (const entry of entries) {
     const { path, size } = entry;
     const unpacked = await unpackEntry(zip, entry);
-    if ('fault' in unpacked) faults.add(path, unpacked.fault);
+    if ('fault' in unpacked) faults.addFault(path, unpacked.fault);
     else if (!entry.isFolder) {
       const { sha256 } = unpacked;
-      if (listed && listed.get(path)!.sha256.toLowerCase() !== sha256) faults.add(path, 'digest_mismatch');
+      if (listed && listed.get(path)!.sha256.toLowerCase() !== sha256) faults.addFault(path, 'digest_mismatch');
       files.push({ path, size, sha256 });
     }
-    if (faults.full) break;
+    if (faults.isFull) break;
   }
   faults.throwIfAny();
   return files.sort((one, other) => (one.path < other.path ? -1 : 1));

@@ -9,7 +9,7 @@ const dosReparsePoint = 0x400;
  * Returns the fault of an entry by what its attributes create on the machine that unpacks it, no matter which system
  * the entry claims to be from. Null if they create a plain file or a folder, as its name says.
  */
-export function faultOfKind(attributes: number, isFolder: boolean): BundleFaultReason | null {
+export function checkEntryKind(attributes: number, isFolder: boolean): BundleFaultReason | null {
   const type = (attributes >>> 16) & typeMask;
   if (type === link || (attributes & dosReparsePoint) !== 0) return 'link';
   if (type !== 0 && type !== plain && type !== folder) return 'device';

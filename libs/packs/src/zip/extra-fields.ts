@@ -1,5 +1,5 @@
-import { rejected } from './bundle-faults';
-import { readLong } from './zip-bytes';
+import { bundleRejectedError } from './bundle-faults';
+import { readUint64 } from './zip-bytes';
 
 const zip64 = 0x0001;
 const unicodePath = 0x7075;
@@ -10,21 +10,21 @@ export interface ExtraFields {
   unicodePath?: Buffer;
 }
 
-export function readExtraFields(bytes: Buffer, path: string): ExtraFields {
+export function parseExtraFields(bytes: Buffer, path: string): ExtraFields {
   const fields: ExtraFields = {};
   for (let at = 0; at < bytes.length;) {
     // Some programs append a few zeros after the last field.
     if (bytes.length - at < 4) {
-      if (bytes.subarray(at).some((byte) => byte !== 0)) throw rejected('not_a_zip', path);
+      if (bytes.subarray(at).some((byte) => byte !== 0)) throw bundleRejectedError('not_a_zip', path);
       break;
     }
     const [id, size] = [bytes.readUInt16LE(at), bytes.readUInt16LE(at + 2)];
     at += 4;
-    if (at + size > bytes.length) throw rejected('not_a_zip', path);
+    if (at + size > bytes.length) throw bundleRejectedError('not_a_zip', path);
     const data = bytes.subarray(at, at + size);
     at += size;
     if (id === zip64) {
-      if (fields.zip64) throw rejected('not_a_zip', path);
+      if (fields.zip64) throw bundleRejectedError('not_a_zip', path);
       fields.zip64 = data;
     }
     // The field has one byte of version, four bytes of checksum, and the name.
@@ -34,13 +34,13 @@ export function readExtraFields(bytes: Buffer, path: string): ExtraFields {
 }
 
 /** Replaces values that did not fit into four bytes by those of the zip64 field, in its order. */
-export function withZip64Values(values: number[], extra: ExtraFields, path: string): number[] {
+export function applyZip64Values(values: number[], extra: ExtraFields, path: string): number[] {
   let at = 0;
   return values.map((value) => {
     if (value !== 0xffffffff) return value;
     const field = extra.zip64;
-    if (!field || at + 8 > field.length) throw rejected('not_a_zip', path);
+    if (!field || at + 8 > field.length) throw bundleRejectedError('not_a_zip', path);
     at += 8;
-    return readLong(field, at - 8);
+    return readUint64(field, at - 8);
   });
 }

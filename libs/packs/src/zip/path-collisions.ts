@@ -12,15 +12,15 @@ interface KnownPath {
 export class PathCollisions {
   private readonly paths = new Map<string, KnownPath>();
 
-  add(path: string, isFolder: boolean): BundleFaultReason | null {
+  addPath(path: string, isFolder: boolean): BundleFaultReason | null {
     for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) {
-      const fault = this.claim(path.slice(0, at), 'implied');
+      const fault = this.claimPath(path.slice(0, at), 'implied');
       if (fault) return fault;
     }
-    return this.claim(path, isFolder ? 'folder' : 'file');
+    return this.claimPath(path, isFolder ? 'folder' : 'file');
   }
 
-  private claim(path: string, kind: KnownPath['kind']): BundleFaultReason | null {
+  private claimPath(path: string, kind: KnownPath['kind']): BundleFaultReason | null {
     // Convert in both directions, because a letter may have more than one lowercase or uppercase form.
     const folded = path.toUpperCase().toLowerCase();
     const existing = this.paths.get(folded);

@@ -1,7 +1,7 @@
-import { type BundleFaults, rejected } from './bundle-faults';
-import { faultOfKind } from './entry-kind';
-import { readEntryPath } from './entry-path';
-import { readExtraFields, withZip64Values } from './extra-fields';
+import { type BundleFaults, bundleRejectedError } from './bundle-faults';
+import { checkEntryKind } from './entry-kind';
+import { decodeEntryPath } from './entry-path';
+import { parseExtraFields, applyZip64Values } from './extra-fields';
 import type { DirectoryLocation } from './find-directory';
 import type { ZipBytes } from './zip-bytes';
 
@@ -31,21 +31,21 @@ export async function readDirectory(
   { start, size, entries }: DirectoryLocation,
   faults: BundleFaults,
 ): Promise<ZipEntry[]> {
-  const directory = await zip.read(start, size);
+  const directory = await zip.readBytes(start, size);
   const read: ZipEntry[] = [];
   let at = 0;
   for (let count = 0; count < entries; count += 1) {
-    await zip.yieldTurn();
-    if (at + headerBytes > size || directory.readUInt32LE(at) !== 0x02014b50) throw rejected('not_a_zip');
+    await zip.yieldToEventLoop();
+    if (at + headerBytes > size || directory.readUInt32LE(at) !== 0x02014b50) throw bundleRejectedError('not_a_zip');
     const lengths = [28, 30, 32].map((offset) => directory.readUInt16LE(at + offset)) as [number, number, number];
     const next = at + headerBytes + lengths[0] + lengths[1] + lengths[2];
-    if (next > size) throw rejected('not_a_zip');
+    if (next > size) throw bundleRejectedError('not_a_zip');
     const entry = readEntry(directory.subarray(at, next), lengths, faults);
     if (entry) read.push(entry);
-    if (faults.full) return read;
+    if (faults.isFull) return read;
     at = next;
   }
-  if (at !== size) throw rejected('not_a_zip');
+  if (at !== size) throw bundleRejectedError('not_a_zip');
   return read;
 }
 
@@ -53,26 +53,27 @@ function readEntry(bytes: Buffer, [nameBytes, extraBytes]: number[], faults: Bun
   const nameEnd = headerBytes + nameBytes!;
   const name = bytes.subarray(headerBytes, nameEnd);
   const [flags, method] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10)];
-  const entryPath = readEntryPath(name, (flags & utf8Flag) !== 0);
+  const entryPath = decodeEntryPath(name, (flags & utf8Flag) !== 0);
   const { path } = entryPath;
-  const report = (reason: Parameters<BundleFaults['add']>[1]) => {
-    faults.add(path, reason);
+  const reportFault = (reason: Parameters<BundleFaults['addFault']>[1]) => {
+    faults.addFault(path, reason);
     return null;
   };
-  if (entryPath.fault) return report(entryPath.fault);
-  if ((flags & (encryptedFlag | strongFlag | maskedFlag)) !== 0 || method === aes) return report('encrypted');
-  const extra = readExtraFields(bytes.subarray(nameEnd, nameEnd + extraBytes!), path);
-  if (extra.unicodePath && !extra.unicodePath.equals(name)) return report('bad_name');
-  const kind = faultOfKind(bytes.readUInt32LE(38), entryPath.isFolder);
-  if (kind) return report(kind);
-  if (method !== stored && method !== deflated) return report('not_a_zip');
-  if (bytes.readUInt16LE(34) !== 0) return report('not_a_zip');
-  const [size, zippedSize, headerAt] = withZip64Values(
+  if (entryPath.fault) return reportFault(entryPath.fault);
+  if ((flags & (encryptedFlag | strongFlag | maskedFlag)) !== 0 || method === aes) return reportFault('encrypted');
+  const extra = parseExtraFields(bytes.subarray(nameEnd, nameEnd + extraBytes!), path);
+  if (extra.unicodePath && !extra.unicodePath.equals(name)) return reportFault('bad_name');
+  const kind = checkEntryKind(bytes.readUInt32LE(38), entryPath.isFolder);
+  if (kind) return reportFault(kind);
+  if (method !== stored && method !== deflated) return reportFault('not_a_zip');
+  if (bytes.readUInt16LE(34) !== 0) return reportFault('not_a_zip');
+  const [size, zippedSize, headerAt] = applyZip64Values(
     [24, 20, 42].map((at) => bytes.readUInt32LE(at)),
     extra,
     path,
   );
-  if ((method === stored && size !== zippedSize) || (entryPath.isFolder && size !== 0)) return report('size_mismatch');
+  if ((method === stored && size !== zippedSize) || (entryPath.isFolder && size !== 0))
+    return reportFault('size_mismatch');
   return {
     path,
     isFolder: entryPath.isFolder,

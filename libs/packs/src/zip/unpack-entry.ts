@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { createInflateRaw, crc32, inflateRawSync } from 'node:zlib';
 import type { BundleFaultReason } from '@muster/contracts';
 import type { ZipBytes } from './zip-bytes';
-import type { PlacedEntry } from './require-tiling';
+import type { PlacedEntry } from './require-contiguous-entries';
 
 const deflated = 8;
 const chunkBytes = 64 * 1024;
@@ -18,14 +18,14 @@ export async function unpackEntry(
   const sum = new Sum(entry);
   const isSmall = entry.size <= smallBytes && entry.zippedSize <= smallBytes;
   try {
-    if (entry.method !== deflated) for await (const chunk of chunksOf(zip, entry)) sum.add(chunk);
-    else if (isSmall) await inflateWhole(zip, entry, sum);
-    else await inflate(zip, entry, sum);
+    if (entry.method !== deflated) for await (const chunk of readZippedChunks(zip, entry)) sum.addChunk(chunk);
+    else if (isSmall) await inflateAtOnce(zip, entry, sum);
+    else await inflateStream(zip, entry, sum);
   } catch (error) {
     if (error instanceof WrongSize || isZlibFault(error)) return { fault: 'size_mismatch' };
     throw error;
   }
-  return sum.end();
+  return sum.finishSum();
 }
 
 class WrongSize extends Error {}
@@ -38,39 +38,39 @@ class Sum {
 
   constructor(private readonly entry: PlacedEntry) {}
 
-  add(chunk: Buffer): void {
+  addChunk(chunk: Buffer): void {
     this.size += chunk.length;
     if (this.size > this.entry.size) throw new WrongSize();
     this.crc = crc32(chunk, this.crc);
     this.hash.update(chunk);
   }
 
-  end(): { sha256: string } | { fault: BundleFaultReason } {
+  finishSum(): { sha256: string } | { fault: BundleFaultReason } {
     if (this.size !== this.entry.size) return { fault: 'size_mismatch' };
     return this.crc === this.entry.crc32 ? { sha256: this.hash.digest('hex') } : { fault: 'digest_mismatch' };
   }
 }
 
-async function* chunksOf(zip: ZipBytes, { dataAt, zippedSize }: PlacedEntry): AsyncGenerator<Buffer> {
+async function* readZippedChunks(zip: ZipBytes, { dataAt, zippedSize }: PlacedEntry): AsyncGenerator<Buffer> {
   for (let at = 0; at < zippedSize; at += chunkBytes) {
-    yield await zip.read(dataAt + at, Math.min(chunkBytes, zippedSize - at));
+    yield await zip.readBytes(dataAt + at, Math.min(chunkBytes, zippedSize - at));
   }
 }
 
-async function inflateWhole(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
-  const zipped = await zip.read(entry.dataAt, entry.zippedSize);
+async function inflateAtOnce(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+  const zipped = await zip.readBytes(entry.dataAt, entry.zippedSize);
   const { buffer, engine } = inflateRawSync(zipped, { maxOutputLength: entry.size + 1, info: true }) as unknown as {
     buffer: Buffer;
     engine: { bytesWritten: number };
   };
   if (engine.bytesWritten !== entry.zippedSize) throw new WrongSize();
-  sum.add(buffer);
+  sum.addChunk(buffer);
 }
 
-async function inflate(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
+async function inflateStream(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promise<void> {
   const inflater = createInflateRaw({ chunkSize: chunkBytes });
-  await pipeline(chunksOf(zip, entry), inflater, async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks) sum.add(chunk);
+  await pipeline(readZippedChunks(zip, entry), inflater, async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) sum.addChunk(chunk);
   });
   // Bytes after the end of the deflated data belong to no file.
   if (inflater.bytesWritten !== entry.zippedSize) throw new WrongSize();

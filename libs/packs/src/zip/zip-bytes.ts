@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { rejected } from './bundle-faults';
+import { bundleRejectedError } from './bundle-faults';
 
 const windowBytes = 256 * 1024;
 const turnMs = 8;
@@ -17,9 +17,9 @@ export class ZipBytes {
   ) {}
 
   /** Returns `length` bytes from `position`. Rejects a zip that refers to bytes after its end. */
-  async read(position: number, length: number): Promise<Buffer> {
-    await this.yieldTurn();
-    if (position + length > this.size) throw rejected('not_a_zip');
+  async readBytes(position: number, length: number): Promise<Buffer> {
+    await this.yieldToEventLoop();
+    if (position + length > this.size) throw bundleRejectedError('not_a_zip');
     const at = position - this.windowAt;
     if (at >= 0 && at + length <= this.window.length) return this.window.subarray(at, at + length);
     if (length > windowBytes / 4) return this.readFile(position, length);
@@ -29,7 +29,7 @@ export class ZipBytes {
   }
 
   /** Lets the event loop run every few ms, because reads from the buffered window never wait for the disk. */
-  async yieldTurn(): Promise<void> {
+  async yieldToEventLoop(): Promise<void> {
     if (performance.now() - this.turnStartedAt < turnMs) return;
     await nextTurn();
     this.turnStartedAt = performance.now();
@@ -40,7 +40,7 @@ export class ZipBytes {
     let read = 0;
     while (read < length) {
       const { bytesRead } = await this.file.read(buffer, read, length - read, position + read);
-      if (bytesRead === 0) throw rejected('not_a_zip');
+      if (bytesRead === 0) throw bundleRejectedError('not_a_zip');
       read += bytesRead;
     }
     return buffer;
@@ -48,8 +48,8 @@ export class ZipBytes {
 }
 
 /** Reads a number of eight bytes. Rejects values that are larger than any valid archive needs. */
-export function readLong(buffer: Buffer, at: number): number {
+export function readUint64(buffer: Buffer, at: number): number {
   const value = buffer.readBigUInt64LE(at);
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw rejected('not_a_zip');
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw bundleRejectedError('not_a_zip');
   return Number(value);
 }

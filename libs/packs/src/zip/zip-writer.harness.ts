@@ -42,23 +42,23 @@ export interface WrittenZip {
 }
 
 /** Writes a zip exactly as specified. */
-export function writeZip(entries: WrittenEntry[], options: WrittenZip = {}): Buffer {
+export function makeTestZip(entries: WrittenEntry[], options: WrittenZip = {}): Buffer {
   const { before = Buffer.alloc(0), betweenEntries = Buffer.alloc(0) } = options;
   const files: Buffer[] = [before];
   const directory: Buffer[] = [];
   let at = before.length;
   for (const entry of entries) {
-    const { file, record } = writeEntry(entry, at);
+    const { file, record } = encodeEntry(entry, at);
     files.push(file, betweenEntries);
     directory.push(record);
     at += file.length + betweenEntries.length;
   }
   if (options.order === 'reversed') directory.reverse();
   const index = Buffer.concat(directory);
-  return Buffer.concat([...files, index, writeEnd(entries.length, index.length, at, options)]);
+  return Buffer.concat([...files, index, encodeEndRecords(entries.length, index.length, at, options)]);
 }
 
-function writeEntry(entry: WrittenEntry, at: number) {
+function encodeEntry(entry: WrittenEntry, at: number) {
   const { bytes = '', method = 8, extra = Buffer.alloc(0), descriptor, zip64 = false } = entry;
   const { mode = 0o100644, madeBy = 0x0314, attributes = (mode << 16) >>> 0 } = entry;
   const content = Buffer.from(bytes as string);
@@ -75,18 +75,23 @@ function writeEntry(entry: WrittenEntry, at: number) {
   const later = descriptor ? { crc32: 0, zippedSize: 0, size: 0 } : {};
   const central = { ...truth, ...entry.central };
   const local = { name: name, extra, ...truth, ...later, ...entry.local };
-  const wide = (values: number[]) => extraField(1, Buffer.concat(values.map((value) => long(value))));
-  const localExtra = zip64 ? Buffer.concat([wide([local.size, local.zippedSize]), local.extra]) : local.extra;
+  const encodeZip64Field = (values: number[]) =>
+    encodeExtraField(1, Buffer.concat(values.map((value) => encodeUint64(value))));
+  const localExtra = zip64
+    ? Buffer.concat([encodeZip64Field([local.size, local.zippedSize]), local.extra])
+    : local.extra;
   const headerAt = entry.headerAt ?? at;
-  const centralExtra = zip64 ? Buffer.concat([wide([central.size, central.zippedSize, headerAt]), extra]) : extra;
+  const centralExtra = zip64
+    ? Buffer.concat([encodeZip64Field([central.size, central.zippedSize, headerAt]), extra])
+    : extra;
   const localName = Buffer.from(local.name as string);
   const file = Buffer.concat([
     Buffer.from('PK\x03\x04'),
-    common(local, localName.length, localExtra.length, zip64),
+    encodeCommonHeader(local, localName.length, localExtra.length, zip64),
     localName,
     localExtra,
     packed,
-    descriptorOf(truth, descriptor),
+    encodeDataDescriptor(truth, descriptor),
   ]);
   const tail = Buffer.alloc(14);
   tail.writeUInt32LE(attributes, 6);
@@ -96,12 +101,12 @@ function writeEntry(entry: WrittenEntry, at: number) {
   const head = [
     Buffer.from('PK\x01\x02', 'latin1'),
     madeByBytes,
-    common(central, name.length, centralExtra.length, zip64),
+    encodeCommonHeader(central, name.length, centralExtra.length, zip64),
   ];
   return { file, record: Buffer.concat([...head, tail, name, centralExtra]) };
 }
 
-function common(
+function encodeCommonHeader(
   { flags, method, crc32: crc, zippedSize, size }: DeclaredFields,
   name: number,
   extra: number,
@@ -119,19 +124,23 @@ function common(
   return bytes;
 }
 
-function descriptorOf({ crc32: crc, zippedSize, size }: DeclaredFields, kind: WrittenEntry['descriptor']): Buffer {
+function encodeDataDescriptor(
+  { crc32: crc, zippedSize, size }: DeclaredFields,
+  kind: WrittenEntry['descriptor'],
+): Buffer {
   if (kind === undefined) return Buffer.alloc(0);
   if (Buffer.isBuffer(kind)) return kind;
-  const short = (value: number) => {
+  const encodeUint32 = (value: number) => {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt32LE(value);
     return bytes;
   };
-  const sizes = kind === 'wide' ? [long(zippedSize), long(size)] : [short(zippedSize), short(size)];
-  return Buffer.concat([...(kind === 'bare' ? [] : [Buffer.from('PK\x07\x08')]), short(crc), ...sizes]);
+  const sizes =
+    kind === 'wide' ? [encodeUint64(zippedSize), encodeUint64(size)] : [encodeUint32(zippedSize), encodeUint32(size)];
+  return Buffer.concat([...(kind === 'bare' ? [] : [Buffer.from('PK\x07\x08')]), encodeUint32(crc), ...sizes]);
 }
 
-function writeEnd(entries: number, size: number, start: number, options: WrittenZip): Buffer {
+function encodeEndRecords(entries: number, size: number, start: number, options: WrittenZip): Buffer {
   const { zip64End = false, comment = Buffer.alloc(0), after = Buffer.alloc(0) } = options;
   const declared = { disk: 0, entriesHere: entries, entries, size, start, comment: comment.length, ...options.end };
   const parts: Buffer[] = [];
@@ -159,21 +168,21 @@ function writeEnd(entries: number, size: number, start: number, options: Written
   return Buffer.concat([...parts, end, comment, after]);
 }
 
-export function extraField(id: number, data: Buffer): Buffer {
+export function encodeExtraField(id: number, data: Buffer): Buffer {
   const head = Buffer.alloc(4);
   head.writeUInt16LE(id);
   head.writeUInt16LE(data.length, 2);
   return Buffer.concat([head, data]);
 }
 
-function long(value: number): Buffer {
+function encodeUint64(value: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(BigInt(value));
   return bytes;
 }
 
 /** Returns the inventory that an honest author would write for these entries. */
-export function inventoryOf(entries: WrittenEntry[]): BundleFile[] {
+export function listInventory(entries: WrittenEntry[]): BundleFile[] {
   return entries
     .map(({ name, bytes = '' }) => ({ path: name.toString(), content: Buffer.from(bytes as string) }))
     .filter(({ path }) => !path.endsWith('/'))

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, PilotBatchEntity, PilotClaimResultEntity, PilotStopEventEntity } from '@muster/database';
 import { batchColumns, type BatchRow, batchSource } from './list-batches';
 
@@ -22,7 +22,7 @@ export function findPilotBatch(database: Database, organizationId: string, batch
        WHERE b.organization_id = $1 AND b.batch_id = $2 FOR SHARE OF b`,
       [organizationId, batchId],
     );
-    if (!batch) throw noSuch('batch');
+    if (!batch) throw notFoundError('batch');
     const claims = await tx.query<ClaimRow>(
       `SELECT id, claim_index, claim_id, npi, outcome,
               processing_micros, message, metadata

@@ -46,21 +46,21 @@ interface Listing {
 
 /** Lists batches, the latest first. */
 export function listPilotBatches(database: Database, organizationId: string, listing: Listing): Promise<BatchRow[]> {
-  const { text, values } = listBatchesStatement(organizationId, listing);
+  const { text, values } = buildListBatchesStatement(organizationId, listing);
   return database.query<BatchRow>({ organizationId }, text, values);
 }
 
-export function listBatchesStatement(organizationId: string, { page, filter }: Listing) {
+export function buildListBatchesStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
-  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['b.organization_id = $1', ...withinPeriodSql('b.occurred_at', filter, values)];
-  if (filter.workflowId) conditions.push(`b.workflow_id = ${parameter(filter.workflowId)}`);
-  if (filter.jobId) conditions.push(`b.job_id = ${parameter(filter.jobId)}`);
+  if (filter.workflowId) conditions.push(`b.workflow_id = ${addParameter(filter.workflowId)}`);
+  if (filter.jobId) conditions.push(`b.job_id = ${addParameter(filter.jobId)}`);
   if (page.after) {
     const [at, id] = page.after;
-    conditions.push(`(b.occurred_at, b.id) < (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`);
+    conditions.push(`(b.occurred_at, b.id) < (${addParameter(at)}::timestamptz, ${addParameter(id)}::uuid)`);
   }
-  const limit = parameter(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   return {
     text: `SELECT ${batchColumns} FROM ${batchSource}
      WHERE ${conditions.join(' AND ')} ORDER BY b.occurred_at DESC, b.id DESC LIMIT ${limit}`,

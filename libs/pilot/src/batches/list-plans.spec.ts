@@ -1,8 +1,8 @@
-import { ownerDataSource, DatabaseModule } from '@muster/database';
+import { createOwnerDataSource, DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeOrganization, startHarness } from '@muster/testing';
-import { listBatchesStatement } from './list-batches';
-import { listSessionsStatement } from '../sessions/read-sessions';
+import { buildListBatchesStatement } from './list-batches';
+import { buildListSessionsStatement } from '../sessions/read-sessions';
 
 const count = 20_000;
 
@@ -31,7 +31,7 @@ describe('the query plan of a page deep in a long list', () => {
         [id],
       );
     }
-    const owner = await ownerDataSource(harness.databaseUrl).initialize();
+    const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
     await owner.query('ANALYZE pilot_batch, process_library_session_summary, job');
     await owner.destroy();
   });
@@ -48,7 +48,7 @@ describe('the query plan of a page deep in a long list', () => {
     ['pilot_batch_occurred_idx', { from: '2026-01-02', to: '2026-01-12' }],
     ['pilot_batch_workflow_idx', { workflowId }],
   ])('a page of batches is read in the order of the index %s, without a sort', async (index, filter) => {
-    const read = await plan(listBatchesStatement(organizationId, { page, filter }));
+    const read = await plan(buildListBatchesStatement(organizationId, { page, filter }));
     expect(read).toContain(index);
     expect(read).not.toMatch(/"Node Type":"(Incremental )?Sort"/);
   });
@@ -58,7 +58,7 @@ describe('the query plan of a page deep in a long list', () => {
     ['session_summary_occurred_idx', { from: '2026-01-02T00:00:00.000Z' }],
     ['session_summary_worker_idx', { workerKey: 'w3' }],
   ])('a page of sessions is read in the order of the index %s, without a sort', async (index, filter) => {
-    const read = await plan(listSessionsStatement(organizationId, { page, filter }));
+    const read = await plan(buildListSessionsStatement(organizationId, { page, filter }));
     expect(read).toContain(index);
     expect(read).not.toMatch(/"Node Type":"(Incremental )?Sort"/);
   });

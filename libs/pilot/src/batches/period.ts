@@ -9,17 +9,19 @@ export interface Period {
  * time zone is read once for the statement, so an index on the column can be used.
  */
 export function withinPeriodSql(column: string, { from, to }: Period, values: unknown[]): string[] {
-  const parameter = (value: string) => `$${values.push(value)}`;
+  const addParameter = (value: string) => `$${values.push(value)}`;
   return [
-    ...(from ? [`${column} >= ${isDay(from) ? startOfDay(`${parameter(from)}::date`) : parameter(from)}`] : []),
-    ...(to ? [`${column} < ${isDay(to) ? startOfDay(`${parameter(to)}::date + 1`) : parameter(to)}`] : []),
+    ...(from
+      ? [`${column} >= ${isDayText(from) ? startOfDaySql(`${addParameter(from)}::date`) : addParameter(from)}`]
+      : []),
+    ...(to ? [`${column} < ${isDayText(to) ? startOfDaySql(`${addParameter(to)}::date + 1`) : addParameter(to)}`] : []),
   ];
 }
 
-function startOfDay(day: string): string {
+function startOfDaySql(day: string): string {
   return `(${day})::timestamp AT TIME ZONE (SELECT timezone FROM organization_settings WHERE organization_id = $1)`;
 }
 
-function isDay(text: string): boolean {
+function isDayText(text: string): boolean {
   return text.length === 10;
 }

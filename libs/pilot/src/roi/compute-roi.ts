@@ -28,7 +28,7 @@ export async function computeRoi(
     'compute_roi',
   );
   const between = rows[0]?.between;
-  const [p50, p95] = (between ?? []).map(twentieths);
+  const [p50, p95] = (between ?? []).map(toTwentieths);
   return { days: rows, percentiles: between ? { p50: p50!, p95: p95! } : null };
 }
 
@@ -36,32 +36,32 @@ export async function computeRoi(
  * Converts microseconds to twentieths of a microsecond. A continuous percentile is a whole number of twentieths, so
  * rounding removes the error of the floating-point number.
  */
-function twentieths(micros: number): bigint {
+function toTwentieths(micros: number): bigint {
   return BigInt(Math.round(micros * 20));
 }
 
 /** Day of a timestamp in the organization's time zone, for statements with organization_settings s. */
-export const dayOfSql = (moment: string, zone = 's.timezone') => `(${moment} AT TIME ZONE ${zone})::date`;
+export const dayInTimezoneSql = (moment: string, zone = 's.timezone') => `(${moment} AT TIME ZONE ${zone})::date`;
 
 /**
  * Condition that the day of batch `b` lies in the range. The first two lines are wider than the range in any time zone
  * and use the index. The last line is exact; bounds by timestamp are not, because clocks that are set back over
  * midnight split a day.
  */
-export const batchesOfRange = (from: string, to: string) => `
+export const batchInRangeSql = (from: string, to: string) => `
   b.occurred_at >= ${from}::date::timestamp AT TIME ZONE 'UTC' - interval '26 hours'
   AND b.occurred_at < ${to}::date::timestamp AT TIME ZONE 'UTC' + interval '50 hours'
-  AND ${dayOfSql('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
+  AND ${dayInTimezoneSql('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
 
 const computed = `
   WITH named AS MATERIALIZED (
-    SELECT b.id, ${dayOfSql('b.occurred_at')} AS day, b.job_id, b.named_job_id, b.claims_attempted,
+    SELECT b.id, ${dayInTimezoneSql('b.occurred_at')} AS day, b.job_id, b.named_job_id, b.claims_attempted,
            b.claims_eob_uploaded, b.claims_no_eob_found, b.claims_failed,
            COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
     FROM pilot_batch b
     JOIN organization_settings s ON s.organization_id = b.organization_id
     LEFT JOIN job j ON j.id = b.job_id
-    WHERE b.organization_id = $1 AND ${batchesOfRange('$2', '$3')} AND ($4::uuid IS NULL OR b.workflow_id = $4)),
+    WHERE b.organization_id = $1 AND ${batchInRangeSql('$2', '$3')} AND ($4::uuid IS NULL OR b.workflow_id = $4)),
   gone AS MATERIALIZED (
     SELECT named.*, m.processing_micros FROM named JOIN pilot_roi_metric m ON m.pilot_batch_id = named.id
     WHERE m.claims_gone),

@@ -4,7 +4,7 @@ const bits = 5;
 export const bucketCount = (53 - bits + 1) * 2 ** bits;
 
 /** Returns the bucket of a time. Buckets are in the order of the times. */
-export function bucketOf(micros: number): number {
+export function computeBucket(micros: number): number {
   if (micros < 2 ** bits) return micros;
   let octave = Math.floor(Math.log2(micros));
   // The logarithm of a number just below a power of two may be rounded up to that power.
@@ -22,22 +22,22 @@ export interface Counts {
 /**
  * Encodes counts as bytes: the difference to the previous key, then the count, with seven bits of a number per byte.
  */
-export function pack({ keys, counts }: Counts): Buffer {
+export function encodeCounts({ keys, counts }: Counts): Buffer {
   const bytes: number[] = [];
-  const write = (value: number) => {
+  const writeNumber = (value: number) => {
     for (; value >= 128; value = Math.floor(value / 128)) bytes.push((value % 128) + 128);
     bytes.push(value);
   };
   keys.forEach((key, at) => {
-    write(key - (keys[at - 1] ?? 0));
-    write(counts[at]!);
+    writeNumber(key - (keys[at - 1] ?? 0));
+    writeNumber(counts[at]!);
   });
   return Buffer.from(bytes);
 }
 
-export function unpack(bytes: Buffer, each: (key: number, count: number) => void): void {
+export function decodeCounts(bytes: Buffer, each: (key: number, count: number) => void): void {
   let at = 0;
-  const read = () => {
+  const readNumber = () => {
     let value = 0;
     for (let scale = 1; ; scale *= 128) {
       const byte = bytes[at++]!;
@@ -46,13 +46,13 @@ export function unpack(bytes: Buffer, each: (key: number, count: number) => void
     }
   };
   for (let key = 0; at < bytes.length;) {
-    key += read();
-    each(key, read());
+    key += readNumber();
+    each(key, readNumber());
   }
 }
 
 /** Counts equal numbers. `keys` must be in ascending order. */
-export function countAscending(keys: Iterable<number>): Counts {
+export function countSortedKeys(keys: Iterable<number>): Counts {
   const counted: Counts = { keys: [], counts: [] };
   for (const key of keys) {
     if (counted.keys.at(-1) === key) counted.counts[counted.counts.length - 1]! += 1;

@@ -1,9 +1,9 @@
 import { AppError, type Roi, type RoiQuery } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { computeRoi, dayOfSql, type RoiSums } from './compute-roi';
+import { computeRoi, dayInTimezoneSql, type RoiSums } from './compute-roi';
 import { readRollup, type RollupRead } from './read-rollup';
-import { roiFigures, type RoiSettings } from './roi-figures';
-import { roiRange } from './roi-range';
+import { computeRoiFigures, type RoiSettings } from './roi-figures';
+import { resolveRoiRange } from './roi-range';
 import { refreshRoiRollups } from './refresh-roi-rollups';
 
 /**
@@ -16,17 +16,17 @@ export async function readRoi(
 ): Promise<Roi> {
   const [settings] = await database.query<RoiSettings & { today: string }>(
     { organizationId },
-    `SELECT minutes_saved_per_claim, labor_micros_per_hour, ${dayOfSql('$2::timestamptz')}::text AS today
+    `SELECT minutes_saved_per_claim, labor_micros_per_hour, ${dayInTimezoneSql('$2::timestamptz')}::text AS today
      FROM organization_settings s WHERE organization_id = $1`,
     [organizationId, now],
     'roi_settings',
   );
   if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
-  const range = roiRange(query, settings.today);
+  const range = resolveRoiRange(query, settings.today);
   const read = { organizationId, range, workflowId: query.workflowId ?? null };
   const rollup = query.source === 'computed' ? null : await readRefreshedRollup(database, read);
   const sums = rollup ?? (await computeRoi(database, organizationId, range, read.workflowId));
-  return roiFigures({ range, source: rollup ? 'rollup' : 'computed', settings }, sums.days, sums.percentiles);
+  return computeRoiFigures({ range, source: rollup ? 'rollup' : 'computed', settings }, sums.days, sums.percentiles);
 }
 
 /** Reads the rollups, and refreshes them first if little has changed. Null if changes are still pending after that. */

@@ -1,5 +1,5 @@
 import type { Database, PilotRoiDayEntity, PilotRoiStateEntity, PilotRoiTimesEntity } from '@muster/database';
-import { bucketCount, unpack } from './histogram';
+import { bucketCount, decodeCounts } from './histogram';
 import type { RoiSums } from './compute-roi';
 import type { DaySums, Percentiles } from './roi-figures';
 import type { RoiRange } from './roi-range';
@@ -30,7 +30,7 @@ export async function readRollup(database: Database, read: RollupRead): Promise<
   if (!first?.isCurrent || first.revision === null) return null;
   const days = rows.filter(({ day }) => day !== null);
   const counts = new Float64Array(bucketCount);
-  for (const { histogram } of days) unpack(histogram!, (bucket, count) => (counts[bucket]! += count));
+  for (const { histogram } of days) decodeCounts(histogram!, (bucket, count) => (counts[bucket]! += count));
   const timed = days.reduce((sum, each) => sum + each.timed, 0);
   if (timed === 0) return { days, percentiles: null };
   const percentiles = await readPercentiles(database, read, { counts, timed, revision: first.revision });
@@ -77,7 +77,7 @@ async function readPercentiles(
   });
   const neighbours = positions
     .flatMap(({ rank }) => [rank, Math.min(rank + 1, timed - 1)])
-    .map((rank) => findRank(counts, rank));
+    .map((rank) => findBucketOfRank(counts, rank));
   const rows = await database.query<TimesOfBucket>(
     { organizationId },
     timesSql,
@@ -86,8 +86,8 @@ async function readPercentiles(
   );
   if (rows[0]?.revision !== revision) return null;
   const times = new Map(neighbours.map(({ bucket }) => [bucket, new Times()]));
-  for (const row of rows) times.get(row.bucket!)?.add(row.times);
-  const found = neighbours.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.at(ahead)));
+  for (const row of rows) times.get(row.bucket!)?.addPackedTimes(row.times);
+  const found = neighbours.map(({ bucket, ahead }) => BigInt(times.get(bucket)!.getTimeAt(ahead)));
   const [p50, p95] = positions.map(({ part }, index) => {
     const [below, above] = [found[2 * index]!, found[2 * index + 1]!];
     return 20n * below + part * (above - below);
@@ -96,7 +96,7 @@ async function readPercentiles(
 }
 
 /** Finds the bucket of the time at a rank (from 0, ascending), and the number of smaller times in that bucket. */
-function findRank(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
+function findBucketOfRank(counts: Float64Array, rank: number): { bucket: number; ahead: number } {
   let ahead = rank;
   let bucket = 0;
   for (; ahead >= counts[bucket]!; bucket += 1) ahead -= counts[bucket]!;
@@ -109,15 +109,15 @@ class Times {
   private readonly repeats = new Map<number, number>();
   private sorted?: Float64Array;
 
-  add(packed: Buffer): void {
-    unpack(packed, (micros, count) => {
+  addPackedTimes(packed: Buffer): void {
+    decodeCounts(packed, (micros, count) => {
       this.micros.push(micros);
       if (count > 1) this.repeats.set(micros, (this.repeats.get(micros) ?? 0) + count - 1);
     });
   }
 
   /** Returns the time that has `ahead` times before it in ascending order. */
-  at(ahead: number): number {
+  getTimeAt(ahead: number): number {
     this.sorted ??= Float64Array.from(this.micros).sort();
     if (this.repeats.size === 0) return this.sorted[ahead]!;
     let rest = ahead;

@@ -1,11 +1,11 @@
 import {
   type Database,
-  lock,
+  acquireAdvisoryLock,
   type OrganizationSettingsEntity,
   type PilotRoiStateEntity,
   type Transaction,
 } from '@muster/database';
-import { batchesOfRange, dayOfSql } from './compute-roi';
+import { batchInRangeSql, dayInTimezoneSql } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
 /** Maximum number of changed days and jobs per transaction, so that it does not block other transactions for long. */
@@ -20,8 +20,8 @@ export async function refreshRoiRollups(
   organizationId: string,
 ): Promise<{ days: number; hasMore: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
-    await lock(tx, 'pilot_roi', organizationId);
-    const zone = await zoneOf(tx, organizationId);
+    await acquireAdvisoryLock(tx, 'pilot_roi', organizationId);
+    const zone = await readTimezoneAndReset(tx, organizationId);
     const days = await claimChangedDays(tx, organizationId, zone);
     if (days.length > 0) await recomputeDays(tx, organizationId, days);
     const [left] = await tx.query<{ hasMore: boolean }>(
@@ -34,7 +34,7 @@ export async function refreshRoiRollups(
 }
 
 /** Returns the organization's time zone. Resets the rollups if they do not exist or have days of another time zone. */
-async function zoneOf(tx: Transaction, organizationId: string): Promise<string> {
+async function readTimezoneAndReset(tx: Transaction, organizationId: string): Promise<string> {
   const [row] = await tx.query<
     Pick<OrganizationSettingsEntity, 'timezone'> & { rolledUp: PilotRoiStateEntity['timezone'] | null }
   >(
@@ -45,19 +45,19 @@ async function zoneOf(tx: Transaction, organizationId: string): Promise<string> 
     'roi_zone',
   );
   const { timezone, rolledUp } = row!;
-  if (timezone !== rolledUp) await resetRollups(tx, organizationId, timezone);
+  if (timezone !== rolledUp) await resetRoiRollups(tx, organizationId, timezone);
   return timezone;
 }
 
 /** Deletes an organization's rollups and marks all of its days as changed. */
-export async function resetRollups(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+export async function resetRoiRollups(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM pilot_roi_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM pilot_roi_times WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM pilot_roi_cost WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM pilot_roi_day WHERE organization_id = $1', [organizationId]);
   await tx.execute(
     `INSERT INTO pilot_roi_change (organization_id, occurred_at)
-     SELECT $1, min(occurred_at) FROM pilot_batch WHERE organization_id = $1 GROUP BY ${dayOfSql('occurred_at', '$2')}`,
+     SELECT $1, min(occurred_at) FROM pilot_batch WHERE organization_id = $1 GROUP BY ${dayInTimezoneSql('occurred_at', '$2')}`,
     [organizationId, timezone],
   );
   await tx.execute(
@@ -74,7 +74,7 @@ export async function resetRollups(tx: Transaction, organizationId: string, time
 async function claimChangedDays(tx: Transaction, organizationId: string, zone: string): Promise<string[]> {
   const rows = await tx.query<{ day: string }>(
     `WITH change AS MATERIALIZED (
-       SELECT id, job_id, ${dayOfSql('occurred_at', '$2')} AS day FROM pilot_roi_change WHERE organization_id = $1),
+       SELECT id, job_id, ${dayInTimezoneSql('occurred_at', '$2')} AS day FROM pilot_roi_change WHERE organization_id = $1),
      selected_keys AS MATERIALIZED (
        SELECT day, CASE WHEN day IS NULL THEN job_id END AS job_id FROM change
        GROUP BY 1, 2 ORDER BY min(id) LIMIT $3),
@@ -85,14 +85,14 @@ async function claimChangedDays(tx: Transaction, organizationId: string, zone: s
        DELETE FROM pilot_roi_change c USING selected_changes WHERE c.id = selected_changes.id)
      SELECT day::text AS day FROM selected_changes WHERE day IS NOT NULL
      UNION
-     SELECT ${dayOfSql('b.occurred_at', '$2')}::text
+     SELECT ${dayInTimezoneSql('b.occurred_at', '$2')}::text
      FROM selected_changes JOIN pilot_batch b ON b.named_job_id = selected_changes.job_id
      WHERE selected_changes.day IS NULL AND b.organization_id = $1
      UNION
      SELECT (
-       SELECT min(${dayOfSql('b.occurred_at', '$2')}) FROM pilot_batch b
+       SELECT min(${dayInTimezoneSql('b.occurred_at', '$2')}) FROM pilot_batch b
        WHERE b.organization_id = $1 AND b.named_job_id = selected_changes.job_id
-         AND ${dayOfSql('b.occurred_at', '$2')} > selected_changes.day)::text
+         AND ${dayInTimezoneSql('b.occurred_at', '$2')} > selected_changes.day)::text
      FROM selected_changes WHERE selected_changes.day IS NOT NULL AND selected_changes.job_id IS NOT NULL`,
     [organizationId, zone, changeBatchSize],
     'claim_roi_changes',
@@ -102,7 +102,7 @@ async function claimChangedDays(tx: Transaction, organizationId: string, zone: s
 
 async function recomputeDays(tx: Transaction, organizationId: string, days: string[]): Promise<void> {
   for (const table of ['times', 'cost', 'day'] as const)
-    tx.defer(drop[table], [organizationId, days], `drop_roi_${table}`);
+    tx.deferStatement(drop[table], [organizationId, days], `drop_roi_${table}`);
   for (const day of days.toSorted()) {
     const batches = await tx.query<BatchOfDay>(
       `SELECT b.workflow_id, b.claims_attempted, b.claims_eob_uploaded, b.claims_no_eob_found, b.claims_failed,
@@ -110,11 +110,11 @@ async function recomputeDays(tx: Transaction, organizationId: string, days: stri
        FROM pilot_batch b
        JOIN organization_settings s ON s.organization_id = b.organization_id
        JOIN pilot_roi_metric m ON m.pilot_batch_id = b.id
-       WHERE b.organization_id = $1 AND ${batchesOfRange('$2', '$2')}`,
+       WHERE b.organization_id = $1 AND ${batchInRangeSql('$2', '$2')}`,
       [organizationId, day],
       'batches_of_roi_day',
     );
-    await insertDay(tx, organizationId, summarizeDay(day, batches));
+    await insertDayRows(tx, organizationId, summarizeDay(day, batches));
   }
   await tx.execute(insertCosts, [organizationId, days, everyWorkflow], 'insert_roi_costs');
   await tx.execute(
@@ -130,13 +130,13 @@ const drop = {
   day: 'DELETE FROM pilot_roi_day WHERE organization_id = $1 AND day = ANY($2::date[])',
 };
 
-async function insertDay(
+async function insertDayRows(
   tx: Transaction,
   organizationId: string,
   { days, times }: ReturnType<typeof summarizeDay>,
 ): Promise<void> {
   for (const row of days) {
-    tx.defer(
+    tx.deferStatement(
       `INSERT INTO pilot_roi_day (organization_id, workflow_id, day, batches, attempted, eob_uploaded, no_eob_found,
          failed, timed, processing_micros, histogram)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -173,19 +173,19 @@ async function insertDay(
 
 const insertCosts = `
   WITH named AS (
-    SELECT DISTINCT ON (b.named_job_id, ${dayOfSql('b.occurred_at')})
-      ${dayOfSql('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
+    SELECT DISTINCT ON (b.named_job_id, ${dayInTimezoneSql('b.occurred_at')})
+      ${dayInTimezoneSql('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
       COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
     FROM unnest($2::date[]) AS recomputed (day)
     JOIN organization_settings s ON s.organization_id = $1
-    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchesOfRange('recomputed.day', 'recomputed.day')}
+    JOIN pilot_batch b ON b.organization_id = $1 AND ${batchInRangeSql('recomputed.day', 'recomputed.day')}
     LEFT JOIN job j ON j.id = b.job_id
     WHERE b.named_job_id IS NOT NULL),
   before AS (
     SELECT named.*, COALESCE((
-      SELECT max(${dayOfSql('p.occurred_at', 'named.timezone')}) FROM pilot_batch p
+      SELECT max(${dayInTimezoneSql('p.occurred_at', 'named.timezone')}) FROM pilot_batch p
       WHERE p.organization_id = $1 AND p.named_job_id = named.named_job_id
-        AND ${dayOfSql('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
+        AND ${dayInTimezoneSql('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
     FROM named)
   INSERT INTO pilot_roi_cost (organization_id, workflow_id, day, day_before, jobs, cost_micros)
   SELECT $1, target.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros)

@@ -1,14 +1,14 @@
 import {
-  decimalOf,
+  unitsToDecimal,
   type MicroUsd,
   type Roi,
-  roundedQuotient,
+  divideRoundingHalfEven,
   type RoiSource,
-  sumOfMoney,
-  usdOf,
+  sumMoney,
+  microsToUsd,
 } from '@muster/contracts';
 import type { OrganizationSettingsEntity } from '@muster/database';
-import { daysOf, type RoiRange } from './roi-range';
+import { listDays, type RoiRange } from './roi-range';
 
 /** Totals of a day's batches. */
 export interface DaySums {
@@ -33,63 +33,64 @@ export interface Percentiles {
 export type RoiSettings = Pick<OrganizationSettingsEntity, 'minutesSavedPerClaim' | 'laborMicrosPerHour'>;
 
 /** Computes the figures of a range from the totals of its days. Each figure is exact and rounded once, at the end. */
-export function roiFigures(
+export function computeRoiFigures(
   { range, source, settings }: { range: RoiRange; source: RoiSource; settings: RoiSettings },
   sums: DaySums[],
   percentiles: Percentiles | null,
 ): Roi {
-  const labor = laborOf(settings);
+  const labor = createLaborCalculator(settings);
   const byDay = new Map(sums.map((each) => [each.day, each]));
-  const days = daysOf(range).map((day) => {
+  const days = listDays(range).map((day) => {
     const sumsOfDay = byDay.get(day) ?? { ...nothing, day };
     const laborMicros = labor(sumsOfDay.eobUploaded + sumsOfDay.noEobFound);
     return { ...sumsOfDay, laborMicros, netMicros: laborMicros - BigInt(sumsOfDay.costMicros) };
   });
-  const count = (key: 'batches' | 'jobs' | 'attempted' | 'eobUploaded' | 'noEobFound' | 'failed' | 'timed') =>
+  const sumOverDays = (key: 'batches' | 'jobs' | 'attempted' | 'eobUploaded' | 'noEobFound' | 'failed' | 'timed') =>
     days.reduce((sum, each) => sum + each[key], 0);
-  const claims = claimsOf({
-    attempted: count('attempted'),
-    eobUploaded: count('eobUploaded'),
-    noEobFound: count('noEobFound'),
-    failed: count('failed'),
+  const claims = presentClaimCounts({
+    attempted: sumOverDays('attempted'),
+    eobUploaded: sumOverDays('eobUploaded'),
+    noEobFound: sumOverDays('noEobFound'),
+    failed: sumOverDays('failed'),
   });
-  const processing = sumOfMoney(days.map(({ processingMicros }) => processingMicros));
-  const compute = sumOfMoney(days.map(({ costMicros }) => costMicros));
-  const laborMicros = sumOfMoney(days.map((each) => each.laborMicros));
+  const processing = sumMoney(days.map(({ processingMicros }) => processingMicros));
+  const compute = sumMoney(days.map(({ costMicros }) => costMicros));
+  const laborMicros = sumMoney(days.map((each) => each.laborMicros));
   const net = laborMicros - compute;
   const saved = BigInt(claims.eobUploaded + claims.noEobFound);
-  const minutes = rationalOf(settings.minutesSavedPerClaim);
+  const minutes = toRational(settings.minutesSavedPerClaim);
   return {
     source,
     from: range.from,
     to: range.to,
-    batches: count('batches'),
-    jobs: count('jobs'),
-    claims: { ...claims, perHour: roundedRatio(BigInt(claims.attempted) * 3_600_000_000n, processing) },
+    batches: sumOverDays('batches'),
+    jobs: sumOverDays('jobs'),
+    claims: { ...claims, perHour: divideToFourDecimals(BigInt(claims.attempted) * 3_600_000_000n, processing) },
     processing: {
-      totalSeconds: seconds(processing, 1n),
-      averageSeconds: roundedRatio(processing, BigInt(count('timed')) * 1_000_000n),
-      p50Seconds: percentiles && seconds(percentiles.p50, 20n),
-      p95Seconds: percentiles && seconds(percentiles.p95, 20n),
+      totalSeconds: toSeconds(processing, 1n),
+      averageSeconds: divideToFourDecimals(processing, BigInt(sumOverDays('timed')) * 1_000_000n),
+      p50Seconds: percentiles && toSeconds(percentiles.p50, 20n),
+      p95Seconds: percentiles && toSeconds(percentiles.p95, 20n),
     },
     cost: {
-      computeUsd: usdOf(compute),
-      perClaimUsd: claims.attempted === 0 ? null : usdOf(roundedQuotient(compute, BigInt(claims.attempted))),
+      computeUsd: microsToUsd(compute),
+      perClaimUsd:
+        claims.attempted === 0 ? null : microsToUsd(divideRoundingHalfEven(compute, BigInt(claims.attempted))),
     },
     savings: {
       minutesPerClaim: settings.minutesSavedPerClaim,
-      hoursSaved: roundedRatio(saved * minutes.numerator, minutes.denominator * 60n)!,
-      laborUsd: usdOf(laborMicros),
-      netUsd: usdOf(net),
-      roiPercent: roundedRatio(net * 100n, compute),
+      hoursSaved: divideToFourDecimals(saved * minutes.numerator, minutes.denominator * 60n)!,
+      laborUsd: microsToUsd(laborMicros),
+      netUsd: microsToUsd(net),
+      roiPercent: divideToFourDecimals(net * 100n, compute),
     },
     daily: days.map((each) => ({
       date: each.day,
-      claims: claimsOf(each),
-      processingSeconds: seconds(BigInt(each.processingMicros), 1n),
-      computeUsd: usdOf(each.costMicros),
-      laborUsd: usdOf(each.laborMicros),
-      netUsd: usdOf(each.netMicros),
+      claims: presentClaimCounts(each),
+      processingSeconds: toSeconds(BigInt(each.processingMicros), 1n),
+      computeUsd: microsToUsd(each.costMicros),
+      laborUsd: microsToUsd(each.laborMicros),
+      netUsd: microsToUsd(each.netMicros),
     })),
   };
 }
@@ -106,7 +107,7 @@ const nothing: Omit<DaySums, 'day'> = {
   costMicros: 0,
 };
 
-function claimsOf({
+function presentClaimCounts({
   attempted,
   eobUploaded,
   noEobFound,
@@ -116,13 +117,13 @@ function claimsOf({
 }
 
 /** Returns a function that computes the labor cost saved by a number of claims, rounded once. */
-function laborOf({ minutesSavedPerClaim, laborMicrosPerHour }: RoiSettings): (claims: number) => bigint {
-  const { numerator, denominator } = rationalOf(minutesSavedPerClaim);
-  return (claims) => roundedQuotient(BigInt(claims) * numerator * BigInt(laborMicrosPerHour), denominator * 60n);
+function createLaborCalculator({ minutesSavedPerClaim, laborMicrosPerHour }: RoiSettings): (claims: number) => bigint {
+  const { numerator, denominator } = toRational(minutesSavedPerClaim);
+  return (claims) => divideRoundingHalfEven(BigInt(claims) * numerator * BigInt(laborMicrosPerHour), denominator * 60n);
 }
 
 /** Converts a number to the exact fraction of its decimal notation. */
-function rationalOf(value: number): { numerator: bigint; denominator: bigint } {
+function toRational(value: number): { numerator: bigint; denominator: bigint } {
   const [digits, exponent = '0'] = String(value).split('e') as [string, string?];
   const [whole, fraction = ''] = digits.split('.') as [string, string?];
   const shift = fraction.length - Number(exponent);
@@ -133,11 +134,11 @@ function rationalOf(value: number): { numerator: bigint; denominator: bigint } {
 }
 
 /** Divides and rounds to four decimals; null if the denominator is 0. */
-function roundedRatio(numerator: bigint, denominator: bigint): number | null {
-  return denominator === 0n ? null : decimalOf(roundedQuotient(numerator * 10_000n, denominator), 4);
+function divideToFourDecimals(numerator: bigint, denominator: bigint): number | null {
+  return denominator === 0n ? null : unitsToDecimal(divideRoundingHalfEven(numerator * 10_000n, denominator), 4);
 }
 
 /** Converts parts of a microsecond to seconds, rounded to four decimals. */
-function seconds(parts: bigint, partsInMicrosecond: bigint): number {
-  return decimalOf(roundedQuotient(parts * 10_000n, partsInMicrosecond * 1_000_000n), 4);
+function toSeconds(parts: bigint, partsInMicrosecond: bigint): number {
+  return unitsToDecimal(divideRoundingHalfEven(parts * 10_000n, partsInMicrosecond * 1_000_000n), 4);
 }

@@ -1,9 +1,9 @@
-import { daysOf, roiRange } from './roi-range';
+import { listDays, resolveRoiRange } from './roi-range';
 
-describe('roiRange', () => {
+describe('resolveRoiRange', () => {
   const lengthOf = (query: { from?: string; to?: string }) => {
-    const range = roiRange(query, '2026-03-19');
-    const days = daysOf(range);
+    const range = resolveRoiRange(query, '2026-03-19');
+    const days = listDays(range);
     expect([days[0], days.at(-1)]).toEqual([range.from, range.to]);
     return days.length;
   };
@@ -19,7 +19,7 @@ describe('roiRange', () => {
     [{ from: '9999-12-31', to: '9999-12-31' }, 1],
     [{ from: '9998-06-01', to: '9999-12-31' }, 579],
     [{ from: '9996-12-31', to: '9999-12-31' }, 1096],
-  ])('roiRange completes %j to a range of %d days', (query, length) => {
+  ])('resolveRoiRange completes %j to a range of %d days', (query, length) => {
     expect(lengthOf(query)).toBe(length);
   });
 
@@ -28,7 +28,7 @@ describe('roiRange', () => {
     { from: '2026-03-20' },
     { from: '2023-03-18', to: '2026-03-19' },
     { from: '9996-12-30', to: '9999-12-31' },
-  ])('roiRange rejects the range %j', (query) => {
-    expect(() => roiRange(query, '2026-03-19')).toThrow();
+  ])('resolveRoiRange rejects the range %j', (query) => {
+    expect(() => resolveRoiRange(query, '2026-03-19')).toThrow();
   });
 });

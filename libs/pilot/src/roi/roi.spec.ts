@@ -3,11 +3,11 @@ import type { ClaimOutcome, Roi } from '@muster/contracts';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, makeWorkflow, startHarness } from '@muster/testing';
-import { forgetJobOfBatches } from '../batches/forget-job';
+import { unlinkJobFromBatches } from '../batches/unlink-job-from-batches';
 import { ingestRunSummary } from '../summaries/ingest-run-summary';
 import { readRoi } from './read-roi';
 import { refreshRoiRollups } from './refresh-roi-rollups';
-import { rebuildRollups, verifyRollups } from './verify-rollups';
+import { rebuildRoiRollups, verifyRoiRollups } from './verify-rollups';
 
 const now = new Date('2026-03-20T12:00:00Z');
 const zones = ['America/Chicago', 'Pacific/Apia', 'Asia/Kathmandu', 'UTC', 'Europe/Berlin'];
@@ -94,7 +94,7 @@ describe('readRoi', () => {
         sql('UPDATE job SET total_cost_micros = $2 WHERE id = $1', [world.jobs[job]!.id, micros]),
       forget: (job: number) =>
         harness.db.transaction('system', async (tx) => {
-          await forgetJobOfBatches(tx, { organizationId, jobId: world.jobs[job]!.id });
+          await unlinkJobFromBatches(tx, { organizationId, jobId: world.jobs[job]!.id });
           await tx.execute('DELETE FROM job WHERE id = $1', [world.jobs[job]!.id]);
         }),
       settings: () =>
@@ -204,7 +204,7 @@ describe('readRoi', () => {
             sources.add(await expectEqual(fixture, { from: each.from, to, workflowId }));
           }
         }
-        expect(await verifyRollups(harness.db, fixture.organizationId)).toEqual([]);
+        expect(await verifyRoiRollups(harness.db, fixture.organizationId)).toEqual([]);
       }),
       { numRuns: 25 },
     );
@@ -230,14 +230,14 @@ describe('readRoi', () => {
     expect(await expectEqual(fixture, query)).toBe('rollup');
   });
 
-  it('verifyRollups finds errors in the ROI rollups, and rebuildRollups repairs them', async () => {
+  it('verifyRoiRollups finds errors in the ROI rollups, and rebuildRoiRollups repairs them', async () => {
     const fixture = await open();
     const claims: Claim[] = [10, 20, 30].map((micros) => ({ outcome: 'failed', micros }));
     await fixture.ingest('one', { at: new Date('2026-03-10T12:00:00Z'), job: 0, claims });
     await fixture.ingest('two', { at: new Date('2026-03-11T12:00:00Z'), job: 0, claims });
     await fixture.cost(0, 7);
     const { organizationId } = fixture;
-    const verify = () => verifyRollups(harness.db, organizationId);
+    const verify = () => verifyRoiRollups(harness.db, organizationId);
     expect(await verify()).toEqual([]);
     const workflowId = fixture.workflows[0]!;
     for (const [fault, differs] of [
@@ -247,7 +247,7 @@ describe('readRoi', () => {
     ] as const) {
       await fixture.sql(`${fault} AND organization_id = $1`, [organizationId]);
       expect(await verify()).toEqual([null, workflowId].map((id) => ({ organizationId, workflowId: id, differs })));
-      expect(await rebuildRollups(harness.db, organizationId)).toEqual({ days: 2 });
+      expect(await rebuildRoiRollups(harness.db, organizationId)).toEqual({ days: 2 });
       expect(await verify()).toEqual([]);
     }
   });

@@ -1,5 +1,5 @@
 import type { PilotBatchEntity, PilotRoiDayEntity, PilotRoiMetricEntity, PilotRoiTimesEntity } from '@muster/database';
-import { bucketOf, countAscending, pack } from './histogram';
+import { computeBucket, countSortedKeys, encodeCounts } from './histogram';
 
 /** Columns of a batch that a day's totals are computed from. */
 export type BatchOfDay = Pick<
@@ -23,31 +23,37 @@ export function summarizeDay(day: string, batches: BatchOfDay[]): { days: DayRow
     if (own) own.push(batch);
     else byWorkflow.set(batch.workflowId, [batch]);
   }
-  const parts = [...byWorkflow].filter(([, own]) => own.length > 0).map(([id, own]) => summarize(day, id, own));
+  const parts = [...byWorkflow]
+    .filter(([, own]) => own.length > 0)
+    .map(([id, own]) => summarizeWorkflowDay(day, id, own));
   return { days: parts.map((part) => part.day), times: parts.flatMap((part) => part.times) };
 }
 
-function summarize(day: string, workflowId: string, batches: BatchOfDay[]): { day: DayRow; times: TimesRow[] } {
-  const sum = (key: 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed') =>
+function summarizeWorkflowDay(
+  day: string,
+  workflowId: string,
+  batches: BatchOfDay[],
+): { day: DayRow; times: TimesRow[] } {
+  const sumClaims = (key: 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed') =>
     batches.reduce((total, batch) => total + batch[key], 0);
   const all = Float64Array.from(batches.flatMap(({ processingMicros }) => processingMicros)).sort();
-  const buckets = countAscending(all.map(bucketOf));
+  const buckets = countSortedKeys(all.map(computeBucket));
   let from = 0;
   const times = buckets.keys.map((bucket, at): TimesRow => {
     const own = all.subarray(from, (from += buckets.counts[at]!));
-    return { workflowId, bucket, day, times: pack(countAscending(own)) };
+    return { workflowId, bucket, day, times: encodeCounts(countSortedKeys(own)) };
   });
   const row = {
     workflowId,
     day,
     batches: batches.length,
-    attempted: sum('claimsAttempted'),
-    eobUploaded: sum('claimsEobUploaded'),
-    noEobFound: sum('claimsNoEobFound'),
-    failed: sum('claimsFailed'),
+    attempted: sumClaims('claimsAttempted'),
+    eobUploaded: sumClaims('claimsEobUploaded'),
+    noEobFound: sumClaims('claimsNoEobFound'),
+    failed: sumClaims('claimsFailed'),
     timed: all.length,
     processingMicros: [...all].reduce((total, micros) => total + BigInt(micros), 0n),
-    histogram: pack(buckets),
+    histogram: encodeCounts(buckets),
   };
   return { day: row, times };
 }

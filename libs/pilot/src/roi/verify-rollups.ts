@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
+import { type Database, acquireAdvisoryLock, type OrganizationSettingsEntity } from '@muster/database';
 import { computeRoi } from './compute-roi';
 import { readRollup } from './read-rollup';
-import { refreshRoiRollups, resetRollups } from './refresh-roi-rollups';
+import { refreshRoiRollups, resetRoiRollups } from './refresh-roi-rollups';
 
 export interface RollupFault {
   organizationId: string;
@@ -12,7 +12,7 @@ export interface RollupFault {
 }
 
 /** Compares an organization's rollups with its claims, over all of its days, for all workflows and for each. */
-export async function verifyRollups(database: Database, organizationId: string): Promise<RollupFault[]> {
+export async function verifyRoiRollups(database: Database, organizationId: string): Promise<RollupFault[]> {
   const [{ from, to, workflows } = { from: null, to: null, workflows: [] }] = await database.query<{
     from: string | null;
     to: string | null;
@@ -30,14 +30,14 @@ export async function verifyRollups(database: Database, organizationId: string):
   if (from === null || to === null) return [];
   const faults: RollupFault[] = [];
   for (const workflowId of [null, ...workflows]) {
-    const differs = await differencesOf(database, { organizationId, workflowId, range: { from, to } });
+    const differs = await findRollupDifferences(database, { organizationId, workflowId, range: { from, to } });
     if (differs.length > 0) faults.push({ organizationId, workflowId, differs });
   }
   return faults;
 }
 
 /** Returns the differences. Compares up to three times, because data may change between the two reads. */
-async function differencesOf(database: Database, read: Parameters<typeof readRollup>[1]): Promise<string[]> {
+async function findRollupDifferences(database: Database, read: Parameters<typeof readRollup>[1]): Promise<string[]> {
   let differs: string[] = [];
   for (let attempt = 1; attempt <= 3; attempt += 1) {
     while ((await refreshRoiRollups(database, read.organizationId)).hasMore);
@@ -45,8 +45,8 @@ async function differencesOf(database: Database, read: Parameters<typeof readRol
     const raw = await computeRoi(database, read.organizationId, read.range, read.workflowId);
     if (!rollup) differs = ['the rollups changed during every comparison'];
     else {
-      const plain = (sums: typeof raw) => new Map(sums.days.map((day) => [day.day, figuresOf(day)]));
-      const [stored, computed] = [plain(rollup), plain(raw)];
+      const figuresByDay = (sums: typeof raw) => new Map(sums.days.map((day) => [day.day, formatDayFigures(day)]));
+      const [stored, computed] = [figuresByDay(rollup), figuresByDay(raw)];
       const days = [...new Set([...stored.keys(), ...computed.keys()])].sort();
       differs = days.filter((day) => !isDeepStrictEqual(stored.get(day), computed.get(day)));
       if (!isDeepStrictEqual(rollup.percentiles, raw.percentiles)) differs.push('percentiles');
@@ -56,20 +56,20 @@ async function differencesOf(database: Database, read: Parameters<typeof readRol
   return differs;
 }
 
-function figuresOf(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]): string {
+function formatDayFigures(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]): string {
   const { batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros } = day;
   return [batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros].join(' ');
 }
 
 /** Rebuilds an organization's rollups in steps. Until that is finished, its figures are computed from the claims. */
-export async function rebuildRollups(database: Database, organizationId: string): Promise<{ days: number }> {
+export async function rebuildRoiRollups(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
-    await lock(tx, 'pilot_roi', organizationId);
+    await acquireAdvisoryLock(tx, 'pilot_roi', organizationId);
     const [settings] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
       'SELECT timezone FROM organization_settings WHERE organization_id = $1',
       [organizationId],
     );
-    if (settings) await resetRollups(tx, organizationId, settings.timezone);
+    if (settings) await resetRoiRollups(tx, organizationId, settings.timezone);
   });
   for (let days = 0; ;) {
     const step = await refreshRoiRollups(database, organizationId);

@@ -1,6 +1,6 @@
-import { DatabaseModule, lock } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { findPilotBatch } from '../batches/find-batch';
 import { refreshRoiRollups } from '../roi/refresh-roi-rollups';
 import { findSession } from './read-sessions';
@@ -28,7 +28,7 @@ describe('a batch that is reported again', () => {
 
   const summarize = () => harness.db.transaction('system', (tx) => summarizeSession(tx, batchId));
   const whileHeld = <T>(work: () => Promise<T>, ...changes: string[]) =>
-    behindLock(
+    runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM pilot_batch WHERE id = $1 FOR UPDATE', [batchId]),
       () => [work()],
@@ -64,9 +64,9 @@ describe('a batch that is reported again', () => {
 
   it('two concurrent refreshes of an organization’s rollups recompute each day once', async () => {
     const refresh = () => refreshRoiRollups(harness.db, organizationId);
-    const refreshed = await behindLock(
+    const refreshed = await runBehindLock(
       harness.db,
-      (tx) => lock(tx, 'pilot_roi', organizationId),
+      (tx) => acquireAdvisoryLock(tx, 'pilot_roi', organizationId),
       () => [refresh(), refresh()],
     );
     expect(refreshed.map(({ days }) => days).sort()).toEqual([0, 1]);

@@ -1,4 +1,4 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import type { Database, PilotBatchEntity, SessionSummaryEntity, SessionTimelineEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 import { type Period, withinPeriodSql } from '../batches/period';
@@ -36,20 +36,22 @@ interface Listing {
 
 /** Lists sessions, the latest first. */
 export function listSessions(database: Database, organizationId: string, listing: Listing): Promise<SessionRow[]> {
-  const { text, values } = listSessionsStatement(organizationId, listing);
+  const { text, values } = buildListSessionsStatement(organizationId, listing);
   return database.query<SessionRow>({ organizationId }, text, values);
 }
 
-export function listSessionsStatement(organizationId: string, { page, filter }: Listing) {
+export function buildListSessionsStatement(organizationId: string, { page, filter }: Listing) {
   const values: unknown[] = [organizationId];
-  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = ['s.organization_id = $1', ...withinPeriodSql('s.occurred_at', filter, values)];
-  if (filter.workerKey) conditions.push(`s.worker_key = ${parameter(filter.workerKey)}`);
+  if (filter.workerKey) conditions.push(`s.worker_key = ${addParameter(filter.workerKey)}`);
   if (page.after) {
     const [at, id] = page.after;
-    conditions.push(`(s.occurred_at, s.pilot_batch_id) < (${parameter(at)}::timestamptz, ${parameter(id)}::uuid)`);
+    conditions.push(
+      `(s.occurred_at, s.pilot_batch_id) < (${addParameter(at)}::timestamptz, ${addParameter(id)}::uuid)`,
+    );
   }
-  const limit = parameter(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   return {
     text: `SELECT ${columns} FROM ${source}
      WHERE ${conditions.join(' AND ')} ORDER BY s.occurred_at DESC, s.pilot_batch_id DESC LIMIT ${limit}`,
@@ -68,7 +70,7 @@ export function findSession(
       `SELECT ${columns} FROM ${source} WHERE b.organization_id = $1 AND b.batch_id = $2 FOR SHARE OF b`,
       [organizationId, batchId],
     );
-    if (!session) throw noSuch('session');
+    if (!session) throw notFoundError('session');
     const timeline = await tx.query<SessionEntryRow>(
       `SELECT at, kind, claim_id, outcome, reason, text
        FROM process_library_session_timeline WHERE pilot_batch_id = $1 ORDER BY position`,

@@ -7,36 +7,38 @@ export interface SessionFacts {
 const maxReason = 200;
 
 /** Describes a session in one sentence: the number of claims, the duration, the outcomes and the stop reason. */
-export function headlineOf({ claims, durationMs, stopReason }: SessionFacts): string {
+export function writeSessionHeadline({ claims, durationMs, stopReason }: SessionFacts): string {
   const { attempted, eobUploaded, noEobFound, failed } = claims;
-  const all = attempted === 0 ? 'No claims' : counted(attempted, 'claim');
-  const time = durationMs === null ? '' : ` in ${durationInWords(durationMs)}`;
+  const all = attempted === 0 ? 'No claims' : formatCountWithNoun(attempted, 'claim');
+  const time = durationMs === null ? '' : ` in ${formatDurationInWords(durationMs)}`;
   const outcomes = [
-    eobUploaded && `${counted(eobUploaded, 'EOB')} uploaded`,
-    noEobFound && `${grouped(noEobFound)} without an EOB`,
-    failed && `${grouped(failed)} failed`,
+    eobUploaded && `${formatCountWithNoun(eobUploaded, 'EOB')} uploaded`,
+    noEobFound && `${groupDigits(noEobFound)} without an EOB`,
+    failed && `${groupDigits(failed)} failed`,
   ].filter(Boolean);
   const outcomeText = outcomes.length ? `: ${outcomes.join(', ')}` : '';
   const stop = stopReason === null ? '' : `; stopped: ${shortenReason(stopReason)}`;
   return `${all}${time}${outcomeText}${stop}.`;
 }
 
-function counted(count: number, noun: string): string {
-  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+function formatCountWithNoun(count: number, noun: string): string {
+  return `${groupDigits(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-function grouped(count: number): string {
+function groupDigits(count: number): string {
   return count.toLocaleString('en-US');
 }
 
 /** Formats a duration in words: 2 hours 5 minutes, 35 minutes, 12 seconds. */
-function durationInWords(durationMs: number): string {
+function formatDurationInWords(durationMs: number): string {
   const seconds = Math.round(durationMs / 1000);
-  if (seconds < 60) return counted(seconds, 'second');
+  if (seconds < 60) return formatCountWithNoun(seconds, 'second');
   const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return counted(minutes, 'minute');
+  if (minutes < 60) return formatCountWithNoun(minutes, 'minute');
   const rest = minutes % 60;
-  return counted(Math.floor(minutes / 60), 'hour') + (rest ? ` ${counted(rest, 'minute')}` : '');
+  return (
+    formatCountWithNoun(Math.floor(minutes / 60), 'hour') + (rest ? ` ${formatCountWithNoun(rest, 'minute')}` : '')
+  );
 }
 
 /** Shortens a reason and removes its final period, because the sentence ends with one. */

@@ -29,7 +29,13 @@ const outcomeLabels: Record<ClaimOutcome, string> = {
  * plus the processing times up to and including the claim. Without a start, the times are computed backwards from the
  * end. No claim is later than the end.
  */
-export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }: BatchFacts): TimelineEntry[] {
+export function buildSessionTimeline({
+  startedAt,
+  finishedAt,
+  ingestedAt,
+  claims,
+  stops,
+}: BatchFacts): TimelineEntry[] {
   const plain = { claimId: null, outcome: null, reason: null };
   const entries: TimelineEntry[] = [];
   if (startedAt) entries.push({ ...plain, at: startedAt, kind: 'started', text: 'The session started.' });
@@ -40,7 +46,7 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
   for (const { claimId, outcome, processingMicros } of claims) {
     at += (processingMicros ?? 0) / 1000;
     const text = `Claim ${claimId}: ${outcomeLabels[outcome]}.`;
-    entries.push({ ...plain, at: atTime(Math.min(at, end)), kind: 'claim', claimId, outcome, text });
+    entries.push({ ...plain, at: toBoundedDate(Math.min(at, end)), kind: 'claim', claimId, outcome, text });
   }
   for (const { reason, at: stoppedAt, detail } of stops) {
     const text = `Stopped: ${reason}${detail ? ` (${detail})` : ''}.`;
@@ -52,6 +58,6 @@ export function timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops }:
 }
 
 /** Limits a computed time to the years 1 to 9999. */
-function atTime(ms: number): Date {
+function toBoundedDate(ms: number): Date {
   return new Date(Math.min(Math.max(ms, Date.parse('0001-01-01T00:00:00Z')), Date.parse('9999-12-31T23:59:59.999Z')));
 }

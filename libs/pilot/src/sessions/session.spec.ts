@@ -1,10 +1,10 @@
-import { headlineOf } from './session-headline';
-import { timelineOf } from './session-timeline';
+import { writeSessionHeadline } from './session-headline';
+import { buildSessionTimeline } from './session-timeline';
 
 const none = { attempted: 0, eobUploaded: 0, noEobFound: 0, failed: 0 };
 const minute = 60_000;
 
-describe('headlineOf', () => {
+describe('writeSessionHeadline', () => {
   it.each([
     [none, null, null, 'No claims.'],
     [none, 90 * minute, 'portal_logged_out', 'No claims in 1 hour 30 minutes; stopped: portal_logged_out.'],
@@ -25,28 +25,33 @@ describe('headlineOf', () => {
   ])(
     'a session’s headline states counts, duration and stop reason in one sentence (case %#)',
     (claims, durationMs, stopReason, sentence) => {
-      expect(headlineOf({ claims, durationMs, stopReason })).toBe(sentence);
+      expect(writeSessionHeadline({ claims, durationMs, stopReason })).toBe(sentence);
     },
   );
 
   it('a session’s headline shortens a long stop reason', () => {
-    const sentence = headlineOf({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
+    const sentence = writeSessionHeadline({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
     expect([...sentence].length).toBeLessThan(250);
     expect(sentence.endsWith('🦷….')).toBe(true);
   });
 });
 
-describe('timelineOf', () => {
+describe('buildSessionTimeline', () => {
   const at = (seconds: number) => new Date(Date.UTC(2026, 0, 31, 9, 0, seconds));
   const claim = (claimId: string, seconds: number | null) => ({
     claimId,
     outcome: 'eob_uploaded' as const,
     processingMicros: seconds === null ? null : seconds * 1_000_000,
   });
-  const entriesOf = (facts: Partial<Parameters<typeof timelineOf>[0]>) =>
-    timelineOf({ startedAt: null, finishedAt: null, ingestedAt: at(1000), claims: [], stops: [], ...facts }).map(
-      (entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000],
-    );
+  const entriesOf = (facts: Partial<Parameters<typeof buildSessionTimeline>[0]>) =>
+    buildSessionTimeline({
+      startedAt: null,
+      finishedAt: null,
+      ingestedAt: at(1000),
+      claims: [],
+      stops: [],
+      ...facts,
+    }).map((entry) => [entry.kind, entry.claimId ?? entry.reason, (entry.at.getTime() - at(0).getTime()) / 1000]);
 
   it('a claim’s time is computed from the session’s start and the processing times up to the claim', () => {
     const stops = [{ reason: 'pause', at: at(25), detail: null }];

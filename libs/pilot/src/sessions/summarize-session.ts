@@ -1,6 +1,6 @@
 import type { PilotBatchEntity, PilotStopEventEntity, Transaction } from '@muster/database';
-import { headlineOf } from './session-headline';
-import { type BatchFacts, type TimelineEntry, timelineOf } from './session-timeline';
+import { writeSessionHeadline } from './session-headline';
+import { type BatchFacts, type TimelineEntry, buildSessionTimeline } from './session-timeline';
 
 const entryBatchSize = 1000;
 
@@ -29,13 +29,13 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
     'SELECT reason, at, detail FROM pilot_stop_event WHERE pilot_batch_id = $1 ORDER BY at, event_index',
     [pilotBatchId],
   );
-  tx.defer('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [pilotBatchId]);
-  tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [pilotBatchId]);
-  const timeline = timelineOf({ startedAt, finishedAt, ingestedAt, claims, stops });
+  tx.deferStatement('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [pilotBatchId]);
+  tx.deferStatement('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [pilotBatchId]);
+  const timeline = buildSessionTimeline({ startedAt, finishedAt, ingestedAt, claims, stops });
   await insertSummary(tx, { ...batch, id: pilotBatchId }, stops.at(-1)?.reason ?? null);
   for (let from = 0; from < timeline.length; from += entryBatchSize) {
     const entries = timeline.slice(from, from + entryBatchSize);
-    await insertEntries(tx, { pilotBatchId, organizationId, entries, from });
+    await insertSessionEntries(tx, { pilotBatchId, organizationId, entries, from });
   }
   return true;
 }
@@ -55,11 +55,19 @@ async function insertSummary(tx: Transaction, batch: PilotBatchEntity, stopReaso
     `INSERT INTO process_library_session_summary
        (pilot_batch_id, organization_id, occurred_at, worker_key, duration_ms, stop_reason, headline)
      VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [id, organizationId, occurredAt, workerKey, durationMs, stopReason, headlineOf({ claims, durationMs, stopReason })],
+    [
+      id,
+      organizationId,
+      occurredAt,
+      workerKey,
+      durationMs,
+      stopReason,
+      writeSessionHeadline({ claims, durationMs, stopReason }),
+    ],
   );
 }
 
-async function insertEntries(
+async function insertSessionEntries(
   tx: Transaction,
   part: { pilotBatchId: string; organizationId: string; entries: TimelineEntry[]; from: number },
 ): Promise<void> {

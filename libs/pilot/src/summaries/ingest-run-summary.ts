@@ -1,6 +1,6 @@
-import { audit, boundAgentOf, type Principal } from '@muster/access';
+import { audit, getBoundAgent, type Principal } from '@muster/access';
 import { AppError, type ClaimOutcome } from '@muster/contracts';
-import { type JobEntity, lock, type PilotBatchEntity, type Transaction } from '@muster/database';
+import { type JobEntity, acquireAdvisoryLock, type PilotBatchEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { insertRoiMetric } from '../roi/insert-roi-metric';
 import type { RunSummary } from './read-run-summary';
@@ -28,12 +28,12 @@ export async function ingestRunSummary(
 ): Promise<IngestedBatch> {
   const { organizationId } = caller;
   const { batchId, jobId, claims, stopEvents } = summary;
-  await lock(tx, 'pilot_batch', organizationId, batchId);
-  const job = jobId === null ? null : await lockJob(tx, caller, jobId);
+  await acquireAdvisoryLock(tx, 'pilot_batch', organizationId, batchId);
+  const job = jobId === null ? null : await lockJobOfSummary(tx, caller, jobId);
   await requireOwnBatch(tx, caller, { batchId, jobId });
   const replaced = await deleteBatch(tx, organizationId, batchId);
   const id = newId();
-  const reporterAgentId = boundAgentOf(caller);
+  const reporterAgentId = getBoundAgent(caller);
   await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, reporterAgentId, summary });
   for (let from = 0; from < claims.length; from += rowBatchSize) {
     await insertClaims(tx, { id, organizationId, summary, from });
@@ -53,8 +53,12 @@ export async function ingestRunSummary(
 }
 
 /** Locks the job, so that its cost is not booked and the job is not deleted while the batch is stored. */
-async function lockJob(tx: Transaction, caller: Principal, jobId: string): Promise<Pick<JobEntity, 'workflowId'>> {
-  const agentId = boundAgentOf(caller);
+async function lockJobOfSummary(
+  tx: Transaction,
+  caller: Principal,
+  jobId: string,
+): Promise<Pick<JobEntity, 'workflowId'>> {
+  const agentId = getBoundAgent(caller);
   const [job] = await tx.query<Pick<JobEntity, 'workflowId'>>(
     `SELECT workflow_id FROM job
      WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3) FOR UPDATE`,
@@ -75,7 +79,7 @@ async function requireOwnBatch(
   caller: Principal,
   { batchId, jobId }: { batchId: string; jobId: string | null },
 ): Promise<void> {
-  const agentId = boundAgentOf(caller);
+  const agentId = getBoundAgent(caller);
   if (agentId === null) return;
   const [batchOfOthers] = await tx.query<{ id: string }>(
     `WITH RECURSIVE attempt (id) AS (
@@ -105,10 +109,10 @@ async function deleteBatch(tx: Transaction, organizationId: string, batchId: str
   );
   if (!old) return false;
   // Deletes in the order that section 4.2 of the interface specifies.
-  tx.defer('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [old.id]);
-  tx.defer('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [old.id]);
-  tx.defer('DELETE FROM pilot_stop_event WHERE pilot_batch_id = $1', [old.id]);
-  tx.defer('DELETE FROM pilot_claim_result WHERE pilot_batch_id = $1', [old.id]);
+  tx.deferStatement('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [old.id]);
+  tx.deferStatement('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [old.id]);
+  tx.deferStatement('DELETE FROM pilot_stop_event WHERE pilot_batch_id = $1', [old.id]);
+  tx.deferStatement('DELETE FROM pilot_claim_result WHERE pilot_batch_id = $1', [old.id]);
   await tx.execute('DELETE FROM pilot_batch WHERE id = $1', [old.id]);
   return true;
 }
@@ -130,7 +134,7 @@ async function insertBatch(
   }: Part & Pick<PilotBatchEntity, 'workflowId' | 'reporterAgentId'>,
 ): Promise<void> {
   const { batchId, jobId, workerKey, startedAt, finishedAt, totals, metadata, claims, stopEvents } = summary;
-  const counted = (outcome: ClaimOutcome) => claims.filter((claim) => claim.outcome === outcome).length;
+  const countClaimsWithOutcome = (outcome: ClaimOutcome) => claims.filter((claim) => claim.outcome === outcome).length;
   const timed = claims.flatMap(({ processingMicros }) => processingMicros ?? []);
   await tx.execute(
     `INSERT INTO pilot_batch
@@ -148,9 +152,9 @@ async function insertBatch(
       startedAt,
       finishedAt,
       claims.length,
-      counted('eob_uploaded'),
-      counted('no_eob_found'),
-      counted('failed'),
+      countClaimsWithOutcome('eob_uploaded'),
+      countClaimsWithOutcome('no_eob_found'),
+      countClaimsWithOutcome('failed'),
       stopEvents.length,
       timed.length ? timed.reduce((sum, micros) => sum + micros, 0) : null,
       totals && JSON.stringify(totals),

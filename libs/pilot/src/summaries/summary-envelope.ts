@@ -1,4 +1,4 @@
-import { shortened, type SummaryShape } from '@muster/contracts';
+import { shortenText, type SummaryShape } from '@muster/contracts';
 
 type Json = Record<string, unknown>;
 
@@ -20,8 +20,8 @@ const maxKeyLength = 100;
 /**
  * Returns the envelope of a body; null if the body has none of the three, or more than one. A null counts as absent.
  */
-export function envelopeOf(body: unknown): Envelope | null {
-  if (!isJson(body)) return null;
+export function findEnvelope(body: unknown): Envelope | null {
+  if (!isJsonObject(body)) return null;
   const isPresent = (name: string) => Object.hasOwn(body, name) && body[name] !== null;
   const found: Envelope[] = Object.entries(nested)
     .filter(([key]) => isPresent(key))
@@ -32,32 +32,32 @@ export function envelopeOf(body: unknown): Envelope | null {
 }
 
 /** Describes a body by key names and counts, without any of its values. */
-export function shapeOf(body: unknown): SummaryShape {
-  const envelope = envelopeOf(body);
-  const content = isJson(envelope?.content) ? envelope.content : {};
+export function describeShape(body: unknown): SummaryShape {
+  const envelope = findEnvelope(body);
+  const content = isJsonObject(envelope?.content) ? envelope.content : {};
   return {
     envelope: envelope?.name ?? null,
-    keys: isJson(body) ? firstKeys(body) : [],
-    claimResults: countOf(content, 'claimResults'),
-    stopEvents: countOf(content, 'stopEvents'),
+    keys: isJsonObject(body) ? listFirstKeys(body) : [],
+    claimResults: countRows(content, 'claimResults'),
+    stopEvents: countRows(content, 'stopEvents'),
   };
 }
 
-export function isJson(value: unknown): value is Json {
+export function isJsonObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Returns the first keys of a body. Stops early, because a body may have half a million keys. */
-function firstKeys(body: Json): string[] {
+function listFirstKeys(body: Json): string[] {
   const keys: string[] = [];
   for (const key in body) {
     if (keys.length === maxKeys) break;
-    keys.push(shortened(key, maxKeyLength));
+    keys.push(shortenText(key, maxKeyLength));
   }
   return keys;
 }
 
-function countOf(content: Json, name: string): number | null {
+function countRows(content: Json, name: string): number | null {
   const rows = content[name] ?? content[snake[name]!];
   return Array.isArray(rows) ? rows.length : null;
 }

@@ -1,8 +1,8 @@
-import { isAddressOrRange, outboundFaults } from '../http/addresses/address-policy';
-import { readHeaders } from '../tracing/otlp-headers';
+import { isAddressOrRange, checkOutboundList } from '../http/addresses/address-policy';
+import { parseOtlpHeaders } from '../tracing/otlp-headers';
 import { type SamplerName, samplers } from '../tracing/samplers';
 import { EnvChoice, EnvInt, EnvList, EnvText, EnvUrl } from './env';
-import { readMasterKeys } from './master-keys';
+import { parseMasterKeys } from './parse-master-keys';
 
 /** Configuration that every app reads. An app's own class extends it; no other code reads the environment. */
 export class BaseConfig {
@@ -67,7 +67,7 @@ export class BaseConfig {
       'Master key ring: a comma-separated list of <id>:<base64 of 32 bytes>. The first key encrypts new secrets; ' +
       'every key can decrypt.',
     secret: true,
-    check: (text) => readMasterKeys(text).faults,
+    check: (text) => parseMasterKeys(text).faults,
   })
   readonly masterKeys!: string;
 
@@ -98,7 +98,7 @@ export class BaseConfig {
     default: ['127.0.0.1', '::1'],
     check: (words) =>
       words
-        .filter((word) => !isTrustable(word))
+        .filter((word) => !isProxyAddress(word))
         .map((word) => `TRUST_PROXY: ${word} is not an address, a CIDR or one of loopback, linklocal and uniquelocal`),
   })
   readonly trustProxy!: string[];
@@ -165,7 +165,7 @@ export class BaseConfig {
       'Headers that the collector requires, as a comma-separated list of name=value with percent-encoded values.',
     optional: true,
     secret: true,
-    check: (text) => readHeaders(text).faults,
+    check: (text) => parseOtlpHeaders(text).faults,
   })
   readonly otlpHeaders?: string;
 
@@ -221,12 +221,12 @@ export class BaseConfig {
       'Hosts, addresses and CIDRs that are allowed in addition to public addresses as targets of tunnels, machine ' +
       'providers and webhooks, for example 10.20.0.0/16.',
     default: [],
-    check: outboundFaults,
+    check: checkOutboundList,
   })
   readonly outboundAllow!: string[];
 }
 
 /** Accepts addresses, CIDRs and the names that Fastify defines for address ranges. */
-function isTrustable(word: string): boolean {
+function isProxyAddress(word: string): boolean {
   return isAddressOrRange(word) || ['loopback', 'linklocal', 'uniquelocal'].includes(word);
 }

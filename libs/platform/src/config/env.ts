@@ -44,33 +44,33 @@ export const processEnvironment: Environment = process.env;
 processEnvironment['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 /**
- * A configuration that also checks combinations of valid values. `faults` runs even if some values were not valid.
+ * A configuration that also checks combinations of valid values. `findFaults` runs even if some values were not valid.
  * Their properties are then undefined.
  */
 export interface ChecksItself {
-  faults(): string[];
+  findFaults(): string[];
 }
 
 /** Reads a configuration class from the environment. Throws ConfigError with all errors. */
 export function loadConfig<T extends object>(type: new () => T, env: Environment): T {
   const config = new type() as Record<string, unknown>;
   const faults: string[] = [];
-  for (const variable of variablesOf(type)) {
+  for (const variable of listVariables(type)) {
     try {
-      const value = valueOf(variable, env);
+      const value = readVariable(variable, env);
       config[variable.property] = value;
       if (value !== undefined) faults.push(...(variable.options.check?.(value) ?? []));
     } catch (error) {
       faults.push((error as Error).message);
     }
   }
-  if (checksItself(config)) faults.push(...config.faults());
+  if (hasFaultsMethod(config)) faults.push(...config.findFaults());
   if (faults.length) throw new ConfigError(type.name, faults);
   return config as T;
 }
 
-function checksItself(config: object): config is ChecksItself {
-  return typeof (config as Partial<ChecksItself>).faults === 'function';
+function hasFaultsMethod(config: object): config is ChecksItself {
+  return typeof (config as Partial<ChecksItself>).findFaults === 'function';
 }
 
 /** Reads the configurations of several apps in one process. Throws ConfigError with the errors of all of them. */
@@ -90,15 +90,15 @@ export function loadConfigs<T extends object>(types: [new () => T, ...(new () =>
 }
 
 /** Returns the variables that a configuration class reads, starting with those of its parent classes. */
-export function variablesOf(type: new () => object): Variable[] {
+export function listVariables(type: new () => object): Variable[] {
   const parent = Object.getPrototypeOf(type) as (new () => object) | null;
-  const inherited = parent && parent !== Function.prototype ? variablesOf(parent) : [];
+  const inherited = parent && parent !== Function.prototype ? listVariables(parent) : [];
   const own = declared.get(type) ?? [];
   return [...inherited.filter(({ property }) => !own.some((variable) => variable.property === property)), ...own];
 }
 
 export function EnvText(name: string, options: VariableOptions<string> & { pattern?: RegExp }) {
-  return variable(name, 'text', options, (text) => {
+  return declareVariable(name, 'text', options, (text) => {
     if (options.pattern && !options.pattern.test(text)) throw new Error(`${name} must match ${options.pattern.source}`);
     return text;
   });
@@ -106,7 +106,7 @@ export function EnvText(name: string, options: VariableOptions<string> & { patte
 
 export function EnvInt(name: string, options: VariableOptions<number> & { min?: number; max?: number }) {
   const { min = 0, max = Number.MAX_SAFE_INTEGER } = options;
-  return variable(name, 'integer', options, (text) => {
+  return declareVariable(name, 'integer', options, (text) => {
     const value = Number(text);
     if (!/^-?\d+$/.test(text) || value < min || value > max) {
       throw new Error(`${name} must be an integer from ${min} to ${max}, not "${text}"`);
@@ -116,14 +116,14 @@ export function EnvInt(name: string, options: VariableOptions<number> & { min?: 
 }
 
 export function EnvFlag(name: string, options: VariableOptions<boolean>) {
-  return variable(name, 'true or false', options, (text) => {
+  return declareVariable(name, 'true or false', options, (text) => {
     if (!['true', 'false'].includes(text)) throw new Error(`${name} must be true or false, not "${text}"`);
     return text === 'true';
   });
 }
 
 export function EnvUrl(name: string, options: VariableOptions<string> & { protocols: string[] }) {
-  return variable(name, 'URL', options, (text) => {
+  return declareVariable(name, 'URL', options, (text) => {
     if (!URL.canParse(text) || !options.protocols.includes(new URL(text).protocol)) {
       throw new Error(`${name} must be a URL that starts with ${options.protocols.map((p) => `${p}//`).join(' or ')}`);
     }
@@ -133,7 +133,7 @@ export function EnvUrl(name: string, options: VariableOptions<string> & { protoc
 
 /** A comma-separated list. */
 export function EnvList(name: string, options: VariableOptions<string[]>) {
-  return variable(name, 'list', options, (text) =>
+  return declareVariable(name, 'list', options, (text) =>
     text
       .split(',')
       .map((word) => word.trim())
@@ -142,7 +142,7 @@ export function EnvList(name: string, options: VariableOptions<string[]>) {
 }
 
 export function EnvChoice(name: string, choices: readonly string[], options: VariableOptions<string>) {
-  return variable(name, choices.join(' | '), options, (text) => {
+  return declareVariable(name, choices.join(' | '), options, (text) => {
     if (!choices.includes(text)) throw new Error(`${name} must be one of ${choices.join(', ')}, not "${text}"`);
     return text;
   });
@@ -150,7 +150,7 @@ export function EnvChoice(name: string, choices: readonly string[], options: Var
 
 const declared = new Map<unknown, Variable[]>();
 
-function variable(
+function declareVariable(
   name: string,
   type: string,
   options: VariableOptions<never> | VariableOptions<unknown>,
@@ -165,8 +165,8 @@ function variable(
   };
 }
 
-function valueOf({ name, options, parse }: Variable, env: Environment): unknown {
-  const text = textOf(name, options, env);
+function readVariable({ name, options, parse }: Variable, env: Environment): unknown {
+  const text = readVariableText(name, options, env);
   if (text === undefined || text === '') {
     if (options.default !== undefined) return options.default;
     if (options.optional) return undefined;
@@ -175,7 +175,7 @@ function valueOf({ name, options, parse }: Variable, env: Environment): unknown 
   return parse(text);
 }
 
-function textOf(name: string, options: VariableOptions<unknown>, env: Environment): string | undefined {
+function readVariableText(name: string, options: VariableOptions<unknown>, env: Environment): string | undefined {
   const file = options.secret ? env[`${name}_FILE`] : undefined;
   if (!file) return env[name];
   if (env[name]) throw new Error(`${name} and ${name}_FILE are both set; remove one of them`);

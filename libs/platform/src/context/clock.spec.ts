@@ -20,14 +20,14 @@ describe("the service's clock", () => {
     jest.spyOn(Date, 'now').mockImplementation(() => right + offMs);
     const clock = new ServiceClock();
     expect(offBy(clock, right + offMs)).toBeLessThan(1000);
-    clock.follow(readingOf(right));
+    clock.adjustToReading(readingOf(right));
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
   it('a jump of the machine’s clock does not change the service’s clock', () => {
     const clock = new ServiceClock();
     const right = Date.now();
-    clock.follow(readingOf(right));
+    clock.adjustToReading(readingOf(right));
     jest.spyOn(Date, 'now').mockImplementation(() => right + hourMs);
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
@@ -35,15 +35,15 @@ describe("the service's clock", () => {
   it('the service’s clock follows a jump of the database’s clock', () => {
     const clock = new ServiceClock();
     const right = Date.now();
-    clock.follow(readingOf(right));
-    clock.follow(readingOf(right - hourMs));
+    clock.adjustToReading(readingOf(right));
+    clock.adjustToReading(readingOf(right - hourMs));
     expect(offBy(clock, right - hourMs)).toBeLessThan(1000);
   });
 
   it('the service’s clock does not run backwards when it is corrected by less than a second', () => {
     const clock = new ServiceClock();
     const before = clock.now().getTime();
-    clock.follow(readingOf(before - 500));
+    clock.adjustToReading(readingOf(before - 500));
     expect(clock.now().getTime()).toBeGreaterThanOrEqual(before);
     expect(offBy(clock, before)).toBeLessThan(500);
   });
@@ -51,17 +51,17 @@ describe("the service's clock", () => {
   it('the service’s clock stays unchanged within the uncertainty of a slow reading', () => {
     const clock = new ServiceClock();
     const right = Date.now();
-    clock.follow(readingOf(right));
+    clock.adjustToReading(readingOf(right));
     // The value was read at some moment of the last 10 s, so the clock may be right.
-    clock.follow(readingOf(right - 4000, 10_000));
+    clock.adjustToReading(readingOf(right - 4000, 10_000));
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
   it('the service’s clock is set to the middle of a slow reading that contradicts it', () => {
     const clock = new ServiceClock();
     const right = Date.now();
-    clock.follow(readingOf(right));
-    clock.follow(readingOf(right + hourMs, 10_000));
+    clock.adjustToReading(readingOf(right));
+    clock.adjustToReading(readingOf(right + hourMs, 10_000));
     expect(offBy(clock, right + hourMs + 5000)).toBeLessThan(1000);
   });
 });

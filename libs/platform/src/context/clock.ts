@@ -32,7 +32,7 @@ export class ServiceClock extends Clock {
   }
 
   /** Adjusts the clock to a reading of another clock, which was made between two values of `performance.now()`. */
-  follow({ readMs, requestedAt, answeredAt }: ClockReading): void {
+  adjustToReading({ readMs, requestedAt, answeredAt }: ClockReading): void {
     const earliest = readMs - answeredAt;
     const latest = readMs - requestedAt;
     // While the current time is within the uncertainty of the reading, moving the clock would only add jitter.

@@ -12,19 +12,19 @@ export class Coalescer<T, R> {
     private readonly batchSize = 1000,
   ) {}
 
-  add(item: T): Promise<R> {
+  addItem(item: T): Promise<R> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, resolve, reject });
-      this.working ??= this.work().finally(() => delete this.working);
+      this.working ??= this.processBatches().finally(() => delete this.working);
     });
   }
 
   /** Resolves when no request is in progress any more. */
-  async idle(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     while (this.working) await this.working;
   }
 
-  private async work(): Promise<void> {
+  private async processBatches(): Promise<void> {
     // Items that are added in the same turn of the event loop go into the same batch.
     await Promise.resolve();
     while (this.waiting.length > 0) {

@@ -1,5 +1,5 @@
 import { NIL, v7 } from 'uuid';
-import { randomBytes } from './random-bytes';
+import { takeRandomBytes } from './random-bytes';
 
 /** The id that sorts before every other id. */
 export const nilId: string = NIL;
@@ -11,7 +11,7 @@ let sequence = 0;
  * Returns a time-ordered id, so that new rows are added at the end of an index. The ids of one process always ascend.
  */
 export function newId(): string {
-  const random = randomBytes(16);
+  const random = takeRandomBytes(16);
   const now = Date.now();
   // The sequence starts at a random value in its lower half, so that one millisecond cannot use up all of its values.
   sequence = now > lastMs ? random.readUInt32BE(0) >>> 1 : sequence + 1;
@@ -23,7 +23,7 @@ export function newId(): string {
  * Returns the smallest id that can be created at this time, for ranges of ids instead of times. A time that ids cannot
  * represent is replaced with the nearest one.
  */
-export function firstIdAt(at: Date): string {
+export function smallestIdAt(at: Date): string {
   const hex = Math.min(Math.max(at.getTime(), 0), 2 ** 48 - 1)
     .toString(16)
     .padStart(12, '0');

@@ -7,7 +7,7 @@ let used = page.length;
  * Returns random bytes, which the caller must use at once because their buffer is reused. They are generated a page at
  * a time, because a few bytes cost as much as thousands.
  */
-export function randomBytes(count: number): Buffer {
+export function takeRandomBytes(count: number): Buffer {
   if (used + count > page.length) {
     randomFillSync(page);
     used = 0;

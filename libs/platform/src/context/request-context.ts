@@ -27,17 +27,17 @@ export function runInContext<T>(
   return storage.run({ context, watchClient }, work);
 }
 
-export function currentContext(): RequestContext | undefined {
+export function getRequestContext(): RequestContext | undefined {
   return storage.getStore()?.context;
 }
 
 /** Returns a signal that aborts when the client of the current request goes away. Undefined outside of a request. */
-export function clientSignal(): AbortSignal | undefined {
+export function getClientSignal(): AbortSignal | undefined {
   return storage.getStore()?.watchClient?.();
 }
 
 /** Adds values that become known during a request, such as the organization after authentication. */
-export function describeContext(values: Partial<RequestContext>): void {
-  const context = currentContext();
+export function addToContext(values: Partial<RequestContext>): void {
+  const context = getRequestContext();
   if (context) Object.assign(context, values);
 }

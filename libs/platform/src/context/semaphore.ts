@@ -4,7 +4,7 @@ export class Semaphore {
 
   constructor(private free: number) {}
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async runInTurn<T>(work: () => Promise<T>): Promise<T> {
     const release = await this.acquire();
     try {
       return await work();
@@ -19,7 +19,7 @@ export class Semaphore {
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.free > 0) this.free -= 1;
-    else await this.wait(signal);
+    else await this.waitForTurn(signal);
     let isHeld = true;
     return () => {
       if (!isHeld) return;
@@ -30,18 +30,18 @@ export class Semaphore {
     };
   }
 
-  private wait(signal: AbortSignal | undefined): Promise<void> {
+  private waitForTurn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leave = () => {
-        this.waiting.splice(this.waiting.indexOf(enter), 1);
+      const leaveQueue = () => {
+        this.waiting.splice(this.waiting.indexOf(enterTurn), 1);
         reject(signal!.reason as Error);
       };
-      const enter = () => {
-        signal?.removeEventListener('abort', leave);
+      const enterTurn = () => {
+        signal?.removeEventListener('abort', leaveQueue);
         resolve();
       };
-      signal?.addEventListener('abort', leave, { once: true });
-      this.waiting.push(enter);
+      signal?.addEventListener('abort', leaveQueue, { once: true });
+      this.waiting.push(enterTurn);
     });
   }
 }

@@ -1,4 +1,4 @@
-import { acceptRequestId, continueTrace } from './trace';
+import { chooseRequestId, continueTrace } from './trace';
 
 describe('a trace', () => {
   it('a trace continues a traceparent with a new span', () => {
@@ -22,9 +22,9 @@ describe('a trace', () => {
 
 describe('a request id', () => {
   it.each(['abc', 'A-1_2.3', 'x'.repeat(128)])('the request id %p is accepted', (value) =>
-    expect(acceptRequestId(value)).toBe(value),
+    expect(chooseRequestId(value)).toBe(value),
   );
   it.each([undefined, '', 'a b', 'a\nb', 'x'.repeat(129), '<x>'])('the invalid request id %p is replaced', (value) =>
-    expect(acceptRequestId(value)).toMatch(/^[0-9a-f]{24}$/),
+    expect(chooseRequestId(value)).toMatch(/^[0-9a-f]{24}$/),
   );
 });

@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../context/clock';
 import { Metrics } from '../operations/metrics';
 import { CounterStore } from './counter-store';
-import { rateRefusal, type RatePolicy } from './rate-limiter';
+import { rateLimitedError, type RatePolicy } from './rate-limiter';
 
-/** A counted attempt. `forgive` takes it off the count. */
+/** A counted attempt. `forgiveAttempts` takes it off the count. */
 export interface Attempt {
   forgive(): void;
 }
@@ -30,55 +30,56 @@ export class Attempts {
   ) {}
 
   /** Counts one attempt for each subject. If one of them has reached its limit, throws rate_limited and counts none. */
-  async begin(policy: RatePolicy, subjects: readonly string[]): Promise<Attempt> {
+  async countAttempt(policy: RatePolicy, subjects: readonly string[]): Promise<Attempt> {
     const begun: Attempt[] = [];
-    const forgive = () => begun.forEach((attempt) => attempt.forgive());
+    const forgiveAttempts = () => begun.forEach((attempt) => attempt.forgive());
     for (const subject of subjects) {
-      const attempt = await this.count(policy, subject);
+      const attempt = await this.countForSubject(policy, subject);
       if (!attempt) {
-        forgive();
+        forgiveAttempts();
         this.metrics.rateLimited.inc({ policy: policy.name });
-        throw rateRefusal(policy, this.secondsLeft(policy));
+        throw rateLimitedError(policy, this.getSecondsLeft(policy));
       }
       begun.push(attempt);
     }
-    return { forgive };
+    return { forgive: forgiveAttempts };
   }
 
-  private async count(policy: RatePolicy, subject: string): Promise<Attempt | null> {
+  private async countForSubject(policy: RatePolicy, subject: string): Promise<Attempt | null> {
     const windowMs = policy.windowSeconds * 1000;
     const window = Math.floor(this.clock.now().getTime() / windowMs);
     const key = `${policy.name}:${subject}:${window}`;
-    const add = (amount: number) => this.counters.add(key, amount, policy.windowSeconds * 2).catch(() => null);
-    const ownCount = this.addOwn(key, 1, (window + 1) * windowMs);
-    const sharedCount = await add(1);
-    const forgive = () => {
-      this.addOwn(key, -1, (window + 1) * windowMs);
-      if (sharedCount !== null) void add(-1);
+    const addToShared = (amount: number) =>
+      this.counters.addToCounter(key, amount, policy.windowSeconds * 2).catch(() => null);
+    const ownCount = this.addToOwnCount(key, 1, (window + 1) * windowMs);
+    const sharedCount = await addToShared(1);
+    const forgiveAttempts = () => {
+      this.addToOwnCount(key, -1, (window + 1) * windowMs);
+      if (sharedCount !== null) void addToShared(-1);
     };
-    if (Math.max(ownCount, sharedCount ?? 0) <= policy.limit) return { forgive };
-    forgive();
+    if (Math.max(ownCount, sharedCount ?? 0) <= policy.limit) return { forgive: forgiveAttempts };
+    forgiveAttempts();
     return null;
   }
 
-  private addOwn(key: string, amount: number, endsAt: number): number {
+  private addToOwnCount(key: string, amount: number, endsAt: number): number {
     const count = (this.own.get(key)?.count ?? 0) + amount;
     if (count <= 0) this.own.delete(key);
     else {
-      if (this.own.size > 50_000) this.forgetEnded();
+      if (this.own.size > 50_000) this.forgetEndedWindows();
       this.own.set(key, { count, endsAt });
     }
     return count;
   }
 
-  private forgetEnded(): void {
+  private forgetEndedWindows(): void {
     const now = this.clock.now().getTime();
     for (const [key, { endsAt }] of this.own) if (endsAt <= now) this.own.delete(key);
     // No real use has so many subjects in one window. The shared counter still has their counts.
     if (this.own.size > 50_000) this.own.clear();
   }
 
-  private secondsLeft({ windowSeconds }: RatePolicy): number {
+  private getSecondsLeft({ windowSeconds }: RatePolicy): number {
     const seconds = this.clock.now().getTime() / 1000;
     return Math.max(1, Math.ceil(windowSeconds - (seconds % windowSeconds)));
   }

@@ -4,7 +4,7 @@ import { RedisConnections } from '../queues/redis-connections';
 /** A counter that all replicas share. */
 export abstract class CounterStore {
   /** Adds the amount and returns the new total. Throws if the store does not answer at once. */
-  abstract add(key: string, amount: number, keepSeconds: number): Promise<number>;
+  abstract addToCounter(key: string, amount: number, keepSeconds: number): Promise<number>;
 }
 
 @Injectable()
@@ -13,8 +13,8 @@ export class RedisCounterStore extends CounterStore {
     super();
   }
 
-  override async add(key: string, amount: number, keepSeconds: number): Promise<number> {
-    const { client, prefix } = this.connections.impatient();
+  override async addToCounter(key: string, amount: number, keepSeconds: number): Promise<number> {
+    const { client, prefix } = this.connections.getImpatientConnection();
     const name = `${prefix}:rate:${key}`;
     const results = await client.multi().incrby(name, amount).expire(name, keepSeconds).exec();
     const [error, total] = results?.[0] ?? [new Error('no answer')];

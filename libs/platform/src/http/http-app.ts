@@ -5,19 +5,19 @@ import { AppError } from '@muster/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { BaseConfig } from '../config/base.config';
 import { type RequestContext, runInContext } from '../context/request-context';
-import { clientWatch } from './client-watch';
-import { acceptRequestId, continueTrace } from '../context/trace';
+import { watchClient } from './watch-client';
+import { chooseRequestId, continueTrace } from '../context/trace';
 import type { Metrics } from '../operations/metrics';
 import type { Readiness } from '../operations/readiness';
 import { parseJsonBody } from './bodies/json-body';
 import { recordRequest } from './record-request';
 import { KnownPaths } from './known-paths';
 import { sendProblem } from './problem-filter';
-import { originOf } from './addresses/public-address';
-import { securityHeaders } from './security-headers';
-import { hasNul } from './bodies/text-faults';
+import { getRequestOrigin } from './addresses/public-address';
+import { buildSecurityHeaders } from './security-headers';
+import { containsNul } from './bodies/text-faults';
 import { UnparsedBody } from './bodies/unparsed-body';
-import { dropUnread } from './bodies/unread-body';
+import { destroyUnreadBody } from './bodies/unread-body';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -50,12 +50,12 @@ const sentTypes = new WeakMap<FastifyRequest, string>();
 const digests = new WeakMap<FastifyRequest, string>();
 
 /** Returns the body of a route that declares `unparsed`. */
-export function unparsedBodyOf(request: FastifyRequest): UnparsedBody {
+export function getUnparsedBody(request: FastifyRequest): UnparsedBody {
   return new UnparsedBody(unparsedBytes.get(request) ?? Buffer.alloc(0), sentTypes.get(request));
 }
 
 /** Returns the SHA-256 of a JSON body's bytes if the body is too large to be serialized again from its values. */
-export function digestOf(request: FastifyRequest): string | undefined {
+export function getBodyDigest(request: FastifyRequest): string | undefined {
   return digests.get(request);
 }
 
@@ -65,11 +65,11 @@ const defaultBodyLimit = 1024 * 1024;
 /** Creates Fastify with the conventions of the service: ids and context, strict bodies, the timeout, metrics. */
 export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readiness: Readiness): FastifyAdapter {
   const logger = new Logger('http');
-  const ownHeaders = securityHeaders(config.publicAppUrl);
+  const ownHeaders = buildSecurityHeaders(config.publicAppUrl);
   const adapter = new FastifyAdapter({
     // Requests that Fastify rejects before it has found a route, such as a URL that cannot be decoded.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      identify(request, reply);
+      assignRequestId(request, reply);
       void reply.headers(ownHeaders);
       sendProblem(request, reply, error, logger);
     },
@@ -78,7 +78,7 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
     // Long enough for a large object over a slow connection. Other slow requests are answered earlier, by
-    // `startTimeout`.
+    // `startRequestTimeout`.
     requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,
@@ -87,7 +87,7 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
   });
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   addBodyParsers(fastify);
-  addHooks(fastify, config, metrics, logger);
+  addRequestHooks(fastify, config, metrics, logger);
   closeWhenDraining(fastify, readiness);
   return adapter;
 }
@@ -96,7 +96,7 @@ function addBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   for (const type of ['application/json', /^application\/[a-z0-9.-]+\+json(;|$)/]) {
     fastify.addContentTypeParser(type as string, { parseAs: 'buffer' }, (request, body, done) => {
-      readJson(request, body as unknown as Buffer).then(
+      parseRequestJson(request, body as unknown as Buffer).then(
         (value) => done(null, value),
         (error: Error) => done(error, undefined),
       );
@@ -111,7 +111,7 @@ function addBodyParsers(fastify: FastifyInstance): void {
   });
 }
 
-async function readJson(request: FastifyRequest, raw: Buffer): Promise<unknown> {
+async function parseRequestJson(request: FastifyRequest, raw: Buffer): Promise<unknown> {
   const { halfPairs, unparsed } = request.routeOptions.config;
   if (unparsed) {
     unparsedBytes.set(request, raw);
@@ -122,40 +122,40 @@ async function readJson(request: FastifyRequest, raw: Buffer): Promise<unknown> 
   return raw.length === 0 ? undefined : parseJsonBody(raw, { halfPairs });
 }
 
-function addHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics, logger: Logger): void {
+function addRequestHooks(fastify: FastifyInstance, config: BaseConfig, metrics: Metrics, logger: Logger): void {
   fastify.decorateRequest('requestId', '');
   fastify.decorateRequest('context', null as never);
   fastify.decorateRequest('startedAt', 0);
   fastify.decorateRequest('timeout', undefined);
-  const ownHeaders = securityHeaders(config.publicAppUrl);
+  const ownHeaders = buildSecurityHeaders(config.publicAppUrl);
   // A log line that the level suppresses should not cost time in every request.
   const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
   const paths = new KnownPaths();
   fastify.addHook('onRoute', (route) => {
-    paths.add(route.url, route.method);
+    paths.addRoute(route.url, route.method);
     const limit = route.config?.bodyLimit;
     if (limit !== undefined) route.bodyLimit = limit;
   });
   fastify.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now();
-    identify(request, reply);
+    assignRequestId(request, reply);
     request.context = {
       requestId: request.requestId,
       traceparent: continueTrace(request.headers['traceparent']),
-      origin: originOf(request),
+      origin: getRequestOrigin(request),
     };
     if (request.url.startsWith('/api/')) void reply.header('cache-control', 'no-store');
     void reply.headers(ownHeaders);
-    if (request.routeOptions.config?.unparsed) acceptAnyType(request);
-    if (!request.routeOptions.config?.noTimeout) startTimeout(request, reply, config.requestTimeoutMs, logger);
-    done(refusedHost(request) ?? refusedUrl(request) ?? (request.is404 ? noRoute(request, paths) : undefined));
+    if (request.routeOptions.config?.unparsed) acceptAnyContentType(request);
+    if (!request.routeOptions.config?.noTimeout) startRequestTimeout(request, reply, config.requestTimeoutMs, logger);
+    done(checkHostHeader(request) ?? checkUrl(request) ?? (request.is404 ? noRouteError(request, paths) : undefined));
   });
   // Body parsing loses the asynchronous context, so the context is entered just before the handler.
-  fastify.addHook('preHandler', (request, reply, done) => runInContext(request.context, done, clientWatch(reply.raw)));
+  fastify.addHook('preHandler', (request, reply, done) => runInContext(request.context, done, watchClient(reply.raw)));
   fastify.addHook('onResponse', (request, reply, done) => {
     clearTimeout(request.timeout);
-    dropUnread(request);
+    destroyUnreadBody(request);
     const seconds = (performance.now() - request.startedAt) / 1000;
     const route = request.routeOptions.url ?? 'none';
     metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode }, seconds);
@@ -185,18 +185,18 @@ function closeWhenDraining(fastify: FastifyInstance, readiness: Readiness): void
 }
 
 /** Accepts a body of any content type, because its signature is checked before its type. */
-function acceptAnyType(request: FastifyRequest): void {
+function acceptAnyContentType(request: FastifyRequest): void {
   const { headers } = request;
   if (headers['content-type'] !== undefined) sentTypes.set(request, headers['content-type']);
   headers['content-type'] = 'application/json';
 }
 
-function identify(request: FastifyRequest, reply: FastifyReply): void {
-  request.requestId = acceptRequestId(request.headers['x-request-id']);
+function assignRequestId(request: FastifyRequest, reply: FastifyReply): void {
+  request.requestId = chooseRequestId(request.headers['x-request-id']);
   void reply.header('x-request-id', request.requestId);
 }
 
-function startTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, logger: Logger): void {
+function startRequestTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number, logger: Logger): void {
   request.timeout = setTimeout(() => {
     void reply.header('connection', 'close');
     const detail = `The request was not finished within ${timeoutMs} ms. It may still take effect.`;
@@ -212,7 +212,7 @@ const keyInQuery = /[?&](x-?api-?key|api_?key|access_?token|token)=|msk_[a-z0-9]
  * Returns the error for a request with two Host headers: Node uses the first one, and a proxy in front may have used
  * the other one.
  */
-function refusedHost({ raw: { rawHeaders } }: FastifyRequest): AppError | undefined {
+function checkHostHeader({ raw: { rawHeaders } }: FastifyRequest): AppError | undefined {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length < 2) return undefined;
   return new AppError('invalid_payload', { detail: 'Send exactly one Host header.' });
@@ -222,7 +222,7 @@ function refusedHost({ raw: { rawHeaders } }: FastifyRequest): AppError | undefi
  * Rejects a URL that contains a credential or is not valid. A credential in a URL ends up in logs, histories and
  * proxies. The rest of the request is not checked for credentials.
  */
-function refusedUrl(request: FastifyRequest): AppError | undefined {
+function checkUrl(request: FastifyRequest): AppError | undefined {
   const question = request.url.indexOf('?');
   if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
     return new AppError('invalid_payload', {
@@ -230,14 +230,14 @@ function refusedUrl(request: FastifyRequest): AppError | undefined {
         'Send the API key in the x-api-key header; a key in a URL is never accepted. Revoke this key, because URLs are logged.',
     });
   }
-  if (hasNul(request.query) || hasNul(request.params) || request.url.includes('%00')) {
+  if (containsNul(request.query) || containsNul(request.params) || request.url.includes('%00')) {
     return new AppError('invalid_payload', { detail: 'The URL contains U+0000.' });
   }
-  return isDecodable(request.url) ? undefined : new AppError('invalid_payload', { detail: 'The URL is not valid.' });
+  return isDecodableUrl(request.url) ? undefined : new AppError('invalid_payload', { detail: 'The URL is not valid.' });
 }
 
 /** Whether the URL is valid percent-encoded UTF-8, which has no form for half of a surrogate pair. */
-function isDecodable(url: string): boolean {
+function isDecodableUrl(url: string): boolean {
   if (!url.includes('%')) return true;
   try {
     decodeURIComponent(url);
@@ -251,8 +251,8 @@ function isDecodable(url: string): boolean {
  * Returns the error for a request that matches no route. It is sent before the body arrives, because no handler would
  * read the body.
  */
-function noRoute(request: FastifyRequest, paths: KnownPaths): AppError {
-  const allow = paths.methodsAt(request.url.split('?')[0]!);
+function noRouteError(request: FastifyRequest, paths: KnownPaths): AppError {
+  const allow = paths.listMethodsAt(request.url.split('?')[0]!);
   if (allow === '') return new AppError('not_found', { detail: 'There is nothing at this path.' });
   return new AppError('method_not_allowed', { detail: `This path allows only ${allow}.`, headers: { allow } });
 }

@@ -2,24 +2,24 @@
 export class KnownPaths {
   private readonly routes = new Map<string, { segments: string[]; methods: Set<string> }>();
 
-  add(url: string, methods: string | string[]): void {
+  addRoute(url: string, methods: string | string[]): void {
     const existing = this.routes.get(url) ?? { segments: url.split('/'), methods: new Set<string>() };
     for (const method of [methods].flat()) existing.methods.add(method);
     this.routes.set(url, existing);
   }
 
   /** Returns the methods of a path in the form of an Allow header; empty if the path does not exist. */
-  methodsAt(path: string): string {
+  listMethodsAt(path: string): string {
     const segments = path.split('/', 100);
     const allowed = new Set<string>();
     for (const route of this.routes.values()) {
-      if (matches(route.segments, segments)) for (const method of route.methods) allowed.add(method);
+      if (matchesPattern(route.segments, segments)) for (const method of route.methods) allowed.add(method);
     }
     return [...allowed].sort().join(', ');
   }
 }
 
-function matches(pattern: string[], path: string[]): boolean {
+function matchesPattern(pattern: string[], path: string[]): boolean {
   for (const [at, part] of pattern.entries()) {
     if (part === '*') return path.length > at;
     const segment = path[at];

@@ -1,6 +1,6 @@
-import { invalidField, readTime } from '@muster/contracts';
+import { invalidFieldError, parseTime } from '@muster/contracts';
 import { isUuid } from '../context/ids';
-import { hasHalfPair } from './bodies/text-faults';
+import { hasHalfSurrogatePair } from './bodies/text-faults';
 
 export interface Page {
   limit: number;
@@ -18,12 +18,12 @@ export type SortKind = 'id' | 'time' | 'text' | 'integer' | 'bigint' | 'instant'
 
 const fits: Record<SortKind, (value: string) => boolean> = {
   id: isUuid,
-  time: (value) => readTime(value) === value,
-  text: (value) => !value.includes('\0') && !hasHalfPair(value),
+  time: (value) => parseTime(value) === value,
+  text: (value) => !value.includes('\0') && !hasHalfSurrogatePair(value),
   integer: (value) => /^\d{1,10}$/.test(value) && Number(value) <= 2_147_483_647,
   bigint: (value) => /^\d{1,15}$/.test(value),
   // `instant` is a time in microseconds. `instant` and `amount` are empty for a row without a value.
-  instant: (value) => value === '' || (/\.\d{6}Z$/.test(value) && readTime(value) === `${value.slice(0, 23)}Z`),
+  instant: (value) => value === '' || (/\.\d{6}Z$/.test(value) && parseTime(value) === `${value.slice(0, 23)}Z`),
   amount: (value) => /^(-?\d{1,18})?$/.test(value),
 };
 
@@ -31,10 +31,10 @@ const fits: Record<SortKind, (value: string) => boolean> = {
  * Returns the page that a query requests. A cursor is opaque to clients. It contains the sort values of the last row
  * that they received.
  */
-export function pageOf(query: { limit?: number; cursor?: string; sort?: string }, ...kinds: SortKind[]): Page {
+export function parsePage(query: { limit?: number; cursor?: string; sort?: string }, ...kinds: SortKind[]): Page {
   const { limit = 50, cursor } = query;
   const sort = kinds.length > 1 ? query.sort : undefined;
-  return { limit, after: cursor === undefined ? null : readCursor(cursor, kinds, sort), sort };
+  return { limit, after: cursor === undefined ? null : decodeCursor(cursor, kinds, sort), sort };
 }
 
 /**
@@ -42,14 +42,14 @@ export function pageOf(query: { limit?: number; cursor?: string; sort?: string }
  * `pageRows` shows that the page ended early because its rows are large, or if a scan ended early at the row with
  * `scanEnd`.
  */
-export function paginate<T extends object>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
+export function buildPage<T extends object>(rows: T[], page: Page, sortValues: (row: T) => string[]) {
   const found = rows.filter((row) => (row as Weighed).matches !== false);
   const items = found.slice(0, page.limit);
   const { pageRows = 0 } = (rows[0] ?? {}) as Weighed;
   const isCut = found.length > page.limit || pageRows > rows.length;
   const end = rows.at(-1);
   const last = isCut ? items.at(-1) : (end as Weighed | undefined)?.scanEnd ? end : undefined;
-  return { items: items.map(withoutWeight), nextCursor: last ? writeCursor(sortValues(last), page.sort) : null };
+  return { items: items.map(removePageColumns), nextCursor: last ? encodeCursor(sortValues(last), page.sort) : null };
 }
 
 interface Weighed {
@@ -64,7 +64,7 @@ interface Weighed {
 }
 
 /** Removes the columns about the page from a row. */
-function withoutWeight<T extends object>(row: T): T {
+function removePageColumns<T extends object>(row: T): T {
   const {
     pageRows,
     bytesBefore: _,
@@ -77,11 +77,11 @@ function withoutWeight<T extends object>(row: T): T {
   return pageRows === undefined && matches === undefined ? row : (own as unknown as T);
 }
 
-function writeCursor(values: string[], sort: string | undefined): string {
+function encodeCursor(values: string[], sort: string | undefined): string {
   return Buffer.from(JSON.stringify(sort === undefined ? values : [...values, sort])).toString('base64url');
 }
 
-function readCursor(cursor: string, kinds: SortKind[], sort: string | undefined): string[] {
+function decodeCursor(cursor: string, kinds: SortKind[], sort: string | undefined): string[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     if (Array.isArray(parts)) {
@@ -89,13 +89,13 @@ function readCursor(cursor: string, kinds: SortKind[], sort: string | undefined)
       const written =
         kinds.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index])) &&
         // The cursor contains nothing else, and belongs to this order.
-        writeCursor(values as string[], sort) === cursor;
+        encodeCursor(values as string[], sort) === cursor;
       if (written) return values as string[];
     }
   } catch {
     // Falls through to the error for every cursor that the service did not create.
   }
-  throw invalidField(
+  throw invalidFieldError(
     'cursor',
     'cursor is not valid',
     'cursor must be the nextCursor of an earlier response of this list.',

@@ -6,12 +6,12 @@ import {
   type FieldError,
   maxDetailLength,
   maxFieldErrors,
-  shortened,
-  wireCodeOf,
+  shortenText,
+  toWireCode,
 } from '@muster/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { currentContext } from '../context/request-context';
-import { keepForUnread } from './bodies/unread-body';
+import { getRequestContext } from '../context/request-context';
+import { drainUnreadBody } from './bodies/unread-body';
 
 /** Converts an error of another library to an AppError. The lib that owns the library registers the reader. */
 export type ErrorReader = (error: unknown) => AppError | undefined;
@@ -36,37 +36,37 @@ export class ProblemFilter implements ExceptionFilter {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, logger: Logger): void {
   const thrown = toAppError(error);
   const mapped = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
-  if (!thrown) logger.error('request failed', { err: error, method: request.method, url: pathOf(request) });
+  if (!thrown) logger.error('request failed', { err: error, method: request.method, url: getRequestPath(request) });
   else if (thrown.status >= 500)
     logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
   // After a timeout, the rest of the body is not awaited.
-  if (thrown?.code !== 'request_timeout') keepForUnread(request, reply);
+  if (thrown?.code !== 'request_timeout') drainUnreadBody(request, reply);
   const answer = mapped ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
   void reply
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
     .type('application/problem+json; charset=utf-8')
-    .send(JSON.stringify(problemOf(answer, request)));
+    .send(JSON.stringify(toProblem(answer, request)));
 }
 
-function problemOf(error: AppError, request: FastifyRequest): Record<string, unknown> {
-  const code = wireCodeOf(error.code);
+function toProblem(error: AppError, request: FastifyRequest): Record<string, unknown> {
+  const code = toWireCode(error.code);
   return {
     type: `https://muster.dev/errors/${code}`,
     title: errorTable[error.code].title,
     status: error.status,
-    detail: shortened(error.message, maxDetailLength),
+    detail: shortenText(error.message, maxDetailLength),
     code,
-    instance: shortened(pathOf(request), maxDetailLength),
-    requestId: request.requestId ?? currentContext()?.requestId,
-    ...(error.options.errors ? { errors: error.options.errors.slice(0, maxFieldErrors).map(shortFault) } : {}),
+    instance: shortenText(getRequestPath(request), maxDetailLength),
+    requestId: request.requestId ?? getRequestContext()?.requestId,
+    ...(error.options.errors ? { errors: error.options.errors.slice(0, maxFieldErrors).map(shortenFieldError) } : {}),
     ...error.options.extra,
   };
 }
 
-function shortFault({ field, message }: FieldError): FieldError {
-  return { field: shortened(field, 200), message: shortened(message, 500) };
+function shortenFieldError({ field, message }: FieldError): FieldError {
+  return { field: shortenText(field, 200), message: shortenText(message, 500) };
 }
 
 export function toAppError(error: unknown): AppError | undefined {
@@ -117,6 +117,6 @@ function readFastifyError(error: unknown): AppError | undefined {
   return undefined;
 }
 
-function pathOf(request: FastifyRequest): string {
+function getRequestPath(request: FastifyRequest): string {
   return (request.url ?? '').split('?')[0]!;
 }

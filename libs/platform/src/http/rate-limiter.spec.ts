@@ -9,7 +9,7 @@ class SharedCounters extends CounterStore {
   calls = 0;
   broken = false;
 
-  override async add(key: string, amount: number): Promise<number> {
+  override async addToCounter(key: string, amount: number): Promise<number> {
     this.calls += 1;
     if (this.broken) throw new Error('no answer');
     const total = (this.totals.get(key) ?? 0) + amount;
@@ -30,7 +30,9 @@ describe('the rate limiter', () => {
   });
 
   const spend = async (limiter: RateLimiter, times: number, subject = 'key') => {
-    const answers = await Promise.allSettled(Array.from({ length: times }, () => limiter.take(policy, subject)));
+    const answers = await Promise.allSettled(
+      Array.from({ length: times }, () => limiter.countRequest(policy, subject)),
+    );
     return answers.filter(({ status }) => status === 'fulfilled').length;
   };
 
@@ -48,7 +50,7 @@ describe('the rate limiter', () => {
   it('the rate limiter returns the time to wait, and admits requests again after it', async () => {
     const limiter = replica();
     await spend(limiter, 100);
-    const refusal: AppError = await limiter.take(policy, 'key').catch((error) => error);
+    const refusal: AppError = await limiter.countRequest(policy, 'key').catch((error) => error);
     expect(refusal.code).toBe('rate_limited');
     expect(refusal.options.headers).toEqual({
       'ratelimit-policy': '"test";q=100;w=60',
@@ -79,7 +81,7 @@ describe('the rate limiter', () => {
   it('the rate limiter counts down the remaining requests', async () => {
     const limiter = replica();
     const remaining: number[] = [];
-    for (let i = 0; i < 100; i += 1) remaining.push((await limiter.take(policy, 'key')).remaining);
+    for (let i = 0; i < 100; i += 1) remaining.push((await limiter.countRequest(policy, 'key')).remaining);
     expect(remaining).toEqual(Array.from({ length: 100 }, (_, i) => 99 - i));
   });
 });

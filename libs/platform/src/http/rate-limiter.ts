@@ -44,35 +44,35 @@ export class RateLimiter {
   ) {}
 
   /** Counts one request of the subject, or throws rate_limited with the time to wait. */
-  async take(policy: RatePolicy, subject: string): Promise<RateState> {
+  async countRequest(policy: RatePolicy, subject: string): Promise<RateState> {
     const now = this.clock.now().getTime();
     const key = `${policy.name}:${subject}`;
-    const lease = this.leaseOf(key, windowOf(policy, now));
+    const lease = this.getLease(key, getWindow(policy, now));
     while (lease.left === 0 && lease.taken < policy.limit) {
-      lease.asking ??= this.extend(lease, key, policy).finally(() => delete lease.asking);
+      lease.asking ??= this.extendLease(lease, key, policy).finally(() => delete lease.asking);
       await lease.asking;
     }
-    return this.spend(lease, policy, now);
+    return this.spendFromLease(lease, policy, now);
   }
 
-  /** Like `take`, but synchronous, because most requests find a lease. Returns null if the lease is used up. */
-  takeLeased(policy: RatePolicy, subject: string): RateState | null {
+  /** Like `countRequest`, but synchronous, because most requests find a lease. Returns null if the lease is used up. */
+  countLeasedRequest(policy: RatePolicy, subject: string): RateState | null {
     const now = this.clock.now().getTime();
-    const lease = this.leaseOf(`${policy.name}:${subject}`, windowOf(policy, now));
-    return lease.left > 0 ? this.spend(lease, policy, now) : null;
+    const lease = this.getLease(`${policy.name}:${subject}`, getWindow(policy, now));
+    return lease.left > 0 ? this.spendFromLease(lease, policy, now) : null;
   }
 
-  private spend(lease: Lease, policy: RatePolicy, now: number): RateState {
-    const resetSeconds = secondsLeft(lease, policy, now);
+  private spendFromLease(lease: Lease, policy: RatePolicy, now: number): RateState {
+    const resetSeconds = getSecondsLeft(lease, policy, now);
     if (lease.left === 0) {
       this.metrics.rateLimited.inc({ policy: policy.name });
-      throw rateRefusal(policy, resetSeconds);
+      throw rateLimitedError(policy, resetSeconds);
     }
     lease.left -= 1;
     return { policy, remaining: Math.max(0, policy.limit - lease.taken) + lease.left, resetSeconds };
   }
 
-  private leaseOf(key: string, window: number): Lease {
+  private getLease(key: string, window: number): Lease {
     const existing = this.leases.get(key);
     if (existing?.window === window) return existing;
     if (this.leases.size > 50_000) this.leases.clear();
@@ -81,18 +81,18 @@ export class RateLimiter {
     return lease;
   }
 
-  private async extend(lease: Lease, key: string, policy: RatePolicy): Promise<void> {
+  private async extendLease(lease: Lease, key: string, policy: RatePolicy): Promise<void> {
     const wanted = Math.max(1, Math.ceil(policy.limit / 20));
-    const total = await this.count(`${key}:${lease.window}`, wanted, policy.windowSeconds);
+    const total = await this.countShared(`${key}:${lease.window}`, wanted, policy.windowSeconds);
     const before = total === null ? lease.taken : total - wanted;
     lease.left += Math.max(0, Math.min(wanted, policy.limit - before));
     lease.taken = before + wanted;
   }
 
-  private async count(key: string, amount: number, windowSeconds: number): Promise<number | null> {
+  private async countShared(key: string, amount: number, windowSeconds: number): Promise<number | null> {
     if (this.clock.now().getTime() < this.aloneUntil) return null;
     try {
-      return await this.counters.add(key, amount, windowSeconds * 2);
+      return await this.counters.addToCounter(key, amount, windowSeconds * 2);
     } catch (error) {
       this.aloneUntil = this.clock.now().getTime() + 5000;
       this.logger.warn(
@@ -103,23 +103,23 @@ export class RateLimiter {
   }
 }
 
-function windowOf({ windowSeconds }: RatePolicy, now: number): number {
+function getWindow({ windowSeconds }: RatePolicy, now: number): number {
   return Math.floor(now / (windowSeconds * 1000));
 }
 
-function secondsLeft({ window }: Lease, { windowSeconds }: RatePolicy, now: number): number {
+function getSecondsLeft({ window }: Lease, { windowSeconds }: RatePolicy, now: number): number {
   return Math.max(1, Math.ceil(((window + 1) * windowSeconds * 1000 - now) / 1000));
 }
 
-export function rateRefusal(policy: RatePolicy, resetSeconds: number): AppError {
+export function rateLimitedError(policy: RatePolicy, resetSeconds: number): AppError {
   return new AppError('rate_limited', {
     detail: `More than ${policy.limit} requests in ${policy.windowSeconds} s; try again in ${resetSeconds} s.`,
-    headers: { ...rateHeaders({ policy, remaining: 0, resetSeconds }), 'retry-after': String(resetSeconds) },
+    headers: { ...buildRateHeaders({ policy, remaining: 0, resetSeconds }), 'retry-after': String(resetSeconds) },
   });
 }
 
 /** Returns the rate limit headers of the IETF draft as structured fields. */
-export function rateHeaders({ policy, remaining, resetSeconds }: RateState): Record<string, string> {
+export function buildRateHeaders({ policy, remaining, resetSeconds }: RateState): Record<string, string> {
   return {
     'ratelimit-policy': `"${policy.name}";q=${policy.limit};w=${policy.windowSeconds}`,
     ratelimit: `"${policy.name}";r=${remaining};t=${resetSeconds}`,

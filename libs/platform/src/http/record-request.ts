@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isTraceparent, spanIdOf } from '../context/trace';
+import { isTraceparent, getSpanId } from '../context/trace';
 import { isTracing, recordSpan } from '../tracing/spans';
 
 /**
@@ -16,7 +16,7 @@ export function recordRequest(request: FastifyRequest, { route, status }: { rout
     name: `${request.method} ${route}`,
     kind: 'server',
     traceparent,
-    parentId: isTraceparent(parent) ? spanIdOf(parent) : undefined,
+    parentId: isTraceparent(parent) ? getSpanId(parent) : undefined,
     startMs: endMs - (performance.now() - request.startedAt),
     endMs,
     attributes: {

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientAddress } from './addresses/client-address';
-import { type Form, type FormRules, isForm, readForm } from './bodies/form';
-import { etagOf } from './etag';
-import { unparsedBodyOf } from './http-app';
+import { getClientAddress } from './addresses/client-address';
+import { type Form, type FormRules, isFormRequest, parseForm } from './bodies/form';
+import { toEtag } from './etag';
+import { getUnparsedBody } from './http-app';
 
-function parts(context: ExecutionContext) {
+function getRequestAndReply(context: ExecutionContext) {
   const http = context.switchToHttp();
   return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
 }
@@ -16,25 +16,25 @@ export class ReplyHead {
   constructor(private readonly reply: FastifyReply) {}
 
   /** Sets another status than the default of the route. */
-  status(status: number): void {
+  setStatus(status: number): void {
     void this.reply.status(status);
   }
 
-  etag(revision: string | number): void {
-    void this.reply.header('etag', etagOf(revision));
+  setEtag(revision: string | number): void {
+    void this.reply.header('etag', toEtag(revision));
   }
 
-  headers(headers: Record<string, string>): void {
+  setHeaders(headers: Record<string, string>): void {
     void this.reply.headers(headers);
   }
 
   /** Sets the path at which the created resource can be read. */
-  location(path: string): void {
+  setLocation(path: string): void {
     void this.reply.header('location', path);
   }
 
   /** Declares the body as a CSV file with this name. */
-  csvFile(name: string): void {
+  declareCsvFile(name: string): void {
     void this.reply.header('content-type', 'text/csv; charset=utf-8');
     void this.reply.header('content-disposition', `attachment; filename="${name}"`);
   }
@@ -50,28 +50,34 @@ export class FormOrJson {
   constructor(private readonly request: FastifyRequest) {}
 
   get isForm(): boolean {
-    return isForm(this.request);
+    return isFormRequest(this.request);
   }
 
-  get json(): unknown {
+  get jsonBody(): unknown {
     return this.request.body;
   }
 
   readForm<T>(rules: FormRules, read: (chunks: AsyncIterable<Buffer>) => Promise<T>): Promise<Form<T>> {
-    return readForm(this.request, rules, read);
+    return parseForm(this.request, rules, read);
   }
 }
 
-export const Reply = createParamDecorator((_: unknown, context) => new ReplyHead(parts(context).reply));
+export const Reply = createParamDecorator((_: unknown, context) => new ReplyHead(getRequestAndReply(context).reply));
 
 /** The body of a route that declares `form`. */
-export const Given = createParamDecorator((_: unknown, context) => new FormOrJson(parts(context).request));
+export const Given = createParamDecorator((_: unknown, context) => new FormOrJson(getRequestAndReply(context).request));
 
 /** The body of a route that declares `unparsed`: bytes, whose signature is verified before they are parsed. */
-export const Unparsed = createParamDecorator((_: unknown, context) => unparsedBodyOf(parts(context).request));
+export const Unparsed = createParamDecorator((_: unknown, context) =>
+  getUnparsedBody(getRequestAndReply(context).request),
+);
 
 /** The socket of the request, which closes when the client disconnects. For responses that wait. */
-export const Connection = createParamDecorator((_: unknown, context): Socket => parts(context).request.raw.socket);
+export const Connection = createParamDecorator(
+  (_: unknown, context): Socket => getRequestAndReply(context).request.raw.socket,
+);
 
 /** The address under which a request without credentials is counted. */
-export const ClientAddress = createParamDecorator((_: unknown, context) => clientAddress(parts(context).request));
+export const ClientAddress = createParamDecorator((_: unknown, context) =>
+  getClientAddress(getRequestAndReply(context).request),
+);

@@ -1,6 +1,6 @@
-import { retryAfterMs } from './retry-after';
+import { parseRetryAfterMs } from './retry-after';
 
-describe('retryAfterMs', () => {
+describe('parseRetryAfterMs', () => {
   it.each([
     ['seconds', '120', 120_000],
     ['a fraction of seconds', '2.5', 2500],
@@ -9,6 +9,6 @@ describe('retryAfterMs', () => {
     ['another text', 'soon', null],
     ['no text', '', null],
   ])('a Retry-After header with %s is read (%s: %s ms)', (_, header, expected) => {
-    expect(retryAfterMs(header, Date.parse('2026-07-01T12:00:00Z'))).toBe(expected);
+    expect(parseRetryAfterMs(header, Date.parse('2026-07-01T12:00:00Z'))).toBe(expected);
   });
 });

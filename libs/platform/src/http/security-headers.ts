@@ -1,8 +1,8 @@
 /** Policy of responses that are not pages: browsers must not run or frame them. */
 const answersPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** Returns the headers of every response. A page replaces the policy with its own (`pagePolicy`). */
-export function securityHeaders(publicAppUrl: string | undefined): Readonly<Record<string, string>> {
+/** Returns the headers of every response. A page replaces the policy with its own (`buildPagePolicy`). */
+export function buildSecurityHeaders(publicAppUrl: string | undefined): Readonly<Record<string, string>> {
   return {
     'x-content-type-options': 'nosniff',
     'content-security-policy': answersPolicy,
@@ -15,7 +15,7 @@ export function securityHeaders(publicAppUrl: string | undefined): Readonly<Reco
 }
 
 /** Returns the policy of a page that loads everything from this service, with further directives. */
-export function pagePolicy(...more: string[]): string {
+export function buildPagePolicy(...more: string[]): string {
   return [
     "default-src 'self'",
     "object-src 'none'",

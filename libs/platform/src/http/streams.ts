@@ -9,7 +9,7 @@ import type { Gauge } from 'prom-client';
 export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool' | 'answer';
 
 /** Returns the text of a server-sent event. */
-export function eventFrame({ id, event, data }: { id?: number | string; event: string; data: object }): string {
+export function formatEventFrame({ id, event, data }: { id?: number | string; event: string; data: object }): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
@@ -24,16 +24,19 @@ export class OpenStreams {
   private readonly ends = new Set<() => void>();
   private ended = false;
 
-  get count(): number {
+  get countOpen(): number {
     return this.ends.size;
   }
 
-  /** Adds a stream and returns the function that removes it. A stream that is added after `endAll` is ended at once. */
-  add(end: () => void, kind: StreamKind = 'events'): () => void {
+  /**
+   * Adds a stream and returns the function that removes it. A stream that is added after `endAllStreams` is ended at
+   * once.
+   */
+  addStream(end: () => void, kind: StreamKind = 'events'): () => void {
     let open = true;
     this.ends.add(end);
     this.gauge?.inc({ kind });
-    if (this.ended) this.endAll();
+    if (this.ended) this.endAllStreams();
     return () => {
       if (open) this.gauge?.dec({ kind });
       open = false;
@@ -42,20 +45,20 @@ export class OpenStreams {
   }
 
   /** Runs work that waits for something to send. The signal aborts if the client disconnects or the process ends. */
-  async waiting<T>(connection: Socket, kind: StreamKind, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
+  async runWaiting<T>(connection: Socket, kind: StreamKind, work: (ended: AbortSignal) => Promise<T>): Promise<T> {
     const ended = new AbortController();
-    const end = () => ended.abort();
-    const remove = this.add(end, kind);
-    connection.once('close', end);
+    const abortStream = () => ended.abort();
+    const remove = this.addStream(abortStream, kind);
+    connection.once('close', abortStream);
     try {
       return await work(ended.signal);
     } finally {
       remove();
-      connection.off('close', end);
+      connection.off('close', abortStream);
     }
   }
 
-  endAll(): void {
+  endAllStreams(): void {
     this.ended = true;
     const ends = [...this.ends];
     this.ends.clear();

@@ -16,15 +16,15 @@ export abstract class AppLoops implements OnApplicationBootstrap, OnApplicationS
   }
 
   onApplicationBootstrap(): void {
-    this.hold.released().then(
+    this.hold.waitForRelease().then(
       () => this.start(),
       () => undefined,
     );
   }
 
   private start(): void {
-    const wake = () => this.loops.forEach((loop) => loop.wake());
-    this.endings = topics.map((topic) => this.pubSub.subscribe(topic, wake));
+    const wakeAllLoops = () => this.loops.forEach((loop) => loop.useNormalInterval());
+    this.endings = topics.map((topic) => this.pubSub.subscribe(topic, wakeAllLoops));
     for (const loop of this.loops) loop.start();
   }
 

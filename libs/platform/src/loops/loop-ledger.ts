@@ -26,5 +26,5 @@ export interface LoopRun {
 /** Stores the rounds of loops for operators to read. The database implements it. */
 export abstract class LoopLedger {
   /** Records a run. Without `soon`, it may be written later, together with other runs. */
-  abstract record(run: LoopRun, when: { soon: boolean }): Promise<void>;
+  abstract recordRun(run: LoopRun, when: { soon: boolean }): Promise<void>;
 }

@@ -6,7 +6,7 @@ import type { Round } from './round';
 
 class Ledger extends LoopLedger {
   readonly runs: LoopRun[] = [];
-  record(run: LoopRun): Promise<void> {
+  recordRun(run: LoopRun): Promise<void> {
     this.runs.push(run);
     return Promise.resolve();
   }
@@ -25,7 +25,7 @@ describe('a maintenance loop', () => {
   it('a loop remembers a failing row, since when and how often it has failed, until the row is processed', async () => {
     let bad = ['agent a', 'agent b'];
     const { loop, ledger, metrics } = make((round) => {
-      for (const row of bad) round.fail(row, new Error(`${row} broke`));
+      for (const row of bad) round.recordFailure(row, new Error(`${row} broke`));
       return Promise.resolve({ looked: 2 });
     });
     await loop.runOnce();
@@ -53,7 +53,7 @@ describe('a maintenance loop', () => {
     let breaks = false;
     const { loop, ledger } = make((round) => {
       if (breaks) return Promise.reject(new Error('no database'));
-      round.fail('job 1', new Error('no'));
+      round.recordFailure('job 1', new Error('no'));
       return Promise.resolve({});
     });
     await loop.runOnce();
@@ -63,7 +63,7 @@ describe('a maintenance loop', () => {
   });
 
   it('a loop remembers a row that failed before until the row is tried again', async () => {
-    let next = (round: Round) => round.fail('agent a', new Error('no'));
+    let next = (round: Round) => round.recordFailure('agent a', new Error('no'));
     const { loop, ledger } = make((round) => {
       next(round);
       return Promise.resolve({ looked: 1 });
@@ -72,7 +72,7 @@ describe('a maintenance loop', () => {
     next = (round) => void round.untried.add('agent a');
     await loop.runOnce();
     expect(ledger.runs[1]).toMatchObject({ failed: 0, stuck: [{ row: 'agent a', times: 1 }] });
-    next = (round) => round.fail('agent a', new Error('again'));
+    next = (round) => round.recordFailure('agent a', new Error('again'));
     await loop.runOnce();
     expect(ledger.runs[2]).toMatchObject({ failed: 1, stuck: [{ row: 'agent a', error: 'again', times: 2 }] });
     next = () => undefined;
@@ -88,7 +88,7 @@ describe('a maintenance loop', () => {
 
   it('a loop continues if its ledger fails', async () => {
     const { loop, ledger } = make(() => Promise.resolve({ looked: 1 }));
-    jest.spyOn(ledger, 'record').mockRejectedValue(new Error('no database'));
+    jest.spyOn(ledger, 'recordRun').mockRejectedValue(new Error('no database'));
     await expect(loop.runOnce()).resolves.toBeUndefined();
   });
 
@@ -126,7 +126,7 @@ describe('a maintenance loop', () => {
       loop.start();
       await within(60_000);
       while ((await within(100)) === 0);
-      loop.wake();
+      loop.useNormalInterval();
       expect(await within(1000)).toBe(1);
       expect(await within(5000)).toBe(5);
       await loop.stop();

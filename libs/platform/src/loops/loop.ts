@@ -53,7 +53,7 @@ export class Loop {
     private readonly parts: LoopParts,
   ) {
     this.logger = new Logger(spec.name);
-    this.periodic = new Periodic({ ...spec, runOnce: () => this.runOnce(), nextInMs: () => this.nextInMs() });
+    this.periodic = new Periodic({ ...spec, runOnce: () => this.runOnce(), nextInMs: () => this.getNextDelayMs() });
   }
 
   start(): void {
@@ -66,13 +66,13 @@ export class Loop {
   }
 
   /** Makes a resting loop use its normal interval again after a notification, because there may be work now. */
-  wake(): void {
+  useNormalInterval(): void {
     this.busyAt = performance.now();
-    if (this.resting) this.periodic.hasten();
+    if (this.resting) this.periodic.moveNextRoundForward();
     this.resting = false;
   }
 
-  private nextInMs(): number {
+  private getNextDelayMs(): number {
     const { intervalMs, restsWhenQuiet = false } = this.spec;
     this.resting = restsWhenQuiet && performance.now() - this.busyAt > restAfterMs;
     return this.resting ? intervalMs * restFactor : intervalMs;
@@ -95,25 +95,25 @@ export class Loop {
     if (did) this.logger.debug('round', counts);
     if (did || round.failed > 0 || error !== null) this.busyAt = performance.now();
     // An aborted round did not reach all rows, so the known stuck rows stay as they are.
-    if (error === null) this.remember(round, beganAt);
+    if (error === null) this.rememberStuckRows(round, beganAt);
     const durationMs = performance.now() - began;
-    this.measure(counts, { failed: round.failed, durationMs, outcome: error === null ? 'done' : 'failed' });
-    await this.record({ beganAt, durationMs, counts, failed: round.failed, error }, did);
+    this.measureRun(counts, { failed: round.failed, durationMs, outcome: error === null ? 'done' : 'failed' });
+    await this.recordRun({ beganAt, durationMs, counts, failed: round.failed, error }, did);
   }
 
-  private remember(round: Round, now: Date): void {
+  private rememberStuckRows(round: Round, now: Date): void {
     const still = new Map<string, StuckRow>();
     for (const { row, error } of round.failures) {
       const existing = this.stuck.get(row);
       still.set(row, { row, error, since: existing?.since ?? now, times: (existing?.times ?? 0) + 1 });
     }
     // Rows that the round did not reach may still be stuck.
-    const isOpen = (row: string) => this.cursors.size > 0 || round.untried.has(row);
-    for (const [row, existing] of this.stuck) if (!still.has(row) && isOpen(row)) still.set(row, existing);
+    const isStuckRow = (row: string) => this.cursors.size > 0 || round.untried.has(row);
+    for (const [row, existing] of this.stuck) if (!still.has(row) && isStuckRow(row)) still.set(row, existing);
     this.stuck = new Map([...still].slice(0, 50));
   }
 
-  private measure(
+  private measureRun(
     counts: Record<string, number>,
     { failed, durationMs, outcome }: { failed: number; durationMs: number; outcome: 'done' | 'failed' },
   ): void {
@@ -125,14 +125,14 @@ export class Loop {
     loopStuckRows.set({ loop }, this.stuck.size);
   }
 
-  private async record(run: Pick<LoopRun, 'beganAt' | 'durationMs' | 'counts' | 'failed' | 'error'>, did: boolean) {
+  private async recordRun(run: Pick<LoopRun, 'beganAt' | 'durationMs' | 'counts' | 'failed' | 'error'>, did: boolean) {
     const hasChanged = did || run.failed > 0 || run.error !== null;
     if (!hasChanged && performance.now() - this.recordedAt < quietMs) return;
     this.recordedAt = performance.now();
     const { name, intervalMs } = this.spec;
     const stuck = [...this.stuck.values()];
     await this.parts.ledger
-      .record({ ...run, name, intervalMs, app: this.parts.app, host: hostname(), stuck }, { soon: hasChanged })
+      .recordRun({ ...run, name, intervalMs, app: this.parts.app, host: hostname(), stuck }, { soon: hasChanged })
       .catch((error: Error) => this.logger.debug(`could not record the round: ${error.message}`));
   }
 }

@@ -10,5 +10,5 @@ export abstract class RecoveryHold {
   abstract get isConfirmed(): boolean;
 
   /** Resolves when the service may act; rejects if the process ends before that. */
-  abstract released(): Promise<void>;
+  abstract waitForRelease(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { Round } from './round';
-import { sweep, type SweepCounts } from './sweep';
+import { sweepRows, type SweepCounts } from './sweep-rows';
 
 interface Rollups {
   name: string;
@@ -17,7 +17,7 @@ export function refreshRollups(
   round: Round,
   { name, organizations, refresh }: Rollups,
 ): Promise<SweepCounts<typeof refreshed>> {
-  return sweep<string, typeof refreshed>(round, {
+  return sweepRows<string, typeof refreshed>(round, {
     name,
     outcomes: [refreshed],
     candidates: organizations,

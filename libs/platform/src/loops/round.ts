@@ -38,7 +38,7 @@ export class Round {
   }
 
   /** Records and logs a failed row. The round continues with the other rows. */
-  fail(row: string, error: unknown): void {
+  recordFailure(row: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.failed += 1;
     if (this.failures.length < maxListedFailures) this.failures.push({ row, error: message.slice(0, 500) });

@@ -1,4 +1,4 @@
-import { HttpClient, testEnvironment } from '@muster/testing';
+import { HttpClient, buildTestEnvironment } from '@muster/testing';
 import { networkInterfaces } from 'node:os';
 import { BaseConfig } from '../config/base.config';
 import { loadConfig } from '../config/env';
@@ -14,8 +14,8 @@ describe('the internal port', () => {
   let queue: () => Promise<void> = async () => undefined;
 
   beforeAll(async () => {
-    readiness.register('database', () => database(), { required: true });
-    readiness.register('queue', () => queue(), { required: false });
+    readiness.registerCheck('database', () => database(), { required: true });
+    readiness.registerCheck('queue', () => queue(), { required: false });
     server = await startInternalServer({ host: '127.0.0.1', port: 0, readiness, metrics: new Metrics() });
     http = new HttpClient(`http://127.0.0.1:${server.port}`);
   });
@@ -34,7 +34,7 @@ describe('the internal port', () => {
   });
 
   it('the internal port listens on the loopback address by default, whatever the public port listens on', () => {
-    const { internalHost } = loadConfig(BaseConfig, testEnvironment('postgres://db', { HOST: '0.0.0.0' }));
+    const { internalHost } = loadConfig(BaseConfig, buildTestEnvironment('postgres://db', { HOST: '0.0.0.0' }));
     expect(internalHost).toBe('127.0.0.1');
   });
 
@@ -60,7 +60,7 @@ describe('the internal port', () => {
   });
 
   it('the internal port reports not ready while the process drains', async () => {
-    readiness.drain();
+    readiness.startDraining();
     const draining = await http.get('/readyz');
     expect([draining.status, draining.body.draining]).toEqual([503, true]);
   });

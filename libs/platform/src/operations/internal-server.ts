@@ -12,10 +12,14 @@ export async function startInternalServer(options: {
 }): Promise<{ port: number; close(): Promise<void> }> {
   const { readiness, metrics } = options;
   const answers: Record<string, () => Promise<{ status: number; type: string; body: string }>> = {
-    '/livez': async () => json(200, { status: 'ok' }),
+    '/livez': async () => jsonResponse(200, { status: 'ok' }),
     '/readyz': async () => {
-      const { ready, checks } = await readiness.ready();
-      return json(ready ? 200 : 503, { status: ready ? 'ok' : 'not ready', draining: readiness.isDraining, checks });
+      const { ready, checks } = await readiness.checkReadiness();
+      return jsonResponse(ready ? 200 : 503, {
+        status: ready ? 'ok' : 'not ready',
+        draining: readiness.isDraining,
+        checks,
+      });
     },
     '/metrics': async () => ({
       status: 200,
@@ -25,11 +29,11 @@ export async function startInternalServer(options: {
   };
   const server = createServer((request, response) => {
     const answer = answers[(request.url ?? '').split('?')[0]!];
-    void (answer ? answer() : Promise.resolve(json(404, { status: 'not found' })))
-      .catch((error: Error) => json(500, { status: error.message }))
+    void (answer ? answer() : Promise.resolve(jsonResponse(404, { status: 'not found' })))
+      .catch((error: Error) => jsonResponse(500, { status: error.message }))
       .then(({ status, type, body }) => response.writeHead(status, { 'content-type': type }).end(body));
   });
-  await listen(server, options.port, options.host);
+  await listenOnPort(server, options.port, options.host);
   return {
     port: (server.address() as AddressInfo).port,
     close: () =>
@@ -40,11 +44,11 @@ export async function startInternalServer(options: {
   };
 }
 
-function json(status: number, body: object) {
+function jsonResponse(status: number, body: object) {
   return { status, type: 'application/json', body: JSON.stringify(body) };
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
+function listenOnPort(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     // The port belongs to this process alone, even if several processes share the public port.

@@ -1,7 +1,7 @@
 import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 import type { LoggerService } from '@nestjs/common';
-import { currentContext } from '../context/request-context';
-import { traceIdOf } from '../context/trace';
+import { getRequestContext } from '../context/request-context';
+import { getTraceId } from '../context/trace';
 
 /** Properties that are redacted in log lines, at the top level and up to two levels below it. */
 const secretNames = [
@@ -35,7 +35,7 @@ export function createLogger(options: { app: string; level: string; destination?
       base: { app: options.app, pid: process.pid },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
-      mixin: describeWork,
+      mixin: getLogContext,
       redact: { paths: redactedPaths, censor: '[redacted]' },
       hooks: {
         logMethod(args, method) {
@@ -59,9 +59,9 @@ export function createLogger(options: { app: string; level: string; destination?
 }
 
 /** Returns the context of the current work. The trace id is a separate field, because people search for it. */
-function describeWork(): object {
-  const context = currentContext();
-  return context ? { ...context, traceId: traceIdOf(context.traceparent), origin: undefined } : {};
+function getLogContext(): object {
+  const context = getRequestContext();
+  return context ? { ...context, traceId: getTraceId(context.traceparent), origin: undefined } : {};
 }
 
 export function hideCredentials(text: string): string {

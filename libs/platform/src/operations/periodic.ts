@@ -29,15 +29,15 @@ export class Periodic {
   start(): void {
     if (this.stopped || this.timer) return;
     // Replicas that start together should not run their rounds together.
-    this.wait(Math.random() * this.options.intervalMs);
+    this.scheduleRound(Math.random() * this.options.intervalMs);
   }
 
   /** Moves the next round forward if it is more than one interval away. */
-  hasten(): void {
+  moveNextRoundForward(): void {
     const { intervalMs } = this.options;
     if (this.stopped || this.dueAt <= performance.now() + intervalMs) return;
     clearTimeout(this.timer);
-    this.wait(intervalMs);
+    this.scheduleRound(intervalMs);
   }
 
   /** Resolves when the current round has ended. */
@@ -47,14 +47,14 @@ export class Periodic {
     await this.round;
   }
 
-  private tick(): void {
-    this.round = this.turn();
+  private startRound(): void {
+    this.round = this.runAndScheduleNext();
   }
 
-  private async turn(): Promise<void> {
+  private async runAndScheduleNext(): Promise<void> {
     await this.runOnce();
     const pauseMs = await this.pauseMs();
-    if (!this.stopped) this.wait(pauseMs);
+    if (!this.stopped) this.scheduleRound(pauseMs);
   }
 
   private async pauseMs(): Promise<number> {
@@ -68,9 +68,9 @@ export class Periodic {
     }
   }
 
-  private wait(ms: number): void {
+  private scheduleRound(ms: number): void {
     this.dueAt = performance.now() + ms;
-    this.timer = setTimeout(() => this.tick(), ms);
+    this.timer = setTimeout(() => this.startRound(), ms);
   }
 
   private async runOnce(): Promise<void> {

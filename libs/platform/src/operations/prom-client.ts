@@ -1,8 +1,8 @@
 import type * as PromClient from 'prom-client';
 
 // The parts are loaded one by one. The main module also loads OpenTelemetry's API for exemplars of one of its metrics,
-// which are not used here and would cost each process 8 MB and 15 ms. Their paths are literal, so that a program that is
-// bundled into one file contains them.
+// which are not used here and would cost each process 8 MB and 15 ms. Their paths are literal, so that a program that
+// is bundled into one file contains them.
 /* eslint-disable @typescript-eslint/no-require-imports */
 export const Counter = require('prom-client/lib/counter') as typeof PromClient.Counter;
 export const Gauge = require('prom-client/lib/gauge') as typeof PromClient.Gauge;
@@ -37,10 +37,10 @@ export function collectProcessMetrics(registry: PromClient.Registry, prefix: str
     const collect = require(`prom-client/lib/metrics/${name}`) as Collect;
     collect(registry, { prefix, eventLoopMonitoringPrecision: 10 });
   }
-  countProcessorTime(registry, prefix);
+  collectProcessorTime(registry, prefix);
 }
 
-function countProcessorTime(registry: PromClient.Registry, prefix: string): void {
+function collectProcessorTime(registry: PromClient.Registry, prefix: string): void {
   const counters = (['user', 'system'] as const).map((kind) => {
     const help = `Processor time of the process in seconds, ${kind}.`;
     const counter = new Counter({ name: `${prefix}process_cpu_${kind}_seconds_total`, help, registers: [registry] });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { within } from '../context/within';
+import { finishWithin } from '../context/finish-within';
 
 export interface CheckResult {
   status: 'ok' | 'failed';
@@ -22,12 +22,12 @@ export class Readiness {
    * Registers a check. While a required check fails, the process is out of rotation. Only deep health runs `deep`,
    * which checks that the resource can be written to: a process that can still read stays in rotation.
    */
-  register(name: string, check: Check, { required, deep }: { required: boolean; deep?: Check }): void {
-    this.checks.set(name, { check, required, deep: deep && atMostEvery(deepCheckMs, deep) });
+  registerCheck(name: string, check: Check, { required, deep }: { required: boolean; deep?: Check }): void {
+    this.checks.set(name, { check, required, deep: deep && reuseSuccessFor(deepCheckMs, deep) });
   }
 
   /** Reports the process as not ready from now on, so that it gets no new requests before it ends. */
-  drain(): void {
+  startDraining(): void {
     this.draining = true;
   }
 
@@ -35,13 +35,13 @@ export class Readiness {
     return this.draining;
   }
 
-  /** Like `run`, but also checks that the resource can be written to. */
-  runDeep(name: string): Promise<CheckResult> {
+  /** Like `runCheck`, but also checks that the resource can be written to. */
+  runDeepCheck(name: string): Promise<CheckResult> {
     const { check, deep } = this.checks.get(name) ?? {};
     return this.runWithTimeout(check && (() => check().then(deep)));
   }
 
-  run(name: string, timeoutMs = 2000): Promise<CheckResult> {
+  runCheck(name: string, timeoutMs = 2000): Promise<CheckResult> {
     return this.runWithTimeout(this.checks.get(name)?.check, timeoutMs);
   }
 
@@ -49,18 +49,18 @@ export class Readiness {
     if (!check) return { status: 'failed', latencyMs: null, reason: 'not part of this process' };
     const started = performance.now();
     try {
-      await within(timeoutMs, check(), () => {
+      await finishWithin(timeoutMs, check(), () => {
         throw new Error(`no answer within ${timeoutMs} ms`);
       });
-      return { status: 'ok', latencyMs: round(performance.now() - started) };
+      return { status: 'ok', latencyMs: roundMs(performance.now() - started) };
     } catch (error) {
-      return { status: 'failed', latencyMs: null, reason: reasonOf(error) };
+      return { status: 'failed', latencyMs: null, reason: describeCheckError(error) };
     }
   }
 
-  async ready(): Promise<{ ready: boolean; checks: Record<string, CheckResult> }> {
+  async checkReadiness(): Promise<{ ready: boolean; checks: Record<string, CheckResult> }> {
     const names = [...this.checks.keys()];
-    const results = await Promise.all(names.map((name) => this.run(name)));
+    const results = await Promise.all(names.map((name) => this.runCheck(name)));
     const checks = Object.fromEntries(names.map((name, index) => [name, results[index]!]));
     const missing = names.some((name) => this.checks.get(name)?.required && checks[name]?.status !== 'ok');
     return { ready: !this.draining && !missing, checks };
@@ -73,7 +73,7 @@ const deepCheckMs = 5000;
  * Reuses a successful result for this time, because the check writes and any client may request it. A failure is not
  * reused, because its cause may be gone the next moment.
  */
-function atMostEvery(ms: number, check: Check): Check {
+function reuseSuccessFor(ms: number, check: Check): Check {
   let last: { at: number; answer: Promise<void> } | undefined;
   return () => {
     if (last && performance.now() - last.at <= ms) return last.answer;
@@ -87,12 +87,12 @@ function atMostEvery(ms: number, check: Check): Check {
 }
 
 /** Returns the reason for the response of a probe, without hosts, users or stack. */
-function reasonOf(error: unknown): string {
+function describeCheckError(error: unknown): string {
   const { code, message, driverError } = error as { code?: string; message?: string; driverError?: { code?: string } };
   if ((code ?? driverError?.code) === '53100' || code === 'full') return 'no room to write';
   return /^no answer within|pending|not connected/.test(message ?? '') ? message! : (code ?? 'no connection');
 }
 
-function round(ms: number): number {
+function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

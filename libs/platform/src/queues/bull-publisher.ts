@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { type MessageData, type OutboxMessage, type QueueName } from '@muster/contracts';
 import { Queue } from 'bullmq';
 import { MessagePublisher } from './message-ledger';
-import { publishedSpan } from './message-spans';
+import { openPublishSpan } from './message-spans';
 import { RedisConnections } from './redis-connections';
 
 @Injectable()
@@ -20,12 +20,12 @@ export class BullPublisher extends MessagePublisher implements OnApplicationShut
       list.push(message);
       queues.set(message.queue, list);
     }
-    await Promise.all([...queues].map(([queue, list]) => this.add(queue, list)));
+    await Promise.all([...queues].map(([queue, list]) => this.addToQueue(queue, list)));
   }
 
-  private async add(queue: QueueName, messages: OutboxMessage[]): Promise<void> {
-    const spans = messages.map(publishedSpan);
-    await this.queue(queue).addBulk(
+  private async addToQueue(queue: QueueName, messages: OutboxMessage[]): Promise<void> {
+    const spans = messages.map(openPublishSpan);
+    await this.getQueue(queue).addBulk(
       messages.map(({ id, name, payload, organizationId, requestId }, at) => ({
         name,
         data: { payload, organizationId, requestId, traceparent: spans[at]!.traceparent } satisfies MessageData,
@@ -41,11 +41,11 @@ export class BullPublisher extends MessagePublisher implements OnApplicationShut
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
-  private queue(name: QueueName): Queue {
+  private getQueue(name: QueueName): Queue {
     const existing = this.queues.get(name);
     if (existing) return existing;
     const queue = new Queue(name, {
-      connection: this.connections.publisher(),
+      connection: this.connections.getPublisher(),
       prefix: this.connections.queuePrefix,
       skipVersionCheck: true,
     });

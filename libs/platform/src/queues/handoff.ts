@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { jobDefinition, type OutboxMessage, type QueueName, queueDefinition } from '@muster/contracts';
+import { getJobDefinition, type OutboxMessage, type QueueName, getQueueDefinition } from '@muster/contracts';
 
 export type Handler = (message: OutboxMessage) => Promise<void>;
 
@@ -18,20 +18,20 @@ export class Handoff {
   private readonly accepted = new Map<string, number>();
 
   /** Accepts the messages of a queue from now on. */
-  open(queue: QueueName, handler: Handler): void {
+  openQueue(queue: QueueName, handler: Handler): void {
     this.handlers.set(queue, handler);
   }
 
-  close(queue: QueueName): void {
+  closeQueue(queue: QueueName): void {
     this.handlers.delete(queue);
   }
 
   /** Starts the messages that this process can handle, and returns the others. */
-  begin(messages: OutboxMessage[]): OutboxMessage[] {
-    return messages.filter((message) => !this.accept(message));
+  startMessages(messages: OutboxMessage[]): OutboxMessage[] {
+    return messages.filter((message) => !this.acceptMessage(message));
   }
 
-  has(id: string): boolean {
+  isAccepted(id: string): boolean {
     return this.accepted.has(id);
   }
 
@@ -51,26 +51,26 @@ export class Handoff {
   }
 
   /** Counts a handler while it runs. */
-  async counted(queue: QueueName, work: () => Promise<void>): Promise<void> {
-    this.running.set(queue, this.runningOf(queue) + 1);
+  async countWhileRunning(queue: QueueName, work: () => Promise<void>): Promise<void> {
+    this.running.set(queue, this.countRunning(queue) + 1);
     try {
       await work();
     } finally {
-      this.running.set(queue, this.runningOf(queue) - 1);
+      this.running.set(queue, this.countRunning(queue) - 1);
     }
   }
 
-  private accept(message: OutboxMessage): boolean {
+  private acceptMessage(message: OutboxMessage): boolean {
     const { id, queue, name } = message;
     const handler = this.handlers.get(queue);
-    if (!handler || jobDefinition(queue, name)?.byQueue) return false;
-    if (this.runningOf(queue) >= queueDefinition(queue).concurrency) return false;
+    if (!handler || getJobDefinition(queue, name)?.byQueue) return false;
+    if (this.countRunning(queue) >= getQueueDefinition(queue).concurrency) return false;
     this.accepted.set(id, 0);
     void handler(message).finally(() => this.accepted.delete(id));
     return true;
   }
 
-  private runningOf(queue: QueueName): number {
+  private countRunning(queue: QueueName): number {
     return this.running.get(queue) ?? 0;
   }
 }

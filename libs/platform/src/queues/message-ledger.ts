@@ -10,16 +10,16 @@ export interface ReceivedMessage {
 /** Stores messages until they are handled. The database implements it, and the queue processors use it. */
 export abstract class MessageLedger {
   /** Whether the message still has to be handled; false for a duplicate of a handled message. */
-  abstract waits(id: string): Promise<boolean>;
+  abstract isUnhandled(id: string): Promise<boolean>;
 
   /**
    * Marks the message as handled, so that it is not published again. Until then the queue stores its id, so that no
    * duplicate can start.
    */
-  abstract handled(id: string): Promise<void>;
+  abstract markHandled(id: string): Promise<void>;
 
   /** Schedules the message for another attempt after the policy's backoff, or turns it into a dead letter. */
-  abstract failed(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'>;
+  abstract recordFailure(id: string, error: unknown, policy: RetryPolicy): Promise<'retry' | 'dead'>;
 }
 
 /** Publishes committed messages to the queue. */

@@ -1,5 +1,5 @@
 import type { MessageData, OutboxMessage, QueueName } from '@muster/contracts';
-import { continueTrace, isTraceparent, spanIdOf, untraced } from '../context/trace';
+import { continueTrace, isTraceparent, getSpanId, createUnsampledTraceparent } from '../context/trace';
 import { isTracing, OpenSpan, recordSpan, type SpanAttributes } from '../tracing/spans';
 
 interface PublishedSpan {
@@ -11,14 +11,14 @@ interface PublishedSpan {
 /**
  * Opens the span of a message from its outbox row to the queue. A message that no request caused belongs to no trace.
  */
-export function publishedSpan({ id, queue, name, traceparent }: OutboxMessage): PublishedSpan {
+export function openPublishSpan({ id, queue, name, traceparent }: OutboxMessage): PublishedSpan {
   if (!isTracing() || !isTraceparent(traceparent)) return { traceparent, end: () => undefined };
   return new OpenSpan({
     name: `outbox ${queue}.${name}`,
     kind: 'producer',
     parent: traceparent,
-    startMs: writtenAt(id),
-    attributes: attributesOf(id, queue, name),
+    startMs: getWriteTime(id),
+    attributes: buildMessageAttributes(id, queue, name),
   });
 }
 
@@ -33,18 +33,19 @@ export interface QueuedMessage {
 }
 
 /** Opens the span of a message's handler. Its parent is a span for the time that the message waited in its queue. */
-export function handledSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
+export function openHandlerSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent' | 'fail' | 'end'> {
   const { id, queue, name, data, enqueuedAtMs } = message;
   const { traceparent: parent } = data;
-  if (!isTracing() || !isTraceparent(parent)) return noSpan(isTracing() ? untraced() : continueTrace(parent));
-  const attributes = attributesOf(id, queue, name);
+  if (!isTracing() || !isTraceparent(parent))
+    return createNoopSpan(isTracing() ? createUnsampledTraceparent() : continueTrace(parent));
+  const attributes = buildMessageAttributes(id, queue, name);
   const waited = continueTrace(parent);
   const now = Date.now();
   recordSpan({
     name: `queue ${queue}.${name}`,
     kind: 'consumer',
     traceparent: waited,
-    parentId: spanIdOf(parent),
+    parentId: getSpanId(parent),
     startMs: Math.min(enqueuedAtMs, now),
     endMs: now,
     attributes,
@@ -52,17 +53,17 @@ export function handledSpan(message: QueuedMessage): Pick<OpenSpan, 'traceparent
   return new OpenSpan({ name: `${queue} ${name}`, parent: waited, attributes });
 }
 
-function noSpan(traceparent: string) {
+function createNoopSpan(traceparent: string) {
   return { traceparent, fail: () => undefined, end: () => undefined };
 }
 
 /** Returns the creation time of an outbox row, which its id starts with. */
-function writtenAt(id: string): number | undefined {
+function getWriteTime(id: string): number | undefined {
   const at = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
   return at > 0 && at <= Date.now() ? at : undefined;
 }
 
-function attributesOf(id: string, queue: string, name: string): SpanAttributes {
+function buildMessageAttributes(id: string, queue: string, name: string): SpanAttributes {
   return {
     'messaging.system': 'bullmq',
     'messaging.destination.name': queue,

@@ -49,16 +49,16 @@ export class PubSub implements OnApplicationShutdown {
     this.waiting.set(topic, waiting);
     for (const id of ids) {
       waiting.add(id);
-      this.notify(topic, id);
+      this.notifyListeners(topic, id);
     }
-    this.timer ??= setImmediate(() => this.send());
+    this.timer ??= setImmediate(() => this.sendWaiting());
   }
 
   /** Registers a listener. Returns the function that ends the subscription. */
   subscribe(topic: Topic, listener: Listener): () => void {
     const listeners = this.listeners.get(topic) ?? new Set();
     this.listeners.set(topic, listeners.add(listener));
-    this.connect();
+    this.connectSubscriber();
     return () => listeners.delete(listener);
   }
 
@@ -66,9 +66,9 @@ export class PubSub implements OnApplicationShutdown {
     if (this.timer) clearImmediate(this.timer);
   }
 
-  private send(): void {
+  private sendWaiting(): void {
     delete this.timer;
-    const { client, prefix } = this.connections.impatient();
+    const { client, prefix } = this.connections.getImpatientConnection();
     const topics = Object.fromEntries([...this.waiting].map(([topic, ids]) => [topic, [...ids]]));
     this.waiting.clear();
     client
@@ -76,21 +76,21 @@ export class PubSub implements OnApplicationShutdown {
       .catch((error: Error) => this.logger.debug?.(`could not publish a notification to Redis: ${error.message}`));
   }
 
-  private connect(): void {
+  private connectSubscriber(): void {
     if (this.subscriber) return;
-    const { prefix } = this.connections.impatient();
-    this.subscriber = this.connections.subscriber();
+    const { prefix } = this.connections.getImpatientConnection();
+    this.subscriber = this.connections.createSubscriber();
     this.subscriber.on('message', (_channel, message: string) => {
       const { from, topics } = JSON.parse(message) as Message;
       if (from === this.self) return;
-      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.notify(topic as Topic, id);
+      for (const [topic, ids] of Object.entries(topics)) for (const id of ids) this.notifyListeners(topic as Topic, id);
     });
     this.subscriber
       .subscribe(`${prefix}:${channel}`)
       .catch((error: Error) => this.logger.debug?.(`could not subscribe to notifications of Redis: ${error.message}`));
   }
 
-  private notify(topic: Topic, id: string): void {
+  private notifyListeners(topic: Topic, id: string): void {
     for (const listener of this.listeners.get(topic) ?? []) listener(id);
   }
 }

@@ -3,24 +3,24 @@ import { applyDecorators, Inject, Logger, SetMetadata } from '@nestjs/common';
 import {
   type MessageData,
   Faults,
-  jobDefinition,
+  getJobDefinition,
   type JobName,
   type JobPayload,
   type OutboxMessage,
   type QueueName,
-  queueDefinition,
+  getQueueDefinition,
   readFields,
 } from '@muster/contracts';
 import type { Job } from 'bullmq';
 import { runInContext } from '../context/request-context';
-import { acceptRequestId } from '../context/trace';
-import { within } from '../context/within';
+import { chooseRequestId } from '../context/trace';
+import { finishWithin } from '../context/finish-within';
 import { RecoveryHold } from '../loops/recovery-hold';
 import { Metrics } from '../operations/metrics';
 import { Handoff } from './handoff';
-import { wordOf } from '../tracing/spans';
+import { getErrorWord } from '../tracing/spans';
 import { MessageLedger, type ReceivedMessage } from './message-ledger';
-import { handledSpan, publishedSpan, type QueuedMessage } from './message-spans';
+import { openHandlerSpan, openPublishSpan, type QueuedMessage } from './message-spans';
 import { minutesKept, QueueRates } from './queue-rates';
 
 /** Key of the BullMQ configuration that contains the connection of workers. */
@@ -35,7 +35,7 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
     Processor(
       { name: queue, configKey: workerConfig },
       {
-        concurrency: queueDefinition(queue).concurrency,
+        concurrency: getQueueDefinition(queue).concurrency,
         // If a process dies, another process gets its messages after at most fifteen seconds.
         lockDuration: 10_000,
         stalledInterval: 5000,
@@ -67,7 +67,7 @@ export function HandlesJob<Q extends QueueName, N extends JobName<Q>>(_queue: Q,
 }
 
 /** Returns the jobs that a processor class handles, with their methods. */
-export function handlersIn(type: object): { job: string; method: string }[] {
+export function listHandlers(type: object): { job: string; method: string }[] {
   return handlersOf.get(type) ?? [];
 }
 
@@ -86,13 +86,13 @@ export abstract class QueueProcessor extends WorkerHost {
   private readonly begun = new Set<Promise<void>>();
 
   onApplicationBootstrap(): void {
-    this.handoff.open(this.queue, (message) => this.handleAtOnce(message));
+    this.handoff.openQueue(this.queue, (message) => this.handleWithoutQueue(message));
   }
 
   /** Handles a message from the queue. */
   override async process({ id, name, data, timestamp }: Job<MessageData>): Promise<void> {
     // This process is already handling the message, which was published again in the meantime.
-    if (this.handoff.has(id!)) return;
+    if (this.handoff.isAccepted(id!)) return;
     await this.handleInContext({ id: id!, queue: this.queue, name, data, enqueuedAtMs: timestamp, isNew: false });
   }
 
@@ -100,14 +100,14 @@ export abstract class QueueProcessor extends WorkerHost {
    * Handles a message that this process has just committed. The code that enqueued the message does not wait for it, so
    * errors go only to the ledger and the log.
    */
-  private async handleAtOnce(message: OutboxMessage): Promise<void> {
+  private async handleWithoutQueue(message: OutboxMessage): Promise<void> {
     const { id, queue, name, payload, organizationId, requestId } = message;
-    const span = publishedSpan(message);
+    const span = openPublishSpan(message);
     span.end();
     const data = { payload, organizationId, requestId, traceparent: span.traceparent };
     const work = this.handleInContext({ id, queue, name, data, enqueuedAtMs: Date.now(), isNew: true }).then(
-      () => this.rates.count(queue, 'completed'),
-      () => this.rates.count(queue, 'failed'),
+      () => this.rates.countHandled(queue, 'completed'),
+      () => this.rates.countHandled(queue, 'failed'),
     );
     this.begun.add(work);
     await work.finally(() => this.begun.delete(work));
@@ -118,18 +118,20 @@ export abstract class QueueProcessor extends WorkerHost {
   }
 
   private async handleInContext(received: QueuedMessage & { isNew: boolean }): Promise<void> {
-    if (this.hold.isHeld) await this.hold.released();
+    if (this.hold.isHeld) await this.hold.waitForRelease();
     const { organizationId, requestId } = received.data;
-    const span = handledSpan(received);
+    const span = openHandlerSpan(received);
     const context = {
-      requestId: acceptRequestId(requestId),
+      requestId: chooseRequestId(requestId),
       traceparent: span.traceparent,
       ...(organizationId ? { organizationId } : {}),
     };
     try {
-      await runInContext(context, () => this.handoff.counted(received.queue, () => this.handle(received)));
+      await runInContext(context, () =>
+        this.handoff.countWhileRunning(received.queue, () => this.handleMessage(received)),
+      );
     } catch (error) {
-      span.fail(wordOf(error));
+      span.fail(getErrorWord(error));
       throw error;
     } finally {
       span.end();
@@ -141,7 +143,7 @@ export abstract class QueueProcessor extends WorkerHost {
    * running.
    */
   async beforeApplicationShutdown(): Promise<void> {
-    this.handoff.close(this.queue);
+    this.handoff.closeQueue(this.queue);
     await Promise.all([this.worker.close(), ...this.begun]);
   }
 
@@ -150,21 +152,22 @@ export abstract class QueueProcessor extends WorkerHost {
     this.logger.debug?.(`worker: ${error.message}`);
   }
 
-  private async handle({ id, queue, name, data, isNew }: QueuedMessage & { isNew: boolean }): Promise<void> {
+  private async handleMessage({ id, queue, name, data, isNew }: QueuedMessage & { isNew: boolean }): Promise<void> {
     const stop = this.metrics.jobSeconds.startTimer({ queue, job: name });
-    const definition = jobDefinition(queue, name);
+    const definition = getJobDefinition(queue, name);
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
     const message: ReceivedMessage = { id, isSettled: false };
     try {
-      if (!isNew && !definition?.settles && !(await this.ledger.waits(id))) return void stop({ outcome: 'repeated' });
+      if (!isNew && !definition?.settles && !(await this.ledger.isUnhandled(id)))
+        return void stop({ outcome: 'repeated' });
       const limitMs = definition?.timeoutMs ?? 30_000;
-      await within(limitMs, this.dispatch({ queue, name, data }, message), () => {
+      await finishWithin(limitMs, this.callHandler({ queue, name, data }, message), () => {
         throw new Error(`the handler did not finish within ${limitMs} ms`);
       });
-      if (!message.isSettled) await this.ledger.handled(id);
+      if (!message.isSettled) await this.ledger.markHandled(id);
       stop({ outcome: 'handled' });
     } catch (error) {
-      const outcome = await this.ledger.failed(id, error, retry);
+      const outcome = await this.ledger.recordFailure(id, error, retry);
       stop({ outcome });
       if (outcome === 'dead') this.metrics.deadLetters.inc({ queue, job: name });
       this.logger.warn(`${queue}.${name} failed: ${outcome}`, { err: error, message: id });
@@ -172,17 +175,17 @@ export abstract class QueueProcessor extends WorkerHost {
     }
   }
 
-  private async dispatch(
+  private async callHandler(
     { queue, name, data }: Pick<QueuedMessage, 'queue' | 'name' | 'data'>,
     message: ReceivedMessage,
   ): Promise<void> {
-    const definition = jobDefinition(queue, name);
-    const handler = handlersIn(this.constructor).find(({ job }) => job === name);
+    const definition = getJobDefinition(queue, name);
+    const handler = listHandlers(this.constructor).find(({ job }) => job === name);
     if (!definition || !handler) throw new Error(`no handler for ${queue}.${name}`);
     const faults = new Faults();
     const options = { faults, path: '', unknown: 'ignore' } as const;
     const payload = readFields(definition.payload, data.payload ?? {}, options);
-    if (!faults.none) throw new Error(`the payload of ${queue}.${name} is not valid: ${faults.errors[0]!.field}`);
+    if (!faults.isEmpty) throw new Error(`the payload of ${queue}.${name} is not valid: ${faults.errors[0]!.field}`);
     const methods = this as unknown as Record<string, Handling>;
     await methods[handler.method]!(payload, message);
   }

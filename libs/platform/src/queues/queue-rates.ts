@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { QueueName } from '@muster/contracts';
 import { type Metrics, Queue } from 'bullmq';
-import { within } from '../context/within';
+import { finishWithin } from '../context/finish-within';
 import { RedisConnections } from './redis-connections';
 
 /** Number of minutes for which every worker stores its counts. Redis adds up the counts of all processes. */
@@ -32,28 +32,28 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
 
   /** Returns null if Redis does not answer. */
-  async read(name: QueueName): Promise<QueueRate | null> {
+  async readRate(name: QueueName): Promise<QueueRate | null> {
     try {
-      const queue = this.queue(name);
+      const queue = this.getQueue(name);
       const requests = Promise.all([
         queue.getMetrics('completed'),
         queue.getMetrics('failed'),
-        this.handedOff(name, 'completed'),
-        this.handedOff(name, 'failed'),
+        this.readHandedOffCounts(name, 'completed'),
+        this.readHandedOffCounts(name, 'failed'),
       ]);
       // A queue's first request waits for the connection without a time limit.
-      const [completed, failed, done, undone] = await within(patienceMs, requests, () => {
+      const [completed, failed, done, undone] = await finishWithin(patienceMs, requests, () => {
         throw new Error('Redis does not answer');
       });
-      return rateOf(completed, failed, Date.now(), { completed: done, failed: undone });
+      return computeRate(completed, failed, Date.now(), { completed: done, failed: undone });
     } catch {
       return null;
     }
   }
 
   /** Counts a message that this process handled without the queue. */
-  count(queue: QueueName, outcome: Outcome): void {
-    const key = this.keyOf(queue, outcome, Math.floor(Date.now() / minuteMs));
+  countHandled(queue: QueueName, outcome: Outcome): void {
+    const key = this.buildCountKey(queue, outcome, Math.floor(Date.now() / minuteMs));
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
     this.counting ??= setTimeout(() => void this.writeCounts(), countingMs);
   }
@@ -61,21 +61,21 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
   private async writeCounts(): Promise<void> {
     clearTimeout(this.counting);
     delete this.counting;
-    const batch = this.connections.impatient().client.pipeline();
+    const batch = this.connections.getImpatientConnection().client.pipeline();
     for (const [key, count] of this.counts) batch.incrby(key, count).expire(key, (minutesKept + 1) * 60);
     this.counts.clear();
     // Counts that Redis does not receive are lost. They only serve statistics of the last hour.
     await batch.exec().catch(() => undefined);
   }
 
-  private async handedOff(queue: QueueName, outcome: Outcome): Promise<number[]> {
+  private async readHandedOffCounts(queue: QueueName, outcome: Outcome): Promise<number[]> {
     const minute = Math.floor(Date.now() / minuteMs);
-    const keys = Array.from({ length: minutesKept }, (_, ago) => this.keyOf(queue, outcome, minute - ago));
-    return (await this.connections.impatient().client.mget(keys)).map(Number);
+    const keys = Array.from({ length: minutesKept }, (_, ago) => this.buildCountKey(queue, outcome, minute - ago));
+    return (await this.connections.getImpatientConnection().client.mget(keys)).map(Number);
   }
 
-  private keyOf(queue: QueueName, outcome: Outcome, minute: number): string {
-    return `${this.connections.impatient().prefix}:handled:${queue}:${outcome}:${minute}`;
+  private buildCountKey(queue: QueueName, outcome: Outcome, minute: number): string {
+    return `${this.connections.getImpatientConnection().prefix}:handled:${queue}:${outcome}:${minute}`;
   }
 
   /** Reports the last counts before the connection is closed. */
@@ -88,11 +88,11 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
-  private queue(name: QueueName): Queue {
+  private getQueue(name: QueueName): Queue {
     const existing = this.queues.get(name);
     if (existing) return existing;
     const queue = new Queue(name, {
-      connection: this.connections.impatient().client,
+      connection: this.connections.getImpatientConnection().client,
       prefix: this.connections.queuePrefix,
       skipVersionCheck: true,
       skipMetasUpdate: true,
@@ -106,34 +106,34 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
 
 /**
  * Computes the rate from BullMQ's metrics and the messages that processes handled without the queue. BullMQ stores the
- * total, the total before the minute of the last message, and the counts of the minutes before that. `handedOff` has
- * counts by minute, the current minute first.
+ * total, the total before the minute of the last message, and the counts of the minutes before that.
+ * `readHandedOffCounts` has counts by minute, the current minute first.
  */
-export function rateOf(
+export function computeRate(
   completed: Metrics,
   failed: Metrics,
   now: number,
   handedOff: Record<Outcome, number[]> = { completed: [], failed: [] },
 ): QueueRate {
-  const byQueue = minutesOf(completed, now);
+  const byQueue = listCountsByMinute(completed, now);
   const handled = Array.from(
     { length: minutesKept },
     (_, ago) => (byQueue[ago] ?? 0) + (handedOff.completed[ago] ?? 0),
   );
   return {
-    handledLastHour: sum(handled),
-    handledPerMinute: sum(handled.slice(1, 1 + rateMinutes)) / rateMinutes,
-    failedLastHour: sum(minutesOf(failed, now)) + sum(handedOff.failed),
+    handledLastHour: sumNumbers(handled),
+    handledPerMinute: sumNumbers(handled.slice(1, 1 + rateMinutes)) / rateMinutes,
+    failedLastHour: sumNumbers(listCountsByMinute(failed, now)) + sumNumbers(handedOff.failed),
   };
 }
 
 /** Returns the counts by minute, the current minute first. Minutes without messages have 0. */
-function minutesOf({ meta: { count, prevTS, prevCount }, data }: Metrics, now: number): number[] {
+function listCountsByMinute({ meta: { count, prevTS, prevCount }, data }: Metrics, now: number): number[] {
   const quiet = Math.max(0, Math.floor(now / minuteMs) - Math.floor(prevTS / minuteMs));
   const silent = Array.from({ length: Math.min(quiet, minutesKept) }, () => 0);
   return [...silent, count - prevCount, ...data].slice(0, minutesKept);
 }
 
-function sum(numbers: number[]): number {
+function sumNumbers(numbers: number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

@@ -1,13 +1,13 @@
 import { BullModule } from '@nestjs/bullmq';
 import { type DynamicModule, Global, Inject, Module, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
-import { type AppName, queueDefinition, queueNames, serviceApps } from '@muster/contracts';
+import { type AppName, getQueueDefinition, queueNames, serviceApps } from '@muster/contracts';
 import { CounterStore, RedisCounterStore } from '../http/counter-store';
 import { Readiness } from '../operations/readiness';
 import { BullPublisher } from './bull-publisher';
 import { Handoff } from './handoff';
 import { MessagePublisher } from './message-ledger';
-import { handlersIn, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
+import { listHandlers, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
 import { PubSub } from './pub-sub';
 import { QueueRates } from './queue-rates';
 import { RedisConnections } from './redis-connections';
@@ -41,7 +41,7 @@ export class QueueModule implements OnModuleInit {
         BullModule.forRootAsync(workerConfig, {
           inject: [RedisConnections],
           useFactory: (connections: RedisConnections) => ({
-            connection: connections.blocking(),
+            connection: connections.createBlockingConnection(),
             prefix: connections.queuePrefix,
           }),
         }),
@@ -63,16 +63,16 @@ export class QueueModule implements OnModuleInit {
       .filter(({ metatype }) => metatype && Reflect.hasMetadata(QUEUE_OF_PROCESSOR, metatype))
       .map(({ metatype }) => ({
         queue: Reflect.getMetadata(QUEUE_OF_PROCESSOR, metatype as object) as string,
-        jobs: handlersIn(metatype as object).map(({ job }) => job),
+        jobs: listHandlers(metatype as object).map(({ job }) => job),
       }));
-    const faults = catalogueFaults(this.app, processors);
+    const faults = compareProcessorsWithCatalogue(this.app, processors);
     if (faults.length)
       throw new Error(
         `the queues of ${this.app} do not match the catalogue:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
       );
     // Connects now, so that the first request that uses this connection does not have to wait for it.
-    const { client } = this.connections.impatient();
-    this.readiness.register('queue', async () => void (await client.ping()), { required: false });
+    const { client } = this.connections.getImpatientConnection();
+    this.readiness.registerCheck('queue', async () => void (await client.ping()), { required: false });
   }
 }
 
@@ -80,11 +80,14 @@ export class QueueModule implements OnModuleInit {
  * Returns the differences between the catalogue and an app's processors: jobs without a handler, with several handlers,
  * or not in the catalogue.
  */
-export function catalogueFaults(app: AppName, processors: { queue: string; jobs: string[] }[]): string[] {
+export function compareProcessorsWithCatalogue(
+  app: AppName,
+  processors: { queue: string; jobs: string[] }[],
+): string[] {
   const apps: readonly string[] = app === 'standalone' ? serviceApps : [app];
   const faults: string[] = [];
   for (const queue of queueNames) {
-    const { app: owner, jobs } = queueDefinition(queue);
+    const { app: owner, jobs } = getQueueDefinition(queue);
     const handled = processors.filter((processor) => processor.queue === queue).flatMap((processor) => processor.jobs);
     if (!apps.includes(owner)) {
       if (handled.length) faults.push(`${queue} belongs to ${owner}, but this app handles it`);

@@ -23,7 +23,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
    * Creates the connection of queue workers, whose commands block on purpose. It has no command timeout, and it retries
    * a lost connection at intervals of at most 2 s forever.
    */
-  blocking(): Redis {
+  createBlockingConnection(): Redis {
     const client = this.connect('worker', { maxRetriesPerRequest: null });
     // Each worker blocks on its own copy of the connection. This class closes the copies, too.
     const duplicate = client.duplicate.bind(client);
@@ -36,7 +36,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
   }
 
   /** Creates a connection for pub/sub, which subscribes again automatically after every lost connection. */
-  subscriber(): Redis {
+  createSubscriber(): Redis {
     return this.connect('pub-sub', { maxRetriesPerRequest: null, autoResubscribe: true });
   }
 
@@ -44,7 +44,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
    * Returns the connection for publishing messages. Only its command timeout ends an `add` while Redis is paused. The
    * `add` may take effect all the same.
    */
-  publisher(): Redis {
+  getPublisher(): Redis {
     this.publisherClient ??= this.connect('publisher', {
       commandTimeout: 5000,
       maxRetriesPerRequest: 1,
@@ -57,7 +57,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
    * Returns the connection for commands that a request must not wait for, such as rate counters and probes: a command
    * fails if there is no answer at once.
    */
-  impatient(): { client: Redis; prefix: string } {
+  getImpatientConnection(): { client: Redis; prefix: string } {
     this.impatientClient ??= this.connect('impatient', {
       commandTimeout: 150,
       maxRetriesPerRequest: 0,
@@ -71,7 +71,7 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
    * shutdown.
    */
   async onModuleDestroy(): Promise<void> {
-    const answered = await this.impatient()
+    const answered = await this.getImpatientConnection()
       .client.ping()
       .catch(() => null);
     if (answered) return;

@@ -1,6 +1,6 @@
 import type { Attributes, HrTime, SpanContext, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { BatchSpanProcessor, ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
-import { isSampled, spanIdOf, traceIdOf } from '../context/trace';
+import { isSampled, getSpanId, getTraceId } from '../context/trace';
 import type { EndedSpan, SpanAttributes, SpanSink } from './spans';
 
 export interface OtlpOptions {
@@ -40,7 +40,7 @@ export class OtlpSpans implements SpanSink {
       timeoutMillis: timeoutMs,
     });
     this.processor = new BatchSpanProcessor({
-      exporter: this.counting(exporter),
+      exporter: this.countExported(exporter),
       maxQueueSize: queueSize,
       maxExportBatchSize: Math.min(batchSize, queueSize),
       scheduledDelayMillis: delayMs,
@@ -50,22 +50,22 @@ export class OtlpSpans implements SpanSink {
   }
 
   /** Creates the exporter. OpenTelemetry is loaded only here, because most processes do not need it. */
-  static async open(options: OtlpOptions): Promise<OtlpSpans> {
-    return new OtlpSpans(options, await loadOtel());
+  static async openExporter(options: OtlpOptions): Promise<OtlpSpans> {
+    return new OtlpSpans(options, await loadOpenTelemetry());
   }
 
-  add(span: EndedSpan): void {
+  addSpan(span: EndedSpan): void {
     if (this.waiting >= this.options.queueSize) return this.options.dropped(1);
     this.waiting += 1;
-    this.processor.onEnd(readable(span, this.resource));
+    this.processor.onEnd(toReadableSpan(span, this.resource));
   }
 
   /** Sends the waiting spans and ends the exporter. */
-  async end(): Promise<void> {
+  async flushAndEnd(): Promise<void> {
     await this.processor.shutdown();
   }
 
-  private counting(exporter: SpanExporter): SpanExporter {
+  private countExported(exporter: SpanExporter): SpanExporter {
     return {
       export: (spans, done) => {
         exporter.export(spans, (result) => {
@@ -84,15 +84,15 @@ export class OtlpSpans implements SpanSink {
  * Returns a function that decides by its id whether a trace belongs to the sampled share. All OpenTelemetry SDKs decide
  * the same way.
  */
-export async function ratioOf(part: number): Promise<(traceId: string) => boolean> {
-  const { TraceIdRatioBasedSampler, SamplingDecision } = await loadOtel();
+export async function createRatioSampler(part: number): Promise<(traceId: string) => boolean> {
+  const { TraceIdRatioBasedSampler, SamplingDecision } = await loadOpenTelemetry();
   const sampler = new TraceIdRatioBasedSampler(part);
   return (traceId) => sampler.shouldSample(undefined, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
 }
 
-type Otel = Awaited<ReturnType<typeof loadOtel>>;
+type Otel = Awaited<ReturnType<typeof loadOpenTelemetry>>;
 
-async function loadOtel() {
+async function loadOpenTelemetry() {
   const [{ OTLPTraceExporter }, { resourceFromAttributes }, sdk] = await Promise.all([
     import('@opentelemetry/exporter-trace-otlp-http'),
     import('@opentelemetry/resources'),
@@ -110,21 +110,21 @@ const unset = { code: statuses.unset };
 const scope = { name: 'muster' };
 const none: never[] = [];
 
-function readable(span: EndedSpan, resource: ReadableSpan['resource']): ReadableSpan {
+function toReadableSpan(span: EndedSpan, resource: ReadableSpan['resource']): ReadableSpan {
   const { name, kind, traceparent, parentId, linked, startMs, endMs, error } = span;
-  const own = contextOf(traceparent);
+  const own = toSpanContext(traceparent);
   return {
     name: name.slice(0, maxNameLength),
     kind: kinds[kind],
     spanContext: () => own,
     parentSpanContext: parentId ? { ...own, spanId: parentId } : undefined,
-    startTime: timeOf(startMs),
+    startTime: toHrTime(startMs),
     // The times of rows and of this process's clock may differ slightly. No span may end before it starts.
-    endTime: timeOf(Math.max(startMs, endMs)),
-    duration: timeOf(Math.max(0, endMs - startMs)),
+    endTime: toHrTime(Math.max(startMs, endMs)),
+    duration: toHrTime(Math.max(0, endMs - startMs)),
     status: error === undefined ? unset : { code: statuses.error, message: error },
-    attributes: boundedAttributes(span.attributes, error),
-    links: linked ? [{ context: contextOf(linked) }] : none,
+    attributes: limitAttributes(span.attributes, error),
+    links: linked ? [{ context: toSpanContext(linked) }] : none,
     events: none,
     ended: true,
     resource,
@@ -135,15 +135,15 @@ function readable(span: EndedSpan, resource: ReadableSpan['resource']): Readable
   };
 }
 
-function contextOf(traceparent: string): SpanContext {
+function toSpanContext(traceparent: string): SpanContext {
   return {
-    traceId: traceIdOf(traceparent),
-    spanId: spanIdOf(traceparent),
+    traceId: getTraceId(traceparent),
+    spanId: getSpanId(traceparent),
     traceFlags: isSampled(traceparent) ? 1 : 0,
   };
 }
 
-function boundedAttributes(attributes: SpanAttributes, error: string | undefined): Attributes {
+function limitAttributes(attributes: SpanAttributes, error: string | undefined): Attributes {
   const bounded: Attributes = {};
   for (const name in attributes) {
     const value = attributes[name];
@@ -154,7 +154,7 @@ function boundedAttributes(attributes: SpanAttributes, error: string | undefined
   return bounded;
 }
 
-function timeOf(ms: number): HrTime {
+function toHrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }

@@ -13,10 +13,13 @@ export type SamplerName = (typeof samplers)[number];
  * Returns a function that decides whether a trace is recorded. The ratio depends only on the trace id, so all processes
  * record the same traces.
  */
-export function samplerOf(
+export function createSampler(
   name: SamplerName,
   isInRatio: (traceId: string) => boolean,
 ): (traceId: string, parentSampled: boolean | undefined) => boolean {
-  const own = (traceId: string) => name.endsWith('always_on') || (name.endsWith('traceidratio') && isInRatio(traceId));
-  return name.startsWith('parentbased_') ? (traceId, parentSampled) => parentSampled ?? own(traceId) : own;
+  const decideWithoutParent = (traceId: string) =>
+    name.endsWith('always_on') || (name.endsWith('traceidratio') && isInRatio(traceId));
+  return name.startsWith('parentbased_')
+    ? (traceId, parentSampled) => parentSampled ?? decideWithoutParent(traceId)
+    : decideWithoutParent;
 }

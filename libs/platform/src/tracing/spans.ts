@@ -1,5 +1,5 @@
-import { currentContext, runInContext } from '../context/request-context';
-import { acceptRequestId, continueTrace, isSampled, isTraceparent, spanIdOf, traceIdOf } from '../context/trace';
+import { getRequestContext, runInContext } from '../context/request-context';
+import { chooseRequestId, continueTrace, isSampled, isTraceparent, getSpanId, getTraceId } from '../context/trace';
 
 type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer';
 export type SpanAttributes = Record<string, string | number | boolean | null | undefined>;
@@ -23,13 +23,13 @@ export interface EndedSpan {
 
 /** Receives ended spans. It may drop spans, and it never delays the caller. */
 export interface SpanSink {
-  add(span: EndedSpan): void;
+  addSpan(span: EndedSpan): void;
 }
 
 let sink: SpanSink | undefined;
 
 /** Sets the sink of this process. Undefined turns tracing off, which is the initial state. */
-export function sendSpansTo(to: SpanSink | undefined): void {
+export function setSpanSink(to: SpanSink | undefined): void {
   sink = to;
 }
 
@@ -39,7 +39,7 @@ export function isTracing(): boolean {
 
 /** Records an ended span. Callers use it directly for spans whose times and ids come from rows. */
 export function recordSpan(span: EndedSpan): void {
-  if (sink && isTraceparent(span.traceparent) && isSampled(span.traceparent)) sink.add(span);
+  if (sink && isTraceparent(span.traceparent) && isSampled(span.traceparent)) sink.addSpan(span);
 }
 
 export interface SpanOptions {
@@ -64,15 +64,15 @@ export class OpenSpan {
   private error?: string;
 
   constructor(private readonly options: SpanOptions) {
-    const parent = options.parent ?? currentContext()?.traceparent;
+    const parent = options.parent ?? getRequestContext()?.traceparent;
     // Without a sink, the traceparent of the parent is passed on unchanged.
     this.traceparent = !sink && isTraceparent(parent) ? parent : continueTrace(parent);
-    if (isTraceparent(parent)) this.parentId = spanIdOf(parent);
+    if (isTraceparent(parent)) this.parentId = getSpanId(parent);
     this.startMs = options.startMs ?? Date.now();
     this.attributes = { ...options.attributes };
   }
 
-  set(attributes: SpanAttributes): void {
+  setAttributes(attributes: SpanAttributes): void {
     Object.assign(this.attributes, attributes);
   }
 
@@ -96,14 +96,14 @@ export class OpenSpan {
 /**
  * Runs the work in a new span. Messages, log lines and spans that the work creates belong to the trace of this span.
  */
-export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
+export async function runInSpan<T>(options: SpanOptions, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   const span = new OpenSpan(options);
   const { traceparent } = span;
-  const context = { requestId: acceptRequestId(null), ...currentContext(), traceparent };
+  const context = { requestId: chooseRequestId(null), ...getRequestContext(), traceparent };
   try {
     return await runInContext(context, () => work(span));
   } catch (error) {
-    span.fail(wordOf(error));
+    span.fail(getErrorWord(error));
     throw error;
   } finally {
     span.end();
@@ -111,7 +111,7 @@ export async function inSpan<T>(options: SpanOptions, work: (span: OpenSpan) => 
 }
 
 /** Returns the code of an error, or else the name of its class. */
-export function wordOf(error: unknown): string {
+export function getErrorWord(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   const word = typeof code === 'string' ? code : typeof name === 'string' ? name : 'Error';
   return /^\w{1,64}$/.test(word) ? word : 'Error';
@@ -121,16 +121,16 @@ export function wordOf(error: unknown): string {
  * Returns the current traceparent if it belongs to the same trace as the argument, and otherwise the argument. For work
  * that started outside its own trace.
  */
-export function spanWithin(target: string | null): string | null {
-  const here = currentContext()?.traceparent;
+export function getCurrentSpanIfSameTrace(target: string | null): string | null {
+  const here = getRequestContext()?.traceparent;
   if (!target || !here || !isTraceparent(target)) return target ?? here ?? null;
-  return traceIdOf(here) === traceIdOf(target) ? here : target;
+  return getTraceId(here) === getTraceId(target) ? here : target;
 }
 
 /** Runs the work in the trace of the argument if the current context belongs to another trace or to none. */
-export function withinTrace<T>(target: string | null, work: () => T): T {
-  const context = currentContext();
-  const traceparent = spanWithin(target);
+export function runInTrace<T>(target: string | null, work: () => T): T {
+  const context = getRequestContext();
+  const traceparent = getCurrentSpanIfSameTrace(target);
   if (!traceparent || traceparent === context?.traceparent) return work();
-  return runInContext({ requestId: acceptRequestId(null), ...context, traceparent }, work);
+  return runInContext({ requestId: chooseRequestId(null), ...context, traceparent }, work);
 }

@@ -2,13 +2,13 @@ import { hostname } from 'node:os';
 import type { AppName } from '@muster/contracts';
 import { Logger } from '@nestjs/common';
 import type { BaseConfig } from '../config/base.config';
-import { sampleTraces } from '../context/trace';
-import { within } from '../context/within';
+import { setTraceSampler } from '../context/trace';
+import { finishWithin } from '../context/finish-within';
 import type { Metrics } from '../operations/metrics';
-import { readHeaders } from './otlp-headers';
-import { OtlpSpans, ratioOf } from './otlp-spans';
-import { samplerOf } from './samplers';
-import { sendSpansTo } from './spans';
+import { parseOtlpHeaders } from './otlp-headers';
+import { OtlpSpans, createRatioSampler } from './otlp-spans';
+import { createSampler } from './samplers';
+import { setSpanSink } from './spans';
 
 export interface Tracing {
   /** Ends tracing: sends the waiting spans, for at most two seconds. */
@@ -31,9 +31,9 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
     if (!hasWarned) logger.warn(`spans are dropped: ${reason}; this is logged once until spans are sent again`);
     hasWarned = true;
   };
-  const spans = await OtlpSpans.open({
+  const spans = await OtlpSpans.openExporter({
     endpoint,
-    headers: config.otlpHeaders ? readHeaders(config.otlpHeaders).headers : {},
+    headers: config.otlpHeaders ? parseOtlpHeaders(config.otlpHeaders).headers : {},
     timeoutMs: config.otlpTimeoutMs,
     queueSize: config.spanQueueSize,
     delayMs: config.spanDelayMs,
@@ -53,16 +53,16 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
     },
     failed: (count, error) => {
       metrics.spans.inc({ outcome: 'failed' }, count);
-      warnOnce(`the collector did not accept them (${reasonOf(error)})`);
+      warnOnce(`the collector did not accept them (${describeExportError(error)})`);
     },
   });
-  sampleTraces(samplerOf(config.tracesSampler, await ratioOf(Number(config.tracesSamplerArg))));
-  sendSpansTo(spans);
+  setTraceSampler(createSampler(config.tracesSampler, await createRatioSampler(Number(config.tracesSamplerArg))));
+  setSpanSink(spans);
   return {
     end: async () => {
-      sendSpansTo(undefined);
-      sampleTraces();
-      await within(endMs, spans.end(), () => undefined).catch(() => undefined);
+      setSpanSink(undefined);
+      setTraceSampler();
+      await finishWithin(endMs, spans.flushAndEnd(), () => undefined).catch(() => undefined);
     },
   };
 }
@@ -71,7 +71,7 @@ export async function startTracing(config: BaseConfig, app: AppName, metrics: Me
  * Returns the status, the error code or the start of the message. The body of the response is left out, because it may
  * be long or confidential.
  */
-function reasonOf(error: Error): string {
+function describeExportError(error: Error): string {
   const { code } = error as { code?: unknown };
   if (typeof code === 'number') return `it answered ${code}`;
   return typeof code === 'string' ? code : error.message.slice(0, 100);

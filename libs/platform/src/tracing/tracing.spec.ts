@@ -1,11 +1,11 @@
-import { TraceCollector, testConfig, waitFor } from '@muster/testing';
+import { TraceCollector, loadTestConfig, waitFor } from '@muster/testing';
 import { Logger } from '@nestjs/common';
-import { continueTrace, isSampled, sampleTraces } from '../context/trace';
-import { currentContext, runInContext } from '../context/request-context';
+import { continueTrace, isSampled, setTraceSampler } from '../context/trace';
+import { getRequestContext, runInContext } from '../context/request-context';
 import { Metrics } from '../operations/metrics';
-import { readHeaders } from './otlp-headers';
-import { type SamplerName, samplerOf, samplers } from './samplers';
-import { inSpan, recordSpan } from './spans';
+import { parseOtlpHeaders } from './otlp-headers';
+import { type SamplerName, createSampler, samplers } from './samplers';
+import { runInSpan, recordSpan } from './spans';
 import { startTracing } from './start-tracing';
 
 const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -29,7 +29,7 @@ describe('tracing', () => {
 
   const start = (env: NodeJS.ProcessEnv = {}) =>
     startTracing(
-      testConfig('postgres://nobody@127.0.0.1:1/none', {
+      loadTestConfig('postgres://nobody@127.0.0.1:1/none', {
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_BSP_SCHEDULE_DELAY: '20',
         ...env,
@@ -47,8 +47,8 @@ describe('tracing', () => {
   it('tracing records nested spans of work, and the class but not the message of an error', async () => {
     const tracing = await start();
     const attributes = { long: 'x'.repeat(10_000), none: undefined, 'muster.job_id': 'j' };
-    const failing = inSpan({ name: 'outer', parent, attributes }, () =>
-      inSpan({ name: 'inner' }, () => Promise.reject(new TypeError('a-secret'))),
+    const failing = runInSpan({ name: 'outer', parent, attributes }, () =>
+      runInSpan({ name: 'inner' }, () => Promise.reject(new TypeError('a-secret'))),
     );
     await expect(failing).rejects.toThrow('a-secret');
     await tracing.end();
@@ -70,9 +70,9 @@ describe('tracing', () => {
   });
 
   it('a traceparent is passed on unchanged while tracing is off', async () => {
-    await inSpan({ name: 'nothing', parent }, async ({ traceparent }) => {
+    await runInSpan({ name: 'nothing', parent }, async ({ traceparent }) => {
       expect(traceparent).toBe(parent);
-      expect(currentContext()?.traceparent).toBe(parent);
+      expect(getRequestContext()?.traceparent).toBe(parent);
     });
     expect(collector.bodies).toEqual([]);
   });
@@ -120,9 +120,9 @@ describe('tracing', () => {
 });
 
 describe('a sampler', () => {
-  afterEach(() => sampleTraces());
+  afterEach(() => setTraceSampler());
   const records = (name: SamplerName, traceparent: string | null) => {
-    sampleTraces(samplerOf(name, (traceId) => traceId.startsWith('0')));
+    setTraceSampler(createSampler(name, (traceId) => traceId.startsWith('0')));
     return isSampled(continueTrace(traceparent));
   };
   const sampled = parent;
@@ -144,7 +144,7 @@ describe('a sampler', () => {
 
 describe('a collector’s headers', () => {
   it('a collector’s headers are parsed as percent-encoded name=value pairs', () => {
-    expect(readHeaders('authorization=Bearer%20x, x-a = b==').headers).toEqual({
+    expect(parseOtlpHeaders('authorization=Bearer%20x, x-a = b==').headers).toEqual({
       authorization: 'Bearer x',
       'x-a': 'b==',
     });
@@ -153,7 +153,7 @@ describe('a collector’s headers', () => {
   it.each(['hush', 'a=%ZZ', 'a b=c', 'a=%0Ab', ''])(
     'the malformed collector header %p is rejected by position and without its value',
     (text) => {
-      expect(readHeaders(text).faults).toEqual([
+      expect(parseOtlpHeaders(text).faults).toEqual([
         'OTEL_EXPORTER_OTLP_HEADERS: header 1 does not have the form name=value',
       ]);
     },
@@ -164,8 +164,8 @@ describe('the current context', () => {
   it('the current context keeps its request id within a span, and does not exist outside', async () => {
     const requestId = 'r';
     await runInContext({ requestId, traceparent: parent }, () =>
-      inSpan({ name: 'within' }, async () => expect(currentContext()).toMatchObject({ requestId })),
+      runInSpan({ name: 'within' }, async () => expect(getRequestContext()).toMatchObject({ requestId })),
     );
-    expect(currentContext()).toBeUndefined();
+    expect(getRequestContext()).toBeUndefined();
   });
 });

@@ -1,10 +1,10 @@
 import { audit, type Principal } from '@muster/access';
-import { AppError, usdOf } from '@muster/contracts';
-import { type BillingMetricEntity, type JobEntity, lock, type Transaction } from '@muster/database';
+import { AppError, microsToUsd } from '@muster/contracts';
+import { type BillingMetricEntity, type JobEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { chargeRun } from './charge-run';
+import { computeRunCharge } from './compute-run-charge';
 import { countClaims } from './count-claims';
-import { reaches, requirePricingModel } from './pricing-models';
+import { canAccessOrganization, requirePricingModel } from './pricing-models';
 
 export interface Backfill {
   jobId: string;
@@ -21,8 +21,8 @@ export async function backfillMetrics(
   caller: Principal,
   { jobId, createDefaultModel, force }: Backfill,
 ): Promise<{ metric: BillingMetricEntity; replacedExisting: boolean }> {
-  await lock(tx, 'client-pricing', jobId);
-  const organizationId = await organizationOf(tx, caller, jobId);
+  await acquireAdvisoryLock(tx, 'client-pricing', jobId);
+  const organizationId = await lockJobAndGetOrganization(tx, caller, jobId);
   const replaced = await tx.query<Pick<BillingMetricEntity, 'id'>>(
     'DELETE FROM billing_metric WHERE job_id = $1 AND organization_id = $2 RETURNING id',
     [jobId, organizationId],
@@ -51,7 +51,7 @@ export async function backfillMetrics(
     totalStepsBeforeDedup: candidates,
     duplicatesRemoved: duplicates,
     claimsPerNpi,
-    chargeMicros: chargeRun(model, claimsPerNpi).chargeMicros,
+    chargeMicros: computeRunCharge(model, claimsPerNpi).chargeMicros,
     ...model,
     computedAt: tx.now,
   };
@@ -60,7 +60,7 @@ export async function backfillMetrics(
     organizationId,
     action: 'client_pricing.backfill',
     target: { type: 'job', id: jobId },
-    changes: { metricId: id, replaced: replaced[0]?.id ?? null, chargeUsd: usdOf(metric.chargeMicros) },
+    changes: { metricId: id, replaced: replaced[0]?.id ?? null, chargeUsd: microsToUsd(metric.chargeMicros) },
   });
   return { metric, replacedExisting: replaced.length > 0 };
 }
@@ -69,13 +69,13 @@ export async function backfillMetrics(
  * Returns the organization of the job and locks the job, so that the job cannot be deleted before the commit. An admin
  * can use jobs of the own organization, a super_admin jobs of any organization.
  */
-async function organizationOf(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
+async function lockJobAndGetOrganization(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
   const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { hasOrganization: boolean }>(
     `SELECT j.organization_id, EXISTS (SELECT FROM organization o WHERE o.id = j.organization_id) AS has_organization
      FROM job j WHERE j.id = $1 FOR KEY SHARE`,
     [jobId],
   );
-  if (!job || !reaches(caller, job.organizationId)) {
+  if (!job || !canAccessOrganization(caller, job.organizationId)) {
     throw new AppError('job_not_found', { detail: 'There is no such job.' });
   }
   if (!job.hasOrganization)

@@ -22,13 +22,13 @@ export async function countClaims(
 }
 
 /** Ids are read only from strings and numbers; any other JSON value counts as absent. */
-const textOf = (name: string) =>
+const jsonTextSql = (name: string) =>
   `CASE WHEN jsonb_typeof(metadata->'${name}') IN ('string', 'number') THEN NULLIF(btrim(metadata->>'${name}'), '') END`;
 
 const countSql = `
   WITH step AS (
-    SELECT step_order, metadata->>'type' AS type, ${textOf('npi')} AS npi, ${textOf('claim_id')} AS claim_id,
-           ${textOf('claim_submission_id')} AS claim_submission_id
+    SELECT step_order, metadata->>'type' AS type, ${jsonTextSql('npi')} AS npi, ${jsonTextSql('claim_id')} AS claim_id,
+           ${jsonTextSql('claim_submission_id')} AS claim_submission_id
     FROM job_step
     WHERE job_id = $3 AND organization_id = $2 AND metadata->>'type' IN ('claim_result', 'select_org_provider')),
   source AS (

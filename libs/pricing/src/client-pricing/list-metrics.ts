@@ -1,14 +1,14 @@
 import type { Principal } from '@muster/access';
-import { AppError, type BillingMetricQuery, noSuch } from '@muster/contracts';
+import { AppError, type BillingMetricQuery, notFoundError } from '@muster/contracts';
 import {
   type BillingMetricEntity,
   type BillingMetricStepEntity,
   type Database,
-  pageWithinSql,
+  limitPageSizeSql,
   scanWithinSql,
 } from '@muster/database';
-import { firstIdAt, type Page } from '@muster/platform';
-import { reaches } from './pricing-models';
+import { smallestIdAt, type Page } from '@muster/platform';
+import { canAccessOrganization } from './pricing-models';
 
 /** Lists billing records, newest first. An admin sees the own organization's records, a super_admin all records. */
 export function listMetrics(
@@ -23,20 +23,21 @@ export function listMetrics(
   }
   const isSuper = caller.role === 'super_admin';
   const organizationId = isSuper ? query.organizationId : caller.organizationId;
-  if (!isSuper && query.organizationId && !reaches(caller, query.organizationId)) return Promise.resolve([]);
+  if (!isSuper && query.organizationId && !canAccessOrganization(caller, query.organizationId))
+    return Promise.resolve([]);
   const values: unknown[] = [];
-  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['true'];
-  if (organizationId) within.push(`organization_id = ${parameter(organizationId)}`);
-  if (jobId) within.push(`job_id = ${parameter(jobId)}`);
-  if (page.after) within.push(`id < ${parameter(page.after[0])}`);
+  if (organizationId) within.push(`organization_id = ${addParameter(organizationId)}`);
+  if (jobId) within.push(`job_id = ${addParameter(jobId)}`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
   // Ids are ordered by creation time. The id range is wide enough for the day in any time zone.
-  if (from) within.push(`id >= ${parameter(firstIdAt(new Date(Date.parse(from) - aroundDayMs)))}`);
-  if (to) within.push(`id < ${parameter(firstIdAt(new Date(Date.parse(to) + dayMs + aroundDayMs)))}`);
+  if (from) within.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - aroundDayMs)))}`);
+  if (to) within.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + dayMs + aroundDayMs)))}`);
   const timezone = `(SELECT timezone FROM organization_settings s WHERE s.organization_id = scanned.organization_id)`;
   const dayFilter: string[] = [];
-  if (from) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${parameter(from)}`);
-  if (to) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${parameter(to)}`);
+  if (from) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date >= ${addParameter(from)}`);
+  if (to) dayFilter.push(`(computed_at AT TIME ZONE ${timezone})::date <= ${addParameter(to)}`);
   const listed = scanWithinSql({
     from: 'billing_metric',
     columns: `id, organization_id, job_id, source, npi_count, total_claims, total_steps_before_dedup, duplicates_removed,
@@ -44,12 +45,12 @@ export function listMetrics(
     within,
     filter: dayFilter,
     order: 'id DESC',
-    limit: parameter(page.limit + 1),
+    limit: addParameter(page.limit + 1),
   });
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
     // The response contains each NPI twice: in a list, and with its claims and charge.
-    pageWithinSql(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
+    limitPageSizeSql(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
     values,
   );
 }
@@ -80,6 +81,6 @@ export async function listMetricSteps(
     'SELECT FROM billing_metric WHERE id = $1 AND ($2::uuid IS NULL OR organization_id = $2)',
     [metricId, own],
   );
-  if (!metric) throw noSuch('billing record');
+  if (!metric) throw notFoundError('billing record');
   return rows;
 }

@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
 import { backfillMetrics } from './backfill-metrics';
 import { putPricingModel } from './pricing-models';
 
@@ -24,7 +24,7 @@ describe('client pricing', () => {
       [jobId, organizationId],
     );
     const request = { jobId, createDefaultModel: true, force: false };
-    const charged = behindLock(
+    const charged = runBehindLock(
       harness.db,
       (tx) => tx.query('DELETE FROM job WHERE id = $1', [jobId]),
       () => [harness.db.transaction('system', (tx) => backfillMetrics(tx, { ...caller, organizationId }, request))],
@@ -35,7 +35,7 @@ describe('client pricing', () => {
   it('a pricing model is not set for an organization that is deleted while the request waits', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const model = { pricingType: 'per_claim', blockSize: null, priceMicros: 1_000_000, minimumMicros: 0 } as const;
-    const set = behindLock(
+    const set = runBehindLock(
       harness.db,
       (tx) => tx.query('DELETE FROM organization WHERE id = $1', [organizationId]),
       () => [

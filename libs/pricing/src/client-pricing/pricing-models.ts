@@ -1,7 +1,7 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
-import { AppError, type ClientPricingModel, noSuch, type PricingType, usdOf } from '@muster/contracts';
+import { audit, listChangedFields, type Principal } from '@muster/access';
+import { AppError, type ClientPricingModel, notFoundError, type PricingType, microsToUsd } from '@muster/contracts';
 import type { Database, OrganizationEntity, Transaction } from '@muster/database';
-import type { PricingModel } from './charge-run';
+import type { PricingModel } from './compute-run-charge';
 
 /** 25 USD for each started block of 50 claims of an NPI. */
 const defaultModel: PricingModel = {
@@ -19,16 +19,16 @@ export async function readPricingModel(
   caller: Principal,
   organizationId: string,
 ): Promise<PricingModel> {
-  requireReach(caller, organizationId);
+  requireOrganizationAccess(caller, organizationId);
   const [row] = await database.query<{ organizationId: OrganizationEntity['id'] } & PricingModel>(
     { organizationId },
     `SELECT o.id AS organization_id, ${columns}
      FROM organization o LEFT JOIN client_pricing_model m ON m.organization_id = o.id WHERE o.id = $1`,
     [organizationId],
   );
-  if (!row) throw noSuch('organization');
+  if (!row) throw notFoundError('organization');
   const { organizationId: _, ...model } = row;
-  if (model.pricingType === null) throw noModel();
+  if (model.pricingType === null) throw noPricingModelError();
   return model;
 }
 
@@ -39,9 +39,9 @@ export async function putPricingModel(
   organizationId: string,
   model: PricingModel,
 ): Promise<PricingModel> {
-  requireReach(caller, organizationId);
+  requireOrganizationAccess(caller, organizationId);
   const [organization] = await tx.query('SELECT id FROM organization WHERE id = $1 FOR KEY SHARE', [organizationId]);
-  if (!organization) throw noSuch('organization');
+  if (!organization) throw notFoundError('organization');
   const before = await lockPricingModel(tx, organizationId);
   await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
@@ -49,13 +49,13 @@ export async function putPricingModel(
      ON CONFLICT (organization_id) DO UPDATE
      SET pricing_type = excluded.pricing_type, block_size = excluded.block_size,
          price_micros = excluded.price_micros, minimum_micros = excluded.minimum_micros, updated_at = muster_now()`,
-    valuesOf(organizationId, model),
+    getModelValues(organizationId, model),
   );
   audit(tx, caller, {
     organizationId,
     action: 'client_pricing.update',
     target: { type: 'organization', id: organizationId },
-    changes: changesBetween(before ? presentPricingModel(before) : {}, presentPricingModel(model)),
+    changes: listChangedFields(before ? presentPricingModel(before) : {}, presentPricingModel(model)),
   });
   return model;
 }
@@ -69,11 +69,11 @@ export async function requirePricingModel(
 ): Promise<PricingModel> {
   const model = await lockPricingModel(tx, organizationId);
   if (model) return model;
-  if (!createDefault) throw noModel();
+  if (!createDefault) throw noPricingModelError();
   const inserted = await tx.execute(
     `INSERT INTO client_pricing_model (organization_id, pricing_type, block_size, price_micros, minimum_micros)
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
-    valuesOf(organizationId, defaultModel),
+    getModelValues(organizationId, defaultModel),
   );
   // A concurrent transaction inserted the model first.
   if (inserted === 0) return (await lockPricingModel(tx, organizationId))!;
@@ -88,8 +88,8 @@ export async function requirePricingModel(
 
 export function presentPricingModel(model: PricingModel): ClientPricingModel {
   const pricingType = model.pricingType as PricingType;
-  const price = usdOf(model.priceMicros);
-  const minimumUsd = usdOf(model.minimumMicros);
+  const price = microsToUsd(model.priceMicros);
+  const minimumUsd = microsToUsd(model.minimumMicros);
   if (pricingType === 'per_claim') return { pricingType, pricePerClaimUsd: price, minimumUsd };
   if (pricingType === 'flat_per_run') return { pricingType, pricePerRunUsd: price, minimumUsd };
   return { pricingType, blockSize: model.blockSize!, pricePerBlockUsd: price, minimumUsd };
@@ -103,19 +103,19 @@ async function lockPricingModel(tx: Transaction, organizationId: string): Promis
   return model;
 }
 
-function valuesOf(organizationId: string, model: PricingModel): unknown[] {
+function getModelValues(organizationId: string, model: PricingModel): unknown[] {
   return [organizationId, model.pricingType, model.blockSize, model.priceMicros, model.minimumMicros];
 }
 
 /** Whether the caller has access to the organization: an admin to the own one, a super_admin to any. */
-export function reaches(caller: Principal, organizationId: string): boolean {
+export function canAccessOrganization(caller: Principal, organizationId: string): boolean {
   return caller.role === 'super_admin' || caller.organizationId === organizationId;
 }
 
-function requireReach(caller: Principal, organizationId: string): void {
-  if (!reaches(caller, organizationId)) throw noSuch('organization');
+function requireOrganizationAccess(caller: Principal, organizationId: string): void {
+  if (!canAccessOrganization(caller, organizationId)) throw notFoundError('organization');
 }
 
-function noModel(): AppError {
+function noPricingModelError(): AppError {
   return new AppError('pricing_model_missing', { detail: 'The organization has no pricing model.' });
 }

@@ -1,18 +1,18 @@
 import type { OrganizationSettingsEntity, Transaction, UsageCounterEntity } from '@muster/database';
-import { type EndedRun, manyRuns, valuesOfRuns } from '../usage/record-usage';
+import { type EndedRun, manyRuns, getRunUsageValues } from '../usage/record-usage';
 import { emitLimitNotices } from '../usage/emit-limit-notices';
 
 type Counted = Pick<UsageCounterEntity, 'runs' | 'spendMicros'> &
   Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'> & { month: string };
 
 /**
- * Does the work of recordRuns and bookRunCosts for runs that never started and have no reported cost. Each costs
+ * Does the work of recordRunUsage and bookRunCosts for runs that never started and have no reported cost. Each costs
  * nothing, so one statement records and books all of them and updates the month's counter once. The counter stays
  * locked until the commit, so call this last in a transaction.
  */
 export async function bookFreeRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): Promise<void> {
   if (runs.length === 0) return;
-  tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
+  tx.onCommitMeasure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
   const counted = await tx.query<Counted>(
     `WITH ended AS (SELECT * FROM ${manyRuns} AS r (job_id, month, outcome, run_ms, at)),
      run AS (
@@ -38,7 +38,7 @@ export async function bookFreeRuns(tx: Transaction, organizationId: string, runs
        (SELECT monthly_run_limit FROM organization_settings WHERE organization_id = $1) AS monthly_run_limit,
        (SELECT monthly_spend_limit_micros FROM organization_settings WHERE organization_id = $1)
          AS monthly_spend_limit_micros`,
-    [organizationId, ...valuesOfRuns(runs)],
+    [organizationId, ...getRunUsageValues(runs)],
     'book_free_runs',
   );
   for (const { month, ...limits } of counted)

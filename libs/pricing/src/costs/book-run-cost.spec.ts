@@ -1,8 +1,8 @@
 import { BaseConfig } from '@muster/platform';
-import { DatabaseModule, lock } from '@muster/database';
-import { behindLock, type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
-import { unequalCounters } from '../usage/unequal-counters';
-import { recordRuns } from '../usage/record-usage';
+import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
+import { runBehindLock, type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
+import { findUnequalCounters } from '../usage/find-unequal-counters';
+import { recordRunUsage } from '../usage/record-usage';
 import { bookRunCost } from './book-run-cost';
 import { refreshCostDays } from './refresh-cost-days';
 
@@ -30,7 +30,7 @@ describe('booking the cost of a run', () => {
       totalCostMicros: reportedCostMicros,
     });
     await harness.db.transaction('system', async (tx) =>
-      recordRuns(tx, organizationId, [{ jobId: id, outcome: 'completed', startedAt, finishedAt }]),
+      recordRunUsage(tx, organizationId, [{ jobId: id, outcome: 'completed', startedAt, finishedAt }]),
     );
     return { jobId: id, organizationId };
   }
@@ -54,12 +54,12 @@ describe('booking the cost of a run', () => {
       [organizationId],
     );
     expect(counters).toEqual([{ month: '2026-03', runs: 1, runMs: 1_800_000, spendMicros: 560_000 }]);
-    expect(await unequalCounters(harness.db)).toEqual([]);
+    expect(await findUnequalCounters(harness.db)).toEqual([]);
   });
 
   it('the cost of a run contains usage that is stored while the booking waits for the run’s row', async () => {
     const { jobId } = await endedRun();
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
       () => [book(jobId)],
@@ -71,7 +71,7 @@ describe('booking the cost of a run', () => {
         ),
     );
     expect(await totalOf(jobId)).toBe(560_000);
-    expect(await unequalCounters(harness.db)).toEqual([]);
+    expect(await findUnequalCounters(harness.db)).toEqual([]);
   });
 
   it('a late report corrects a booked cost by a separate usage event', async () => {
@@ -85,7 +85,7 @@ describe('booking the cost of a run', () => {
       [jobId],
     );
     expect(events.map((event) => event.spend)).toEqual([60_000, 250_000]);
-    expect(await unequalCounters(harness.db)).toEqual([]);
+    expect(await findUnequalCounters(harness.db)).toEqual([]);
   });
 
   it('a component is added for the part of the reported cost that exceeds the other components', async () => {
@@ -120,11 +120,11 @@ describe('booking the cost of a run', () => {
     expect(await book(id)).toBeNull();
   });
 
-  it('unequalCounters lists a counter that is not the sum of its events', async () => {
+  it('findUnequalCounters lists a counter that is not the sum of its events', async () => {
     const { organizationId, jobId } = await endedRun();
     await book(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
-    expect(await unequalCounters(harness.db)).toMatchObject([
+    expect(await findUnequalCounters(harness.db)).toMatchObject([
       { organizationId, month: '2026-03', counted: { runs: 2 }, events: { runs: 1, runMs: 1_800_000 } },
     ]);
   });
@@ -133,9 +133,9 @@ describe('booking the cost of a run', () => {
     const { jobId, organizationId } = await endedRun();
     await book(jobId);
     const refresh = () => refreshCostDays(harness.db, organizationId);
-    const refreshed = await behindLock(
+    const refreshed = await runBehindLock(
       harness.db,
-      (tx) => lock(tx, 'run_cost_day', organizationId),
+      (tx) => acquireAdvisoryLock(tx, 'run_cost_day', organizationId),
       () => [refresh(), refresh()],
     );
     expect(refreshed.map(({ days }) => days).sort()).toEqual([0, 1]);

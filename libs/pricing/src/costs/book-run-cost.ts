@@ -4,13 +4,13 @@ import {
   type OrganizationSettingsEntity,
   type RunCostEntity,
   type Transaction,
-  transposed,
+  transposeRows,
 } from '@muster/database';
-import { recordSpends, runMsOf } from '../usage/record-usage';
+import { recordSpendUsage, computeRunMs } from '../usage/record-usage';
 import { emitLimitNoticesAfterBooking } from '../usage/emit-limit-notices';
 import { computeRunCost, type RunCost } from './compute-run-cost';
-import { writeComponents } from './write-components';
-import { priceUsages, type StoredPrice, usagesIn, usagesStatement, type UsageSum } from './price-usages';
+import { replaceCostComponents } from './replace-cost-components';
+import { priceUsages, type StoredPrice, convertUsageSums, buildUsagesStatement, type UsageSum } from './price-usages';
 
 type CostedJob = Pick<
   JobEntity,
@@ -57,22 +57,22 @@ export async function bookRunCosts(
   { reprice = false }: { reprice?: boolean } = {},
 ): Promise<Map<string, BookedCost>> {
   const ids = [...new Set(jobIds)];
-  tx.alongKeys();
+  tx.preferKeyIndexes();
   // A separate statement: after it waited for the lock, the next statements see the cost that the previous holder
   // wrote, and the usages that arrived since then. All callers lock in the order of the ids, so that they cannot
   // deadlock.
-  tx.defer('SELECT FROM job WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids], 'lock_costs');
-  const [jobs, sums] = (await tx.queryAll([
+  tx.deferStatement('SELECT FROM job WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids], 'lock_costs');
+  const [jobs, sums] = (await tx.queryStatements([
     { name: 'find_costed_jobs', text: costedJobs, values: [ids] },
-    usagesStatement(ids),
+    buildUsagesStatement(ids),
   ])) as [CostedJob[], UsageSum[]];
   const runs: PricedRun[] = [];
   for (const job of jobs) {
     const own = sums.filter(({ jobId }) => jobId === job.jobId);
-    runs.push(await price(tx, job, own, reprice));
+    runs.push(await priceRun(tx, job, own, reprice));
   }
   writeCosts(tx, runs);
-  writeComponents(
+  replaceCostComponents(
     tx,
     runs.map(({ job, endedAt, cost: { components } }) => ({
       owner: { ...job, finishedAt: endedAt, purpose: null },
@@ -80,7 +80,7 @@ export async function bookRunCosts(
       isAgain: job.bookedMicros !== null,
     })),
   );
-  recordSpends(
+  recordSpendUsage(
     tx,
     runs.map(({ job, cost: { totalMicros } }) => ({ ...job, totalMicros })),
   );
@@ -88,7 +88,7 @@ export async function bookRunCosts(
     const before = { runs: job.monthRuns, spendMicros: job.monthSpendMicros };
     await emitLimitNoticesAfterBooking(tx, { ...job, before, addedMicros: cost.totalMicros });
   }
-  return new Map(runs.map((run) => [run.job.jobId, bookedCost(run)]));
+  return new Map(runs.map((run) => [run.job.jobId, toBookedCost(run)]));
 }
 
 interface PricedRun {
@@ -99,22 +99,22 @@ interface PricedRun {
   endedAt: Date | null;
 }
 
-async function price(tx: Transaction, job: CostedJob, sums: UsageSum[], reprice: boolean): Promise<PricedRun> {
+async function priceRun(tx: Transaction, job: CostedJob, sums: UsageSum[], reprice: boolean): Promise<PricedRun> {
   const { organizationId, startedAt, finishedAt, computeMicrosPerHour } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
-    usages: usagesIn(sums),
+    usages: convertUsageSums(sums),
     stored: reprice ? [] : (job.prices ?? []),
   });
   const cost = computeRunCost({
     usages,
-    runMs: startedAt && runMsOf({ startedAt, finishedAt }),
+    runMs: startedAt && computeRunMs({ startedAt, finishedAt }),
     computeMicrosPerHour,
     reportedMicros: job.reportedCostMicros,
   });
   return { job, cost, prices, endedAt: startedAt && finishedAt };
 }
 
-function bookedCost({ job, cost: { totalMicros } }: PricedRun): BookedCost {
+function toBookedCost({ job, cost: { totalMicros } }: PricedRun): BookedCost {
   const { organizationId, batchId, bookedMicros } = job;
   const changed = BigInt(totalMicros) !== BigInt(bookedMicros ?? 0);
   return { organizationId, batchId, totalMicros, changed, isFirst: bookedMicros === null };
@@ -137,7 +137,7 @@ const costedJobs = `
 /** Writes the costs and marks their days as changed for the rollups. A run that never started belongs to no day. */
 function writeCosts(tx: Transaction, runs: PricedRun[]): void {
   if (runs.length === 0) return;
-  tx.defer(
+  tx.deferStatement(
     `WITH cost AS (
        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
            $8::jsonb[], $9::bigint[], $10::timestamptz[])
@@ -153,7 +153,7 @@ function writeCosts(tx: Transaction, runs: PricedRun[]): void {
      SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
          reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, prices = excluded.prices,
          computed_at = muster_now()`,
-    transposed(
+    transposeRows(
       runs.map(({ job, cost: { computeMicros, aiMicros, reportedMicros, totalMicros }, prices, endedAt }) => [
         ...[job.jobId, job.organizationId, String(job.computeMicrosPerHour)],
         ...[computeMicros, aiMicros, reportedMicros, totalMicros].map(String),

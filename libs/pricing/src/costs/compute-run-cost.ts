@@ -1,4 +1,4 @@
-import { type MicroUsd, roundedQuotient, sumOfMoney } from '@muster/contracts';
+import { type MicroUsd, divideRoundingHalfEven, sumMoney } from '@muster/contracts';
 import type { RunCostComponentEntity } from '@muster/database';
 
 /** Price of a model, in micro-dollars for a million tokens. */
@@ -43,21 +43,21 @@ export interface RunCost {
 
 /** Computes the cost of a run and its components. Each component is rounded once, and the total is their sum. */
 export function computeRunCost({ usages, runMs, computeMicrosPerHour, reportedMicros }: CostFacts): RunCost {
-  const ai = aiComponents(usages);
+  const ai = createAiComponents(usages);
   const compute = runMs === null ? [] : [computeComponent(runMs, computeMicrosPerHour)];
-  const computed = sumOf([...ai, ...compute]);
+  const computed = sumComponents([...ai, ...compute]);
   const beyond = BigInt(reportedMicros ?? 0) - computed;
-  const reported: CostComponent[] = beyond > 0n ? [reportedComponent('reported', beyond)] : [];
+  const reported: CostComponent[] = beyond > 0n ? [createReportedComponent('reported', beyond)] : [];
   return {
     components: [...ai, ...compute, ...reported],
-    aiMicros: sumOf(ai),
-    computeMicros: sumOf(compute),
-    reportedMicros: sumOf(reported),
-    totalMicros: sumOf([...ai, ...compute, ...reported]),
+    aiMicros: sumComponents(ai),
+    computeMicros: sumComponents(compute),
+    reportedMicros: sumComponents(reported),
+    totalMicros: sumComponents([...ai, ...compute, ...reported]),
   };
 }
 
-const sumOf = (components: CostComponent[]) => sumOfMoney(components.map(({ amountMicros }) => amountMicros));
+const sumComponents = (components: CostComponent[]) => sumMoney(components.map(({ amountMicros }) => amountMicros));
 
 const msPerHour = 3_600_000n;
 const tokensPerPrice = 1_000_000n;
@@ -71,18 +71,22 @@ function computeComponent(runMs: number, microsPerHour: MicroUsd): CostComponent
     kind: 'compute',
     provider: null,
     model: null,
-    quantity: decimalText(roundedQuotient(ms * 10n ** 9n, msPerHour), 9),
+    quantity: formatDecimal(divideRoundingHalfEven(ms * 10n ** 9n, msPerHour), 9),
     unit: 'hour',
-    unitPriceUsd: decimalText(BigInt(microsPerHour), 6),
-    amountMicros: roundedQuotient(ms * BigInt(microsPerHour), msPerHour),
+    unitPriceUsd: formatDecimal(BigInt(microsPerHour), 6),
+    amountMicros: divideRoundingHalfEven(ms * BigInt(microsPerHour), msPerHour),
     unpriced: false,
   };
 }
 
 /** Component for an amount that was reported without a quantity. */
-function reportedComponent(kind: 'ai' | 'reported', amount: bigint, usedModel?: { provider: string; model: string }) {
+function createReportedComponent(
+  kind: 'ai' | 'reported',
+  amount: bigint,
+  usedModel?: { provider: string; model: string },
+) {
   const { provider = null, model = null } = usedModel ?? {};
-  const unitPriceUsd = decimalText(amount, 6);
+  const unitPriceUsd = formatDecimal(amount, 6);
   return {
     kind,
     provider,
@@ -106,35 +110,35 @@ interface ModelSum {
   reported: bigint | null;
 }
 
-function aiComponents(usages: ModelUsage[]): CostComponent[] {
-  return sumsByModel(usages).flatMap((sum) => {
-    const directions = (['input', 'output'] as const).map((direction) => directionComponent(sum, direction));
+function createAiComponents(usages: ModelUsage[]): CostComponent[] {
+  return sumUsagesByModel(usages).flatMap((sum) => {
+    const directions = (['input', 'output'] as const).map((direction) => createDirectionComponent(sum, direction));
     const { isPriced, reported, provider, model } = sum;
     return isPriced || reported === null
       ? directions
-      : [...directions, reportedComponent('ai', reported, { provider, model })];
+      : [...directions, createReportedComponent('ai', reported, { provider, model })];
   });
 }
 
 /** Sums usages by model. Names are compared case-insensitively; priced and unpriced usages of a model stay separate. */
-function sumsByModel(usages: ModelUsage[]): ModelSum[] {
+function sumUsagesByModel(usages: ModelUsage[]): ModelSum[] {
   const sums = new Map<string, ModelSum>();
   const models = new Set<string>();
-  for (const usage of [...usages].sort(byName)) {
+  for (const usage of [...usages].sort(compareByName)) {
     const name = `${usage.provider}\n${usage.model}`.toLowerCase();
     const isShown = models.has(name) || models.size < maxModels;
     if (isShown) models.add(name);
     const { provider, model } = isShown ? usage : { provider: others, model: others };
     const key = `${isShown ? name : others}\n${usage.price === null ? 'unpriced' : 'priced'}`;
-    const sum = sums.get(key) ?? emptySum({ provider, model, isPriced: usage.price !== null });
+    const sum = sums.get(key) ?? createEmptySum({ provider, model, isPriced: usage.price !== null });
     sums.set(key, sum);
-    add(sum, usage);
+    addUsageToSum(sum, usage);
   }
   // Sorted by code units, so that the order does not depend on the locale.
   return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum);
 }
 
-function add(sum: ModelSum, { inputTokens, outputTokens, price, reportedMicros }: ModelUsage): void {
+function addUsageToSum(sum: ModelSum, { inputTokens, outputTokens, price, reportedMicros }: ModelUsage): void {
   sum.tokens.input += inputTokens;
   sum.tokens.output += outputTokens;
   sum.worth.input += inputTokens * BigInt(price?.inputMicros ?? 0);
@@ -142,19 +146,19 @@ function add(sum: ModelSum, { inputTokens, outputTokens, price, reportedMicros }
   if (reportedMicros !== null) sum.reported = (sum.reported ?? 0n) + reportedMicros;
 }
 
-function emptySum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
+function createEmptySum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPriced'>): ModelSum {
   return { ...identity, tokens: { input: 0n, output: 0n }, worth: { input: 0n, output: 0n }, reported: null };
 }
 
 /**
  * A fixed order, so that the same spelling of a name is shown, and the same models are listed if there are too many.
  */
-function byName(a: ModelUsage, b: ModelUsage): number {
+function compareByName(a: ModelUsage, b: ModelUsage): number {
   const [left, right] = [a, b].map(({ provider, model }) => `${provider}\n${model}`) as [string, string];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-function directionComponent(sum: ModelSum, direction: 'input' | 'output'): CostComponent {
+function createDirectionComponent(sum: ModelSum, direction: 'input' | 'output'): CostComponent {
   const { provider, model, isPriced } = sum;
   const tokens = sum.tokens[direction];
   const worth = sum.worth[direction];
@@ -165,14 +169,14 @@ function directionComponent(sum: ModelSum, direction: 'input' | 'output'): CostC
     quantity: String(tokens),
     unit: `${direction}_token`,
     // If the price changed during the run, this is the average price of a token.
-    unitPriceUsd: tokens === 0n ? '0' : decimalText(roundedQuotient(worth * 10n ** 12n, tokens), 24),
-    amountMicros: roundedQuotient(worth, tokensPerPrice),
+    unitPriceUsd: tokens === 0n ? '0' : formatDecimal(divideRoundingHalfEven(worth * 10n ** 12n, tokens), 24),
+    amountMicros: divideRoundingHalfEven(worth, tokensPerPrice),
     unpriced: !isPriced,
   };
 }
 
 /** Formats a number of units of 10^-decimals as a decimal. */
-function decimalText(units: bigint, decimals: number): string {
+function formatDecimal(units: bigint, decimals: number): string {
   const digits = String(units).padStart(decimals + 1, '0');
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`.replace(/\.?0+$/, '');
 }

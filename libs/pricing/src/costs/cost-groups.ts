@@ -19,11 +19,11 @@ export const groupSums = `
 /**
  * Joins `days` (rows with a `day`) with the components of organization $1 that finished on that day in the time zone.
  */
-export function componentsOf(days: string, timezone: string): string {
-  const midnight = (day: string) => `(${day}::timestamp AT TIME ZONE ${timezone})`;
+export function joinComponentsSql(days: string, timezone: string): string {
+  const midnightSql = (day: string) => `(${day}::timestamp AT TIME ZONE ${timezone})`;
   // Three hours more on both sides for the index, because clocks may change at midnight. The last condition is exact.
   return `${days} JOIN run_cost_component c ON c.organization_id = $1
-    AND c.finished_at >= ${midnight('day')} - interval '3 hours'
-    AND c.finished_at < ${midnight('(day + 1)')} + interval '3 hours'
+    AND c.finished_at >= ${midnightSql('day')} - interval '3 hours'
+    AND c.finished_at < ${midnightSql('(day + 1)')} + interval '3 hours'
     AND (c.finished_at AT TIME ZONE ${timezone})::date = day`;
 }

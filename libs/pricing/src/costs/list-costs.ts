@@ -4,12 +4,12 @@ import {
   type Costs,
   type CostsQuery,
   type MicroUsd,
-  sumOfMoney,
-  usdOf,
+  sumMoney,
+  microsToUsd,
 } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity } from '@muster/database';
-import { componentsOf, groupKeys, groupSums } from './cost-groups';
-import { type Period, periodOf } from './period';
+import { joinComponentsSql, groupKeys, groupSums } from './cost-groups';
+import { type Period, completePeriod } from './period';
 
 interface GroupRow {
   key: string;
@@ -30,25 +30,25 @@ export async function listCosts(
   { query, now }: { query: CostsQuery; now: Date },
 ): Promise<CostsOfRuns> {
   const { groupBy = 'day' } = query;
-  const period = periodOf(query, { now, timezone: await timezoneOf(database, organizationId) });
-  const rows = await readGroups(database, { organizationId, groupBy, period });
+  const period = completePeriod(query, { now, timezone: await readTimezone(database, organizationId) });
+  const rows = await readCostGroups(database, { organizationId, groupBy, period });
   return {
     ...period,
     groupBy,
-    totalUsd: usdOf(sumOfMoney(rows.map(({ totalMicros }) => totalMicros))),
+    totalUsd: microsToUsd(sumMoney(rows.map(({ totalMicros }) => totalMicros))),
     groups: rows.map((row) => ({
       key: row.key,
       label: row.label ?? row.key,
       runs: row.runs,
-      aiUsd: usdOf(row.aiMicros),
-      computeUsd: usdOf(row.computeMicros),
-      reportedUsd: usdOf(row.reportedMicros),
-      totalUsd: usdOf(row.totalMicros),
+      aiUsd: microsToUsd(row.aiMicros),
+      computeUsd: microsToUsd(row.computeMicros),
+      reportedUsd: microsToUsd(row.reportedMicros),
+      totalUsd: microsToUsd(row.totalMicros),
     })),
   };
 }
 
-async function timezoneOf(database: Database, organizationId: string): Promise<string> {
+async function readTimezone(database: Database, organizationId: string): Promise<string> {
   const [settings] = await database.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
     { organizationId },
     'SELECT timezone FROM organization_settings WHERE organization_id = $1',
@@ -74,7 +74,7 @@ const labels: Record<CostGrouping, string> = {
 /** Maximum number of separate groups; cheaper groups are summed up as `(others)`. */
 const maxGroups = 5000;
 
-function readGroups(
+function readCostGroups(
   database: Database,
   { organizationId, groupBy, period }: { organizationId: string; groupBy: CostGrouping; period: Period },
 ): Promise<GroupRow[]> {
@@ -106,7 +106,7 @@ function readGroups(
          EXCEPT SELECT day FROM changed))
        UNION ALL
        SELECT ${groupKeys[groupBy]} AS key, ${groupSums}
-       FROM ${componentsOf('zone CROSS JOIN changed', 'zone.timezone')}
+       FROM ${joinComponentsSql('zone CROSS JOIN changed', 'zone.timezone')}
        WHERE day BETWEEN $2 AND $3 GROUP BY 1, day),
      summed AS (
        SELECT key, min(model) AS model, sum(runs)::int AS runs, sum(ai_micros)::bigint AS ai,

@@ -1,5 +1,5 @@
 import type { Transaction } from '@muster/database';
-import { findPrices, type FoundPrice, modelKeyOf, type PricedDay } from '../prices/find-prices';
+import { findPrices, type FoundPrice, getModelKey, type PricedDay } from '../prices/find-prices';
 import type { ModelUsage } from './compute-run-cost';
 
 /** Price of a model on a day, as found when a run's usage was first priced; null if no price was known. */
@@ -22,15 +22,15 @@ export interface UsageSum extends PricedDay {
  * step, or the start of its step, or the time when the usage was reported.
  */
 export async function readUsages(tx: Transaction, jobId: string): Promise<UsageOfDay[]> {
-  const [sums] = await tx.queryAll([usagesStatement([jobId])]);
-  return usagesIn(sums as UsageSum[]);
+  const [sums] = await tx.queryStatements([buildUsagesStatement([jobId])]);
+  return convertUsageSums(sums as UsageSum[]);
 }
 
-export function usagesStatement(jobIds: string[]) {
+export function buildUsagesStatement(jobIds: string[]) {
   return { name: 'usages_of_runs', text: usagesOfRuns, values: [jobIds] };
 }
 
-export function usagesIn(sums: UsageSum[]): UsageOfDay[] {
+export function convertUsageSums(sums: UsageSum[]): UsageOfDay[] {
   return sums.map(({ provider, model, day, inputTokens, outputTokens, reportedMicros }) => ({
     ...{ provider, model, day },
     inputTokens: BigInt(inputTokens),
@@ -58,22 +58,22 @@ export async function priceUsages(
   organizationId: string,
   { usages, stored }: { usages: UsageOfDay[]; stored: StoredPrice[] },
 ): Promise<{ usages: ModelUsage[]; prices: StoredPrice[] }> {
-  const priceByKey = new Map(stored.map((price) => [keyOfDay(price), price]));
+  const priceByKey = new Map(stored.map((price) => [getPricedDayKey(price), price]));
   const find = await findPrices(
     tx,
     organizationId,
-    usages.filter((usage) => !priceByKey.has(keyOfDay(usage))),
+    usages.filter((usage) => !priceByKey.has(getPricedDayKey(usage))),
   );
-  const priceOf = (usage: UsageOfDay): FoundPrice | null => {
-    const before = priceByKey.get(keyOfDay(usage));
+  const findUsagePrice = (usage: UsageOfDay): FoundPrice | null => {
+    const before = priceByKey.get(getPricedDayKey(usage));
     return before ? toFoundPrice(before) : find(usage);
   };
-  const priced = usages.map((usage) => ({ ...usage, price: priceOf(usage) }));
+  const priced = usages.map((usage) => ({ ...usage, price: findUsagePrice(usage) }));
   for (const { provider, model, day, price } of priced) {
     if (priceByKey.size >= maxStoredPrices) break;
     const inputMicros = price && Number(price.inputMicros);
     const outputMicros = price && Number(price.outputMicros);
-    priceByKey.set(keyOfDay({ provider, model, day }), { provider, model, day, inputMicros, outputMicros });
+    priceByKey.set(getPricedDayKey({ provider, model, day }), { provider, model, day, inputMicros, outputMicros });
   }
   return { usages: priced, prices: [...priceByKey.values()] };
 }
@@ -82,6 +82,6 @@ function toFoundPrice({ inputMicros, outputMicros }: StoredPrice): FoundPrice | 
   return inputMicros === null || outputMicros === null ? null : { inputMicros, outputMicros };
 }
 
-function keyOfDay(pricedDay: PricedDay): string {
-  return `${modelKeyOf(pricedDay)}\n${pricedDay.day}`;
+function getPricedDayKey(pricedDay: PricedDay): string {
+  return `${getModelKey(pricedDay)}\n${pricedDay.day}`;
 }

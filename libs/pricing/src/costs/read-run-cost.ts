@@ -1,4 +1,4 @@
-import { type CostComponent, type JobCost, noSuch, usdOf } from '@muster/contracts';
+import { type CostComponent, type JobCost, notFoundError, microsToUsd } from '@muster/contracts';
 import type { Database, RunCostComponentEntity, RunCostEntity } from '@muster/database';
 
 type Part = Pick<
@@ -24,16 +24,18 @@ export async function readRunCost(database: Database, organizationId: string, jo
     'read_run_cost',
   );
   const [first] = rows;
-  if (!first) throw noSuch('job');
+  if (!first) throw notFoundError('job');
   return {
     jobId,
-    totalUsd: usdOf(first.totalMicros ?? 0),
+    totalUsd: microsToUsd(first.totalMicros ?? 0),
     computedAt: first.computedAt?.toISOString() ?? null,
-    components: (rows as Partial<Part>[]).filter((row): row is Part => typeof row.kind === 'string').map(present),
+    components: (rows as Partial<Part>[])
+      .filter((row): row is Part => typeof row.kind === 'string')
+      .map(presentComponent),
   };
 }
 
-function present(row: Part): CostComponent {
+function presentComponent(row: Part): CostComponent {
   const { kind, provider, model, quantity, unit, unitPriceUsd, amountMicros, unpriced } = row;
   return {
     kind,
@@ -41,7 +43,7 @@ function present(row: Part): CostComponent {
     quantity: Number(quantity),
     unit: unit as CostComponent['unit'],
     unitPriceUsd: Number(unitPriceUsd),
-    amountUsd: usdOf(amountMicros),
+    amountUsd: microsToUsd(amountMicros),
     ...(unpriced ? { unpriced } : {}),
   };
 }

@@ -1,23 +1,23 @@
 import { audit, type Principal } from '@muster/access';
-import { noSuch, type RecomputeCostsBody } from '@muster/contracts';
+import { notFoundError, type RecomputeCostsBody } from '@muster/contracts';
 import type { CostRecomputeEntity, Database, RunCostComponentEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { bookCall } from '../models/book-call';
-import { requirePeriod } from './period';
+import { bookModelCallCost } from '../models/book-model-call-cost';
+import { requireValidPeriod } from './period';
 import type { BookedCost } from './book-run-cost';
 
 export type RecomputeRow = Pick<CostRecomputeEntity, 'id' | 'fromDay' | 'toDay' | 'runs' | 'changed' | 'finishedAt'>;
 
 /** Requests that the runs that ended and the model calls made on these days are priced again, by the current prices. */
-export async function requestRecompute(
+export async function requestCostRecompute(
   tx: Transaction,
   caller: Principal,
   { from, to }: RecomputeCostsBody,
 ): Promise<RecomputeRow> {
   const { organizationId } = caller;
-  requirePeriod({ from, to });
+  requireValidPeriod({ from, to });
   const id = newId();
-  tx.defer('INSERT INTO cost_recompute (id, organization_id, from_day, to_day) VALUES ($1, $2, $3, $4)', [
+  tx.deferStatement('INSERT INTO cost_recompute (id, organization_id, from_day, to_day) VALUES ($1, $2, $3, $4)', [
     id,
     organizationId,
     from,
@@ -39,7 +39,7 @@ export async function findRecompute(database: Database, organizationId: string, 
      FROM cost_recompute WHERE id = $1 AND organization_id = $2`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('recompute');
+  if (!row) throw notFoundError('recompute');
   return row;
 }
 
@@ -54,11 +54,11 @@ type BookCost = (tx: Transaction, jobId: string) => Promise<BookedCost | null>;
 export async function recomputeCosts(database: Database, id: string, bookCost: BookCost): Promise<void> {
   const until = performance.now() + turnMs;
   while (performance.now() < until) {
-    const jobIds = await nextRuns(database, id);
-    if (jobIds.length === 0) return finish(database, id);
+    const jobIds = await findNextRuns(database, id);
+    if (jobIds.length === 0) return markRecomputeFinished(database, id);
     for (const jobId of jobIds) {
       if (performance.now() >= until) break;
-      await database.transaction('system', (tx) => recompute(tx, { id, jobId }, bookCost));
+      await database.transaction('system', (tx) => recomputeRun(tx, { id, jobId }, bookCost));
     }
   }
   await database.transaction('system', (tx) =>
@@ -66,7 +66,7 @@ export async function recomputeCosts(database: Database, id: string, bookCost: B
   );
 }
 
-async function nextRuns(database: Database, id: string): Promise<string[]> {
+async function findNextRuns(database: Database, id: string): Promise<string[]> {
   const rows = await database.query<Pick<RunCostComponentEntity, 'jobId'>>(
     'system',
     `SELECT DISTINCT c.job_id
@@ -83,14 +83,14 @@ async function nextRuns(database: Database, id: string): Promise<string[]> {
   return rows.map(({ jobId }) => jobId);
 }
 
-async function recompute(
+async function recomputeRun(
   tx: Transaction,
   { id, jobId }: { id: string; jobId: string },
   bookCost: BookCost,
 ): Promise<void> {
   const booked = await bookCost(tx, jobId);
   // Components have the id of a run or of a model call. This one belongs to a model call.
-  if (!booked) await bookCall(tx, jobId);
+  if (!booked) await bookModelCallCost(tx, jobId);
   await tx.execute(
     `UPDATE cost_recompute SET last_job_id = $2, runs = runs + $3, changed = changed + $4
      WHERE id = $1 AND (last_job_id IS NULL OR last_job_id < $2)`,
@@ -99,7 +99,7 @@ async function recompute(
   );
 }
 
-async function finish(database: Database, id: string): Promise<void> {
+async function markRecomputeFinished(database: Database, id: string): Promise<void> {
   await database.query(
     'system',
     'UPDATE cost_recompute SET finished_at = muster_now() WHERE id = $1 AND finished_at IS NULL',

@@ -1,7 +1,12 @@
-import { type Database, lock, type OrganizationSettingsEntity, type Transaction } from '@muster/database';
+import {
+  type Database,
+  acquireAdvisoryLock,
+  type OrganizationSettingsEntity,
+  type Transaction,
+} from '@muster/database';
 import { nilId, type Round, refreshRollups } from '@muster/platform';
 import { closeCostMonths, reopenCostMonths } from './close-cost-months';
-import { componentsOf, groupKeys, groupSums } from './cost-groups';
+import { joinComponentsSql, groupKeys, groupSums } from './cost-groups';
 
 /** Maximum number of days that one transaction recomputes, so that it does not block other transactions for long. */
 const dayBatchSize = 8;
@@ -10,12 +15,12 @@ const dayBatchSize = 8;
 export function sweepCostDays(database: Database, round: Round): ReturnType<typeof refreshRollups> {
   return refreshRollups(round, {
     name: 'cost days',
-    organizations: (after, limit) => organizationsToRefresh(database, after, limit),
+    organizations: (after, limit) => findOrganizationsToRefresh(database, after, limit),
     refresh: (organizationId) => refreshCostDays(database, organizationId),
   });
 }
 
-async function organizationsToRefresh(database: Database, after: string | null, limit: number): Promise<string[]> {
+async function findOrganizationsToRefresh(database: Database, after: string | null, limit: number): Promise<string[]> {
   const rows = await database.query<Pick<OrganizationSettingsEntity, 'organizationId'>>(
     'system',
     `SELECT s.organization_id FROM organization_settings s
@@ -38,7 +43,7 @@ export function refreshCostDays(
   organizationId: string,
 ): Promise<{ days: number; hasMore: boolean }> {
   return database.transaction({ organizationId }, async (tx) => {
-    await lock(tx, 'run_cost_day', organizationId);
+    await acquireAdvisoryLock(tx, 'run_cost_day', organizationId);
     const [zone] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'> & { isOther: boolean }>(
       `SELECT s.timezone, r.timezone IS DISTINCT FROM s.timezone AS is_other
        FROM organization_settings s LEFT JOIN run_cost_state r ON r.organization_id = s.organization_id
@@ -47,11 +52,11 @@ export function refreshCostDays(
       'cost_zone',
     );
     const { timezone, isOther } = zone!;
-    if (isOther) await resetRollups(tx, organizationId, timezone);
+    if (isOther) await resetCostDays(tx, organizationId, timezone);
     const days = await claimChangedDays(tx, organizationId, timezone);
     const hasMore = days.length === dayBatchSize;
     if (days.length > 0) {
-      await sumUp(tx, organizationId, { timezone, days });
+      await insertCostDays(tx, organizationId, { timezone, days });
       await reopenCostMonths(tx, organizationId, days);
       if (!hasMore) await closeCostMonths(tx, organizationId, timezone);
     }
@@ -60,7 +65,7 @@ export function refreshCostDays(
 }
 
 /** Deletes all rows of days and months, and marks every day as changed: for a new organization or another time zone. */
-export async function resetRollups(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
+export async function resetCostDays(tx: Transaction, organizationId: string, timezone: string): Promise<void> {
   await tx.execute('DELETE FROM run_cost_change WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_day WHERE organization_id = $1', [organizationId]);
   await tx.execute('DELETE FROM run_cost_month WHERE organization_id = $1', [organizationId]);
@@ -91,7 +96,7 @@ async function claimChangedDays(tx: Transaction, organizationId: string, timezon
   return rows.map(({ day }) => day);
 }
 
-async function sumUp(
+async function insertCostDays(
   tx: Transaction,
   organizationId: string,
   { timezone, days }: { timezone: string; days: string[] },
@@ -106,7 +111,7 @@ async function sumUp(
     `INSERT INTO run_cost_day
        (organization_id, grouped_by, day, key, model, runs, ai_micros, compute_micros, reported_micros)
      SELECT $1, group_key.grouped_by, day, group_key.key, ${groupSums}
-     FROM ${componentsOf('unnest($2::date[]) AS changed (day)', '$3')}
+     FROM ${joinComponentsSql('unnest($2::date[]) AS changed (day)', '$3')}
      CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS group_key (grouped_by, key)
      GROUP BY 2, 3, 4`,
     [organizationId, days, timezone],

@@ -1,7 +1,7 @@
-import { type Database, lock, type OrganizationSettingsEntity } from '@muster/database';
+import { type Database, acquireAdvisoryLock, type OrganizationSettingsEntity } from '@muster/database';
 import { monthGroups, monthSums } from './close-cost-months';
-import { componentsOf, groupKeys, groupSums } from './cost-groups';
-import { refreshCostDays, resetRollups } from './refresh-cost-days';
+import { joinComponentsSql, groupKeys, groupSums } from './cost-groups';
+import { refreshCostDays, resetCostDays } from './refresh-cost-days';
 
 /** Number of days that one statement compares. */
 const dayBatchSize = 31;
@@ -40,12 +40,12 @@ export async function verifyCostDays(database: Database, organizationId: string)
 /** Rebuilds an organization's rollups of costs in steps. Until that is finished, costs are read from the components. */
 export async function rebuildCostDays(database: Database, organizationId: string): Promise<{ days: number }> {
   await database.transaction({ organizationId }, async (tx) => {
-    await lock(tx, 'run_cost_day', organizationId);
+    await acquireAdvisoryLock(tx, 'run_cost_day', organizationId);
     const [settings] = await tx.query<Pick<OrganizationSettingsEntity, 'timezone'>>(
       'SELECT timezone FROM organization_settings WHERE organization_id = $1',
       [organizationId],
     );
-    if (settings) await resetRollups(tx, organizationId, settings.timezone);
+    if (settings) await resetCostDays(tx, organizationId, settings.timezone);
   });
   for (let days = 0; ;) {
     const step = await refreshCostDays(database, organizationId);
@@ -66,7 +66,7 @@ const differingSql = `
     SELECT ${columns} FROM run_cost_day WHERE organization_id = $1 AND day IN (SELECT day FROM compared_days)),
   computed_rows AS (
     SELECT group_key.grouped_by, day, group_key.key, ${groupSums}
-    FROM ${componentsOf('compared_days', 'compared_days.timezone')}
+    FROM ${joinComponentsSql('compared_days', 'compared_days.timezone')}
     CROSS JOIN LATERAL (VALUES ${groups.join(', ')}) AS group_key (grouped_by, key)
     GROUP BY 1, 2, 3),
   differing AS (

@@ -2,7 +2,7 @@ import { resolveSecrets } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { ModelPort } from '@muster/models';
 import { findOrganizationModel } from './organization-model';
-import { meterCalls } from './meter-calls';
+import { createCallMeter } from './create-call-meter';
 import type { ModelCaller, ModelParts } from './model-caller';
 
 /**
@@ -10,7 +10,7 @@ import type { ModelCaller, ModelParts } from './model-caller';
  * spend limit (402 billing_gate_closed). Each call is stored with its usage and cost, whatever its outcome.
  * Throws model_not_configured if there is no model.
  */
-export async function openModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort> {
+export async function openModelForCaller(parts: ModelParts, caller: ModelCaller): Promise<ModelPort> {
   const model = await findModel(parts, caller);
   if (model) return model;
   throw new AppError('model_not_configured', {
@@ -18,13 +18,13 @@ export async function openModel(parts: ModelParts, caller: ModelCaller): Promise
   });
 }
 
-/** Like openModel, but returns null if neither the organization nor the deployment has a model. */
+/** Like openModelForCaller, but returns null if neither the organization nor the deployment has a model. */
 export async function findModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort | null> {
   const { database, models, keyRing } = parts;
   const { organizationId } = caller;
-  const meter = meterCalls(parts, caller);
+  const meter = createCallMeter(parts, caller);
   const own = await findOrganizationModel(database, organizationId);
-  if (!own) return models.ofDeployment(meter);
+  if (!own) return models.openDeploymentModel(meter);
   const { baseUrl, name, visionName, apiKeyVaultKey } = own;
   const { values } = await resolveSecrets(database, keyRing, organizationId, [apiKeyVaultKey]);
   const apiKey = values[apiKeyVaultKey];
@@ -33,5 +33,5 @@ export async function findModel(parts: ModelParts, caller: ModelCaller): Promise
       detail: `The organization’s own model needs the secret ${apiKeyVaultKey}, which is not in the vault.`,
     });
   }
-  return models.ofOwner(organizationId, { baseUrl, name, visionName: visionName ?? name, apiKey }, meter);
+  return models.openOwnerModel(organizationId, { baseUrl, name, visionName: visionName ?? name, apiKey }, meter);
 }

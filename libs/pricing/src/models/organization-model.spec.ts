@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
-import { DatabaseModule, lock } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { deleteOrganizationModel } from './organization-model';
 
 describe('deleteOrganizationModel', () => {
@@ -21,9 +21,9 @@ describe('deleteOrganizationModel', () => {
       [organizationId],
     );
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
-    const deleted = behindLock(
+    const deleted = runBehindLock(
       harness.db,
-      (tx) => lock(tx, 'organization_model', organizationId),
+      (tx) => acquireAdvisoryLock(tx, 'organization_model', organizationId),
       () => [harness.db.transaction({ organizationId }, (tx) => deleteOrganizationModel(tx, caller, '"any"'))],
       (tx) => tx.execute('DELETE FROM organization_model WHERE organization_id = $1', [organizationId]),
     );

@@ -1,8 +1,8 @@
-import { audit, type Principal, requireSecrets } from '@muster/access';
-import { AppError, invalidField, type PutOrganizationModelBody } from '@muster/contracts';
-import { type Database, lock, type OrganizationModelEntity, type Transaction } from '@muster/database';
+import { audit, type Principal, requireExistingSecrets } from '@muster/access';
+import { AppError, invalidFieldError, type PutOrganizationModelBody } from '@muster/contracts';
+import { type Database, acquireAdvisoryLock, type OrganizationModelEntity, type Transaction } from '@muster/database';
 import type { Models } from '@muster/models';
-import { etagOf, OutboundRefused, requireMatch, revisionOf } from '@muster/platform';
+import { toEtag, OutboundRefused, requireEtagMatch, hashToRevision } from '@muster/platform';
 
 export type OrganizationModelRow = Pick<OrganizationModelEntity, 'baseUrl' | 'name' | 'visionName' | 'apiKeyVaultKey'>;
 
@@ -20,16 +20,17 @@ export async function findOrganizationModel(
   return row ?? null;
 }
 
-export function modelRevision({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModelRow): string {
-  return revisionOf([baseUrl, name, visionName, apiKeyVaultKey]);
+export function hashModelRevision({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModelRow): string {
+  return hashToRevision([baseUrl, name, visionName, apiKeyVaultKey]);
 }
 
 /** Throws invalid_payload if outbound requests to the model's address are not allowed. */
 export async function checkModelAddress(models: Models, baseUrl: string): Promise<void> {
   try {
-    await models.checkAddress(baseUrl);
+    await models.checkModelAddress(baseUrl);
   } catch (error) {
-    if (error instanceof OutboundRefused) throw invalidField('baseUrl', `baseUrl cannot be called: ${error.message}`);
+    if (error instanceof OutboundRefused)
+      throw invalidFieldError('baseUrl', `baseUrl cannot be called: ${error.message}`);
     throw error;
   }
 }
@@ -41,10 +42,10 @@ export async function putOrganizationModel(
   ifMatch: string | undefined,
 ): Promise<OrganizationModelRow> {
   const { organizationId } = caller;
-  await requireUnchanged(tx, organizationId, ifMatch);
+  await requireUnchangedModel(tx, organizationId, ifMatch);
   const model: OrganizationModelRow = { baseUrl, name, visionName: visionName ?? null, apiKeyVaultKey };
-  await requireSecrets(tx, organizationId, [apiKeyVaultKey], () => 'apiKeyVaultKey');
-  tx.defer(
+  await requireExistingSecrets(tx, organizationId, [apiKeyVaultKey], () => 'apiKeyVaultKey');
+  tx.deferStatement(
     `INSERT INTO organization_model (organization_id, base_url, name, vision_name, api_key_vault_key)
      VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT (organization_id) DO UPDATE SET base_url = excluded.base_url, name = excluded.name,
@@ -65,7 +66,7 @@ export async function deleteOrganizationModel(
   ifMatch: string | undefined,
 ): Promise<void> {
   const { organizationId } = caller;
-  await requireUnchanged(tx, organizationId, ifMatch);
+  await requireUnchangedModel(tx, organizationId, ifMatch);
   const touched = await tx.execute('DELETE FROM organization_model WHERE organization_id = $1', [organizationId]);
   if (touched === 0) throw new AppError('not_found', { detail: 'The organization has no model of its own.' });
   audit(tx, caller, { action: 'organization.delete_model', target: { type: 'organization', id: organizationId } });
@@ -75,13 +76,17 @@ export async function deleteOrganizationModel(
  * Serializes changes of the organization's model, and throws precondition_failed if `ifMatch` is not its current
  * revision. Without a model, no revision matches.
  */
-async function requireUnchanged(tx: Transaction, organizationId: string, ifMatch: string | undefined): Promise<void> {
-  await lock(tx, 'organization_model', organizationId);
+async function requireUnchangedModel(
+  tx: Transaction,
+  organizationId: string,
+  ifMatch: string | undefined,
+): Promise<void> {
+  await acquireAdvisoryLock(tx, 'organization_model', organizationId);
   if (ifMatch === undefined) return;
   const [row] = await tx.query<OrganizationModelRow>(
     'SELECT base_url, name, vision_name, api_key_vault_key FROM organization_model WHERE organization_id = $1',
     [organizationId],
   );
-  if (row) return requireMatch(ifMatch, etagOf(modelRevision(row)));
+  if (row) return requireEtagMatch(ifMatch, toEtag(hashModelRevision(row)));
   throw new AppError('precondition_failed', { detail: 'The organization has no model of its own any more.' });
 }

@@ -1,5 +1,5 @@
 import type { AiUsageEntity, Transaction } from '@muster/database';
-import { keyOf, type PriceRow, shippedRows } from './price-row';
+import { foldName, type PriceRow, shippedRows } from './price-row';
 
 /** Model and day that a price is needed for. */
 export interface PricedDay extends Pick<AiUsageEntity, 'provider' | 'model'> {
@@ -19,7 +19,7 @@ export async function findPrices(
   wanted: PricedDay[],
 ): Promise<(pricedDay: PricedDay) => FoundPrice | null> {
   if (wanted.length === 0) return () => null;
-  const models = [...new Map(wanted.map((each) => [modelKeyOf(each), each])).values()];
+  const models = [...new Map(wanted.map((each) => [getModelKey(each), each])).values()];
   const rows = await tx.query<PriceRow & { source: 'organization' | 'default' | 'replaced' }>(
     `WITH wanted AS (SELECT * FROM unnest($2::text[], $3::text[]) AS w (provider_key, model_key))
      SELECT 'organization' AS source, ${columns} FROM model_price p JOIN wanted USING (provider_key, model_key)
@@ -28,27 +28,27 @@ export async function findPrices(
      SELECT 'default', ${columns} FROM default_model_price p JOIN wanted USING (provider_key, model_key)
      UNION ALL
      SELECT 'replaced', '', '', '', 0, 0 FROM default_price_list`,
-    [organizationId, models.map(({ provider }) => keyOf(provider)), models.map(({ model }) => keyOf(model))],
+    [organizationId, models.map(({ provider }) => foldName(provider)), models.map(({ model }) => foldName(model))],
     'find_prices',
   );
   const isReplaced = rows.some(({ source }) => source === 'replaced');
-  const own = byModel(rows.filter(({ source }) => source === 'organization'));
-  const defaults = isReplaced ? byModel(rows.filter(({ source }) => source === 'default')) : shipped;
+  const own = groupPricesByModel(rows.filter(({ source }) => source === 'organization'));
+  const defaults = isReplaced ? groupPricesByModel(rows.filter(({ source }) => source === 'default')) : shipped;
   return (pricedDay) => {
-    const key = modelKeyOf(pricedDay);
-    return priceOn(own.get(key), pricedDay.day) ?? priceOn(defaults.get(key), pricedDay.day);
+    const key = getModelKey(pricedDay);
+    return findPriceOnDay(own.get(key), pricedDay.day) ?? findPriceOnDay(defaults.get(key), pricedDay.day);
   };
 }
 
 const columns = `provider_key, model_key, from_day::text AS from_day, input_micros, output_micros`;
 
-export function modelKeyOf({ provider, model }: Pick<PricedDay, 'provider' | 'model'>): string {
-  return `${keyOf(provider)}\n${keyOf(model)}`;
+export function getModelKey({ provider, model }: Pick<PricedDay, 'provider' | 'model'>): string {
+  return `${foldName(provider)}\n${foldName(model)}`;
 }
 
 type DatedPrice = FoundPrice & Pick<PriceRow, 'fromDay'>;
 
-function byModel(rows: readonly PriceRow[]): Map<string, DatedPrice[]> {
+function groupPricesByModel(rows: readonly PriceRow[]): Map<string, DatedPrice[]> {
   const lists = new Map<string, DatedPrice[]>();
   for (const row of rows) {
     const key = `${row.providerKey}\n${row.modelKey}`;
@@ -59,9 +59,9 @@ function byModel(rows: readonly PriceRow[]): Map<string, DatedPrice[]> {
   return lists;
 }
 
-const shipped = byModel(shippedRows);
+const shipped = groupPricesByModel(shippedRows);
 
-function priceOn(prices: DatedPrice[] = [], day: string): FoundPrice | null {
+function findPriceOnDay(prices: DatedPrice[] = [], day: string): FoundPrice | null {
   let latest: DatedPrice | null = null;
   for (const price of prices) {
     if (price.fromDay <= day && (!latest || price.fromDay > latest.fromDay)) latest = price;

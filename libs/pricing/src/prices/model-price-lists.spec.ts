@@ -1,8 +1,8 @@
 import type { Principal } from '@muster/access';
 import type { ModelPriceInput } from '@muster/contracts';
-import { DatabaseModule, lock, type Transaction } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { listDefaultModelPrices, replaceDefaultModelPrices, replaceModelPrices } from './model-price-lists';
 
 describe('a list of model prices', () => {
@@ -25,9 +25,9 @@ describe('a list of model prices', () => {
     locked: string[],
     replace: (tx: Transaction, prices: ModelPriceInput[]) => Promise<unknown>,
   ): Promise<string[]> =>
-    behindLock(
+    runBehindLock(
       harness.db,
-      (tx) => lock(tx, ...locked),
+      (tx) => acquireAdvisoryLock(tx, ...locked),
       () =>
         [1, 2].map((usd) =>
           harness.db

@@ -1,6 +1,6 @@
-import { canLaunchRuns, type LimitFacts } from './billing-gate';
+import { decideBillingGate, type LimitFacts } from './billing-gate';
 
-describe('canLaunchRuns', () => {
+describe('decideBillingGate', () => {
   const facts = (changes: Partial<LimitFacts & { openRuns: number }>) => ({
     suspended: false,
     monthlyRunLimit: 10,
@@ -19,7 +19,7 @@ describe('canLaunchRuns', () => {
     ['the spend limit is 0', { monthlySpendLimitMicros: 0 }, false],
     ['there are no limits', { monthlyRunLimit: null, monthlySpendLimitMicros: null, runs: 99, spendMicros: 9e9 }, true],
     ['the organization is suspended', { suspended: true }, false],
-  ])('if %s, the billing gate returns %j for canLaunchRuns', (_case, changes, allowed) => {
-    expect(canLaunchRuns(facts(changes)).canLaunchRuns).toBe(allowed);
+  ])('if %s, the billing gate returns %j for decideBillingGate', (_case, changes, allowed) => {
+    expect(decideBillingGate(facts(changes)).canLaunchRuns).toBe(allowed);
   });
 });

@@ -1,4 +1,4 @@
-import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
+import { AppError, type MicroUsd, microsToUsd } from '@muster/contracts';
 import type { OrganizationEntity, OrganizationSettingsEntity, Transaction } from '@muster/database';
 
 /** An organization's limits, and this month's ended runs and spend. */
@@ -25,34 +25,37 @@ export interface GateDecision {
 }
 
 /** Whether the organization may launch another run, and the reason if not. */
-export function canLaunchRuns(facts: LimitFacts & { openRuns?: number }): GateDecision {
+export function decideBillingGate(facts: LimitFacts & { openRuns?: number }): GateDecision {
   const { suspended, monthlyRunLimit, monthlySpendLimitMicros, runs, openRuns = 0, spendMicros } = facts;
-  if (suspended) return closed('the organization is suspended');
+  if (suspended) return closeGate('the organization is suspended');
   if (monthlyRunLimit !== null && runs + openRuns >= monthlyRunLimit) {
-    return closed(`the month's limit of ${monthlyRunLimit} runs is used up`);
+    return closeGate(`the month's limit of ${monthlyRunLimit} runs is used up`);
   }
   if (monthlySpendLimitMicros !== null && spendMicros >= monthlySpendLimitMicros) {
-    return closed(`the month's limit of ${usdOf(monthlySpendLimitMicros)} USD is used up`);
+    return closeGate(`the month's limit of ${microsToUsd(monthlySpendLimitMicros)} USD is used up`);
   }
   return { canLaunchRuns: true, reason: null };
 }
 
-function closed(reason: string): GateDecision {
+function closeGate(reason: string): GateDecision {
   return { canLaunchRuns: false, reason };
 }
 
 export function readLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
-  return read<LimitFacts>(tx, limitStatement(organizationId, { columns: limitColumns, now, name: 'read_limits' }));
+  return readLimitFacts<LimitFacts>(
+    tx,
+    buildLimitStatement(organizationId, { columns: limitColumnsSql, now, name: 'read_limits' }),
+  );
 }
 
 /** Reads the facts of the gate. Open runs and reserved spend are summed only if the organization has such a limit. */
 export function readGateFacts(tx: Transaction, organizationId: string, now: Date): Promise<GateFacts> {
-  return read<GateFacts>(tx, gateStatement(organizationId, now));
+  return readLimitFacts<GateFacts>(tx, buildGateStatement(organizationId, now));
 }
 
 /** Returns the statement of `readGateFacts`, for a caller that sends it together with another statement. */
-export function gateStatement(organizationId: string, now: Date): LimitStatement {
-  return limitStatement(organizationId, { columns: gateColumnsSql, now, name: 'read_gate_facts' });
+export function buildGateStatement(organizationId: string, now: Date): LimitStatement {
+  return buildLimitStatement(organizationId, { columns: gateColumnsSql, now, name: 'read_gate_facts' });
 }
 
 interface LimitStatement {
@@ -61,7 +64,7 @@ interface LimitStatement {
   name: string;
 }
 
-function limitStatement(
+function buildLimitStatement(
   organizationId: string,
   { columns, now, name }: { columns: (month: string) => string; now: Date; name: string },
 ): LimitStatement {
@@ -69,15 +72,18 @@ function limitStatement(
      JOIN organization_settings s ON s.organization_id = o.id
      LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
      WHERE o.id = $1`;
-  return { text, values: [organizationId, monthOf(now)], name };
+  return { text, values: [organizationId, getBillingMonth(now)], name };
 }
 
-async function read<T extends LimitFacts>(tx: Transaction, { text, values, name }: LimitStatement): Promise<T> {
+async function readLimitFacts<T extends LimitFacts>(
+  tx: Transaction,
+  { text, values, name }: LimitStatement,
+): Promise<T> {
   const [facts] = await tx.query<T>(text, values, name);
-  return requireFacts(facts);
+  return requireLimitFacts(facts);
 }
 
-export function requireFacts<T extends LimitFacts>(facts: T | undefined): T {
+export function requireLimitFacts<T extends LimitFacts>(facts: T | undefined): T {
   if (!facts) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   return facts;
 }
@@ -86,15 +92,15 @@ export function requireFacts<T extends LimitFacts>(facts: T | undefined): T {
  * Columns of the limits, for statements that join organization o, organization_settings s and usage_counter c of
  * `month`. A run counts from its end, even if it is not in the counter yet.
  */
-export const limitColumns = (month: string) => `
+export const limitColumnsSql = (month: string) => `
   o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros,
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE COALESCE(c.runs, 0) +
     (SELECT count(*) FROM usage_event e WHERE e.organization_id = o.id AND e.month = ${month} AND NOT e.counted)
   END AS runs,
   COALESCE(c.spend_micros, 0) AS spend_micros`;
 
-/** Adds the open runs to limitColumns. Reads one index row for each open run of the organization. */
-export const gateColumnsSql = (month: string) => `${limitColumns(month)},
+/** Adds the open runs to limitColumnsSql. Reads one index row for each open run of the organization. */
+export const gateColumnsSql = (month: string) => `${limitColumnsSql(month)},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS open_runs,
   CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE
@@ -103,6 +109,6 @@ export const gateColumnsSql = (month: string) => `${limitColumns(month)},
   current_setting('max_connections')::int AS max_connections`;
 
 /** Month in which an event at this time is billed, as its first day in UTC. */
-export function monthOf(at: Date): string {
+export function getBillingMonth(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`;
 }

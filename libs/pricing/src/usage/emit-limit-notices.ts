@@ -1,4 +1,4 @@
-import { type MicroUsd, usdOf } from '@muster/contracts';
+import { type MicroUsd, microsToUsd } from '@muster/contracts';
 import {
   type LimitNoticeEntity,
   type OrganizationSettingsEntity,
@@ -7,7 +7,7 @@ import {
   type UsageCounterEntity,
 } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
-import { monthOf } from './billing-gate';
+import { getBillingMonth } from './billing-gate';
 
 type Limits = Pick<OrganizationSettingsEntity, 'monthlyRunLimit' | 'monthlySpendLimitMicros'>;
 type Level = LimitNoticeEntity['level'];
@@ -23,7 +23,7 @@ const nearPercent = 80n;
 const levels = ['near', 'reached'] as const;
 
 /** Returns the use from which the limit is near or reached. */
-export function thresholdOf(max: bigint, level: Level): bigint {
+export function computeThreshold(max: bigint, level: Level): bigint {
   // Rounded up to a whole number.
   return level === 'reached' ? max : (max * nearPercent + 99n) / 100n;
 }
@@ -51,9 +51,9 @@ export async function emitLimitNotices(
     used,
   }: { organizationId: string; month: string; limits: Limits; used: UsedOfLimits },
 ): Promise<void> {
-  for (const limit of limitsIn(limits)) {
-    const use = usedOf(limit, used);
-    const reached = levels.filter((level) => use >= thresholdOf(limit.max, level));
+  for (const limit of listLimits(limits)) {
+    const use = getUsedAmount(limit, used);
+    const reached = levels.filter((level) => use >= computeThreshold(limit.max, level));
     for (const level of reached) {
       if (!(await insertNotice(tx, { organizationId, month, level, ...limit }))) continue;
       emitWebhookEvent(tx, { organizationId, month, level, ...limit }, use);
@@ -71,16 +71,16 @@ export async function emitLimitNoticesAfterBooking(
   tx: Transaction,
   { organizationId, finishedAt, before, addedMicros, ...limits }: Booking & Limits,
 ): Promise<void> {
-  const month = monthOf(finishedAt);
+  const month = getBillingMonth(finishedAt);
   const upperBound = {
     runs: Number(before.runs) + concurrentRuns,
     spendMicros: ((BigInt(before.spendMicros) + BigInt(addedMicros)) * concurrentSpendPercent) / 100n,
   };
-  const isPossible = limitsIn(limits).some((limit) =>
+  const isPossible = listLimits(limits).some((limit) =>
     levels.some(
       (level) =>
-        usedOf(limit, upperBound) >= thresholdOf(limit.max, level) &&
-        !emitted.has(keyOf({ organizationId, month, level, ...limit })),
+        getUsedAmount(limit, upperBound) >= computeThreshold(limit.max, level) &&
+        !emitted.has(getNoticeKey({ organizationId, month, level, ...limit })),
     ),
   );
   if (!isPossible) return;
@@ -103,7 +103,7 @@ interface Booking {
 const concurrentRuns = 1000;
 const concurrentSpendPercent = 125n;
 
-function limitsIn({ monthlyRunLimit, monthlySpendLimitMicros }: Limits): Limit[] {
+function listLimits({ monthlyRunLimit, monthlySpendLimitMicros }: Limits): Limit[] {
   return [
     ...(monthlyRunLimit === null ? [] : [{ limit: 'monthlyRunLimit' as const, max: BigInt(monthlyRunLimit) }]),
     ...(monthlySpendLimitMicros === null
@@ -112,7 +112,7 @@ function limitsIn({ monthlyRunLimit, monthlySpendLimitMicros }: Limits): Limit[]
   ];
 }
 
-function usedOf({ limit }: Limit, { runs, spendMicros }: UsedOfLimits): bigint {
+function getUsedAmount({ limit }: Limit, { runs, spendMicros }: UsedOfLimits): bigint {
   return BigInt(limit === 'monthlyRunLimit' ? runs : spendMicros);
 }
 
@@ -120,7 +120,7 @@ type Notice = Limit & { organizationId: string; month: string; level: Level };
 
 /** Inserts the notice. True if no transaction has emitted it before, so that the caller must emit it. */
 async function insertNotice(tx: Transaction, notice: Notice): Promise<boolean> {
-  const key = keyOf(notice);
+  const key = getNoticeKey(notice);
   if (emitted.has(key)) return false;
   const { organizationId, month, limit, level, max } = notice;
   const written = await tx.execute(
@@ -129,22 +129,22 @@ async function insertNotice(tx: Transaction, notice: Notice): Promise<boolean> {
     [organizationId, month, limit, level, String(max)],
     'limit_notice',
   );
-  if (written > 0) tx.onCommit(() => remember(key));
-  else remember(key);
+  if (written > 0) tx.onCommit(() => rememberNotice(key));
+  else rememberNotice(key);
   return written > 0;
 }
 
-function remember(key: string): void {
+function rememberNotice(key: string): void {
   if (emitted.size >= maxEmitted) emitted.clear();
   emitted.add(key);
 }
 
-function keyOf({ organizationId, month, limit, level, max }: Notice): string {
+function getNoticeKey({ organizationId, month, limit, level, max }: Notice): string {
   return `${organizationId} ${month} ${limit} ${level} ${max}`;
 }
 
 function emitWebhookEvent(tx: Transaction, { organizationId, limit, level, max }: Notice, used: bigint): void {
-  const presentAmount = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : usdOf(amount));
+  const presentAmount = (amount: bigint) => (limit === 'monthlyRunLimit' ? Number(amount) : microsToUsd(amount));
   const details = { limit, used: presentAmount(used), max: presentAmount(max) };
   emitEvent(tx, { organizationId, type: `limit.${level}`, subjects: [{ id: organizationId, details }] });
 }

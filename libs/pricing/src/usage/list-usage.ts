@@ -1,9 +1,9 @@
 import type { OrganizationUsage } from '@muster/contracts';
 import type { Database, OrganizationEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { figureColumns, figuresOf } from './figures-of-month';
-import { presentFigures } from './reconcile-usage';
-import type { CounterFigures } from './unequal-counters';
+import { figureColumns, joinMonthFiguresSql } from './figures-of-month';
+import { presentUsageFigures } from './reconcile-usage';
+import type { CounterFigures } from './find-unequal-counters';
 
 type Row = Pick<OrganizationEntity, 'id' | 'name'> & CounterFigures;
 
@@ -14,9 +14,9 @@ export async function listUsage(
 ): Promise<OrganizationUsage[]> {
   const rows = await database.query<Row>(
     'system',
-    `SELECT o.id, o.name, ${figureColumns} FROM organization o ${figuresOf('$1')}
+    `SELECT o.id, o.name, ${figureColumns} FROM organization o ${joinMonthFiguresSql('$1')}
      WHERE $2::uuid IS NULL OR o.id > $2 ORDER BY o.id LIMIT $3`,
     [month, page.after?.[0] ?? null, page.limit + 1],
   );
-  return rows.map(({ id, name, ...figures }) => ({ organizationId: id, name, ...presentFigures(figures) }));
+  return rows.map(({ id, name, ...figures }) => ({ organizationId: id, name, ...presentUsageFigures(figures) }));
 }

@@ -1,7 +1,7 @@
-import { AppError, usdOf } from '@muster/contracts';
+import { AppError, microsToUsd } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UsageCounterEntity } from '@muster/database';
-import { figureColumns, figuresOf } from './figures-of-month';
-import { canLaunchRuns, gateColumnsSql, type GateDecision, type GateFacts, monthOf } from './billing-gate';
+import { figureColumns, joinMonthFiguresSql } from './figures-of-month';
+import { decideBillingGate, gateColumnsSql, type GateDecision, type GateFacts, getBillingMonth } from './billing-gate';
 
 export interface UsageOfMonth extends GateDecision {
   month: string;
@@ -24,21 +24,21 @@ export async function readUsage(
   organizationId: string,
   { month, now }: { month?: string; now: Date },
 ): Promise<UsageOfMonth> {
-  const current = monthOf(now);
+  const current = getBillingMonth(now);
   const requestedMonth = month === undefined ? current : `${month}-01`;
-  const read = (firstDay: string) =>
+  const readMonth = (firstDay: string) =>
     database.query<Row>(
       { organizationId },
       `SELECT ${gateColumnsSql('$2')}, s.max_concurrent_runs, ${figureColumns}
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2
-       ${figuresOf('$2')}
+       ${joinMonthFiguresSql('$2')}
        WHERE o.id = $1`,
       [organizationId, firstDay],
       'read_usage',
     );
-  const [[row], [gate]] = await Promise.all([read(requestedMonth), read(current)]);
+  const [[row], [gate]] = await Promise.all([readMonth(requestedMonth), readMonth(current)]);
   if (!row || !gate) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
   const { runs, completed, failed, cancelled, runMs, spendMicros, ...limits } = row;
   return {
@@ -48,12 +48,13 @@ export async function readUsage(
     failed,
     cancelled,
     runMinutes: runMs / 60_000,
-    spendUsd: usdOf(spendMicros),
+    spendUsd: microsToUsd(spendMicros),
     limits: {
       monthlyRunLimit: limits.monthlyRunLimit,
-      monthlySpendLimitUsd: limits.monthlySpendLimitMicros === null ? null : usdOf(limits.monthlySpendLimitMicros),
+      monthlySpendLimitUsd:
+        limits.monthlySpendLimitMicros === null ? null : microsToUsd(limits.monthlySpendLimitMicros),
       maxConcurrentRuns: limits.maxConcurrentRuns,
     },
-    ...canLaunchRuns(gate),
+    ...decideBillingGate(gate),
   };
 }

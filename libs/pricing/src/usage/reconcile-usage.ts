@@ -1,8 +1,8 @@
 import { type Actor, audit } from '@muster/access';
-import { type UsageDifference, type UsageReconciliation, usdOf } from '@muster/contracts';
+import { type UsageDifference, type UsageReconciliation, microsToUsd } from '@muster/contracts';
 import type { Database, Transaction, UsageReconciliationEntity } from '@muster/database';
 import { newId } from '@muster/platform';
-import { type CounterFault, type CounterFigures, unequalCounters } from './unequal-counters';
+import { type CounterFault, type CounterFigures, findUnequalCounters } from './find-unequal-counters';
 
 /** Number of organizations that one statement compares. */
 const batchSize = 200;
@@ -20,15 +20,15 @@ export async function reconcileUsage(
   const faults: CounterFault[] = [];
   let organizations = 0;
   for (let after: string | null = null; ;) {
-    const ids = await nextOrganizations(database, after);
+    const ids = await findNextOrganizations(database, after);
     if (ids.length === 0) break;
     organizations += ids.length;
-    faults.push(...(await unequalCounters(database, ids)));
+    faults.push(...(await findUnequalCounters(database, ids)));
     after = ids.at(-1)!;
   }
-  const differences = faults.slice(0, maxStoredDifferences).map(presentFault);
+  const differences = faults.slice(0, maxStoredDifferences).map(presentCounterFault);
   await database.transaction('system', async (tx) => {
-    for (const fault of faults) auditFault(tx, fault);
+    for (const fault of faults) auditCounterFault(tx, fault);
     await tx.execute(
       `INSERT INTO usage_reconciliation (id, began_at, finished_at, organizations, differing, differences)
        VALUES ($1, $2, muster_now(), $3, $4, $5)
@@ -41,7 +41,7 @@ export async function reconcileUsage(
 }
 
 /** Runs last night's comparison if no other process has run or claimed it. Returns null if one has. */
-export async function reconcileNightly(database: Database, now: Date): Promise<UsageReconciliation | null> {
+export async function reconcileUsageNightly(database: Database, now: Date): Promise<UsageReconciliation | null> {
   const night = new Date(now.getTime() - nightHour * 3_600_000).toISOString().slice(0, 10);
   const [claimed] = await database.query<Pick<UsageReconciliationEntity, 'id'>>(
     'system',
@@ -56,7 +56,7 @@ export async function reconcileNightly(database: Database, now: Date): Promise<U
 }
 
 /** Returns the result of the last finished comparison. */
-export async function lastReconciliation(database: Database): Promise<UsageReconciliation> {
+export async function readLastReconciliation(database: Database): Promise<UsageReconciliation> {
   const [last] = await database.query<
     Pick<UsageReconciliationEntity, 'organizations' | 'differing'> & { beganAt: Date; differences: UsageDifference[] }
   >(
@@ -69,7 +69,7 @@ export async function lastReconciliation(database: Database): Promise<UsageRecon
   return { reconciledAt: beganAt.toISOString(), ...found };
 }
 
-async function nextOrganizations(database: Database, after: string | null): Promise<string[]> {
+async function findNextOrganizations(database: Database, after: string | null): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     'system',
     'SELECT id FROM organization WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
@@ -78,9 +78,9 @@ async function nextOrganizations(database: Database, after: string | null): Prom
   return rows.map(({ id }) => id);
 }
 
-function auditFault(tx: Transaction, fault: CounterFault): void {
+function auditCounterFault(tx: Transaction, fault: CounterFault): void {
   const { organizationId, month } = fault;
-  const { counted, events } = presentFault(fault);
+  const { counted, events } = presentCounterFault(fault);
   const actor: Actor = { kind: 'system', id: 'usage reconciliation', organizationId };
   audit(tx, actor, {
     action: 'usage.difference',
@@ -89,10 +89,10 @@ function auditFault(tx: Transaction, fault: CounterFault): void {
   });
 }
 
-function presentFault({ organizationId, month, counted, events }: CounterFault): UsageDifference {
-  return { organizationId, month, counted: presentFigures(counted), events: presentFigures(events) };
+function presentCounterFault({ organizationId, month, counted, events }: CounterFault): UsageDifference {
+  return { organizationId, month, counted: presentUsageFigures(counted), events: presentUsageFigures(events) };
 }
 
-export function presentFigures({ runMs, spendMicros, ...counts }: CounterFigures) {
-  return { ...counts, runMinutes: runMs / 60_000, spendUsd: usdOf(spendMicros) };
+export function presentUsageFigures({ runMs, spendMicros, ...counts }: CounterFigures) {
+  return { ...counts, runMinutes: runMs / 60_000, spendUsd: microsToUsd(spendMicros) };
 }

@@ -1,6 +1,6 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import { rowStatements, type Transaction, transposed } from '@muster/database';
-import { monthOf } from './billing-gate';
+import { buildRowStatements, type Transaction, transposeRows } from '@muster/database';
+import { getBillingMonth } from './billing-gate';
 
 export interface EndedRun {
   jobId: string;
@@ -11,17 +11,17 @@ export interface EndedRun {
 
 /**
  * Inserts the usage events of ended runs. A repeated call inserts nothing. The events are added to the month's counter
- * when the cost of the run is booked (`recordSpends`), so that the end of a run does not wait for the counter's lock.
- * Readers of usage add the uncounted events to the counter.
+ * when the cost of the run is booked (`recordSpendUsage`), so that the end of a run does not wait for the counter's
+ * lock. Readers of usage add the uncounted events to the counter.
  */
-export function recordRuns(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
+export function recordRunUsage(tx: Transaction, organizationId: string, runs: EndedRun[]): void {
   if (runs.length === 0) return;
-  tx.measure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
-  const rows = runs.map((run) => [organizationId, ...columnsOf(run)]);
+  tx.onCommitMeasure(({ runsEnded }) => runs.forEach(({ outcome }) => runsEnded.inc({ outcome })));
+  const rows = runs.map((run) => [organizationId, ...getRunUsageColumns(run)]);
   tx.deferRows(runEvents, rows);
 }
 
-const runEvents = rowStatements(
+const runEvents = buildRowStatements(
   'record_run',
   { organization_id: 'uuid', job_id: 'uuid', month: 'date', outcome: 'text', run_ms: 'bigint', at: 'timestamptz' },
   (rows) => `
@@ -33,22 +33,22 @@ const runEvents = rowStatements(
 export const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';
 
 /** Parameters of `manyRuns`, from $2 on. */
-export function valuesOfRuns(runs: EndedRun[]): unknown[][] {
-  const rows = runs.map(columnsOf);
+export function getRunUsageValues(runs: EndedRun[]): unknown[][] {
+  const rows = runs.map(getRunUsageColumns);
   return rows[0]!.map((_, column) => rows.map((row) => row[column]));
 }
 
-function columnsOf(run: EndedRun): unknown[] {
-  return [run.jobId, monthOf(run.finishedAt), run.outcome, runMsOf(run), run.finishedAt];
+function getRunUsageColumns(run: EndedRun): unknown[] {
+  return [run.jobId, getBillingMonth(run.finishedAt), run.outcome, computeRunMs(run), run.finishedAt];
 }
 
 /**
  * Records the costs of runs as usage events with the difference to the spend recorded before; no event if there is no
  * difference. The same statement adds these events, and the runs' uncounted usage events, to the counters.
  */
-export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
+export function recordSpendUsage(tx: Transaction, spends: SpendOfRun[]): void {
   if (spends.length === 0) return;
-  tx.defer(
+  tx.deferStatement(
     `WITH new_total AS (
        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::date[], $4::bigint[]) AS n (job_id, organization_id, month, total)),
      spend AS (
@@ -77,9 +77,9 @@ export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
      SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
          failed = c.failed + excluded.failed, cancelled = c.cancelled + excluded.cancelled,
          run_ms = c.run_ms + excluded.run_ms, spend_micros = c.spend_micros + excluded.spend_micros`,
-    transposed(
+    transposeRows(
       spends.map(({ jobId, organizationId, totalMicros, finishedAt }) => [
-        ...[jobId, organizationId, monthOf(finishedAt), String(totalMicros)],
+        ...[jobId, organizationId, getBillingMonth(finishedAt), String(totalMicros)],
       ]),
     ),
     'record_spends',
@@ -87,7 +87,7 @@ export function recordSpends(tx: Transaction, spends: SpendOfRun[]): void {
 }
 
 /** Duration of a run in milliseconds; 0 if it never started, or if the clock was set back during the run. */
-export function runMsOf({ startedAt, finishedAt }: { startedAt: Date | null; finishedAt: Date }): number {
+export function computeRunMs({ startedAt, finishedAt }: { startedAt: Date | null; finishedAt: Date }): number {
   return startedAt ? Math.max(0, finishedAt.getTime() - startedAt.getTime()) : 0;
 }
 

@@ -1,15 +1,15 @@
-import { AppError, type MicroUsd, usdOf } from '@muster/contracts';
+import { AppError, type MicroUsd, microsToUsd } from '@muster/contracts';
 import { TakeTurn, type Transaction } from '@muster/database';
 import {
-  canLaunchRuns,
+  decideBillingGate,
   type GateFacts,
-  gateStatement,
+  buildGateStatement,
   type LimitFacts,
-  monthOf,
+  getBillingMonth,
   readGateFacts,
-  requireFacts,
+  requireLimitFacts,
 } from './billing-gate';
-import { emitLimitNotices, thresholdOf } from './emit-limit-notices';
+import { emitLimitNotices, computeThreshold } from './emit-limit-notices';
 
 /** Number of runs to launch together, and the maximum cost of each. */
 export interface RequestedRuns {
@@ -44,28 +44,31 @@ export async function reserveRuns(
   organizationId: string,
   { requested, limits, now }: { requested: RequestedRuns; limits: LimitFacts; now: Date },
 ): Promise<void> {
-  requireOpen(limits);
+  requireOpenGate(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
-  if (isOutOfReach(organizationId, requested, limits)) return;
+  if (isFarByLastCount(organizationId, requested, limits)) return;
   // The count below sees the launches of other transactions only after their commit.
-  tx.requireOwn();
+  tx.requireOwnConnection();
   const lockKey = `launches ${organizationId}`;
   const isExclusive = tx.turn === lockKey;
   if (!isExclusive && (requested.count > 1 || near.has(organizationId))) throw new TakeTurn(lockKey);
-  const facts = await (isExclusive ? readExclusive : readShared)(tx, organizationId, { lockKey, now });
+  const facts = await (isExclusive ? readFactsUnderExclusiveLock : readFactsUnderSharedLock)(tx, organizationId, {
+    lockKey,
+    now,
+  });
   if (!facts) throw new TakeTurn(lockKey);
-  if (isFarFromLimits(facts, requested, margin(facts))) near.delete(organizationId);
+  if (isFarFromLimits(facts, requested, computeInvisibleLaunches(facts))) near.delete(organizationId);
   else if (!isExclusive) {
     near.add(organizationId);
     throw new TakeTurn(lockKey);
   }
-  requireRoom(facts, requested);
+  requireLimitRoom(facts, requested);
   const { count, maxCostMicros } = requested;
   const reservedMicros = BigInt(facts.reservedMicros) + BigInt(maxCostMicros ?? 0) * BigInt(count);
-  rememberCount(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
+  rememberLastCount(organizationId, { openRuns: facts.openRuns + count, reservedMicros });
   await emitLimitNotices(tx, {
     organizationId,
-    month: monthOf(now),
+    month: getBillingMonth(now),
     limits: facts,
     used: {
       runs: facts.runs + facts.openRuns + count,
@@ -75,72 +78,74 @@ export async function reserveRuns(
 }
 
 /** Reads the facts under the exclusive lock, so that no other launch of the organization is in progress. */
-async function readExclusive(
+async function readFactsUnderExclusiveLock(
   tx: Transaction,
   organizationId: string,
   { lockKey, now }: { lockKey: string; now: Date },
 ): Promise<GateFacts> {
-  tx.defer('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [lockKey], 'hold_launches');
+  tx.deferStatement('SELECT pg_advisory_xact_lock(hashtextextended($1, 1))', [lockKey], 'hold_launches');
   return readGateFacts(tx, organizationId, now);
 }
 
 /** Reads the facts under the shared lock, without waiting. Null if another launch holds the lock exclusively. */
-async function readShared(
+async function readFactsUnderSharedLock(
   tx: Transaction,
   organizationId: string,
   { lockKey, now }: { lockKey: string; now: Date },
 ): Promise<GateFacts | null> {
-  const [lock, facts] = (await tx.queryAll([
+  const [lock, facts] = (await tx.queryStatements([
     {
       text: 'SELECT pg_try_advisory_xact_lock_shared(hashtextextended($1, 1)) AS is_shared',
       values: [lockKey],
       name: 'share_launches',
     },
-    gateStatement(organizationId, now),
+    buildGateStatement(organizationId, now),
   ])) as [{ isShared: boolean }[], GateFacts[]];
-  return lock[0]!.isShared ? requireFacts(facts[0]) : null;
+  return lock[0]!.isShared ? requireLimitFacts(facts[0]) : null;
 }
 
 /**
  * Throws billing_gate_closed unless all requested runs fit into the limits; they are launched together or not at all.
  */
-function requireRoom(facts: GateFacts, { count, maxCostMicros }: RequestedRuns): void {
-  requireOpen(facts);
-  const { runsLeft, microsLeft } = leftOf(facts);
+function requireLimitRoom(facts: GateFacts, { count, maxCostMicros }: RequestedRuns): void {
+  requireOpenGate(facts);
+  const { runsLeft, microsLeft } = computeRemainingLimits(facts);
   if (runsLeft !== null && count > runsLeft) {
-    throw closed(`The batch has ${count} runs, and the month's limit of ${facts.monthlyRunLimit} leaves ${runsLeft}.`);
+    throw gateClosedError(
+      `The batch has ${count} runs, and the month's limit of ${facts.monthlyRunLimit} leaves ${runsLeft}.`,
+    );
   }
   const micros = BigInt(maxCostMicros ?? 0) * BigInt(count);
   if (microsLeft !== null && microsLeft <= 0n && micros === 0n) {
-    const limit = usdOf(facts.monthlySpendLimitMicros!);
-    throw closed(`The month's limit of ${limit} USD leaves 0: the rest is reserved for open runs.`);
+    const limit = microsToUsd(facts.monthlySpendLimitMicros!);
+    throw gateClosedError(`The month's limit of ${limit} USD leaves 0: the rest is reserved for open runs.`);
   }
   if (microsLeft !== null && micros > microsLeft) {
-    const left = usdOf(microsLeft < 0n ? 0n : microsLeft);
-    throw closed(
-      `${count === 1 ? 'The run' : 'The batch'} may cost ${usdOf(micros)} USD, and the month's limit of ` +
-        `${usdOf(facts.monthlySpendLimitMicros!)} USD leaves ${left}: the rest is spent or reserved for open runs.`,
+    const left = microsToUsd(microsLeft < 0n ? 0n : microsLeft);
+    throw gateClosedError(
+      `${count === 1 ? 'The run' : 'The batch'} may cost ${microsToUsd(micros)} USD, and the month's limit of ` +
+        `${microsToUsd(facts.monthlySpendLimitMicros!)} USD leaves ${left}: the rest is spent or reserved for open runs.`,
     );
   }
 }
 
-function requireOpen(facts: LimitFacts): void {
-  const { canLaunchRuns: open, reason } = canLaunchRuns(facts);
-  if (!open) throw closed(`No run can be launched: ${reason}.`);
+function requireOpenGate(facts: LimitFacts): void {
+  const { canLaunchRuns: open, reason } = decideBillingGate(facts);
+  if (!open) throw gateClosedError(`No run can be launched: ${reason}.`);
 }
 
 /** Maximum number of launches whose jobs are not visible to others yet: one for each connection, doubled for safety. */
-const margin = (facts: GateFacts) => 2 * facts.maxConnections;
+const computeInvisibleLaunches = (facts: GateFacts) => 2 * facts.maxConnections;
 
 /** Whether `times` times the request would still fit into the limits and stay below their `near` thresholds. */
 function isFarFromLimits(
-  facts: Parameters<typeof leftOf>[0],
+  facts: Parameters<typeof computeRemainingLimits>[0],
   { count, maxCostMicros }: RequestedRuns,
   times: number,
 ): boolean {
   const micros = BigInt(maxCostMicros ?? 0);
   const runsNeeded = BigInt(count * times);
-  return distancesOf(facts).every(
+  return computeLimitDistances(facts).every(
     // With nothing left of the spend limit, a run without a budget is refused as well.
     ({ runs, spend }) =>
       (runs ?? runsNeeded) >= runsNeeded && (spend === null || (spend > 0n && spend >= micros * runsNeeded)),
@@ -148,35 +153,37 @@ function isFarFromLimits(
 }
 
 /** Distances to the limits, and to their `near` thresholds. Null if there is no limit or the threshold is passed. */
-function distancesOf(facts: Parameters<typeof leftOf>[0]): { runs: bigint | null; spend: bigint | null }[] {
-  const { runsLeft, microsLeft } = leftOf(facts);
+function computeLimitDistances(
+  facts: Parameters<typeof computeRemainingLimits>[0],
+): { runs: bigint | null; spend: bigint | null }[] {
+  const { runsLeft, microsLeft } = computeRemainingLimits(facts);
   const { monthlyRunLimit, monthlySpendLimitMicros } = facts;
   const left = {
     runs: runsLeft === null ? null : BigInt(runsLeft),
     spend: microsLeft,
   };
-  const beforeNear = (limit: bigint, ahead: bigint | null): bigint | null => {
-    const distance = ahead === null ? null : ahead - (limit - thresholdOf(limit, 'near'));
+  const distanceToNear = (limit: bigint, ahead: bigint | null): bigint | null => {
+    const distance = ahead === null ? null : ahead - (limit - computeThreshold(limit, 'near'));
     return distance === null || distance <= 0n ? null : distance;
   };
   return [
     left,
     {
-      runs: beforeNear(BigInt(monthlyRunLimit ?? 0), left.runs),
-      spend: beforeNear(BigInt(monthlySpendLimitMicros ?? 0), left.spend),
+      runs: distanceToNear(BigInt(monthlyRunLimit ?? 0), left.runs),
+      spend: distanceToNear(BigInt(monthlySpendLimitMicros ?? 0), left.spend),
     },
   ];
 }
 
 /** Whether the limits, which every launch reads, are so far away that a recent count of the open runs is sufficient. */
-function isOutOfReach(organizationId: string, requested: RequestedRuns, limits: LimitFacts): boolean {
+function isFarByLastCount(organizationId: string, requested: RequestedRuns, limits: LimitFacts): boolean {
   const recent = recentCounts.get(organizationId);
   return (
     !!recent && performance.now() < recent.until && isFarFromLimits({ ...limits, ...recent }, requested, outOfReach)
   );
 }
 
-function rememberCount(
+function rememberLastCount(
   organizationId: string,
   { openRuns, reservedMicros }: Pick<GateFacts, 'openRuns' | 'reservedMicros'>,
 ) {
@@ -185,7 +192,10 @@ function rememberCount(
   recentCounts.set(organizationId, { openRuns, reservedMicros, until: performance.now() + countedForMs });
 }
 
-function leftOf(facts: Omit<GateFacts, 'maxConnections'>): { runsLeft: number | null; microsLeft: bigint | null } {
+function computeRemainingLimits(facts: Omit<GateFacts, 'maxConnections'>): {
+  runsLeft: number | null;
+  microsLeft: bigint | null;
+} {
   const { monthlyRunLimit, monthlySpendLimitMicros: limit, runs, openRuns, spendMicros, reservedMicros } = facts;
   return {
     runsLeft: monthlyRunLimit === null ? null : monthlyRunLimit - runs - openRuns,
@@ -193,6 +203,6 @@ function leftOf(facts: Omit<GateFacts, 'maxConnections'>): { runsLeft: number | 
   };
 }
 
-function closed(detail: string): AppError {
+function gateClosedError(detail: string): AppError {
   return new AppError('billing_gate_closed', { detail });
 }

@@ -28,23 +28,23 @@ export class WallClock {
     this.days = new Uint16Array(length);
     this.minutes = new Uint16Array(length);
     const dayBefore = Math.floor(from.getTime() / 86_400_000) - 1;
-    const read = (at: number) => {
+    const readWallClock = (at: number) => {
       // For example 03/08/2026, 03:00
       const text = format.format(from.getTime() + at * 60_000);
-      const part = (start: number, end: number) => Number(text.slice(start, end));
-      this.days[at] = Date.UTC(part(6, 10), part(0, 2) - 1, part(3, 5)) / 86_400_000 - dayBefore;
-      this.minutes[at] = part(12, 14) * 60 + part(15, 17);
+      const parsePart = (start: number, end: number) => Number(text.slice(start, end));
+      this.days[at] = Date.UTC(parsePart(6, 10), parsePart(0, 2) - 1, parsePart(3, 5)) / 86_400_000 - dayBefore;
+      this.minutes[at] = parsePart(12, 14) * 60 + parsePart(15, 17);
     };
     // If the wall clocks at both ends of a quarter of an hour differ by the real time between them, the minutes in
     // between are computed and not read.
     for (let quarter = 0; quarter < length; quarter += 15) {
       const last = Math.min(quarter + 14, length - 1);
-      read(quarter);
-      read(last);
+      readWallClock(quarter);
+      readWallClock(last);
       const isPlain =
         this.days[last] === this.days[quarter] && this.minutes[last] === this.minutes[quarter]! + last - quarter;
       for (let at = quarter + 1; at < last; at += 1) {
-        if (!isPlain) read(at);
+        if (!isPlain) readWallClock(at);
         else [this.days[at], this.minutes[at]] = [this.days[quarter]!, this.minutes[quarter]! + at - quarter];
       }
     }
@@ -56,13 +56,13 @@ export class WallClock {
    * Returns every run of the expression, in UTC ms. The walk must begin a day before the period of interest, so that
    * the wall clock before the period is known.
    */
-  runs(expression: string): number[] {
+  listRuns(expression: string): number[] {
     const [minute, hour, ...dayFields] = expression.split(' ') as [string, string, string, string, string];
     const anyTime = star.test(minute) || star.test(hour);
-    const onDay = this.dates.map((date) => dayFits(date, dayFields as never));
+    const onDay = this.dates.map((date) => matchesDay(date, dayFields as never));
     const atMinute = Array.from(
       { length: 1440 },
-      (_, at) => listed(minute, at % 60, 0, 59) && listed(hour, Math.floor(at / 60), 0, 23),
+      (_, at) => matchesField(minute, at % 60, 0, 59) && matchesField(hour, Math.floor(at / 60), 0, 23),
     );
     const runs: number[] = [];
     let latestWall = this.days[0]! * 1440 + this.minutes[0]! - 1;
@@ -85,11 +85,11 @@ export class WallClock {
 
 const star = /(^|,)\*/;
 
-function dayFits(date: Date, [ofMonth, month, ofWeek]: [string, string, string]): boolean {
-  if (!listed(month, date.getUTCMonth() + 1, 1, 12)) return false;
+function matchesDay(date: Date, [ofMonth, month, ofWeek]: [string, string, string]): boolean {
+  if (!matchesField(month, date.getUTCMonth() + 1, 1, 12)) return false;
   const weekday = date.getUTCDay();
-  const inMonth = listed(ofMonth, date.getUTCDate(), 1, 31);
-  const inWeek = listed(ofWeek, weekday, 0, 6) || (weekday === 0 && listed(ofWeek, 7, 0, 7));
+  const inMonth = matchesField(ofMonth, date.getUTCDate(), 1, 31);
+  const inWeek = matchesField(ofWeek, weekday, 0, 6) || (weekday === 0 && matchesField(ofWeek, 7, 0, 7));
   return star.test(ofMonth) || star.test(ofWeek) ? inMonth && inWeek : inMonth || inWeek;
 }
 
@@ -101,7 +101,7 @@ const names: Record<string, number> = Object.fromEntries([
   ]),
 ]);
 
-function listed(field: string, value: number, min: number, max: number): boolean {
+function matchesField(field: string, value: number, min: number, max: number): boolean {
   return field.split(',').some((item) => {
     const [span, step = '1'] = item.split('/') as [string, string?];
     const [low, high = low] = span === '*' ? [min, max] : span.split('-').map((end) => names[end] ?? Number(end));

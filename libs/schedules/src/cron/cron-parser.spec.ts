@@ -1,13 +1,13 @@
 import { CronExpressionParser } from 'cron-parser';
 import fc from 'fast-check';
-import { parseCron, readCron } from './cron-rule';
-import { nextRun } from './next-run';
-import { timezoneOf } from './timezone';
+import { parseCron, parseCronOrFault } from './cron-rule';
+import { findNextRun } from './find-next-run';
+import { getTimezone } from './timezone';
 
 const cronParserNext = (expression: string, tz: string, after: Date) =>
   CronExpressionParser.parse(expression, { tz, currentDate: after }).next().toDate().toISOString();
 const musterNext = (expression: string, tz: string, after: Date) =>
-  nextRun(parseCron(expression), tz, after)!.at.toISOString();
+  findNextRun(parseCron(expression), tz, after)!.at.toISOString();
 
 describe('the cron rule compared with cron-parser', () => {
   const value = (min: number, max: number) => fc.integer({ min, max });
@@ -23,16 +23,16 @@ describe('the cron rule compared with cron-parser', () => {
   const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Europe/London');
   const moments = fc.date({ min: new Date('2026-01-01'), max: new Date('2028-12-31'), noInvalidDate: true });
 
-  it('nextRun returns the same run as cron-parser if the clocks do not change before it', () => {
+  it('findNextRun returns the same run as cron-parser if the clocks do not change before it', () => {
     let compared = 0;
     fc.assert(
       fc.property(expressions, zones, moments, (fields, zone, after) => {
         const expression = fields.join(' ');
-        const found = nextRun(parseCron(expression), zone, after)!.at;
+        const found = findNextRun(parseCron(expression), zone, after)!.at;
         const day = 86_400_000;
-        const { offset } = timezoneOf(zone).stretchAt(after.getTime() - day);
+        const { offset } = getTimezone(zone).findStretchAt(after.getTime() - day);
         for (let at = after.getTime(); at <= found.getTime() + day; at += day) {
-          if (timezoneOf(zone).offsetAt(at) !== offset) return;
+          if (getTimezone(zone).getOffsetAt(at) !== offset) return;
         }
         compared += 1;
         expect(`${expression} ${cronParserNext(expression, zone, after)}`).toBe(`${expression} ${found.toISOString()}`);
@@ -42,22 +42,22 @@ describe('the cron rule compared with cron-parser', () => {
     expect(compared).toBeGreaterThan(100);
   });
 
-  it('nextRun runs a time of day that daylight saving skips right after the skipped hour; cron-parser runs it an hour later', () => {
+  it('findNextRun runs a time of day that daylight saving skips right after the skipped hour; cron-parser runs it an hour later', () => {
     const [expression, zone, after] = ['30 2 * * *', 'America/New_York', new Date('2026-03-08T06:00Z')] as const;
     expect(musterNext(expression, zone, after)).toBe('2026-03-08T07:00:00.000Z');
     expect(cronParserNext(expression, zone, after)).toBe('2026-03-08T07:30:00.000Z');
   });
 
-  it('nextRun requires both day fields to match if one is a step over all days; cron-parser does not', () => {
+  it('findNextRun requires both day fields to match if one is a step over all days; cron-parser does not', () => {
     const [expression, after] = ['0 0 */2 * MON', new Date('2026-06-02T00:00Z')] as const;
     expect(musterNext(expression, 'UTC', after)).toBe('2026-06-15T00:00:00.000Z');
     expect(cronParserNext(expression, 'UTC', after)).toBe('2026-06-03T00:00:00.000Z');
   });
 
   it.each(['0 0 * * FRI-SUN', '0 0 * * 0,7', '1,1 * * * *'])(
-    'readCron accepts an expression that cron-parser rejects: %s',
+    'parseCronOrFault accepts an expression that cron-parser rejects: %s',
     (expression) => {
-      expect(readCron(expression).fault).toBeUndefined();
+      expect(parseCronOrFault(expression).fault).toBeUndefined();
       expect(() => CronExpressionParser.parse(expression)).toThrow();
     },
   );
@@ -65,8 +65,8 @@ describe('the cron rule compared with cron-parser', () => {
   it.each([
     ...['0 0 9 * * *', '@daily', '0 0 L * *', '0 0 * * MON#2', '0 0 ? * *', 'H * * * *', ''],
     ...['5/15 * * * *', '*/60 * * * *', '007 * * * *'],
-  ])('readCron rejects an expression that cron-parser accepts: “%s”', (expression) => {
+  ])('parseCronOrFault rejects an expression that cron-parser accepts: “%s”', (expression) => {
     expect(() => CronExpressionParser.parse(expression)).not.toThrow();
-    expect(readCron(expression).fault).toEqual(expect.any(String));
+    expect(parseCronOrFault(expression).fault).toEqual(expect.any(String));
   });
 });

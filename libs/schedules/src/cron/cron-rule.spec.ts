@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { readCron } from './cron-rule';
-import { timezoneFault } from './timezone';
+import { parseCronOrFault } from './cron-rule';
+import { checkTimezone } from './timezone';
 
-describe('readCron', () => {
+describe('parseCronOrFault', () => {
   it.each([
     '* * * * *',
     '0 9 * * MON-FRI',
@@ -15,8 +15,8 @@ describe('readCron', () => {
     '  0\t9  * * *  ',
     '00 09 * * *',
     '*/15,7 * * * *',
-  ])('readCron accepts the expression “%s”', (expression) => {
-    expect(readCron(expression)).toMatchObject({ rule: expect.any(Object) });
+  ])('parseCronOrFault accepts the expression “%s”', (expression) => {
+    expect(parseCronOrFault(expression)).toMatchObject({ rule: expect.any(Object) });
   });
 
   it.each([
@@ -78,14 +78,14 @@ describe('readCron', () => {
     ['０ 9 * * *', /U\+FF10/],
     ['0 9 * * ＊', /U\+FF0A/],
     [`${'0,'.repeat(100)}0 0 * * *`, /more than 200 characters/],
-  ])('readCron rejects the expression “%s”', (expression, message) => {
-    expect(readCron(expression).fault).toMatch(message);
+  ])('parseCronOrFault rejects the expression “%s”', (expression, message) => {
+    expect(parseCronOrFault(expression).fault).toMatch(message);
   });
 
-  it('readCron returns either a rule or an error message for any text', () => {
+  it('parseCronOrFault returns either a rule or an error message for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\d*,\-/ LW#?A-Z]{0,30}$/)), (text) => {
-        const { rule, fault } = readCron(text);
+        const { rule, fault } = parseCronOrFault(text);
         expect(Boolean(rule) !== Boolean(fault)).toBe(true);
       }),
       { numRuns: 2000 },
@@ -93,10 +93,10 @@ describe('readCron', () => {
   });
 });
 
-describe('timezoneFault', () => {
+describe('checkTimezone', () => {
   it.each(['UTC', 'America/Chicago', 'Asia/Kathmandu', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5', 'EST5EDT'])(
     'the timezone %s is accepted',
-    (name) => expect(timezoneFault(name)).toBeNull(),
+    (name) => expect(checkTimezone(name)).toBeNull(),
   );
   it.each([
     '',
@@ -109,5 +109,5 @@ describe('timezoneFault', () => {
     'Europe/London ',
     '../etc',
     'x'.repeat(70),
-  ])('the timezone “%s” is rejected', (name) => expect(timezoneFault(name)).toEqual(expect.any(String)));
+  ])('the timezone “%s” is rejected', (name) => expect(checkTimezone(name)).toEqual(expect.any(String)));
 });

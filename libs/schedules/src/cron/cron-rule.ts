@@ -26,9 +26,9 @@ export type CronReading = { rule: CronRule; fault?: undefined } | { rule?: undef
  * time, because it rejects a list that contains a value twice. This file decides which items are allowed, and writes
  * the error messages.
  */
-export function readCron(expression: string): CronReading {
+export function parseCronOrFault(expression: string): CronReading {
   try {
-    return { rule: parse(expression) };
+    return { rule: parseCronFields(expression) };
   } catch (error) {
     if (error instanceof CronFault) return { fault: error.message };
     throw error;
@@ -39,12 +39,12 @@ const rules = new Map<string, CronRule>();
 
 /**
  * Parses a stored expression, which was checked when it was saved. Results are cached, because parsing costs as much as
- * hundreds of `nextRun` calls.
+ * hundreds of `findNextRun` calls.
  */
 export function parseCron(expression: string): CronRule {
   const cached = rules.get(expression);
   if (cached) return cached;
-  const rule = parse(expression);
+  const rule = parseCronFields(expression);
   if (rules.size >= 2000) rules.clear();
   rules.set(expression, rule);
   return rule;
@@ -89,9 +89,9 @@ const fields: readonly [Field, Field, Field, Field, Field] = [
 
 const longestMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-function parse(expression: string): CronRule {
-  const parts = split(expression);
-  const [minute, hour, day, month, weekday] = fields.map((field, at) => readField(field, parts[at]!)) as [
+function parseCronFields(expression: string): CronRule {
+  const parts = splitCronFields(expression);
+  const [minute, hour, day, month, weekday] = fields.map((field, at) => parseField(field, parts[at]!)) as [
     Values,
     Values,
     Values,
@@ -113,7 +113,7 @@ function parse(expression: string): CronRule {
   };
 }
 
-function split(expression: string): string[] {
+function splitCronFields(expression: string): string[] {
   if (expression.length > maxLength) throw new CronFault(`it has more than ${maxLength} characters`);
   const foreign = /[^\x21-\x7e \t]/u.exec(expression);
   if (foreign) {
@@ -122,7 +122,7 @@ function split(expression: string): string[] {
   }
   const parts = expression.split(/[ \t]+/).filter(Boolean);
   if (parts.length === 0) throw new CronFault('it is empty; it needs five fields');
-  if (parts[0]!.startsWith('@')) throw new CronFault(`${quote(parts[0]!)} is not supported; write the five fields`);
+  if (parts[0]!.startsWith('@')) throw new CronFault(`${quoteText(parts[0]!)} is not supported; write the five fields`);
   if (parts.length !== 5) {
     const seconds = parts.length === 6 ? '; there is no field for seconds or years' : '';
     throw new CronFault(
@@ -139,20 +139,20 @@ interface Values {
   star: boolean;
 }
 
-function readField(field: Field, text: string): Values {
+function parseField(field: Field, text: string): Values {
   const values = new Set<number>();
   let star = false;
   for (const item of text.split(',')) {
-    if (item === '') throw fault(field, `${quote(text)} has an empty item in its list`);
+    if (item === '') throw createCronFault(field, `${quoteText(text)} has an empty item in its list`);
     if (item.startsWith('*')) star = true;
-    for (const value of readItem(field, item)) values.add(value);
+    for (const value of parseFieldItem(field, item)) values.add(value);
   }
   return { values: [...values].sort((a, b) => a - b), star };
 }
 
 /** Parses one item: `*`, a value, a range, or `*` or a range with a step. */
-function readItem(field: Field, item: string): readonly number[] {
-  requireItem(field, item);
+function parseFieldItem(field: Field, item: string): readonly number[] {
+  requireValidItem(field, item);
   // SUN at the end of a range becomes 7, so that FRI-SUN is valid, unless the range starts on Sunday. cron-parser
   // always reads SUN as 0.
   const plain = item.replace(/(?<=[^-]-)sun(?=$|\/)/i, (end) => (/^(sun|0)-/i.test(item) ? end : '7'));
@@ -160,7 +160,7 @@ function readItem(field: Field, item: string): readonly number[] {
   try {
     return CronExpressionParser.parse(expression).fields[field.key].values as readonly number[];
   } catch (error) {
-    throw fault(field, `${quote(item)} is not valid: ${(error as Error).message}`);
+    throw createCronFault(field, `${quoteText(item)} is not valid: ${(error as Error).message}`);
   }
 }
 
@@ -168,27 +168,30 @@ function readItem(field: Field, item: string): readonly number[] {
  * Rejects items that cron-parser accepts but Muster does not support, and items for which cron-parser's message does
  * not explain what to do.
  */
-function requireItem(field: Field, item: string): void {
+function requireValidItem(field: Field, item: string): void {
   const [span, step, ...more] = item.split('/');
-  if (more.length) throw fault(field, `${quote(item)} has more than one step`);
-  requireSpan(field, span!, item);
+  if (more.length) throw createCronFault(field, `${quoteText(item)} has more than one step`);
+  requireValidSpan(field, span!, item);
   if (step === undefined) return;
-  if (!/^\d{1,3}$/.test(step)) throw fault(field, `the step ${quote(step)} is not a number`);
+  if (!/^\d{1,3}$/.test(step)) throw createCronFault(field, `the step ${quoteText(step)} is not a number`);
   const by = Number(step);
-  if (by === 0) throw fault(field, 'a step of 0 never advances');
+  if (by === 0) throw createCronFault(field, 'a step of 0 never advances');
   if (span !== '*' && !span!.includes('-')) {
-    throw fault(field, `${quote(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`);
+    throw createCronFault(
+      field,
+      `${quoteText(item)} has a step without a range; write ${span}-${field.max}/${step} or */${step}`,
+    );
   }
-  if (by > field.max) throw fault(field, `a step of ${by} is larger than the field`);
+  if (by > field.max) throw createCronFault(field, `a step of ${by} is larger than the field`);
 }
 
-function requireSpan(field: Field, span: string, item: string): void {
+function requireValidSpan(field: Field, span: string, item: string): void {
   if (span === '*') return;
   const ends = span.split('-');
-  if (ends.length > 2) throw fault(field, `${quote(item)} is not a range`);
-  const [from, to = from] = ends.map((end) => readValue(field, end, item)) as [number, number?];
+  if (ends.length > 2) throw createCronFault(field, `${quoteText(item)} is not a range`);
+  const [from, to = from] = ends.map((end) => parseFieldValue(field, end, item)) as [number, number?];
   const toSunday = to === 0 && /^sun$/i.test(ends[1] ?? '');
-  if (from > to && !toSunday) throw fault(field, `the range ${quote(span)} runs backwards`);
+  if (from > to && !toSunday) throw createCronFault(field, `the range ${quoteText(span)} runs backwards`);
 }
 
 const special: Record<string, string> = {
@@ -199,29 +202,29 @@ const special: Record<string, string> = {
   H: 'H (a hashed value)',
 };
 
-function readValue(field: Field, text: string, item: string): number {
+function parseFieldValue(field: Field, text: string, item: string): number {
   if (/^\d{1,2}$/.test(text)) {
     const value = Number(text);
     if (value < field.min || value > field.max) {
-      throw fault(field, `${value} is not within ${field.min}–${field.max}`);
+      throw createCronFault(field, `${value} is not within ${field.min}–${field.max}`);
     }
     return value;
   }
   const named = field.names?.indexOf(text.toUpperCase()) ?? -1;
   if (named >= 0) return named + field.min;
-  if (text === '') throw fault(field, `${quote(item)} lacks a value`);
+  if (text === '') throw createCronFault(field, `${quoteText(item)} lacks a value`);
   const unsupported = /[#?]/.exec(text)?.[0] ?? /^\d*([LWH])(?:$|\d|\()/i.exec(text)?.[1]?.toUpperCase();
-  if (unsupported) throw fault(field, `${special[unsupported]} is not supported`);
-  throw fault(
+  if (unsupported) throw createCronFault(field, `${special[unsupported]} is not supported`);
+  throw createCronFault(
     field,
-    `${quote(text)} is not a number of one or two digits${field.names ? ` or a name such as ${field.names[0]}` : ''}`,
+    `${quoteText(text)} is not a number of one or two digits${field.names ? ` or a name such as ${field.names[0]}` : ''}`,
   );
 }
 
-function fault(field: Field, reason: string): CronFault {
+function createCronFault(field: Field, reason: string): CronFault {
   return new CronFault(`${field.name}: ${reason}`);
 }
 
-function quote(text: string): string {
+function quoteText(text: string): string {
   return `“${text.length > 40 ? `${text.slice(0, 40)}…` : text}”`;
 }

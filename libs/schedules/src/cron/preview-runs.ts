@@ -1,6 +1,6 @@
 import type { CronRule } from './cron-rule';
-import { nextRun, type NextRun } from './next-run';
-import { timezoneOf } from './timezone';
+import { findNextRun, type NextRun } from './find-next-run';
+import { getTimezone } from './timezone';
 
 export type PreviewedRun = NextRun & { local: string };
 
@@ -16,18 +16,18 @@ export function previewRuns(
   { after, count }: { after: Date; count: number },
 ): PreviewedRun[] {
   const runs: PreviewedRun[] = [];
-  let next = nextRun(rule, timezone, after);
+  let next = findNextRun(rule, timezone, after);
   while (next && runs.length < count && next.at.getTime() - after.getTime() <= horizonMs) {
-    runs.push({ ...next, local: localTime(timezone, next.at) });
-    next = nextRun(rule, timezone, next.at);
+    runs.push({ ...next, local: formatLocalTime(timezone, next.at) });
+    next = findNextRun(rule, timezone, next.at);
   }
   return runs;
 }
 
-function localTime(timezone: string, at: Date): string {
-  const offset = timezoneOf(timezone).offsetAt(at.getTime());
+function formatLocalTime(timezone: string, at: Date): string {
+  const offset = getTimezone(timezone).getOffsetAt(at.getTime());
   const minutes = Math.abs(offset) / 60_000;
-  const two = (value: number) => String(value).padStart(2, '0');
-  const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+  const padTwoDigits = (value: number) => String(value).padStart(2, '0');
+  const zone = `${offset < 0 ? '-' : '+'}${padTwoDigits(Math.floor(minutes / 60))}:${padTwoDigits(minutes % 60)}`;
   return `${new Date(at.getTime() + offset).toISOString().slice(0, 19)}${zone}`;
 }

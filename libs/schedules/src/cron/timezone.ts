@@ -17,13 +17,13 @@ const abbreviations = new Set(
 const zones = new Map<string, Timezone>();
 
 /** Returns why a name is not a valid timezone; null if it is valid. */
-export function timezoneFault(name: string): string | null {
+export function checkTimezone(name: string): string | null {
   if (name.length > 64 || !/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+){0,2}$/.test(name)) {
     return 'it must be a name of the IANA timezone database, such as America/Chicago';
   }
   try {
     if (abbreviations.has(name.toUpperCase())) throw new RangeError();
-    timezoneOf(name);
+    getTimezone(name);
     return null;
   } catch {
     return `the IANA timezone database has no ${name}`;
@@ -31,7 +31,7 @@ export function timezoneFault(name: string): string | null {
 }
 
 /** Returns a cached timezone, because creating a formatter costs as much as a hundred uses of it. */
-export function timezoneOf(name: string): Timezone {
+export function getTimezone(name: string): Timezone {
   const cached = zones.get(name);
   if (cached) return cached;
   const created = new Timezone(name);
@@ -56,12 +56,12 @@ export class Timezone {
    * Returns the stretch that contains a time. A stretch also ends at the end of a UTC year, although no clock changes
    * there.
    */
-  stretchAt(time: number): Stretch {
+  findStretchAt(time: number): Stretch {
     const year = new Date(time).getUTCFullYear();
     let stretches = this.years.get(year);
     if (!stretches) {
       if (this.years.size >= 50) this.years.clear();
-      stretches = this.stretchesOf(year);
+      stretches = this.listStretchesOfYear(year);
       this.years.set(year, stretches);
     }
     let at = stretches.length - 1;
@@ -69,24 +69,24 @@ export class Timezone {
     return stretches[at]!;
   }
 
-  offsetAt(time: number): number {
+  getOffsetAt(time: number): number {
     const [, sign, hours, minutes] = /GMT(?:([+-])(\d\d):(\d\d))?/.exec(this.format.format(time))!;
     return sign ? (sign === '-' ? -1 : 1) * (Number(hours) * hour + Number(minutes) * minute) : 0;
   }
 
-  private stretchesOf(year: number): Stretch[] {
+  private listStretchesOfYear(year: number): Stretch[] {
     const first = Date.UTC(year, 0);
     const end = Date.UTC(year + 1, 0);
     const stretches: Stretch[] = [];
     let start = first;
-    let offset = this.offsetAt(first);
-    let before = this.offsetAt(first - minute);
+    let offset = this.getOffsetAt(first);
+    let before = this.getOffsetAt(first - minute);
     // No timezone has ever changed its clocks and changed them back within half a day.
     for (let from = first; from < end; from += 12 * hour) {
       const to = Math.min(from + 12 * hour, end - minute);
-      const next = this.offsetAt(to);
+      const next = this.getOffsetAt(to);
       if (next === offset) continue;
-      const change = this.changeBetween(from, to, offset);
+      const change = this.findClockChange(from, to, offset);
       stretches.push({ start, end: change, offset, before });
       [start, before, offset] = [change, offset, next];
     }
@@ -94,11 +94,11 @@ export class Timezone {
   }
 
   /** Returns the first minute whose offset differs from the offset at `from`. */
-  private changeBetween(from: number, to: number, offset: number): number {
+  private findClockChange(from: number, to: number, offset: number): number {
     let [same, other] = [from, to];
     while (other - same > minute) {
       const middle = same + Math.floor((other - same) / 2 / minute) * minute;
-      if (this.offsetAt(middle) === offset) same = middle;
+      if (this.getOffsetAt(middle) === offset) same = middle;
       else other = middle;
     }
     return other;

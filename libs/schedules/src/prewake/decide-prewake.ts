@@ -1,6 +1,6 @@
-import { prewakeLeadMs } from '@muster/machines';
+import { computePrewakeLeadMs } from '@muster/machines';
 import type { AgentEntity, OrganizationSettingsEntity, ScheduleEntity } from '@muster/database';
-import { decideRun, type GuardFacts } from '../ticks/decide-tick';
+import { decideScheduledRun, type GuardFacts } from '../ticks/decide-tick';
 
 export interface PrewakeFacts
   extends
@@ -25,20 +25,23 @@ const asleep = ['stopped', 'offline', 'stopping'];
  */
 export function decidePrewake(facts: PrewakeFacts, now: Date): PrewakeDecision {
   const { prewake, nextRunAt, prewokenFor, bootMs, guards, wakeRestsUntil } = facts;
-  if (!prewake) return noWake('prewake is turned off');
+  if (!prewake) return decideNoWake('prewake is turned off');
   const leftMs = nextRunAt.getTime() - now.getTime();
-  if (leftMs <= 0) return noWake('the scheduled time has passed');
-  if (leftMs > prewakeLeadMs(bootMs)) return noWake('the scheduled time is further away than the boot time');
-  if (prewokenFor?.getTime() === nextRunAt.getTime()) return noWake('the machine was already woken for this time');
-  const guard = decideRun(guards, nextRunAt);
-  if (!guard.launch) return noWake(`the run would be skipped: ${guard.reason}`);
-  if (!guards.agent || !asleep.includes(guards.agent.status)) return noWake(`the agent is ${guards.agent?.status}`);
+  if (leftMs <= 0) return decideNoWake('the scheduled time has passed');
+  if (leftMs > computePrewakeLeadMs(bootMs))
+    return decideNoWake('the scheduled time is further away than the boot time');
+  if (prewokenFor?.getTime() === nextRunAt.getTime())
+    return decideNoWake('the machine was already woken for this time');
+  const guard = decideScheduledRun(guards, nextRunAt);
+  if (!guard.launch) return decideNoWake(`the run would be skipped: ${guard.reason}`);
+  if (!guards.agent || !asleep.includes(guards.agent.status))
+    return decideNoWake(`the agent is ${guards.agent?.status}`);
   if (wakeRestsUntil && wakeRestsUntil > now) {
-    return noWake(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
+    return decideNoWake(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
   }
   return { wake: true };
 }
 
-function noWake(reason: string): PrewakeDecision {
+function decideNoWake(reason: string): PrewakeDecision {
   return { wake: false, reason };
 }

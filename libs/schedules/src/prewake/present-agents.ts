@@ -1,7 +1,7 @@
 import { type AgentRow, type ExpectedRun, explainAgent } from '@muster/machines';
-import { type Agent, usdOf } from '@muster/contracts';
+import { type Agent, microsToUsd } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
-import { expectedRuns, nextExpectedRun } from './expected-runs';
+import { findExpectedRuns, findNextExpectedRun } from './find-expected-runs';
 
 /** Presents agents with the run that each expects next. */
 export async function presentAgents(
@@ -9,13 +9,13 @@ export async function presentAgents(
   organizationId: string,
   { rows, now }: { rows: AgentRow[]; now: Date },
 ): Promise<Agent[]> {
-  const expected = await expectedRuns(database, organizationId, { agentIds: rows.map(({ id }) => id), now });
+  const expected = await findExpectedRuns(database, organizationId, { agentIds: rows.map(({ id }) => id), now });
   return rows.map((row) => presentAgent(row, expected.get(row.id) ?? null, now));
 }
 
 /** Presents an agent within the transaction that changed it. */
 export async function presentChangedAgent(tx: Transaction, row: AgentRow, now: Date): Promise<Agent> {
-  return presentAgent(row, await nextExpectedRun(tx, row.id, now), now);
+  return presentAgent(row, await findNextExpectedRun(tx, row.id, now), now);
 }
 
 function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): Agent {
@@ -37,7 +37,7 @@ function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): A
     workerVersion: row.workerVersion,
     capabilities: row.capabilities,
     currentJobId: row.currentJobId,
-    computeUsdPerHour: usdOf(row.computeMicrosPerHour),
+    computeUsdPerHour: microsToUsd(row.computeMicrosPerHour),
     stopAt: stopAt?.toISOString() ?? null,
     why,
     reason,

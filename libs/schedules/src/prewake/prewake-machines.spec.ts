@@ -11,8 +11,8 @@ import {
 import { DatabaseModule, ScheduleEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import {
-  behindLock,
-  besideLock,
+  runBehindLock,
+  runBesideLock,
   type Harness,
   makeAgent,
   makeJob,
@@ -24,7 +24,7 @@ import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
 import { runDueSchedules } from '../ticks/run-due-schedules';
-import { expectedRuns, nextExpectedRun } from './expected-runs';
+import { findExpectedRuns, findNextExpectedRun } from './find-expected-runs';
 import { prewakeMachines } from './prewake-machines';
 
 jest.setTimeout(120_000);
@@ -89,7 +89,7 @@ describe('prewakeMachines', () => {
       `UPDATE agent_wake SET deadline = now() - make_interval(secs => 1), next_try_at = now() - make_interval(secs => 1) WHERE state = 'open' AND agent_id = $1 RETURNING id`,
       [ground.agentId],
     );
-    await harness.app.nest.get(MachineControl).wake(wake.id);
+    await harness.app.nest.get(MachineControl).attemptWake(wake.id);
   };
 
   it('a machine is prewoken once, its boot time before the run, with a timeline entry', async () => {
@@ -238,13 +238,13 @@ describe('prewakeMachines', () => {
   it('a schedule whose run is being launched is not prewoken', async () => {
     const id = await schedule(inSeconds(30));
     const advance = 'UPDATE schedule SET next_run_at = $2 WHERE id = $1';
-    const round = await besideLock(harness.db, (tx) => tx.execute(advance, [id, inSeconds(3600)]), tick);
+    const round = await runBesideLock(harness.db, (tx) => tx.execute(advance, [id, inSeconds(3600)]), tick);
     expect(round.woken).toBe(0);
   });
 
   it('a machine is not prewoken if it is drained while the prewake waits for its agent', async () => {
     await schedule(inSeconds(30));
-    const rounds = await behindLock(
+    const rounds = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [ground.agentId]),
       () => [tick()],
@@ -267,7 +267,7 @@ describe('prewakeMachines', () => {
     const id = await schedule(inSeconds(40));
     await tick();
     await handshake();
-    const sweep = (now: Date) => stopIdleAgents(harness.db, { now, findExpectedRun: nextExpectedRun });
+    const sweep = (now: Date) => stopIdleAgents(harness.db, { now, findExpectedRun: findNextExpectedRun });
     for (const seconds of [5, 20, 39]) await sweep(inSeconds(seconds));
     expect(await statusOf()).toBe('online');
     await query(`UPDATE schedule SET cron_expression = '0 0 1 1 *', next_run_at = $2 WHERE id = $1`, [
@@ -283,7 +283,7 @@ describe('prewakeMachines', () => {
     await tick();
     await handshake();
     const sweep = (seconds: number) =>
-      stopIdleAgents(harness.db, { now: inSeconds(seconds), findExpectedRun: nextExpectedRun });
+      stopIdleAgents(harness.db, { now: inSeconds(seconds), findExpectedRun: findNextExpectedRun });
     expect((await sweep(95)).stopping).toBe(0);
     expect((await sweep(105)).stopping).toBe(1);
   });
@@ -298,7 +298,7 @@ describe('prewakeMachines', () => {
     expect([await statusOf(), (await wakes()).length]).toEqual(['online', 1]);
   });
 
-  it('expectedRuns returns the next run of each agent that no guard will skip', async () => {
+  it('findExpectedRuns returns the next run of each agent that no guard will skip', async () => {
     const at = inSeconds(600);
     await schedule(inSeconds(300), { name: 'Without its secret', vaultKeys: ['NONE'] });
     await schedule(inSeconds(400), { name: 'Disabled', enabled: false });
@@ -306,7 +306,7 @@ describe('prewakeMachines', () => {
     const other = await machine(ground.organizationId);
     const foreign = await makeOrganization(harness.db);
     const read = (organizationId: string) =>
-      expectedRuns(harness.db, organizationId, { agentIds: [ground.agentId, other], now: new Date() });
+      findExpectedRuns(harness.db, organizationId, { agentIds: [ground.agentId, other], now: new Date() });
     const found = await read(ground.organizationId);
     expect([...found.values()]).toEqual([{ agentId: ground.agentId, at, name: 'Nightly claims' }]);
     expect((await read(foreign.id)).size).toBe(0);
@@ -316,7 +316,7 @@ describe('prewakeMachines', () => {
     expect(decideIdleStop({ ...agent, expected: found.get(ground.agentId)! }, new Date()).action).toBe('stay');
   });
 
-  it('expectedRuns finds the next run after any number of skipped ones, also for several agents', async () => {
+  it('findExpectedRuns finds the next run after any number of skipped ones, also for several agents', async () => {
     const others = await Promise.all(Array.from({ length: 3 }, () => machine(ground.organizationId)));
     for (const agentId of [ground.agentId, others[0]!])
       for (let at = 0; at < 23; at += 1) await schedule(inSeconds(60 + at), { agentId, vaultKeys: ['NONE'] });
@@ -324,14 +324,14 @@ describe('prewakeMachines', () => {
     await schedule(at, { name: 'Nightly claims' });
     await schedule(at, { name: 'Another', agentId: others[1] });
     const agentIds = [ground.agentId, ...others];
-    const found = await expectedRuns(harness.db, ground.organizationId, { agentIds, now: new Date() });
+    const found = await findExpectedRuns(harness.db, ground.organizationId, { agentIds, now: new Date() });
     expect([...found.values()].map(({ agentId, name }) => [agentId, name]).sort()).toEqual(
       [
         [ground.agentId, 'Nightly claims'],
         [others[1], 'Another'],
       ].sort(),
     );
-    const next = await harness.db.transaction('system', (tx) => nextExpectedRun(tx, ground.agentId, new Date()));
+    const next = await harness.db.transaction('system', (tx) => findNextExpectedRun(tx, ground.agentId, new Date()));
     expect(next).toEqual({ agentId: ground.agentId, at, name: 'Nightly claims' });
   });
 

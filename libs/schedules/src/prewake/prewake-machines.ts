@@ -1,14 +1,14 @@
 import {
-  lastWakeFailures,
+  readLastWakeFailures,
   longestLead,
   prewakeLead,
-  prewakeTimeoutMs,
+  computePrewakeTimeoutMs,
   requestWake,
-  wakeBackoffMs,
+  getWakeDelayMs,
 } from '@muster/machines';
 import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
-import { nilId, Round, sweep, type SweepCounts } from '@muster/platform';
-import { guardColumnsSql, guardFactsOf, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
+import { nilId, Round, sweepRows, type SweepCounts } from '@muster/platform';
+import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
 import { decidePrewake } from './decide-prewake';
 
 /** A machine that is off while the time of one of its schedules is near. */
@@ -53,21 +53,21 @@ export function prewakeMachines(
   { now, wakeTimeoutMs }: { now: () => Date; wakeTimeoutMs: number },
   round = new Round('prewake machines'),
 ): Promise<SweepCounts<'woken'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'prewake',
     outcomes: ['woken'],
     candidates: (after: Sleeper | null, limit) =>
       database.query<Sleeper>('system', sleepers, [now(), after?.id ?? nilId, limit], 'prewake_sleepers'),
     settle: (sleeper) =>
       database.transaction({ organizationId: sleeper.organizationId }, (tx) =>
-        prewake(tx, sleeper, { now: now(), wakeTimeoutMs }),
+        prewakeMachine(tx, sleeper, { now: now(), wakeTimeoutMs }),
       ),
     rowOf: ({ id }) => `agent ${id}`,
     atOnce: 3,
   });
 }
 
-async function prewake(
+async function prewakeMachine(
   tx: Transaction,
   { id: agentId, organizationId }: Sleeper,
   { now, wakeTimeoutMs }: { now: Date; wakeTimeoutMs: number },
@@ -85,11 +85,11 @@ async function prewake(
   await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId], 'lock_sleeper');
   const ids = locked.map(({ id }) => id);
   const schedules = await tx.query<Upcoming>(upcoming, [ids], 'upcoming_runs');
-  const { consecutive, lastAt } = await lastWakeFailures(tx, agentId);
-  const wakeRestsUntil = lastAt ? new Date(lastAt.getTime() + wakeBackoffMs(consecutive)) : null;
+  const { consecutive, lastAt } = await readLastWakeFailures(tx, agentId);
+  const wakeRestsUntil = lastAt ? new Date(lastAt.getTime() + getWakeDelayMs(consecutive)) : null;
   const next = schedules.find((row) => {
     const { nextRunAt, prewokenFor, prewake: allowed, bootMs } = row;
-    const guards = guardFactsOf(row, { force: false });
+    const guards = toGuardFacts(row, { force: false });
     const facts = { nextRunAt, prewokenFor, prewake: allowed, bootMs, guards, wakeRestsUntil };
     return decidePrewake(facts, now).wake;
   });
@@ -103,7 +103,7 @@ async function prewake(
     source: 'schedule',
     reason: 'prewake',
     data: { scheduleId, runAt: nextRunAt.toISOString() },
-    timeoutMs: prewakeTimeoutMs(bootMs, wakeTimeoutMs),
+    timeoutMs: computePrewakeTimeoutMs(bootMs, wakeTimeoutMs),
   });
   return 'woken';
 }

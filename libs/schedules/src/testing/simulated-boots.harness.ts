@@ -1,16 +1,16 @@
 import { second, type SimulatedAgent } from './simulated-machines.harness';
 
 /** Returns the duration of a boot: near the usual time of the machine, now and then far slower. */
-export function bootOf({ baseBootMs }: SimulatedAgent, random: () => number): { ms: number; isSlow: boolean } {
+export function simulateBoot({ baseBootMs }: SimulatedAgent, random: () => number): { ms: number; isSlow: boolean } {
   const isSlow = random() < 0.02;
   return { ms: isSlow ? (130 + 70 * random()) * second : baseBootMs * (0.9 + 0.2 * random()), isSlow };
 }
 
 /**
- * Measures boots like `measureBoot` in libs/machines: the 90th percentile of the last twenty wakes after which the worker
- * reported.
+ * Measures boots like `recordBootTime` in libs/machines: the 90th percentile of the last twenty wakes after which the
+ * worker reported.
  */
-export function measureBoot(agent: SimulatedAgent, tookMs: number): void {
+export function recordBoot(agent: SimulatedAgent, tookMs: number): void {
   agent.boots = [tookMs, ...agent.boots].slice(0, 20);
   const sorted = agent.boots.toSorted((one, other) => one - other);
   const position = 0.9 * (sorted.length - 1);

@@ -1,20 +1,20 @@
-import { decideIdleStop, decideSilence, decideWakeStep, addIdleGap, runEnded, wakeBackoffMs } from '@muster/machines';
+import { decideIdleStop, decideIfSilent, decideWakeStep, addIdleGap, runEnded, getWakeDelayMs } from '@muster/machines';
 import type { IdleStopPolicy } from '@muster/contracts';
-import { decideStale, decideStart, retryDelay } from '@muster/jobs';
-import { seeded } from '@muster/testing';
-import { bootOf, measureBoot } from './simulated-boots.harness';
-import { dueRuns, endSchedules, expectedOf, isPrewoken, nearestRun, schedulesOf } from './simulated-schedules.harness';
-import { closeIdle, measure, noteStart } from './simulated-waits.harness';
+import { decideStaleJob, decideStart, retryDelay } from '@muster/jobs';
+import { createSeededRandom } from '@muster/testing';
+import { simulateBoot, recordBoot } from './simulated-boots.harness';
+import { dueRuns, endSchedules, toExpected, isPrewoken, nearestRun, newSchedules } from './simulated-schedules.harness';
+import { endIdleTime, measureStep, recordJobStart } from './simulated-waits.harness';
 import {
-  dateOf,
+  toDateOrNull,
   day,
   hour,
-  launches,
+  drawLaunches,
   minute,
-  moments,
-  move,
-  newAgent,
-  noFigures,
+  drawTimes,
+  changeStatus,
+  createAgent,
+  createEmptyFigures,
   type FleetFigures,
   second,
   idleTickMs,
@@ -43,14 +43,14 @@ const limits = { lostAfterMs: 15 * minute, stalledAfterMs: 0 };
 const maxRuntimeMs = 3 * hour;
 
 export function simulateFleet({ agents: count, days, seed, idleStopMinutes, policy }: FleetOptions): FleetFigures {
-  const random = seeded(seed);
+  const random = createSeededRandom(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
-  const figures = noFigures();
-  const fleet = Array.from({ length: count }, (_, index) => newAgent(schedulesOf(index, random), random));
+  const figures = createEmptyFigures();
+  const fleet = Array.from({ length: count }, (_, index) => createAgent(newSchedules(index, random), random));
   const end = days * day;
-  const arrivals = launches(fleet.length, end, random);
-  const outages = moments(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
-  const jumps = moments(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
+  const arrivals = drawLaunches(fleet.length, end, random);
+  const outages = drawTimes(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
+  const jumps = drawTimes(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
   figures.restarts = outages.length;
   let [offset, nextArrival, nextJump, nextOutage] = [0, 0, 0, 0];
 
@@ -80,9 +80,9 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     for (const agent of fleet) {
       const isOff = agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued;
       if (isOff && clock < nearestRun(agent)) continue;
-      live(agent, now, clock, up);
-      if (up) serve(agent, now, clock);
-      measure(figures, agent, { now, clock, up });
+      simulateMachine(agent, now, clock, up);
+      if (up) simulateService(agent, now, clock);
+      measureStep(figures, agent, { now, clock, up });
     }
   }
   for (const agent of fleet) {
@@ -121,7 +121,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   }
 
   /** Simulates the machine and its worker. */
-  function live(agent: Agent, now: number, clock: number, up: boolean): void {
+  function simulateMachine(agent: Agent, now: number, clock: number, up: boolean): void {
     if (agent.offAt !== null && agent.offAt <= now) {
       Object.assign(agent, { power: 'off', offAt: null, reports: false, hasHandshaken: false });
     }
@@ -139,61 +139,61 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     }
     if (job && job.startedAt !== null) figures.neededHours += stepMs / hour;
     if (!up) return;
-    if (!agent.hasHandshaken && agent.status !== 'stopping') handshake(agent, now, clock);
+    if (!agent.hasHandshaken && agent.status !== 'stopping') simulateHandshake(agent, now, clock);
     if (!agent.hasHandshaken) return;
     agent.lastSeen = clock;
     agent.firstWakeSinceSeen = null;
     if (agent.status === 'offline') {
-      move(agent, 'online', clock);
+      changeStatus(agent, 'online', clock);
       agent.enqueued = true;
     }
     if (!job) return;
     if (job.startedAt === null) {
       Object.assign(job, { startedAt: clock, endsAt: now + job.workMs });
-      noteStart(figures, agent, { job, now, clock });
+      recordJobStart(figures, agent, { job, now, clock });
     }
     job.lastReportAt = clock;
     agent.lastActivityAt = clock;
     if (job.endsAt <= now && job.fate === 'ends') endJob(agent, now, clock, 'completed');
   }
 
-  function handshake(agent: Agent, now: number, clock: number): void {
+  function simulateHandshake(agent: Agent, now: number, clock: number): void {
     agent.hasHandshaken = true;
     // The wake had timed out, so until now the service did not know that the machine is on.
     if (agent.failedWakes > 0 && agent.idleSince !== null) agent.allowanceMs += now - agent.idleSince;
     agent.lastActivityAt = clock;
     Object.assign(agent, { failedWakes: 0, silentWake: false, afterRun: false });
-    if (agent.wake) measureBoot(agent, clock - agent.wake.requestedAt);
+    if (agent.wake) recordBoot(agent, clock - agent.wake.requestedAt);
     agent.wake = null;
-    move(agent, 'online', clock);
+    changeStatus(agent, 'online', clock);
     agent.enqueued = true;
   }
 
   /** Simulates the service's loops and messages for one agent. */
-  function serve(agent: Agent, now: number, clock: number): void {
-    if (now % watchTickMs === 0) watch(agent, clock);
+  function simulateService(agent: Agent, now: number, clock: number): void {
+    if (now % watchTickMs === 0) failIfSilent(agent, clock);
     for (const dueAt of dueRuns(agent, clock)) launch(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
-    if (!agent.wake && isPrewoken(agent, clock)) wake(agent, now, clock);
-    wakeOn(agent, now, clock);
-    stopOn(agent, now, clock);
+    if (!agent.wake && isPrewoken(agent, clock)) startWake(agent, now, clock);
+    continueWake(agent, now, clock);
+    continueStop(agent, now, clock);
     const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
     const canTake = agent.status === 'online' || clock - agent.checkedAt >= sweepRestMs || clock < agent.checkedAt;
     if (agent.enqueued || (waits && canTake)) startNext(agent, now, clock);
-    if (now % staleTickMs === 0 && agent.current) failStale(agent, now, clock);
-    if (now % idleTickMs === 0) stopIdle(agent, now, clock);
+    if (now % staleTickMs === 0 && agent.current) failStaleJob(agent, now, clock);
+    if (now % idleTickMs === 0) stopIfIdle(agent, now, clock);
   }
 
-  function watch(agent: Agent, clock: number): void {
+  function failIfSilent(agent: Agent, clock: number): void {
     const { status } = agent;
-    const facts = { status, lastSeen: dateOf(agent.lastSeen), statusSince: new Date(agent.statusSince) };
-    if (decideSilence(facts, new Date(clock), offlineAfterMs)) move(agent, 'offline', clock);
+    const facts = { status, lastSeen: toDateOrNull(agent.lastSeen), statusSince: new Date(agent.statusSince) };
+    if (decideIfSilent(facts, new Date(clock), offlineAfterMs)) changeStatus(agent, 'offline', clock);
   }
 
   function startNext(agent: Agent, now: number, clock: number): void {
     agent.enqueued = false;
     agent.checkedAt = clock;
     const head = agent.queue.find(({ notBefore }) => notBefore <= clock) ?? null;
-    const restsUntil = agent.failedWakes > 0 ? agent.lastFailureAt + wakeBackoffMs(agent.failedWakes) : 0;
+    const restsUntil = agent.failedWakes > 0 ? agent.lastFailureAt + getWakeDelayMs(agent.failedWakes) : 0;
     const decision = decideStart({
       agent: { status: agent.status, provider: 'ec2', drain: null, currentJobId: agent.current ? 'a job' : null },
       head: head && { id: 'head', vaultKeys: [] },
@@ -209,19 +209,19 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       Object.assign(head!, { isDispatched: true, lastReportAt: clock });
       Object.assign(agent, { current: head, lastActivityAt: clock, afterRun: false });
     }
-    if (decision.action === 'wake' && !agent.wake) wake(agent, now, clock);
+    if (decision.action === 'wake' && !agent.wake) startWake(agent, now, clock);
   }
 
-  function wake(agent: Agent, now: number, clock: number): void {
+  function startWake(agent: Agent, now: number, clock: number): void {
     figures.wakes += 1;
     agent.wake = { requestedAt: clock, deadline: clock + wakeTimeoutMs, nextTryAt: clock, attempt: 0, failed: false };
     agent.firstWakeSinceSeen ??= clock;
     if (agent.status === 'stopping') return;
-    move(agent, 'starting', clock);
-    wakeOn(agent, now, clock);
+    changeStatus(agent, 'starting', clock);
+    continueWake(agent, now, clock);
   }
 
-  function wakeOn(agent: Agent, now: number, clock: number): void {
+  function continueWake(agent: Agent, now: number, clock: number): void {
     const { wake } = agent;
     if (!wake) return;
     const facts = { open: true, due: wake.nextTryAt <= clock, over: wake.deadline <= clock, agentStatus: agent.status };
@@ -234,7 +234,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       agent.silentWake = !wake.failed;
       agent.lastFailureAt = clock;
       agent.faultAt = now;
-      if (agent.status === 'starting') move(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
+      if (agent.status === 'starting') changeStatus(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
       agent.enqueued = true;
     }
     if (step !== 'try') return;
@@ -246,7 +246,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (wake.failed || (agent.power !== 'off' && !reboots)) return;
     if (reboots) figures.reboots += 1;
     agent.power = 'booting';
-    const boot = bootOf(agent, random);
+    const boot = simulateBoot(agent, random);
     agent.readyAt = now + boot.ms;
     // On some machines the worker never reports after the boot.
     agent.reports = random() > 0.015;
@@ -254,7 +254,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.hasHandshaken = false;
   }
 
-  function stopIdle(agent: Agent, now: number, clock: number): void {
+  function stopIfIdle(agent: Agent, now: number, clock: number): void {
     const { status, current } = agent;
     if (status !== 'online' && status !== 'offline') return;
     // The clock was set back.
@@ -265,11 +265,11 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         status,
         statusSince: new Date(agent.statusSince),
         provider: 'ec2',
-        lastActivityAt: dateOf(agent.lastActivityAt),
+        lastActivityAt: toDateOrNull(agent.lastActivityAt),
         silentSince: status === 'offline' ? new Date(silentSince) : null,
         idleAutoStopExempt: false,
         drain: null,
-        idleStopFailedAt: dateOf(agent.idleStopFailedAt),
+        idleStopFailedAt: toDateOrNull(agent.idleStopFailedAt),
         running: current !== null,
         queued: agent.queue.length > 0,
         commands: false,
@@ -279,7 +279,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         idleStopPolicy: policy,
         prewake: true,
         bootMs: agent.bootMs,
-        expected: expectedOf(agent),
+        expected: toExpected(agent),
         gaps: agent.gaps,
         lastActivity: agent.afterRun ? runEnded : null,
         autopilotSessionId: null,
@@ -288,35 +288,35 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     );
     if (decision.action !== 'stop') return;
     figures.idleStops += 1;
-    closeIdle(figures, agent, now);
-    move(agent, 'stopping', clock);
+    endIdleTime(figures, agent, now);
+    changeStatus(agent, 'stopping', clock);
     agent.stopFails = random() < 0.02;
     if (!agent.stopFails && agent.power !== 'off') agent.offAt = now + between(5 * second, 40 * second);
   }
 
-  function stopOn(agent: Agent, now: number, clock: number): void {
+  function continueStop(agent: Agent, now: number, clock: number): void {
     if (agent.status !== 'stopping') return;
     if (agent.stopFails) {
       figures.idleStopsFailed += 1;
       agent.idleStopFailedAt = clock;
-      move(agent, agent.reports && agent.hasHandshaken ? 'online' : 'offline', clock);
+      changeStatus(agent, agent.reports && agent.hasHandshaken ? 'online' : 'offline', clock);
       agent.idleSince = null;
     } else if (agent.power === 'off') {
       agent.idleStopFailedAt = null;
-      move(agent, 'stopped', clock);
+      changeStatus(agent, 'stopped', clock);
     } else return;
     agent.stopFails = false;
     agent.enqueued = true;
-    wakeOn(agent, now, clock);
+    continueWake(agent, now, clock);
   }
 
-  function failStale(agent: Agent, now: number, clock: number): void {
+  function failStaleJob(agent: Agent, now: number, clock: number): void {
     const job = agent.current!;
-    const decision = decideStale(
+    const decision = decideStaleJob(
       {
         status: job.startedAt === null ? 'queued' : 'running',
         agentStatus: agent.status,
-        startedAt: dateOf(job.startedAt),
+        startedAt: toDateOrNull(job.startedAt),
         maxRuntimeMs,
         lastReportAt: new Date(job.lastReportAt),
         progressAt: new Date(job.lastReportAt),

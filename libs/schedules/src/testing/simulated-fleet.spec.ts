@@ -1,9 +1,9 @@
-import { longForm } from '@muster/testing';
+import { chooseSize } from '@muster/testing';
 import { simulateFleet } from './simulated-fleet.harness';
 import { type FleetFigures, idleTickMs, stepMs } from './simulated-machines.harness';
 
-const agents = longForm('FLEET_AGENTS', { short: 25, long: 1000 });
-const days = longForm('FLEET_DAYS', { short: 7, long: 7 });
+const agents = chooseSize('FLEET_AGENTS', { short: 25, long: 1000 });
+const days = chooseSize('FLEET_DAYS', { short: 7, long: 7 });
 const seed = Number(process.env['FLEET_SEED'] ?? 20_260_302);
 const idleStopMinutes = 30;
 const policies = ['fixed', 'adaptive'] as const;

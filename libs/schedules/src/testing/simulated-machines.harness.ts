@@ -78,7 +78,7 @@ export interface SimulatedAgent {
   unattendedMs: number;
 }
 
-export function newAgent(schedules: SimulatedSchedule[], random: () => number): SimulatedAgent {
+export function createAgent(schedules: SimulatedSchedule[], random: () => number): SimulatedAgent {
   return {
     schedules,
     nextRunAt: Math.min(...schedules.map(({ nextRunAt }) => nextRunAt.getTime())),
@@ -117,14 +117,14 @@ export function newAgent(schedules: SimulatedSchedule[], random: () => number): 
   };
 }
 
-/** Changes the status like `moveAgent` in libs/machines. */
-export function move(agent: SimulatedAgent, to: AgentStatus, clock: number): void {
+/** Changes the status like `setAgentStatus` in libs/machines. */
+export function changeStatus(agent: SimulatedAgent, to: AgentStatus, clock: number): void {
   agent.onSince = to === 'stopped' ? null : (agent.onSince ?? clock);
   Object.assign(agent, { status: to, statusSince: clock });
 }
 
 /** Returns the unscheduled launches: some machines work all day, most in bursts. */
-export function launches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
+export function drawLaunches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
   const all: { at: number; agent: number }[] = [];
   for (let agent = 0; agent < agents; agent += 1) {
     const bursts = Math.round((end / day) * (agent % 10 === 0 ? 8 : 2));
@@ -137,11 +137,11 @@ export function launches(agents: number, end: number, random: () => number): { a
   return all.filter(({ at }) => at < end).sort((one, other) => one.at - other.at);
 }
 
-export function moments(end: number, count: number, random: () => number): number[] {
+export function drawTimes(end: number, count: number, random: () => number): number[] {
   return Array.from({ length: Math.round(count) }, () => random() * end).sort((one, other) => one - other);
 }
 
-export function dateOf(time: number | null): Date | null {
+export function toDateOrNull(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 
@@ -182,7 +182,7 @@ export interface FleetFigures {
   longestUnattendedMs: number;
 }
 
-export function noFigures(): FleetFigures {
+export function createEmptyFigures(): FleetFigures {
   return {
     jobs: 0,
     completed: 0,

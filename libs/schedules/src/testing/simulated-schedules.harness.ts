@@ -1,8 +1,8 @@
-import { type ExpectedRun, prewakeLeadMs, wakeBackoffMs } from '@muster/machines';
+import { type ExpectedRun, computePrewakeLeadMs, getWakeDelayMs } from '@muster/machines';
 import { parseCron } from '../cron/cron-rule';
-import { nextRun } from '../cron/next-run';
+import { findNextRun } from '../cron/find-next-run';
 import { decidePrewake } from '../prewake/decide-prewake';
-import { decideTick, type GuardFacts } from '../ticks/decide-tick';
+import { decideScheduleTick, type GuardFacts } from '../ticks/decide-tick';
 import { minute, type SimulatedAgent, type SimulatedSchedule } from './simulated-machines.harness';
 
 const timezone = 'UTC';
@@ -12,16 +12,21 @@ const longestLeadMs = 10 * minute;
  * Returns typical schedules of dental practices: claims by night and by day, some every few hours, on weekdays or every
  * day.
  */
-export function schedulesOf(index: number, random: () => number): SimulatedSchedule[] {
-  const pick = (count: number) => Math.floor(random() * count);
-  const daily = () => `${pick(60)} ${pick(24)} * * *`;
+export function newSchedules(index: number, random: () => number): SimulatedSchedule[] {
+  const pickNumber = (count: number) => Math.floor(random() * count);
+  const dailyCron = () => `${pickNumber(60)} ${pickNumber(24)} * * *`;
   const expressions =
     index % 10 === 0
-      ? [`${pick(60)} */4 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`]
-      : [`${pick(60)} 6-21/3 * * *`, `${pick(60)} */12 * * *`, daily(), `${pick(60)} ${pick(24)} * * 1-5`];
+      ? [`${pickNumber(60)} */4 * * *`, dailyCron(), `${pickNumber(60)} ${pickNumber(24)} * * 1-5`]
+      : [
+          `${pickNumber(60)} 6-21/3 * * *`,
+          `${pickNumber(60)} */12 * * *`,
+          dailyCron(),
+          `${pickNumber(60)} ${pickNumber(24)} * * 1-5`,
+        ];
   return expressions.map((expression) => {
     const rule = parseCron(expression);
-    return { rule, nextRunAt: nextRun(rule, timezone, new Date(0))!.at, prewokenFor: null };
+    return { rule, nextRunAt: findNextRun(rule, timezone, new Date(0))!.at, prewokenFor: null };
   });
 }
 
@@ -30,14 +35,14 @@ export function nearestRun({ nextRunAt }: SimulatedAgent): number {
   return nextRunAt - longestLeadMs;
 }
 
-export function expectedOf({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
+export function toExpected({ nextRunAt }: SimulatedAgent): Omit<ExpectedRun, 'agentId'> | null {
   return nextRunAt === Infinity ? null : { at: new Date(nextRunAt), name: 'a schedule' };
 }
 
 /** Whether the machine is kept on because it would be woken for its next run at once. */
-export function isHeld({ nextRunAt, bootMs }: SimulatedAgent, clock: number): boolean {
+export function isKeptOnForRun({ nextRunAt, bootMs }: SimulatedAgent, clock: number): boolean {
   const leftMs = nextRunAt - clock;
-  return leftMs <= longestLeadMs && leftMs <= prewakeLeadMs(bootMs);
+  return leftMs <= longestLeadMs && leftMs <= computePrewakeLeadMs(bootMs);
 }
 
 export function endSchedules(agent: SimulatedAgent): void {
@@ -51,7 +56,7 @@ export function dueRuns(agent: SimulatedAgent, clock: number): number[] {
   const runs = agent.schedules.flatMap((schedule) => {
     if (schedule.nextRunAt > now) return [];
     const { rule, nextRunAt } = schedule;
-    const decision = decideTick({ enabled: true, nextRunAt, rule, timezone, misfirePolicy: 'once' }, now);
+    const decision = decideScheduleTick({ enabled: true, nextRunAt, rule, timezone, misfirePolicy: 'once' }, now);
     if (!decision.due) return [];
     schedule.nextRunAt = decision.next!;
     return decision.run ? [decision.run.getTime()] : [];
@@ -66,18 +71,20 @@ export function isPrewoken(agent: SimulatedAgent, clock: number): boolean {
   if (nearestRun(agent) > clock) return false;
   if (status !== 'stopped' && status !== 'offline' && status !== 'stopping') return false;
   const now = new Date(clock);
-  const wakeRestsUntil = failedWakes > 0 ? new Date(lastFailureAt + wakeBackoffMs(failedWakes)) : null;
-  const near = schedules.filter(({ nextRunAt }) => nextRunAt.getTime() - clock <= prewakeLeadMs(bootMs));
+  const wakeRestsUntil = failedWakes > 0 ? new Date(lastFailureAt + getWakeDelayMs(failedWakes)) : null;
+  const near = schedules.filter(({ nextRunAt }) => nextRunAt.getTime() - clock <= computePrewakeLeadMs(bootMs));
   const wakes = near.some(
     ({ nextRunAt, prewokenFor }) =>
-      decidePrewake({ prewake: true, nextRunAt, prewokenFor, bootMs, wakeRestsUntil, guards: guardsOf(agent) }, now)
-        .wake,
+      decidePrewake(
+        { prewake: true, nextRunAt, prewokenFor, bootMs, wakeRestsUntil, guards: buildGuardFacts(agent) },
+        now,
+      ).wake,
   );
   if (wakes) for (const schedule of near) schedule.prewokenFor = schedule.nextRunAt;
   return wakes;
 }
 
-function guardsOf({ status }: SimulatedAgent): GuardFacts {
+function buildGuardFacts({ status }: SimulatedAgent): GuardFacts {
   return {
     concurrencyLimit: null,
     openRuns: 0,

@@ -1,5 +1,5 @@
-import { prewakeLeadMs, wakeBackoffMs } from '@muster/machines';
-import { isHeld } from './simulated-schedules.harness';
+import { computePrewakeLeadMs, getWakeDelayMs } from '@muster/machines';
+import { isKeptOnForRun } from './simulated-schedules.harness';
 import {
   type FleetFigures,
   idleTickMs,
@@ -14,7 +14,7 @@ import {
 const lateMs = 5 * second;
 
 /** Records the start of a run: the wait for its machine, and for a scheduled run whether it is late and why. */
-export function noteStart(
+export function recordJobStart(
   figures: FleetFigures,
   agent: SimulatedAgent,
   { job, now, clock }: { job: SimulatedJob; now: number; clock: number },
@@ -28,7 +28,7 @@ export function noteStart(
   figures.scheduled += 1;
   const lateBy = clock - job.dueAt;
   if (lateBy <= lateMs) return;
-  const from = now - lateBy - prewakeLeadMs(agent.bootMs) - minute;
+  const from = now - lateBy - computePrewakeLeadMs(agent.bootMs) - minute;
   if (job.isBehind) figures.late['other work'] += 1;
   else if (figures.disturbedAt >= from) figures.late['an outage or a clock'] += 1;
   else if (agent.faultAt >= from - 20 * minute) figures.late['a machine failure'] += 1;
@@ -36,7 +36,7 @@ export function noteStart(
 }
 
 /** Measures how long a machine is on without work, and how long a job waits while its machine is not being started. */
-export function measure(
+export function measureStep(
   figures: FleetFigures,
   agent: SimulatedAgent,
   { now, clock, up }: { now: number; clock: number; up: boolean },
@@ -44,13 +44,13 @@ export function measure(
   const { status } = agent;
   const works = agent.current !== null || agent.queue.length > 0;
   if (agent.power === 'off' || works || status === 'stopping' || status === 'starting') {
-    if (agent.idleSince !== null) closeIdle(figures, agent, now);
+    if (agent.idleSince !== null) endIdleTime(figures, agent, now);
   } else if (agent.idleSince === null) {
     agent.idleSince = now;
     agent.allowanceMs = 0;
-  } else if (!up || isHeld(agent, clock)) agent.allowanceMs += stepMs;
+  } else if (!up || isKeptOnForRun(agent, clock)) agent.allowanceMs += stepMs;
   const asleep = status === 'stopped' || status === 'offline';
-  const rests = agent.failedWakes > 0 && agent.lastFailureAt + wakeBackoffMs(agent.failedWakes) > clock;
+  const rests = agent.failedWakes > 0 && agent.lastFailureAt + getWakeDelayMs(agent.failedWakes) > clock;
   const due = agent.queue.some(({ notBefore }) => notBefore <= clock);
   const forgotten = asleep && due && !agent.wake && !rests && !agent.current;
   agent.unattendedMs = forgotten && up ? agent.unattendedMs + stepMs : 0;
@@ -58,7 +58,7 @@ export function measure(
 }
 
 /** Ends the idle period of a machine. */
-export function closeIdle(figures: FleetFigures, agent: SimulatedAgent, now: number): void {
+export function endIdleTime(figures: FleetFigures, agent: SimulatedAgent, now: number): void {
   if (agent.idleSince === null) return;
   const idleMs = now - agent.idleSince;
   figures.longestIdleMs = Math.max(figures.longestIdleMs, idleMs);

@@ -1,32 +1,38 @@
 import type { MisfirePolicy } from '@muster/contracts';
-import { longForm } from '@muster/testing';
+import { chooseSize } from '@muster/testing';
 import { WallClock } from '../cron/cron-oracle.harness';
 import { parseCron } from '../cron/cron-rule';
-import { decideRun, decideTick, type GuardFacts } from './decide-tick';
-import { nextRun } from '../cron/next-run';
+import { decideScheduledRun, decideScheduleTick, type GuardFacts } from './decide-tick';
+import { findNextRun } from '../cron/find-next-run';
 
 jest.setTimeout(240_000);
 
-const schedules = longForm('TICK_SCHEDULES', { short: 30, long: 1000 });
+const schedules = chooseSize('TICK_SCHEDULES', { short: 30, long: 1000 });
 
 const at = (time: string) => new Date(`2026-03-02T${time}Z`);
 
-describe('decideTick', () => {
+describe('decideScheduleTick', () => {
   const facts = { enabled: true, timezone: 'UTC', misfirePolicy: 'once' as MisfirePolicy };
   const hourly = { ...facts, rule: parseCron('0 * * * *'), nextRunAt: at('09:00:00') };
   const everyMinute = { ...facts, rule: parseCron('* * * * *'), nextRunAt: at('09:00:00') };
 
   it('a tick decides nothing for a schedule that is not due or is disabled', () => {
-    expect(decideTick(hourly, at('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
-    expect(decideTick({ ...hourly, enabled: false }, at('09:00:00'))).toEqual({ due: false, reason: 'disabled' });
-    expect(decideTick({ ...hourly, nextRunAt: null }, at('09:00:00'))).toEqual({ due: false, reason: 'not_due' });
+    expect(decideScheduleTick(hourly, at('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
+    expect(decideScheduleTick({ ...hourly, enabled: false }, at('09:00:00'))).toEqual({
+      due: false,
+      reason: 'disabled',
+    });
+    expect(decideScheduleTick({ ...hourly, nextRunAt: null }, at('09:00:00'))).toEqual({
+      due: false,
+      reason: 'not_due',
+    });
   });
 
   it.each(['once', 'skip', 'all'] as const)(
     'a tick runs a time that is at most 60 seconds late, with the policy %s',
     (misfirePolicy) => {
       for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
-        expect(decideTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
+        expect(decideScheduleTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
           due: true,
           dropped: [],
           run: at('09:00:00'),
@@ -43,7 +49,7 @@ describe('decideTick', () => {
   ] as const)(
     'a tick after an outage applies the policy %s if every time is missed',
     (misfirePolicy, { dropped, run, next }) => {
-      expect(decideTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
+      expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
         due: true,
         dropped: dropped.map(at),
         run: run && at(run),
@@ -59,7 +65,7 @@ describe('decideTick', () => {
     'a tick after an outage applies the policy %s and runs a time that is only late',
     (misfirePolicy, expected) => {
       const { dropped, run, next } = expected;
-      expect(decideTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
+      expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
         due: true,
         dropped: dropped.map(at),
         run: at(run),
@@ -81,7 +87,7 @@ describe('decideTick', () => {
       const { dropped, runs } = decideAll(restored, at('11:00:05'));
       expect(dropped).toEqual([at('09:00:00').getTime(), at('10:00:00').getTime()]);
       expect(runs).toEqual([at('11:00:00').getTime()]);
-      expect(decideTick({ ...restored, missedUntil: at('08:30:00') }, at('09:00:05'))).toMatchObject({
+      expect(decideScheduleTick({ ...restored, missedUntil: at('08:30:00') }, at('09:00:05'))).toMatchObject({
         dropped: [],
         run: at('09:00:00'),
       });
@@ -98,12 +104,12 @@ describe('decideTick', () => {
   });
 });
 
-function decideAll(facts: Parameters<typeof decideTick>[0], now: Date) {
+function decideAll(facts: Parameters<typeof decideScheduleTick>[0], now: Date) {
   const [dropped, runs]: [number[], number[]] = [[], []];
   let { nextRunAt } = facts;
   let decisions = 0;
   for (;;) {
-    const decision = decideTick({ ...facts, nextRunAt }, now);
+    const decision = decideScheduleTick({ ...facts, nextRunAt }, now);
     if (!decision.due) return { dropped, runs, decisions, nextRunAt };
     decisions += 1;
     dropped.push(...decision.dropped.map(Number));
@@ -112,7 +118,7 @@ function decideAll(facts: Parameters<typeof decideTick>[0], now: Date) {
   }
 }
 
-describe(`decideTick for a year of ${schedules} schedules in twelve timezones, with outages`, () => {
+describe(`decideScheduleTick for a year of ${schedules} schedules in twelve timezones, with outages`, () => {
   const zones = [
     'Africa/Cairo',
     'Africa/Casablanca',
@@ -153,7 +159,7 @@ describe(`decideTick for a year of ${schedules} schedules in twelve timezones, w
     return tick;
   };
 
-  it('decideTick runs and drops the same times as an independent implementation of the policies', () => {
+  it('decideScheduleTick runs and drops the same times as an independent implementation of the policies', () => {
     const random = randomOf(20260101);
     const clocks = new Map(
       zones.map((zone) => [zone, new WallClock(zone, new Date(year.from - 24 * hour), new Date(year.until))]),
@@ -166,12 +172,12 @@ describe(`decideTick for a year of ${schedules} schedules in twelve timezones, w
       const misfirePolicy = (['once', 'skip', 'all'] as const)[Math.floor(random() * 3)]!;
       const nominal = clocks
         .get(zone)!
-        .runs(expression)
+        .listRuns(expression)
         .filter((time) => time >= year.from);
       const wanted = expected(nominal, misfirePolicy);
       const rule = parseCron(expression);
       const found: typeof wanted = { runs: [], dropped: [] };
-      let nextRunAt = nextRun(rule, zone, new Date(year.from - 1))?.at ?? null;
+      let nextRunAt = findNextRun(rule, zone, new Date(year.from - 1))?.at ?? null;
       while (nextRunAt && tickFor(nextRunAt.getTime()) < year.until) {
         const now = new Date(tickFor(nextRunAt.getTime()));
         const step = decideAll({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
@@ -239,7 +245,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-describe('decideRun', () => {
+describe('decideScheduledRun', () => {
   const now = at('09:00:00');
   const open: GuardFacts = {
     concurrencyLimit: null,
@@ -262,22 +268,28 @@ describe('decideRun', () => {
   ];
 
   it('a scheduled run is launched if every guard allows it', () => {
-    expect(decideRun(open, now)).toEqual({ launch: true, wake: false });
-    expect(decideRun({ ...open, concurrencyLimit: 2, openRuns: 1 }, now)).toMatchObject({ launch: true });
-    expect(decideRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00') }, now)).toMatchObject({
+    expect(decideScheduledRun(open, now)).toEqual({ launch: true, wake: false });
+    expect(decideScheduledRun({ ...open, concurrencyLimit: 2, openRuns: 1 }, now)).toMatchObject({ launch: true });
+    expect(
+      decideScheduledRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00') }, now),
+    ).toMatchObject({
       launch: true,
     });
   });
 
   it.each(closed)('a scheduled run with %j is skipped as %s', (change, reason) => {
-    expect(decideRun({ ...open, ...change }, now)).toMatchObject({ launch: false, reason, detail: expect.any(String) });
-    expect(decideRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
+    expect(decideScheduledRun({ ...open, ...change }, now)).toMatchObject({
+      launch: false,
+      reason,
+      detail: expect.any(String),
+    });
+    expect(decideScheduledRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
   });
 
   it('the reason of a skipped run is the first guard that forbids it', () => {
     for (let first = 0; first < closed.length; first += 1) {
       const remaining = Object.assign({}, ...closed.slice(first).map(([change]) => change));
-      expect(decideRun({ ...open, ...remaining }, now)).toMatchObject({ reason: closed[first]![1] });
+      expect(decideScheduledRun({ ...open, ...remaining }, now)).toMatchObject({ reason: closed[first]![1] });
     }
   });
 
@@ -294,7 +306,7 @@ describe('decideRun', () => {
   ] as const)(
     'the agent’s status %s, with %j, decides whether a scheduled run is launched',
     (status, change, expected) => {
-      expect(decideRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
+      expect(decideScheduledRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
     },
   );
 });

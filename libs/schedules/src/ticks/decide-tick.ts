@@ -1,7 +1,7 @@
-import { mayTakeWork } from '@muster/machines';
+import { decideWorkAnswer } from '@muster/machines';
 import type { AgentProvider, AgentStatus, MisfirePolicy, SkipReason } from '@muster/contracts';
 import type { CronRule } from '../cron/cron-rule';
-import { nextRun, runsBetween } from '../cron/next-run';
+import { findNextRun, listRunsBetween } from '../cron/find-next-run';
 
 /** Delay in ms up to which a scheduled time is late and still runs; after that it is missed. */
 const lateMs = 60_000;
@@ -35,14 +35,18 @@ export type TickDecision =
  * Decides about a schedule's times up to now, one run at a time. The caller calls it again from `next` until nothing is
  * due, so each run is launched and recorded separately.
  */
-export function decideTick(facts: TickFacts, now: Date): TickDecision {
+export function decideScheduleTick(facts: TickFacts, now: Date): TickDecision {
   const { enabled, nextRunAt, rule, timezone, misfirePolicy, missedUntil } = facts;
   if (!enabled) return { due: false, reason: 'disabled' };
   if (!nextRunAt || nextRunAt > now) return { due: false, reason: 'not_due' };
-  const open = runsBetween(rule, timezone, { after: new Date(nextRunAt.getTime() - 1), until: now, limit: maxTimes });
-  const after = (time: Date) => nextRun(rule, timezone, time)?.at ?? null;
+  const open = listRunsBetween(rule, timezone, {
+    after: new Date(nextRunAt.getTime() - 1),
+    until: now,
+    limit: maxTimes,
+  });
+  const findRunAfter = (time: Date) => findNextRun(rule, timezone, time)?.at ?? null;
   // The cron rule or the timezone's rules changed after the time was computed.
-  if (open.length === 0) return { due: true, dropped: [], run: null, next: after(now) };
+  if (open.length === 0) return { due: true, dropped: [], run: null, next: findRunAfter(now) };
   // The list is full, so the older times cannot be among the newest ones that may run. Drop them; the next decision
   // starts with the rest.
   if (open.length === maxTimes) {
@@ -50,15 +54,16 @@ export function decideTick(facts: TickFacts, now: Date): TickDecision {
     return { due: true, dropped: open.slice(0, droppedCount), run: null, next: open[droppedCount]! };
   }
   const lost = missedUntil ? open.filter((time) => time <= missedUntil).length : 0;
-  if (lost > 0) return { due: true, dropped: open.slice(0, lost), run: null, next: open[lost] ?? after(open.at(-1)!) };
+  if (lost > 0)
+    return { due: true, dropped: open.slice(0, lost), run: null, next: open[lost] ?? findRunAfter(open.at(-1)!) };
   const missed = open.filter((time) => now.getTime() - time.getTime() > lateMs).length;
-  const first = firstToRun(misfirePolicy, { open: open.length, missed });
+  const first = chooseFirstToRun(misfirePolicy, { open: open.length, missed });
   const run = open[first] ?? null;
-  return { due: true, dropped: open.slice(0, first), run, next: after(run ?? open.at(-1)!) };
+  return { due: true, dropped: open.slice(0, first), run, next: findRunAfter(run ?? open.at(-1)!) };
 }
 
 /** Returns the index of the first open time that runs; the times before it are dropped. */
-function firstToRun(policy: MisfirePolicy, { open, missed }: { open: number; missed: number }): number {
+function chooseFirstToRun(policy: MisfirePolicy, { open, missed }: { open: number; missed: number }): number {
   if (missed === 0) return 0;
   switch (policy) {
     case 'skip':
@@ -91,41 +96,41 @@ export type GuardDecision =
  * Decides whether the schedule may launch a run now. The guards are those of the interface, section 4.4, in the same
  * order.
  */
-export function decideRun(facts: GuardFacts, now: Date): GuardDecision {
+export function decideScheduledRun(facts: GuardFacts, now: Date): GuardDecision {
   const { concurrencyLimit, openRuns, idempotencyWindowMinutes, lastLaunchedAt, gate, missingSecrets } = facts;
   if (concurrencyLimit !== null && openRuns >= concurrencyLimit) {
-    return skip('concurrency_limit', `${openRuns} of ${concurrencyLimit} runs are queued or running`);
+    return skipRun('concurrency_limit', `${openRuns} of ${concurrencyLimit} runs are queued or running`);
   }
   if (idempotencyWindowMinutes && lastLaunchedAt) {
     const ageMs = now.getTime() - lastLaunchedAt.getTime();
     if (ageMs < idempotencyWindowMinutes * 60_000) {
       const launchedAt = lastLaunchedAt.toISOString();
-      return skip(
+      return skipRun(
         'idempotency_window',
         `a run was launched at ${launchedAt}, within the window of ${idempotencyWindowMinutes} minutes`,
       );
     }
   }
-  if (!gate.canLaunchRuns) return skip('billing_gate', gate.reason ?? 'the billing gate is closed');
-  const ready = decideAgent(facts);
+  if (!gate.canLaunchRuns) return skipRun('billing_gate', gate.reason ?? 'the billing gate is closed');
+  const ready = decideByAgentState(facts);
   if (!ready.launch) return ready;
-  if (missingSecrets.length) return skip('secret_missing', `the vault has no secret ${missingSecrets.join(', ')}`);
+  if (missingSecrets.length) return skipRun('secret_missing', `the vault has no secret ${missingSecrets.join(', ')}`);
   return ready;
 }
 
 /** Decides whether the agent can execute a run, now or after it is woken. */
-function decideAgent({ agent, autoWake, force }: GuardFacts): GuardDecision {
-  const work = agent && mayTakeWork({ ...agent, autoWake });
-  if (!work || work.takes === 'never') return skip('agent_not_ready', 'the agent was terminated');
+function decideByAgentState({ agent, autoWake, force }: GuardFacts): GuardDecision {
+  const work = agent && decideWorkAnswer({ ...agent, autoWake });
+  if (!work || work.takes === 'never') return skipRun('agent_not_ready', 'the agent was terminated');
   switch (work.takes) {
     case 'after_drain':
-      return skip('agent_not_ready', 'the agent is being drained');
+      return skipRun('agent_not_ready', 'the agent is being drained');
     case 'now':
     case 'after_boot':
       return { launch: true, wake: false };
     case 'after_wake':
       if (work.by === 'owner') {
-        return skip('agent_not_ready', `the agent is ${agent.status} and cannot be started from here`);
+        return skipRun('agent_not_ready', `the agent is ${agent.status} and cannot be started from here`);
       }
       if (work.by === 'itself' || force) return { launch: true, wake: force };
       return {
@@ -137,6 +142,6 @@ function decideAgent({ agent, autoWake, force }: GuardFacts): GuardDecision {
   }
 }
 
-function skip(reason: SkipReason, detail: string): Extract<GuardDecision, { launch: false }> {
+function skipRun(reason: SkipReason, detail: string): Extract<GuardDecision, { launch: false }> {
   return { launch: false, reason, detail };
 }

@@ -1,6 +1,6 @@
 import type { AgentProvider, AgentStatus } from '@muster/contracts';
 import type { ScheduleEntity, Transaction } from '@muster/database';
-import { canLaunchRuns, gateColumnsSql, type GateFacts } from '@muster/pricing';
+import { decideBillingGate, gateColumnsSql, type GateFacts } from '@muster/pricing';
 import type { GuardFacts } from './decide-tick';
 import type { ScheduleRow } from '../schedule-row';
 
@@ -51,10 +51,10 @@ export async function readGuardFacts(
 ): Promise<GuardFacts> {
   const [row] = await tx.query<GuardRow>(guardFactsSql, [id, organizationId, now], 'schedule_guard_facts');
   if (!row) throw new Error(`schedule ${id} has no organization`);
-  return guardFactsOf(row, { force });
+  return toGuardFacts(row, { force });
 }
 
-export function guardFactsOf(row: GuardRow, { force }: { force: boolean }): GuardFacts {
+export function toGuardFacts(row: GuardRow, { force }: { force: boolean }): GuardFacts {
   const { status, provider, drain, autoWake, runsOfSchedule: openRuns, lastLaunchedAt, missingSecrets, ...rest } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, ...gate } = rest;
   return {
@@ -62,7 +62,7 @@ export function guardFactsOf(row: GuardRow, { force }: { force: boolean }): Guar
     openRuns,
     idempotencyWindowMinutes,
     lastLaunchedAt,
-    gate: canLaunchRuns(gate),
+    gate: decideBillingGate(gate),
     agent: status ? { status, provider, drain } : null,
     autoWake,
     missingSecrets,

@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import { purge, Round } from '@muster/platform';
+import { purgeTables, Round } from '@muster/platform';
 
 /**
  * Deletes outcomes of scheduled times that are older than the retention, including the newest outcome of a schedule.
@@ -10,7 +10,7 @@ export async function purgeScheduleHistory(
   round = new Round('purge schedule history'),
 ): Promise<{ purged: number }> {
   if (keepDays === 0) return { purged: 0 };
-  const purged = (batch: number) =>
+  const purgeBatch = (batch: number) =>
     database.transaction('system', (tx) =>
       tx.execute(
         `DELETE FROM schedule_run WHERE ctid = ANY (ARRAY(
@@ -19,5 +19,5 @@ export async function purgeScheduleHistory(
         [now, keepDays, batch],
       ),
     );
-  return purge(round, { purged }, limit);
+  return purgeTables(round, { purged: purgeBatch }, limit);
 }

@@ -1,10 +1,10 @@
 import { AccessModule } from '@muster/access';
 import type { MisfirePolicy } from '@muster/contracts';
-import { DatabaseModule, lock, ScheduleEntity, type Transaction } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock, ScheduleEntity, type Transaction } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import {
-  behindLock,
-  besideLock,
+  runBehindLock,
+  runBesideLock,
   FakeClock,
   type Harness,
   makeAgent,
@@ -14,10 +14,10 @@ import {
 } from '@muster/testing';
 import { WallClock } from '../cron/cron-oracle.harness';
 import { parseCron } from '../cron/cron-rule';
-import { nextRun } from '../cron/next-run';
+import { findNextRun } from '../cron/find-next-run';
 import { purgeScheduleHistory } from './purge-history';
 import { runDueSchedules } from './run-due-schedules';
-import { scanDueSql, scanDueValues } from './scan-due';
+import { scanDueSql, getScanDueValues } from './scan-due-schedules';
 import { Client } from 'pg';
 
 jest.setTimeout(120_000);
@@ -53,7 +53,7 @@ describe('runDueSchedules', () => {
   const make = async (cronExpression: string, more: Partial<ScheduleEntity> = {}): Promise<string> => {
     const id = newId();
     const timezone = more.timezone ?? 'UTC';
-    const nextRunAt = nextRun(parseCron(cronExpression), timezone, clock.now())!.at;
+    const nextRunAt = findNextRun(parseCron(cronExpression), timezone, clock.now())!.at;
     const row = { id, ...ground, name: cronExpression, cronExpression, timezone, nextRunAt, ...more };
     await harness.db.transaction('system', (tx) => tx.manager.insert(ScheduleEntity, row as never));
     return id;
@@ -182,9 +182,9 @@ describe('runDueSchedules', () => {
   it('a tick leaves the scan to another process or waits for that process, as requested', async () => {
     await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
-    const scan = (tx: Transaction) => lock(tx, 'schedules', 'scan');
-    expect(await besideLock(harness.db, scan, () => tick('leave'))).toMatchObject({ scanned: 0 });
-    const [waited] = await behindLock(harness.db, scan, () => [tick('wait')]);
+    const scan = (tx: Transaction) => acquireAdvisoryLock(tx, 'schedules', 'scan');
+    expect(await runBesideLock(harness.db, scan, () => tick('leave'))).toMatchObject({ scanned: 0 });
+    const [waited] = await runBehindLock(harness.db, scan, () => [tick('wait')]);
     expect(waited!.launched).toHaveLength(1);
   });
 
@@ -201,7 +201,7 @@ describe('runDueSchedules', () => {
     await owner.query('ANALYZE schedule');
     await owner.end();
     const plan = JSON.stringify(
-      await query(`EXPLAIN (FORMAT JSON) ${scanDueSql(false)}`, scanDueValues(clock.now(), 100)),
+      await query(`EXPLAIN (FORMAT JSON) ${scanDueSql(false)}`, getScanDueValues(clock.now(), 100)),
     );
     expect(plan).toContain('schedule_due_idx');
     expect(plan).not.toContain('Sort');
@@ -262,7 +262,7 @@ describe('runDueSchedules', () => {
     }
     for (const { id, zone, expression, policy } of created) {
       const clockOfZone = new WallClock(zone, new Date(from - 86_400_000), new Date(until));
-      const nominal = clockOfZone.runs(expression).filter((time) => time > from + 4000 && time <= ticks.at(-1)!);
+      const nominal = clockOfZone.listRuns(expression).filter((time) => time > from + 4000 && time <= ticks.at(-1)!);
       const missed = nominal.filter((time) => ticks.find((each) => each >= time)! - time > 60_000);
       const dropped = policy === 'all' ? [] : policy === 'skip' ? missed : missed.slice(0, -1);
       const wanted = nominal.map((time) => [

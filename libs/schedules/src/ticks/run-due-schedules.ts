@@ -1,15 +1,15 @@
 import type { Actor } from '@muster/access';
 import { AppError } from '@muster/contracts';
-import { type Database, isDatabaseUnavailable, requireReleased, type Transaction } from '@muster/database';
-import { inSpan } from '@muster/platform';
+import { type Database, isDatabaseUnavailable, requireReleasedRecovery, type Transaction } from '@muster/database';
+import { runInSpan } from '@muster/platform';
 import { parseCron } from '../cron/cron-rule';
-import { decideRun, decideTick } from './decide-tick';
+import { decideScheduledRun, decideScheduleTick } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
-import { launchRun } from './launch-run';
-import { type Due, scanDue } from './scan-due';
+import { launchScheduledRun } from './launch-scheduled-run';
+import { type Due, scanDueSchedules } from './scan-due-schedules';
 import { findSchedule, type ScheduleRow, tryLockSchedule } from '../schedule-row';
-import { isRecorded, recordMisfires, recordOutcome, setNextRun } from './tick-ledger';
-import { emptyReport, addOutcome, type Outcome, type TickReport } from './tick-report';
+import { isRunRecorded, recordMisfires, recordRunOutcome, setNextRun } from './tick-ledger';
+import { createEmptyReport, addOutcomeToReport, type Outcome, type TickReport } from './tick-report';
 
 export interface TickRequest {
   now: Date;
@@ -44,28 +44,29 @@ const batchSize = 100;
  * time, and work that a crash interrupts is still due.
  */
 export async function runDueSchedules(database: Database, input: TickRequest): Promise<TickReport> {
-  const recovery = await requireReleased(database);
+  const recovery = await requireReleasedRecovery(database);
   const request: Tick = { ...input, missedUntil: recovery && !recovery.fireMissed ? recovery.releasedAt : null };
-  const report = emptyReport(request.dryRun ?? false);
-  const processDue = async (due: Pick<Due, 'id' | 'organizationId'>) => {
+  const report = createEmptyReport(request.dryRun ?? false);
+  const processDueSchedule = async (due: Pick<Due, 'id' | 'organizationId'>) => {
     report.scanned += 1;
-    await processSchedule(database, due, request, (outcome) => addOutcome(report, due.id, outcome));
+    await processSchedule(database, due, request, (outcome) => addOutcomeToReport(report, due.id, outcome));
   };
   if (request.scheduleId) {
     const { id, organizationId } = await findSchedule(database, request.organizationId!, request.scheduleId);
-    await processDue({ id, organizationId });
+    await processDueSchedule({ id, organizationId });
     return report;
   }
   const end = request.budgetMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + request.budgetMs;
   let after: Due | undefined;
   while (report.scanned < request.limit && performance.now() < end) {
     const limit = Math.min(batchSize, request.limit - report.scanned);
-    const batch = await scanDue(database, request, { after, limit });
+    const batch = await scanDueSchedules(database, request, { after, limit });
     const waiting = [...batch];
-    const work = async () => {
-      for (let due = waiting.shift(); due && performance.now() < end; due = waiting.shift()) await processDue(due);
+    const processDueSchedules = async () => {
+      for (let due = waiting.shift(); due && performance.now() < end; due = waiting.shift())
+        await processDueSchedule(due);
     };
-    await Promise.all(Array.from({ length: concurrency }, work));
+    await Promise.all(Array.from({ length: concurrency }, processDueSchedules));
     if (batch.length < limit) break;
     // Continue after the last schedule of the page, so that a schedule that could not be processed does not block the
     // others.
@@ -89,8 +90,11 @@ async function processSchedule(
   try {
     for (let more = true, first = true; more; first = false) {
       // Each run gets a trace of its own, unless the tick is part of a request.
-      const processStep = () => database.transaction(scope, (tx) => processNextRun(tx, due, request));
-      const step = await inSpan({ name: 'schedule run', attributes: { 'muster.schedule_id': due.id } }, processStep);
+      const processNextStep = () => database.transaction(scope, (tx) => processNextRun(tx, due, request));
+      const step = await runInSpan(
+        { name: 'schedule run', attributes: { 'muster.schedule_id': due.id } },
+        processNextStep,
+      );
       for (const outcome of step.outcomes) if (first || outcome.nominalAt) report(outcome);
       more = step.more;
     }
@@ -112,31 +116,31 @@ async function processNextRun(
   { now, missedUntil, actor = { kind: 'system', id: 'schedules', organizationId } }: Tick,
 ): Promise<Step> {
   const schedule = await tryLockSchedule(tx, organizationId, id);
-  if (!schedule) return nothingToRun('locked');
-  const decision = decideTick({ ...schedule, missedUntil, rule: parseCron(schedule.cronExpression) }, now);
-  if (!decision.due) return nothingToRun(decision.reason);
+  if (!schedule) return skipSchedule('locked');
+  const decision = decideScheduleTick({ ...schedule, missedUntil, rule: parseCron(schedule.cronExpression) }, now);
+  if (!decision.due) return skipSchedule(decision.reason);
   const { dropped, run, next } = decision;
   const outcomes: Outcome[] = [];
-  tx.measure(({ scheduleLateness }) => {
+  tx.onCommitMeasure(({ scheduleLateness }) => {
     for (const at of [...dropped, ...(run ? [run] : [])])
       scheduleLateness.observe((now.getTime() - at.getTime()) / 1000);
   });
   recordMisfires(tx, schedule, dropped, now);
-  if (dropped.length) outcomes.push(misfired(dropped));
-  if (run && !(await isRecorded(tx, id, run))) {
-    const outcome = await launchRun(tx, schedule, { now, nominalAt: run, actor });
-    recordOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
+  if (dropped.length) outcomes.push(createMisfireOutcome(dropped));
+  if (run && !(await isRunRecorded(tx, id, run))) {
+    const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt: run, actor });
+    recordRunOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
     outcomes.push(outcome);
   }
   setNextRun(tx, id, next);
   return { outcomes, more: next !== null && next <= now };
 }
 
-function nothingToRun(reason: 'locked' | 'not_due' | 'disabled'): Step {
+function skipSchedule(reason: 'locked' | 'not_due' | 'disabled'): Step {
   return { outcomes: [{ outcome: 'skipped', reason, detail: null, nominalAt: null }], more: false };
 }
 
-function misfired(dropped: Date[]): Outcome {
+function createMisfireOutcome(dropped: Date[]): Outcome {
   return { outcome: 'skipped', reason: 'misfire', detail: null, nominalAt: dropped.at(-1)! };
 }
 
@@ -150,12 +154,15 @@ async function previewSchedule(
   const facts = await readGuardFacts(tx, schedule, { now, force: false });
   let nextRunAt = schedule.nextRunAt;
   do {
-    const decision = decideTick({ ...schedule, missedUntil, nextRunAt, rule: parseCron(schedule.cronExpression) }, now);
+    const decision = decideScheduleTick(
+      { ...schedule, missedUntil, nextRunAt, rule: parseCron(schedule.cronExpression) },
+      now,
+    );
     if (!decision.due) return report({ outcome: 'skipped', reason: decision.reason, detail: null, nominalAt: null });
     const { dropped, run, next } = decision;
-    if (dropped.length) report(misfired(dropped));
+    if (dropped.length) report(createMisfireOutcome(dropped));
     if (run) {
-      const guard = decideRun(facts, now);
+      const guard = decideScheduledRun(facts, now);
       if (guard.launch) {
         report({ outcome: 'launched', jobId: null, nominalAt: run });
         facts.openRuns += 1;
@@ -176,16 +183,17 @@ async function recordFailure(
   now: Date,
   error: Error,
 ): Promise<Outcome> {
-  const reason = error instanceof AppError ? error.code : isTransient(error) ? 'service_unavailable' : 'internal_error';
+  const reason =
+    error instanceof AppError ? error.code : isTransientError(error) ? 'service_unavailable' : 'internal_error';
   const failed = { outcome: 'failed' as const, reason, detail: error.message };
-  if (isTransient(error)) return { ...failed, nominalAt: null };
+  if (isTransientError(error)) return { ...failed, nominalAt: null };
   try {
     return await database.transaction({ organizationId }, async (tx) => {
       const schedule = await tryLockSchedule(tx, organizationId, id);
       if (!schedule?.nextRunAt || schedule.nextRunAt > now) return { ...failed, nominalAt: null };
-      const { run, next } = failedTime(schedule, now);
+      const { run, next } = findFailedTime(schedule, now);
       const outcome = { ...failed, nominalAt: run };
-      if (!(await isRecorded(tx, id, run))) recordOutcome(tx, schedule, outcome, { kind: 'tick', now });
+      if (!(await isRunRecorded(tx, id, run))) recordRunOutcome(tx, schedule, outcome, { kind: 'tick', now });
       setNextRun(tx, id, next);
       return outcome;
     });
@@ -199,9 +207,9 @@ async function recordFailure(
 }
 
 /** Returns the time that failed and the time to continue with; `next` is null if the schedule itself cannot be read. */
-function failedTime(schedule: ScheduleRow, now: Date): { run: Date; next: Date | null } {
+function findFailedTime(schedule: ScheduleRow, now: Date): { run: Date; next: Date | null } {
   try {
-    const decision = decideTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
+    const decision = decideScheduleTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
     if (decision.due) return { run: decision.run ?? schedule.nextRunAt!, next: decision.next };
   } catch {
     // The expression or the timezone is not valid here, although it was checked when it was saved.
@@ -209,6 +217,6 @@ function failedTime(schedule: ScheduleRow, now: Date): { run: Date; next: Date |
   return { run: schedule.nextRunAt!, next: null };
 }
 
-function isTransient(error: Error): boolean {
+function isTransientError(error: Error): boolean {
   return isDatabaseUnavailable(error) || /^(40|55)/.test((error as { code?: string }).code ?? '');
 }

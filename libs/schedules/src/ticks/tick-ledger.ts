@@ -4,7 +4,7 @@ import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
 
 /** Records the outcome of a scheduled time in the history and on the schedule. */
-export function recordOutcome(
+export function recordRunOutcome(
   tx: Transaction,
   { id, organizationId }: ScheduleRow,
   result: Outcome & { nominalAt: Date },
@@ -13,7 +13,7 @@ export function recordOutcome(
   const { outcome, nominalAt } = result;
   const { reason, detail } = outcome === 'launched' ? { reason: null, detail: null } : result;
   const jobId = outcome === 'launched' ? result.jobId : null;
-  tx.defer(
+  tx.deferStatement(
     `WITH ledger AS (
        INSERT INTO schedule_run
          (schedule_id, organization_id, nominal_at, kind, fired_at, outcome, reason, detail, job_id)
@@ -40,7 +40,7 @@ export function recordMisfires(
   now: Date,
 ): void {
   if (times.length === 0) return;
-  tx.defer(
+  tx.deferStatement(
     `WITH ledger AS (
        INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome, reason, detail)
        SELECT $1, $2, time, 'tick', $4, 'skipped', 'misfire', $5 FROM unnest($3::timestamptz[]) AS time
@@ -56,7 +56,7 @@ export function recordMisfires(
   recordOrganizationEvent(tx, { organizationId, type: 'schedule', data });
 }
 
-export async function isRecorded(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {
+export async function isRunRecorded(tx: Transaction, scheduleId: string, nominalAt: Date): Promise<boolean> {
   const rows = await tx.query(
     `SELECT FROM schedule_run WHERE schedule_id = $1 AND nominal_at = $2 AND kind = 'tick'`,
     [scheduleId, nominalAt],
@@ -66,5 +66,5 @@ export async function isRecorded(tx: Transaction, scheduleId: string, nominalAt:
 }
 
 export function setNextRun(tx: Transaction, scheduleId: string, next: Date | null): void {
-  tx.defer('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [scheduleId, next], 'set_next_run');
+  tx.deferStatement('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [scheduleId, next], 'set_next_run');
 }

@@ -10,7 +10,7 @@ export interface TickReport {
   failed: { scheduleId: string; reason: string; detail: string; nominalAt: Date | null }[];
 }
 
-export function emptyReport(dryRun: boolean): TickReport {
+export function createEmptyReport(dryRun: boolean): TickReport {
   return { dryRun, scanned: 0, launched: [], skipped: [], failed: [] };
 }
 
@@ -20,7 +20,7 @@ export type Outcome =
   | { outcome: 'skipped'; reason: SkipReason; detail: string | null; nominalAt: Date | null }
   | { outcome: 'failed'; reason: string; detail: string; nominalAt: Date | null };
 
-export function addOutcome(report: TickReport, scheduleId: string, outcome: Outcome): void {
+export function addOutcomeToReport(report: TickReport, scheduleId: string, outcome: Outcome): void {
   const { nominalAt } = outcome;
   switch (outcome.outcome) {
     case 'launched':

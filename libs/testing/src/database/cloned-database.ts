@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Pool } from 'pg';
-import { testStack } from '../stack';
+import { readTestStack } from '../stack';
 
 export interface ClonedDatabase {
   url: string;
@@ -10,11 +10,11 @@ export interface ClonedDatabase {
 
 /** Creates a database for one test file, with the current schema and no rows. */
 export function cloneDatabase(): Promise<ClonedDatabase> {
-  return createDatabase(`TEMPLATE ${testStack().templateDatabase}`);
+  return createDatabase(`TEMPLATE ${readTestStack().templateDatabase}`);
 }
 
 /** Creates an empty database for tests of the migrations. */
-export function emptyDatabase(): Promise<ClonedDatabase> {
+export function createEmptyDatabase(): Promise<ClonedDatabase> {
   return createDatabase(`TEMPLATE template0 ENCODING 'UTF8'`);
 }
 
@@ -28,19 +28,19 @@ export function openPool({ url }: ClonedDatabase, max = 10): Pool {
 }
 
 async function createDatabase(from: string): Promise<ClonedDatabase> {
-  const { databaseUrl } = testStack();
+  const { databaseUrl } = readTestStack();
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await asAdmin(databaseUrl, `CREATE DATABASE ${name} ${from}`);
+  await executeAsAdmin(databaseUrl, `CREATE DATABASE ${name} ${from}`);
   const url = new URL(databaseUrl);
   url.pathname = `/${name}`;
   return {
     url: url.toString(),
     name,
-    drop: () => asAdmin(databaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => executeAsAdmin(databaseUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
-async function asAdmin(url: string, sql: string): Promise<void> {
+async function executeAsAdmin(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {

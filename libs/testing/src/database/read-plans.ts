@@ -55,7 +55,7 @@ export async function readPlans(databaseUrl: string, work: () => Promise<unknown
       const settings = statements.filter(isSetting);
       for (const statement of statements) {
         if (!/^\s*(SELECT|WITH)\b/.test(statement.text) || statement.name?.startsWith('muster_')) continue;
-        plans.push(await explain(client, settings, statement));
+        plans.push(await explainStatement(client, settings, statement));
       }
     }
     return plans;
@@ -69,7 +69,7 @@ function isSetting({ text }: Statement): boolean {
   return text.startsWith('SELECT set_config(');
 }
 
-async function explain(client: Client, settings: Statement[], { text, values }: Statement): Promise<ReadPlan> {
+async function explainStatement(client: Client, settings: Statement[], { text, values }: Statement): Promise<ReadPlan> {
   await client.query('BEGIN');
   try {
     for (const setting of settings) await client.query(setting.text, [...(setting.values ?? [])]);
@@ -77,7 +77,7 @@ async function explain(client: Client, settings: Statement[], { text, values }: 
     const { rows } = await client.query(explained, [...(values ?? [])]);
     const [{ Plan, 'Execution Time': ms }] = rows[0]['QUERY PLAN'] as [{ Plan: PlanNode; 'Execution Time': number }];
     const scans = new Set<string>();
-    const looked = walk(Plan, scans);
+    const looked = collectScans(Plan, scans);
     return {
       sql: text,
       buffers: Plan['Shared Hit Blocks'] + Plan['Shared Read Blocks'],
@@ -91,11 +91,11 @@ async function explain(client: Client, settings: Statement[], { text, values }: 
 }
 
 /** Collects the scans of a plan and returns the number of table rows that it reads. */
-function walk(node: PlanNode, scans: Set<string>): number {
+function collectScans(node: PlanNode, scans: Set<string>): number {
   const { 'Node Type': type, 'Relation Name': relation, 'Index Name': index, Plans: plans = [] } = node;
   if (index) scans.add(`${type} ${index}`);
   else if (relation) scans.add(`${type} ${relation}`);
   const passedOver = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
   const own = relation ? (node['Actual Rows'] + passedOver) * node['Actual Loops'] : 0;
-  return plans.reduce((sum, plan) => sum + walk(plan, scans), own);
+  return plans.reduce((sum, plan) => sum + collectScans(plan, scans), own);
 }

@@ -17,7 +17,7 @@ export class BrowserDriver {
     socket.on('data', (piece: Buffer) => {
       rest = Buffer.concat([rest, piece]);
       for (;;) {
-        const frame = readFrame(rest);
+        const frame = decodeFrame(rest);
         if (!frame) return;
         rest = rest.subarray(frame.end);
         message.push(frame.content);
@@ -41,13 +41,13 @@ export class BrowserDriver {
     upgrade.end();
     const [, socket] = (await once(upgrade, 'upgrade')) as [unknown, Socket];
     const driver = new BrowserDriver(socket);
-    const { targetInfos } = await driver.call('Target.getTargets');
+    const { targetInfos } = await driver.callMethod('Target.getTargets');
     const { targetId } = targetInfos.find(({ type }: { type: string }) => type === 'page');
-    driver.session = (await driver.call('Target.attachToTarget', { targetId, flatten: true })).sessionId;
+    driver.session = (await driver.callMethod('Target.attachToTarget', { targetId, flatten: true })).sessionId;
     return driver;
   }
 
-  async call(method: string, params: object = {}): Promise<any> {
+  async callMethod(method: string, params: object = {}): Promise<any> {
     const id = (this.count += 1);
     const answered = new Promise<any>((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error(`${method} was not answered`)), 15_000);
@@ -56,7 +56,7 @@ export class BrowserDriver {
         resolve(answer);
       });
     });
-    this.socket.write(frameOf(JSON.stringify({ id, method, params, sessionId: this.session })));
+    this.socket.write(encodeFrame(JSON.stringify({ id, method, params, sessionId: this.session })));
     const { result, error } = await answered;
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
@@ -64,63 +64,63 @@ export class BrowserDriver {
 
   async evaluate(expression: string): Promise<any> {
     const params = { expression, returnByValue: true, awaitPromise: true };
-    const { result, exceptionDetails } = await this.call('Runtime.evaluate', params);
+    const { result, exceptionDetails } = await this.callMethod('Runtime.evaluate', params);
     if (exceptionDetails) throw new Error(`${expression}: ${result.description}`);
     return result.value;
   }
 
   /** Waits until the expression is true in the page. */
-  until(expression: string): Promise<unknown> {
+  waitUntilTrue(expression: string): Promise<unknown> {
     return waitFor(expression, () => this.evaluate(expression).catch(() => false));
   }
 
   /** Clicks the middle of the element that the expression returns, as soon as the element exists. */
   async click(element: string, count = 1): Promise<void> {
-    await this.until(`Boolean(${element})`);
+    await this.waitUntilTrue(`Boolean(${element})`);
     const box = await this.evaluate(
       `(() => { const e = ${element}; e.scrollIntoView(); const { x, y, width, height } = e.getBoundingClientRect();` +
         'return { x: x + width / 2, y: y + height / 2 } })()',
     );
-    await this.mouse('mouseMoved', box);
+    await this.dispatchMouseEvent('mouseMoved', box);
     for (let clickCount = 1; clickCount <= count; clickCount += 1) {
       for (const type of ['mousePressed', 'mouseReleased']) {
-        await this.mouse(type, { ...box, button: 'left', clickCount });
+        await this.dispatchMouseEvent(type, { ...box, button: 'left', clickCount });
       }
     }
   }
 
   async type(text: string): Promise<void> {
     for (const key of text) {
-      await this.call('Input.dispatchKeyEvent', { type: 'keyDown', key, text: key });
-      await this.call('Input.dispatchKeyEvent', { type: 'keyUp', key });
+      await this.callMethod('Input.dispatchKeyEvent', { type: 'keyDown', key, text: key });
+      await this.callMethod('Input.dispatchKeyEvent', { type: 'keyUp', key });
     }
   }
 
   async press(key: string, windowsVirtualKeyCode: number): Promise<void> {
     const text = key === 'Enter' ? '\r' : undefined;
-    await this.call('Input.dispatchKeyEvent', {
+    await this.callMethod('Input.dispatchKeyEvent', {
       type: text ? 'keyDown' : 'rawKeyDown',
       key,
       text,
       windowsVirtualKeyCode,
     });
-    await this.call('Input.dispatchKeyEvent', { type: 'keyUp', key, windowsVirtualKeyCode });
+    await this.callMethod('Input.dispatchKeyEvent', { type: 'keyUp', key, windowsVirtualKeyCode });
   }
 
-  async wheel(deltaY: number): Promise<void> {
-    await this.mouse('mouseWheel', { x: 300, y: 300, deltaX: 0, deltaY });
+  async turnWheel(deltaY: number): Promise<void> {
+    await this.dispatchMouseEvent('mouseWheel', { x: 300, y: 300, deltaX: 0, deltaY });
   }
 
   close(): void {
     this.socket.destroy();
   }
 
-  private mouse(type: string, more: object): Promise<unknown> {
-    return this.call('Input.dispatchMouseEvent', { type, ...more });
+  private dispatchMouseEvent(type: string, more: object): Promise<unknown> {
+    return this.callMethod('Input.dispatchMouseEvent', { type, ...more });
   }
 }
 
-function frameOf(text: string): Buffer {
+function encodeFrame(text: string): Buffer {
   const content = Buffer.from(text);
   const mask = randomBytes(4);
   const head = Buffer.alloc(10);
@@ -130,7 +130,7 @@ function frameOf(text: string): Buffer {
   return Buffer.concat([head, mask, content.map((byte, at) => byte ^ mask[at % 4]!)]);
 }
 
-function readFrame(bytes: Buffer): { isLast: boolean; content: Buffer; end: number } | null {
+function decodeFrame(bytes: Buffer): { isLast: boolean; content: Buffer; end: number } | null {
   if (bytes.length < 10 && (bytes.length < 2 || bytes.length < 2 + ({ 126: 2, 127: 8 }[bytes[1]!] ?? 0))) return null;
   const short = bytes[1]!;
   const from = short < 126 ? 2 : short === 126 ? 4 : 10;

@@ -18,7 +18,7 @@ export class FakeClock extends Clock {
   }
 
   /** Returns a running clock that is ahead of the real one, or behind it if `ms` is negative. */
-  static aheadBy(ms: number): Clock {
+  static createClockAheadBy(ms: number): Clock {
     return { now: () => new Date(Date.now() + ms) };
   }
 

@@ -1,6 +1,6 @@
 import {
   type Answered,
-  answered,
+  createAnswer,
   checks,
   requireFields,
   requireHeaders,
@@ -51,7 +51,7 @@ const issueFields = {
 };
 
 /** GitHub's timestamps have whole seconds. */
-function stamp(date: Date): string {
+function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
 
@@ -69,7 +69,7 @@ export class FakeCodehost {
     change: Partial<Pick<FakeIssue, 'state' | 'state_reason' | 'assignees'>>,
     at?: Date,
   ): void {
-    const now = stamp(at ?? this.now());
+    const now = formatTimestamp(at ?? this.now());
     if (change.state === 'closed') issue.closed_at = now;
     if (change.state === 'open') {
       issue.closed_at = null;
@@ -84,7 +84,7 @@ export class FakeCodehost {
 
   /** Opens a pull request like a user of GitHub. That does not change the issue that it refers to. */
   openPull({ branch, body }: { branch: string; body: string | null }): FakePull {
-    const now = stamp(this.now());
+    const now = formatTimestamp(this.now());
     const pull: FakePull = {
       ...{ number: this.nextNumber(), title: 'A change', body, state: 'open' },
       ...{ head: { ref: branch, label: `acme:${branch}` }, created_at: now, updated_at: now, closed_at: null },
@@ -94,12 +94,13 @@ export class FakeCodehost {
   }
 
   closePull(pull: FakePull): void {
-    const now = stamp(this.now());
+    const now = formatTimestamp(this.now());
     Object.assign(pull, { state: 'closed', closed_at: now, updated_at: now });
   }
 
-  answer(call: TrackerCall, url: URL): Answered {
-    if (call.headers.authorization !== 'Bearer codehost-token') return answered(401, { message: 'Bad credentials' });
+  answerRequest(call: TrackerCall, url: URL): Answered {
+    if (call.headers.authorization !== 'Bearer codehost-token')
+      return createAnswer(401, { message: 'Bad credentials' });
     requireHeaders(call, { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' });
     const { method, body } = call;
     const isLinked = url.pathname.startsWith(`${numbered}/`);
@@ -109,9 +110,9 @@ export class FakeCodehost {
     if (path === '/issues' && method === 'GET') return this.listIssues(url);
     if (path === '/issues' && method === 'POST') return this.makeIssue(body);
     const [, number, isTimeline] = /^\/issues\/(\d+)(\/timeline)?$/.exec(path) ?? [];
-    if (number) return this.ofIssue(call, { url, number: Number(number), isTimeline: Boolean(isTimeline) });
+    if (number) return this.answerIssueRequest(call, { url, number: Number(number), isTimeline: Boolean(isTimeline) });
     if (path === '/pulls' && method === 'GET') return this.listPulls(url);
-    if (path.startsWith('/git/')) return this.git(call, path);
+    if (path.startsWith('/git/')) return this.answerGitRequest(call, path);
     throw new WireFault('no such route');
   }
 
@@ -121,10 +122,10 @@ export class FakeCodehost {
     const state = url.searchParams.get('state') ?? 'open';
     // GitHub lists pull requests as issues, too.
     const pulls = this.pulls.map((pull) => ({ ...pull, pull_request: { url: `${repository}/pulls/${pull.number}` } }));
-    const rows = [...this.issues.map(shownIssue), ...pulls]
+    const rows = [...this.issues.map(presentIssue), ...pulls]
       .filter((each) => state === 'all' || each.state === state)
       .sort((one, other) => other.number - one.number);
-    return paged(url, rows);
+    return answerPage(url, rows);
   }
 
   private listPulls(url: URL): Answered {
@@ -137,12 +138,12 @@ export class FakeCodehost {
     const rows = this.pulls
       .filter((pull) => (state === 'all' || pull.state === state) && (!label || pull.head.label === label))
       .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
-    return paged(url, rows);
+    return answerPage(url, rows);
   }
 
   private makeIssue(body: any): Answered {
     requireFields(body, issueFields, ['title', 'body', 'labels']);
-    const now = stamp(this.now());
+    const now = formatTimestamp(this.now());
     const number = this.nextNumber();
     const { title, labels } = body;
     const issue: FakeIssue = {
@@ -151,19 +152,19 @@ export class FakeCodehost {
       events: [],
     };
     this.issues.push(issue);
-    return answered(201, shownIssue(issue));
+    return createAnswer(201, presentIssue(issue));
   }
 
-  private ofIssue(
+  private answerIssueRequest(
     { method, body }: TrackerCall,
     { url, number, isTimeline }: { url: URL; number: number; isTimeline: boolean },
   ): Answered {
     const issue = this.issues.find((each) => each.number === number);
-    if (!issue) return answered(404, { message: 'Not Found' });
+    if (!issue) return createAnswer(404, { message: 'Not Found' });
     if (isTimeline) {
       if (method !== 'GET') throw new WireFault('no such route');
       requireQuery(url, { per_page: perPage, page: perPage }, ['per_page']);
-      return paged(url, issue.events);
+      return answerPage(url, issue.events);
     }
     requireQuery(url, {});
     if (method === 'PATCH') {
@@ -177,22 +178,22 @@ export class FakeCodehost {
         this.moveIssue(issue, state === 'closed' ? { state, state_reason: reason } : { state });
       }
     } else if (method !== 'GET') throw new WireFault('no such route');
-    return answered(200, shownIssue(issue));
+    return createAnswer(200, presentIssue(issue));
   }
 
-  private git({ method, body }: TrackerCall, path: string): Answered {
+  private answerGitRequest({ method, body }: TrackerCall, path: string): Answered {
     const [, name] = /^\/git\/ref\/heads\/(.+)$/.exec(path) ?? [];
     if (name && method === 'GET') {
       const sha = this.branches.get(decodeURIComponent(name));
-      return sha ? answered(200, { object: { sha, type: 'commit' } }) : answered(404, { message: 'Not Found' });
+      return sha ? createAnswer(200, { object: { sha, type: 'commit' } }) : createAnswer(404, { message: 'Not Found' });
     }
     if (path !== '/git/refs' || method !== 'POST') throw new WireFault('no such route');
     const fields = { ref: checks.like(/^refs\/heads\/[^\s~^:?*[\\]+$/), sha: checks.like(/^[0-9a-f]{40}$/) };
     requireFields(body, fields, ['ref', 'sha']);
     const branch = body.ref.replace('refs/heads/', '');
-    if (this.branches.has(branch)) return answered(422, { message: 'Reference already exists' });
+    if (this.branches.has(branch)) return createAnswer(422, { message: 'Reference already exists' });
     this.branches.set(branch, body.sha);
-    return answered(201, { ref: body.ref, object: { sha: body.sha } });
+    return createAnswer(201, { ref: body.ref, object: { sha: body.sha } });
   }
 
   private nextNumber(): number {
@@ -201,23 +202,23 @@ export class FakeCodehost {
 }
 
 /** Returns a page with links to other pages, as GitHub writes them. */
-function paged(url: URL, rows: object[]): Answered {
+function answerPage(url: URL, rows: object[]): Answered {
   const size = Math.min(Number(url.searchParams.get('per_page')), maxPageSize);
   const page = Number(url.searchParams.get('page') ?? 1);
   const last = Math.max(Math.ceil(rows.length / size), 1);
-  const linkTo = (number: number, rel: string) => {
+  const formatPageLink = (number: number, rel: string) => {
     const target = new URL(url);
     target.pathname = url.pathname.replace(repository, numbered);
     target.searchParams.set('page', String(number));
     return `<${target.href}>; rel="${rel}"`;
   };
   const links = [
-    ...(page > 1 ? [linkTo(page - 1, 'prev')] : []),
-    ...(page < last ? [linkTo(page + 1, 'next'), linkTo(last, 'last')] : []),
+    ...(page > 1 ? [formatPageLink(page - 1, 'prev')] : []),
+    ...(page < last ? [formatPageLink(page + 1, 'next'), formatPageLink(last, 'last')] : []),
   ];
-  return answered(200, rows.slice((page - 1) * size, page * size), links.length ? { link: links.join(', ') } : {});
+  return createAnswer(200, rows.slice((page - 1) * size, page * size), links.length ? { link: links.join(', ') } : {});
 }
 
-function shownIssue({ events: _, labels, ...issue }: FakeIssue) {
+function presentIssue({ events: _, labels, ...issue }: FakeIssue) {
   return { ...issue, labels: labels.map((name) => ({ name })), assignee: issue.assignees[0] ?? null };
 }

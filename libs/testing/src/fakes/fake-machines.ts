@@ -34,12 +34,12 @@ export class FakeMachines {
     await Promise.all(this.workers.map((worker) => worker.stop()));
   }
 
-  sql(text: string, values: unknown[] = []): Promise<any[]> {
+  querySql(text: string, values: unknown[] = []): Promise<any[]> {
     return this.app.db.query('system', text, values);
   }
 
   /** Creates an agent that has performed its handshake, with a tunnel to a fake worker or without. */
-  async online({ tunnel = true }: { tunnel?: boolean } = {}): Promise<FakeMachine> {
+  async makeOnlineAgent({ tunnel = true }: { tunnel?: boolean } = {}): Promise<FakeMachine> {
     const body = { name: newId(), provider: 'external' };
     const { agent, workerKey } = (await this.tenant.as.admin.post('/api/agents', body)).body;
     const client = this.app.http.withKey(workerKey as string);
@@ -59,15 +59,15 @@ export class FakeMachines {
     return { id: agent.id, client, worker, workerKey, bootId, signingSecret };
   }
 
-  snippet(id: string, code = 'print(1)', more: object = {}, client: HttpClient = this.tenant.api) {
+  runSnippet(id: string, code = 'print(1)', more: object = {}, client: HttpClient = this.tenant.api) {
     return client.post(`/api/agents/${id}/run-snippet`, { code, ...more });
   }
 
-  async statusOf(id: string, commandId: string): Promise<any> {
+  async readCommandStatus(id: string, commandId: string): Promise<any> {
     return (await this.tenant.api.get(`/api/agents/${id}/run-snippet/status?commandId=${commandId}`)).body;
   }
 
-  async rowOf(commandId: string): Promise<any> {
-    return (await this.sql('SELECT * FROM agent_command WHERE id = $1', [commandId]))[0];
+  async readCommandRow(commandId: string): Promise<any> {
+    return (await this.querySql('SELECT * FROM agent_command WHERE id = $1', [commandId]))[0];
   }
 }

@@ -50,7 +50,7 @@ export class FakeModel {
   static async start(): Promise<FakeModel> {
     const fake = new FakeModel();
     fake.server = createServer((request, response) => {
-      fake.take(request, response).catch((error: Error) => {
+      fake.handleRequest(request, response).catch((error: Error) => {
         fake.faults.push(error.message);
         response.destroy();
       });
@@ -60,7 +60,7 @@ export class FakeModel {
   }
 
   /** Variables for the environment of an app. */
-  get env(): Record<string, string> {
+  get environment(): Record<string, string> {
     return {
       MODEL_BASE_URL: this.url,
       MODEL_API_KEY: this.key,
@@ -74,13 +74,13 @@ export class FakeModel {
   }
 
   /** Adds responses that are returned in this order, before any rule applies. */
-  says(...next: Script[]): this {
+  addResponses(...next: Script[]): this {
     this.script.push(...next);
     return this;
   }
 
   /** Adds a rule that returns the response to a call, or undefined. The latest rule is called first. */
-  answers(rule: ModelRule): this {
+  addRule(rule: ModelRule): this {
     this.rules.unshift(rule);
     return this;
   }
@@ -95,7 +95,7 @@ export class FakeModel {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const call = await readModelCall(request);
     this.calls.push(call);
     response.on('close', () => {
@@ -104,16 +104,16 @@ export class FakeModel {
     });
     const [, key] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? [];
     if (key === undefined || !this.keys.has(key)) {
-      return refuse(response, 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' });
+      return sendError(response, 401, { message: 'Incorrect API key provided', code: 'invalid_api_key' });
     }
     const faults = checkModelCall(call, this);
     this.faults.push(...faults);
-    if (faults.length) return refuse(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
-    const script = await this.next(call);
-    await perform(call, typeof script === 'string' ? { content: script } : script, response);
+    if (faults.length) return sendError(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
+    const script = await this.chooseScript(call);
+    await performScript(call, typeof script === 'string' ? { content: script } : script, response);
   }
 
-  private async next(call: FakeModelCall): Promise<Script> {
+  private async chooseScript(call: FakeModelCall): Promise<Script> {
     const scripted = this.script.shift();
     if (scripted !== undefined) return scripted;
     for (const rule of this.rules) {
@@ -125,16 +125,21 @@ export class FakeModel {
   }
 }
 
-function refuse(response: ServerResponse, status: number, error: object, headers: Record<string, string> = {}): void {
+function sendError(
+  response: ServerResponse,
+  status: number,
+  error: object,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error }));
 }
 
-async function perform(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+async function performScript(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
   const { status, headers, raw, contentType = 'application/json', slowMs = 0 } = script;
   if (script.hang && !(call.stream && script.cutAfter !== undefined)) return;
   if (status !== undefined && status >= 300) {
-    return refuse(
+    return sendError(
       response,
       status,
       { message: 'no', code: status === 429 ? 'rate_limit_exceeded' : 'server_error' },
@@ -145,9 +150,9 @@ async function perform(call: FakeModelCall, script: ModelScript, response: Serve
     response.writeHead(status ?? 200, { 'content-type': contentType, ...headers });
     return void response.end(raw);
   }
-  if (call.stream) return stream(call, script, response);
-  await pause(slowMs);
-  const { text, toolCalls, usage } = answerOf(call, script);
+  if (call.stream) return streamAnswer(call, script, response);
+  await pauseFor(slowMs);
+  const { text, toolCalls, usage } = composeAnswer(call, script);
   const message = {
     role: 'assistant',
     content: toolCalls.length && text === '' ? null : text,
@@ -157,15 +162,15 @@ async function perform(call: FakeModelCall, script: ModelScript, response: Serve
   response.writeHead(200, { 'content-type': 'application/json', ...headers });
   response.end(
     JSON.stringify({
-      ...{ id: `chatcmpl-${call.number}`, object: 'chat.completion', created: seconds(), model: call.body.model },
+      ...{ id: `chatcmpl-${call.number}`, object: 'chat.completion', created: nowInSeconds(), model: call.body.model },
       choices: [{ index: 0, message, finish_reason: toolCalls.length ? 'tool_calls' : 'stop', logprobs: null }],
       ...(usage ? { usage } : {}),
     }),
   );
 }
 
-async function stream(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
-  const { text, toolCalls, usage } = answerOf(call, script);
+async function streamAnswer(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+  const { text, toolCalls, usage } = composeAnswer(call, script);
   const { slowMs = 0, cutAfter = Infinity, hang, refusal } = script;
   const deltas: object[] = [{ role: 'assistant', content: '' }];
   for (const piece of text.match(/\s*\S+\s*/g) ?? []) deltas.push({ content: piece });
@@ -176,9 +181,14 @@ async function stream(call: FakeModelCall, script: ModelScript, response: Server
       deltas.push({ tool_calls: [{ index, function: { arguments: piece } }] });
     }
   }
-  const chunk = (choices: object[], more: object = {}) =>
+  const formatChunk = (choices: object[], more: object = {}) =>
     `data: ${JSON.stringify({
-      ...{ id: `chatcmpl-${call.number}`, object: 'chat.completion.chunk', created: seconds(), model: call.body.model },
+      ...{
+        id: `chatcmpl-${call.number}`,
+        object: 'chat.completion.chunk',
+        created: nowInSeconds(),
+        model: call.body.model,
+      },
       choices,
       ...more,
     })}\n\n`;
@@ -186,13 +196,13 @@ async function stream(call: FakeModelCall, script: ModelScript, response: Server
   for (const [at, delta] of deltas.entries()) {
     if (response.destroyed) return;
     if (at >= cutAfter) return hang ? undefined : closeAfterWrite(response);
-    if (at > 0) await pause(slowMs);
+    if (at > 0) await pauseFor(slowMs);
     call.firstTokenAt ??= at === 1 ? performance.now() : undefined;
-    response.write(chunk([{ index: 0, delta, finish_reason: null }]));
+    response.write(formatChunk([{ index: 0, delta, finish_reason: null }]));
   }
   if (cutAfter !== Infinity) return hang ? undefined : closeAfterWrite(response);
-  response.write(chunk([{ index: 0, delta: {}, finish_reason: toolCalls.length ? 'tool_calls' : 'stop' }]));
-  if (usage && call.body.stream_options?.include_usage) response.write(chunk([], { usage }));
+  response.write(formatChunk([{ index: 0, delta: {}, finish_reason: toolCalls.length ? 'tool_calls' : 'stop' }]));
+  if (usage && call.body.stream_options?.include_usage) response.write(formatChunk([], { usage }));
   response.end('data: [DONE]\n\n');
 }
 
@@ -202,7 +212,7 @@ async function closeAfterWrite(response: ServerResponse): Promise<void> {
   response.destroy();
 }
 
-function answerOf(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
+function composeAnswer(call: FakeModelCall, { content, json, toolCalls = [], refusal, usage }: ModelScript) {
   const text = json === undefined ? (content ?? '') : JSON.stringify(json);
   const calls = toolCalls.map(({ name, arguments: args, id }, at) => ({
     ...{ id: id ?? `call_${call.number}_${at}`, type: 'function' as const },
@@ -215,10 +225,10 @@ function answerOf(call: FakeModelCall, { content, json, toolCalls = [], refusal,
   return { text, toolCalls: calls, usage: usage === null ? null : counted };
 }
 
-function pause(ms: number): Promise<void> | undefined {
+function pauseFor(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined;
 }
 
-function seconds(): number {
+function nowInSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }

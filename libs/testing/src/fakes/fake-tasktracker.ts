@@ -1,6 +1,6 @@
 import {
   type Answered,
-  answered,
+  createAnswer,
   checks,
   requireFields,
   requireHeaders,
@@ -59,22 +59,22 @@ export class FakeTasktracker {
     });
   }
 
-  answer(call: TrackerCall, url: URL): Answered {
+  answerRequest(call: TrackerCall, url: URL): Answered {
     if (call.headers.authorization !== 'tasktracker-token') {
-      return answered(401, { err: 'Token invalid', ECODE: 'OAUTH_025' });
+      return createAnswer(401, { err: 'Token invalid', ECODE: 'OAUTH_025' });
     }
     requireHeaders(call, { accept: 'application/json' });
     const { method, body } = call;
     const { pathname } = url;
     if (pathname === list && method === 'GET') {
       requireQuery(url, {});
-      return answered(200, { id: '901', name: 'Feedback', statuses: listStatuses });
+      return createAnswer(200, { id: '901', name: 'Feedback', statuses: listStatuses });
     }
     if (pathname === `${list}/task` && method === 'GET') return this.listTasks(url);
     if (pathname === `${list}/task` && method === 'POST') return this.makeTask(body);
     const [, id] = /^\/api\/v2\/task\/([\w-]+)$/.exec(pathname) ?? [];
     if (!id) throw new WireFault('no such route');
-    return this.ofTask(call, url, id);
+    return this.answerTaskRequest(call, url, id);
   }
 
   private listTasks(url: URL): Answered {
@@ -94,8 +94,8 @@ export class FakeTasktracker {
       .filter((task) => Number(task.date_created) > since)
       .filter(({ status }) => searchParams.get('include_closed') === 'true' || status.type !== 'closed')
       .toReversed();
-    const tasks = all.slice(page * pageSize, (page + 1) * pageSize).map(shownTask);
-    return answered(200, { tasks, last_page: all.length <= (page + 1) * pageSize });
+    const tasks = all.slice(page * pageSize, (page + 1) * pageSize).map(presentTask);
+    return createAnswer(200, { tasks, last_page: all.length <= (page + 1) * pageSize });
   }
 
   private makeTask(body: any): Answered {
@@ -110,26 +110,26 @@ export class FakeTasktracker {
       ...{ date_created: now, date_updated: now, date_closed: null, date_done: null },
     };
     this.tasks.push(task);
-    return answered(200, shownTask(task));
+    return createAnswer(200, presentTask(task));
   }
 
-  private ofTask({ method, body }: TrackerCall, url: URL, id: string): Answered {
+  private answerTaskRequest({ method, body }: TrackerCall, url: URL, id: string): Answered {
     requireQuery(url, { custom_task_ids: isTrueOrFalse, team_id: checks.integer(1, 1e9) });
     const isCustom = url.searchParams.get('custom_task_ids') === 'true' && url.searchParams.has('team_id');
     const task = this.tasks.find((each) => (isCustom ? each.custom_id : each.id) === id);
     if (!isCustom && this.tasks.some((each) => each.custom_id === id))
       throw new WireFault('a custom id without a team');
-    if (!task) return answered(404, { err: 'Task not found, deleted', ECODE: 'ITEM_013' });
+    if (!task) return createAnswer(404, { err: 'Task not found, deleted', ECODE: 'ITEM_013' });
     if (method === 'PUT') {
       requireFields(body, taskFields);
       if (body.description !== undefined) task.description = body.description;
       if (body.status !== undefined && body.status !== task.status.status) this.moveTask(task, body.status);
     } else if (method !== 'GET') throw new WireFault('no such route');
-    return answered(200, shownTask(task));
+    return createAnswer(200, presentTask(task));
   }
 }
 
-function shownTask(task: FakeTask): object {
+function presentTask(task: FakeTask): object {
   const tags = task.tags.map((name) => ({ name }));
   return { ...task, tags, text_content: task.description, list: { id: '901' }, assignees: [] };
 }

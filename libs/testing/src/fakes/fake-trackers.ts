@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { FakeCodehost, type FakeIssue, type FakePull } from './fake-codehost';
 import { type FakeTask, FakeTasktracker } from './fake-tasktracker';
-import { answered, type TrackerCall, WireFault } from './tracker-wire';
+import { createAnswer, type TrackerCall, WireFault } from './tracker-wire';
 
 /** A failure that a call has instead of its effect, or after it. */
 export type Mishap =
@@ -26,7 +26,7 @@ export class FakeTrackers {
   static async start(): Promise<FakeTrackers> {
     const fake = new FakeTrackers();
     fake.server = createServer((request, response) => {
-      fake.answer(request, response).catch((error: Error) => {
+      fake.answerRequest(request, response).catch((error: Error) => {
         fake.faults.push(error.message);
         response.writeHead(500).end();
       });
@@ -35,7 +35,7 @@ export class FakeTrackers {
     return fake;
   }
 
-  get env(): Record<string, string> {
+  get environment(): Record<string, string> {
     return {
       FEEDBACK_AUTOMATION_ENABLED: 'true',
       FEEDBACK_CODEHOST_API_URL: this.url,
@@ -64,11 +64,11 @@ export class FakeTrackers {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  issuesOf(submissionId: string): FakeIssue[] {
+  listIssuesOf(submissionId: string): FakeIssue[] {
     return this.codehost.issues.filter(({ body }) => body.includes(`muster-feedback:${submissionId}`));
   }
 
-  tasksOf(submissionId: string): FakeTask[] {
+  listTasksOf(submissionId: string): FakeTask[] {
     return this.tasks.filter(({ description }) => description.includes(`muster-feedback:${submissionId}`));
   }
 
@@ -92,7 +92,7 @@ export class FakeTrackers {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
     const { method = '', url: path = '', headers } = request;
@@ -100,7 +100,7 @@ export class FakeTrackers {
     this.calls.push(call);
     const mishap = await this.mishap(call);
     if (mishap === 'lost before') return void request.socket.destroy();
-    const { status, body, headers: more } = typeof mishap === 'object' ? asAnswer(mishap) : this.effectOf(call);
+    const { status, body, headers: more } = typeof mishap === 'object' ? toAnswered(mishap) : this.applyRequest(call);
     if (mishap === 'lost after') return void request.socket.destroy();
     const limit = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': String(5000 - (this.calls.length % 4000)) };
     const reset = { 'x-ratelimit-reset': String(Math.ceil(Date.now() / 1000) + 60) };
@@ -110,20 +110,20 @@ export class FakeTrackers {
     response.end(JSON.stringify(body));
   }
 
-  private effectOf(call: TrackerCall) {
+  private applyRequest(call: TrackerCall) {
     const url = new URL(call.path, this.url);
     try {
-      const answer = (url.pathname.startsWith('/api/v2/') ? this.tasktracker : this.codehost).answer(call, url);
+      const answer = (url.pathname.startsWith('/api/v2/') ? this.tasktracker : this.codehost).answerRequest(call, url);
       if (answer.status === 401) this.faults.push(`${call.method} ${call.path} with a wrong token`);
       return answer;
     } catch (error) {
       if (!(error instanceof WireFault)) throw error;
       this.faults.push(`${call.method} ${call.path}: ${error.message}`);
-      return answered(422, { message: error.message });
+      return createAnswer(422, { message: error.message });
     }
   }
 }
 
-function asAnswer({ status, body = { message: 'no' }, headers = {} }: Exclude<Mishap, string | undefined>) {
-  return answered(status, body, headers);
+function toAnswered({ status, body = { message: 'no' }, headers = {} }: Exclude<Mishap, string | undefined>) {
+  return createAnswer(status, body, headers);
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signatureHeader, signingSecretsOf, verify } from '@muster/access';
+import { signatureHeader, deriveSigningSecrets, checkSignature } from '@muster/access';
 import type { AgentCommand } from '@muster/contracts';
 import { KeyRing } from '@muster/vault';
 import { testMasterKey } from '../stack';
@@ -23,8 +23,8 @@ export class FakeWorker {
   ) {}
 
   /** Starts a worker for an organization that a test created. */
-  static startFor(organizationId: string): Promise<FakeWorker> {
-    return FakeWorker.start(signingSecretsOf(KeyRing.parse(testMasterKey), organizationId)[0]!);
+  static startForOrganization(organizationId: string): Promise<FakeWorker> {
+    return FakeWorker.start(deriveSigningSecrets(KeyRing.parseKeyRing(testMasterKey), organizationId)[0]!);
   }
 
   static async start(signingSecret: string): Promise<FakeWorker> {
@@ -32,7 +32,7 @@ export class FakeWorker {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        void worker.take(request.url ?? '', request.headers, Buffer.concat(chunks)).then((status) => {
+        void worker.receiveCommand(request.url ?? '', request.headers, Buffer.concat(chunks)).then((status) => {
           response.writeHead(status).end();
         });
       });
@@ -51,10 +51,10 @@ export class FakeWorker {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async take(path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<number> {
+  private async receiveCommand(path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<number> {
     if (
       path !== '/commands' ||
-      verify([this.signingSecret], headers[signatureHeader] as string | undefined, body, this.now()) !== 'valid'
+      checkSignature([this.signingSecret], headers[signatureHeader] as string | undefined, body, this.now()) !== 'valid'
     ) {
       this.refused += 1;
       return 401;

@@ -33,17 +33,17 @@ export async function readModelCall(request: IncomingMessage): Promise<FakeModel
   const text = Buffer.concat(chunks).toString('utf8');
   const body: any = text === '' ? {} : JSON.parse(text);
   const messages: any[] = Array.isArray(body.messages) ? body.messages : [];
-  const partsOf = (message: any): any[] =>
+  const getContentParts = (message: any): any[] =>
     typeof message?.content === 'string' ? [{ type: 'text', text: message.content }] : (message?.content ?? []);
-  const textsOf = (message: any) =>
-    partsOf(message).flatMap((part) => (part.type === 'text' ? [String(part.text)] : []));
+  const getContentTexts = (message: any) =>
+    getContentParts(message).flatMap((part) => (part.type === 'text' ? [String(part.text)] : []));
   return {
     ...{ number: (calls += 1), method: request.method ?? '', path: request.url ?? '', headers: request.headers },
     ...{ body, text, stream: body.stream === true, isOver: false, wasLeft: false },
-    lastText: textsOf(messages.at(-1)).join('\n'),
-    lastUserText: textsOf(messages.findLast(({ role }) => role === 'user'))[0] ?? '',
+    lastText: getContentTexts(messages.at(-1)).join('\n'),
+    lastUserText: getContentTexts(messages.findLast(({ role }) => role === 'user'))[0] ?? '',
     pictures: messages.flatMap((message) =>
-      partsOf(message).flatMap((part) => (part.type === 'image_url' ? [String(part.image_url?.url)] : [])),
+      getContentParts(message).flatMap((part) => (part.type === 'image_url' ? [String(part.image_url?.url)] : [])),
     ),
     toolNames: (body.tools ?? []).map((tool: any) => String(tool?.function?.name)),
     schemaName: body.response_format?.json_schema?.name ?? null,
@@ -63,28 +63,25 @@ const picture = /^data:image\/(png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 export function checkModelCall(call: FakeModelCall, { models, visionName, secrets }: ModelSetup): string[] {
   const { method, path, headers, body, pictures, stream } = call;
   const faults: string[] = [];
-  const must = (holds: unknown, fault: string) => {
+  const reportUnless = (holds: unknown, fault: string) => {
     if (!holds) faults.push(fault);
   };
-  must(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is not a route`);
-  must(/^application\/json/.test(headers['content-type'] ?? ''), `content-type is ${headers['content-type']}`);
-  for (const name of Object.keys(body)) must(fields.includes(name), `an unknown field ${name}`);
-  must(models.has(body.model), `there is no model ${body.model}`);
-  must(pictures.length === 0 || body.model !== undefined, 'pictures without a model');
-  if (models.has(visionName) && pictures.length) must(body.model === visionName, 'pictures go to the vision model');
-  for (const url of pictures) must(picture.test(url), `a picture is not valid: ${url.slice(0, 40)}`);
-  must(stream === (body.stream_options !== undefined), 'stream_options belong to a stream');
-  if (stream) must(body.stream_options?.include_usage === true, 'a stream does not request its usage');
-  faults.push(
-    ...faultsOfMessages(body.messages),
-    ...faultsOfTools(body.tools),
-    ...faultsOfFormat(body.response_format),
-  );
-  for (const secret of secrets) must(!call.text.includes(secret), 'the request contains a secret');
+  reportUnless(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is not a route`);
+  reportUnless(/^application\/json/.test(headers['content-type'] ?? ''), `content-type is ${headers['content-type']}`);
+  for (const name of Object.keys(body)) reportUnless(fields.includes(name), `an unknown field ${name}`);
+  reportUnless(models.has(body.model), `there is no model ${body.model}`);
+  reportUnless(pictures.length === 0 || body.model !== undefined, 'pictures without a model');
+  if (models.has(visionName) && pictures.length)
+    reportUnless(body.model === visionName, 'pictures go to the vision model');
+  for (const url of pictures) reportUnless(picture.test(url), `a picture is not valid: ${url.slice(0, 40)}`);
+  reportUnless(stream === (body.stream_options !== undefined), 'stream_options belong to a stream');
+  if (stream) reportUnless(body.stream_options?.include_usage === true, 'a stream does not request its usage');
+  faults.push(...checkMessages(body.messages), ...checkTools(body.tools), ...checkFormat(body.response_format));
+  for (const secret of secrets) reportUnless(!call.text.includes(secret), 'the request contains a secret');
   return faults;
 }
 
-function faultsOfMessages(messages: unknown): string[] {
+function checkMessages(messages: unknown): string[] {
   if (!Array.isArray(messages) || messages.length === 0) return ['no messages'];
   const faults: string[] = [];
   let wanted = new Set<string>();
@@ -123,7 +120,7 @@ function faultsOfMessages(messages: unknown): string[] {
   return faults;
 }
 
-function faultsOfTools(tools: unknown): string[] {
+function checkTools(tools: unknown): string[] {
   if (tools === undefined) return [];
   if (!Array.isArray(tools) || tools.length === 0) return ['tools is not a list'];
   return (tools as any[]).flatMap(({ type, function: tool }, at) => {
@@ -136,17 +133,17 @@ function faultsOfTools(tools: unknown): string[] {
   });
 }
 
-function faultsOfFormat(format: any): string[] {
+function checkFormat(format: any): string[] {
   if (format === undefined) return [];
   const { name, strict, schema } = format.json_schema ?? {};
   if (format.type !== 'json_schema' || !/^\w{1,64}$/.test(name ?? '') || strict !== true) {
     return ['response_format is not a strict JSON schema'];
   }
-  return faultsOfSchema(schema, 'schema');
+  return checkSchema(schema, 'schema');
 }
 
 /** A strict schema requires all of its keys and allows no others. */
-function faultsOfSchema(schema: any, at: string): string[] {
+function checkSchema(schema: any, at: string): string[] {
   if (typeof schema !== 'object' || schema === null) return [`${at} is not a schema`];
   const faults: string[] = [];
   if (schema.properties) {
@@ -154,9 +151,9 @@ function faultsOfSchema(schema: any, at: string): string[] {
     const required = [...(schema.required ?? [])].sort();
     if (JSON.stringify(keys) !== JSON.stringify(required)) faults.push(`${at} does not require all its keys`);
     if (schema.additionalProperties !== false) faults.push(`${at} allows other keys`);
-    for (const key of keys) faults.push(...faultsOfSchema(schema.properties[key], `${at}.${key}`));
+    for (const key of keys) faults.push(...checkSchema(schema.properties[key], `${at}.${key}`));
   }
-  if (schema.items) faults.push(...faultsOfSchema(schema.items, `${at}.items`));
-  for (const other of schema.anyOf ?? []) faults.push(...faultsOfSchema(other, `${at}.anyOf`));
+  if (schema.items) faults.push(...checkSchema(schema.items, `${at}.items`));
+  for (const other of schema.anyOf ?? []) faults.push(...checkSchema(other, `${at}.anyOf`));
   return faults;
 }

@@ -54,7 +54,11 @@ export class TraceCollector {
       request.on('end', () => {
         if (collector.answer === null) return;
         if (collector.answer === 200) {
-          collector.take(`${request.method} ${request.url}`, request.headers, Buffer.concat(chunks).toString());
+          collector.receiveExport(
+            `${request.method} ${request.url}`,
+            request.headers,
+            Buffer.concat(chunks).toString(),
+          );
         }
         response.writeHead(collector.answer, { 'content-type': 'application/json' }).end('{}');
       });
@@ -68,7 +72,7 @@ export class TraceCollector {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  trace(traceId: string): CollectedSpan[] {
+  listSpansOfTrace(traceId: string): CollectedSpan[] {
     return this.spans.filter((span) => span.traceId === traceId);
   }
 
@@ -77,18 +81,18 @@ export class TraceCollector {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private take(what: string, headers: Record<string, unknown>, body: string): void {
+  private receiveExport(what: string, headers: Record<string, unknown>, body: string): void {
     this.headers.push(headers);
     this.bodies.push(body);
     if (what !== 'POST /v1/traces') return void this.faults.push(what);
     if (!String(headers['content-type']).startsWith('application/json')) this.faults.push('not sent as JSON');
     for (const { resource, scopeSpans } of (JSON.parse(body) as OtlpBody).resourceSpans) {
       const service = String(readAttributes(resource.attributes)['service.name']);
-      for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.keep(span, service);
+      for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.storeSpan(span, service);
     }
   }
 
-  private keep(span: OtlpSpan, service: string): void {
+  private storeSpan(span: OtlpSpan, service: string): void {
     const { traceId, spanId, parentSpanId, name, status, links = [] } = span;
     if (!/^[0-9a-f]{32}$/.test(traceId) || !/^[0-9a-f]{16}$/.test(spanId)) this.faults.push(`ids of ${name}`);
     const [startMs, endMs] = [span.startTimeUnixNano, span.endTimeUnixNano].map((text) => Number(text) / 1e6);

@@ -63,6 +63,6 @@ export function requireHeaders({ method, headers, body }: TrackerCall, expected:
   }
 }
 
-export function answered(status: number, body: unknown, headers: Record<string, string> = {}): Answered {
+export function createAnswer(status: number, body: unknown, headers: Record<string, string> = {}): Answered {
   return { status, body, headers };
 }

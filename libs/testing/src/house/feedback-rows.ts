@@ -2,7 +2,7 @@
  * Statements for feedback, with one submission for every tenth run, and for packs, each with a version and an
  * installation.
  */
-export const feedbackAndPacks = (idSql: (at: string, salt: string) => string) => [
+export const feedbackAndPacksSql = (idSql: (at: string, salt: string) => string) => [
   `INSERT INTO feedback_submission (id, organization_id, type, status, title, description, reporter_id, created_at, updated_at)
    SELECT id, '{organization}', CASE WHEN n <= 30 THEN 'bug_report' ELSE 'feature_request' END,
           CASE WHEN n <= 60 THEN 'received' ELSE 'closed' END, 'Report ' || n, 'It was slow.',

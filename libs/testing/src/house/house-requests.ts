@@ -6,16 +6,17 @@ import type { LargeOrganization } from './seed-large-organization';
  */
 export function listRequests(organization: LargeOrganization, now = new Date()): string[] {
   const { agentIds, workflowIds, scheduleIds, batchId, longJobId, endpointId } = organization;
-  const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString();
-  const dates = (from: number, to: number) => `from=${day(from).slice(0, 10)}&to=${day(to).slice(0, 10)}`;
+  const dayBeforeNow = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString();
+  const dateRangeQuery = (from: number, to: number) =>
+    `from=${dayBeforeNow(from).slice(0, 10)}&to=${dayBeforeNow(to).slice(0, 10)}`;
   const times = [
-    `from=${day(20)}&to=${day(10)}`,
-    `from=${day(200)}&to=${day(190)}`,
-    `to=${day(364)}`,
-    `from=${day(1)}`,
+    `from=${dayBeforeNow(20)}&to=${dayBeforeNow(10)}`,
+    `from=${dayBeforeNow(200)}&to=${dayBeforeNow(190)}`,
+    `to=${dayBeforeNow(364)}`,
+    `from=${dayBeforeNow(1)}`,
   ];
   const logs = `/api/agents/${agentIds.busy}/logs`;
-  const sorted = (...names: string[]) => names.flatMap((name) => [`sort=${name}`, `sort=-${name}`]);
+  const listSortParameters = (...names: string[]) => names.flatMap((name) => [`sort=${name}`, `sort=-${name}`]);
   const lists: [path: string, filters: string[]][] = [
     [
       '/api/jobs',
@@ -26,8 +27,8 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
         ...[scheduleIds.usual, scheduleIds.rare].map((id) => `scheduleId=${id}`),
         `batchId=${batchId}`,
         ...times,
-        `endedFrom=${day(11)}&endedTo=${day(10)}`,
-        `endedFrom=${day(11)}&endedTo=${day(10)}&sort=-finishedAt`,
+        `endedFrom=${dayBeforeNow(11)}&endedTo=${dayBeforeNow(10)}`,
+        `endedFrom=${dayBeforeNow(11)}&endedTo=${dayBeforeNow(10)}&sort=-finishedAt`,
         `status=cancelled&agentId=${agentIds.busy}`,
         `status=cancelled&workflowId=${workflowIds.usual}`,
         `status=cancelled&scheduleId=${scheduleIds.usual}`,
@@ -39,7 +40,7 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
         `workflowId=${workflowIds.rare}&${times[1]}`,
         ...['error=portal', 'error=needle', 'variable=needle', 'variable=CLAIM_ID=needle', `cause=${'0'.repeat(16)}`],
         ...['q=portal', 'q=needle', `q=${longJobId}`, `q=needle&agentId=${agentIds.busy}`],
-        ...sorted('queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd').flatMap((sort) => [
+        ...listSortParameters('queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd').flatMap((sort) => [
           sort,
           `${sort}&status=cancelled`,
           `${sort}&agentId=${agentIds.rare}`,
@@ -78,7 +79,12 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
         'label=usual',
         'label=rare',
         'q=agent',
-      ].concat('q=needle', 'q=needle&status=online', 'label=rare&status=online', sorted('name', 'status', 'lastSeen')),
+      ].concat(
+        'q=needle',
+        'q=needle&status=online',
+        'label=rare&status=online',
+        listSortParameters('name', 'status', 'lastSeen'),
+      ),
     ],
     [`/api/agents/${agentIds.busy}/autopilot`, [`sessionId=${longJobId}`]],
     [
@@ -125,7 +131,7 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
       '/api/batches',
       [
         ...[`workflowId=${workflowIds.usual}`, `workflowId=${workflowIds.rare}`, 'q=workflow', 'q=needle'],
-        ...sorted('total'),
+        ...listSortParameters('total'),
         `sort=total&workflowId=${workflowIds.rare}`,
       ],
     ],
@@ -138,36 +144,41 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
         'q=schedule',
         'q=needle',
         ...['enabled=true', 'enabled=false', `enabled=false&agentId=${agentIds.busy}`],
-        ...sorted('name', 'nextRunAt', 'lastRunAt'),
+        ...listSortParameters('name', 'nextRunAt', 'lastRunAt'),
       ],
     ],
-    [`/api/workflows`, ['q=workflow', 'q=needle', ...sorted('name', 'updatedAt')]],
+    [`/api/workflows`, ['q=workflow', 'q=needle', ...listSortParameters('name', 'updatedAt')]],
     [`/api/workflows/${workflowIds.usual}/revisions`, []],
     [
       '/api/pilot/batches',
       [
-        dates(20, 10),
-        dates(364, 360),
+        dateRangeQuery(20, 10),
+        dateRangeQuery(364, 360),
         `workflowId=${workflowIds.usual}`,
         `workflowId=${workflowIds.rare}`,
         `jobId=${longJobId}`,
-        `workflowId=${workflowIds.rare}&${dates(20, 10)}`,
+        `workflowId=${workflowIds.rare}&${dateRangeQuery(20, 10)}`,
       ],
     ],
     [
       '/api/process-library/sessions',
-      [dates(20, 10), 'workerKey=usual', 'workerKey=rare', `workerKey=rare&${dates(20, 10)}`],
+      [dateRangeQuery(20, 10), 'workerKey=usual', 'workerKey=rare', `workerKey=rare&${dateRangeQuery(20, 10)}`],
     ],
     [
       '/api/admin/client-pricing/metrics',
-      [`jobId=${longJobId}`, dates(20, 10), dates(364, 360), `organizationId=${organization.organizationId}`],
+      [
+        `jobId=${longJobId}`,
+        dateRangeQuery(20, 10),
+        dateRangeQuery(364, 360),
+        `organizationId=${organization.organizationId}`,
+      ],
     ],
     [
       '/api/feedback-submissions',
       [
         ...['type=feature_request', 'type=bug_report', 'status=closed', 'status=received'],
-        ...['status=closed&type=bug_report', dates(20, 10), dates(364, 360), times[0]!],
-        ...[`status=received&${dates(20, 10)}`, 'q=title', 'q=needle', 'q=needle&status=closed'],
+        ...['status=closed&type=bug_report', dateRangeQuery(20, 10), dateRangeQuery(364, 360), times[0]!],
+        ...[`status=received&${dateRangeQuery(20, 10)}`, 'q=title', 'q=needle', 'q=needle&status=closed'],
       ],
     ],
     ['/api/process-library', []],
@@ -190,7 +201,7 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
     ],
     ['/api/functions', []],
     ['/api/admin/organizations', ['q=needle']],
-    ['/api/admin/usage', [`month=${day(40).slice(0, 7)}`]],
+    ['/api/admin/usage', [`month=${dayBeforeNow(40).slice(0, 7)}`]],
     ['/api/admin/dead-letters', ['queue=dispatch', 'q=needle']],
     ['/api/admin/queue-probes', []],
   ];
@@ -202,8 +213,8 @@ export function readRequests(
   { agentIds, scheduleIds, batchId, longJobId }: LargeOrganization,
   now = new Date(),
 ): string[] {
-  const day = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
-  const year = `from=${day(364)}&to=${day(0)}`;
+  const dayBeforeNow = (ago: number) => new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
+  const year = `from=${dayBeforeNow(364)}&to=${dayBeforeNow(0)}`;
   return [
     `/api/jobs/${longJobId}`,
     `/api/jobs/${longJobId}/cost`,
@@ -215,7 +226,7 @@ export function readRequests(
     `/api/schedules/${scheduleIds.usual}`,
     '/api/auth/totp',
     '/api/usage',
-    `/api/usage?month=${day(40).slice(0, 7)}`,
+    `/api/usage?month=${dayBeforeNow(40).slice(0, 7)}`,
     '/api/costs',
     ...['day', 'workflow', 'agent', 'schedule', 'model'].map((by) => `/api/costs?groupBy=${by}&${year}`),
     '/api/pilot/roi',

@@ -1,4 +1,4 @@
-import { feedbackAndPacks } from './feedback-rows';
+import { feedbackAndPacksSql } from './feedback-rows';
 
 // Statements for the rows of a house. Each column that lists are filtered by has a usual value, and a rare value that
 // only three old rows have. {names} are replaced with the values of the house.
@@ -163,6 +163,6 @@ export const houseStatements = [
   `INSERT INTO timeline_head (agent_id, organization_id, last_seq, logs_since, others_since)
    SELECT agent_id, organization_id, max(seq), min(recorded_at), min(recorded_at) FROM timeline_entry
    WHERE organization_id = '{organization}' GROUP BY 1, 2`,
-  ...feedbackAndPacks(idSql),
+  ...feedbackAndPacksSql(idSql),
   'VACUUM ANALYZE',
 ];

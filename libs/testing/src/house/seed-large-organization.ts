@@ -51,16 +51,16 @@ export async function seedLargeOrganization(
     UNION ALL SELECT 'endpoint', 0, id FROM webhook_endpoint WHERE organization_id = '${organizationId}'
     UNION ALL SELECT 'batch', n::int, id FROM house_batch WHERE n = 1
     UNION ALL (SELECT 'job', 0, id FROM house_job WHERE n % 10 = 0 AND status = 'completed' ORDER BY n DESC LIMIT 1)`);
-  const id = (kind: string, n: number) => rows.find((row) => row.kind === kind && row.n === n)!.id;
+  const makeRowId = (kind: string, n: number) => rows.find((row) => row.kind === kind && row.n === n)!.id;
   return {
     ...size,
     organizationId,
-    agentIds: { busy: id('agent', 1), rare: id('agent', size.agents) },
-    workflowIds: { usual: id('workflow', 1), rare: id('workflow', 20) },
-    scheduleIds: { usual: id('schedule', 1), rare: id('schedule', 10) },
-    batchId: id('batch', 1),
-    longJobId: id('job', 0),
-    endpointId: id('endpoint', 0),
+    agentIds: { busy: makeRowId('agent', 1), rare: makeRowId('agent', size.agents) },
+    workflowIds: { usual: makeRowId('workflow', 1), rare: makeRowId('workflow', 20) },
+    scheduleIds: { usual: makeRowId('schedule', 1), rare: makeRowId('schedule', 10) },
+    batchId: makeRowId('batch', 1),
+    longJobId: makeRowId('job', 0),
+    endpointId: makeRowId('endpoint', 0),
   };
 }
 

@@ -16,12 +16,12 @@ export class ControlPlane {
     if (this.behaviour === 'hangs') return;
     if (this.behaviour === 'fails' && order !== 'describe' && this.failures > 0) {
       this.failures -= 1;
-      return answer(response, 500, {});
+      return sendJson(response, 500, {});
     }
-    if (order === 'describe') return answer(response, 200, { state: this.state, ip: null });
+    if (order === 'describe') return sendJson(response, 200, { state: this.state, ip: null });
     if (this.behaviour !== 'lies') this.state = { start: 'running', reboot: 'running' }[order] ?? 'stopped';
     if (order === 'terminate') this.state = 'gone';
-    return answer(response, 202, {});
+    return sendJson(response, 202, {});
   });
 
   async listen(): Promise<string> {
@@ -35,6 +35,6 @@ export class ControlPlane {
   }
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function sendJson(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }

@@ -38,18 +38,18 @@ export function useMachines() {
     db = harness.db;
     machines = harness.app.nest.get(MachineControl);
     // Runs the sweep like the dispatcher does, but more often, and from two replicas.
-    const sweep = async () => {
+    const sweepMachines = async () => {
       while (!over) {
-        await Promise.all([machines.sweep(), machines.sweep()]);
+        await Promise.all([machines.startAllDueWork(), machines.startAllDueWork()]);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     };
-    sweeping = sweep();
+    sweeping = sweepMachines();
   });
   afterAll(async () => {
     over = true;
     await sweeping;
-    await machines.settled();
+    await machines.waitUntilIdle();
     await harness.close();
   });
   beforeEach(async () => {
@@ -58,7 +58,7 @@ export function useMachines() {
   });
   afterEach(() => plane.close());
 
-  async function agentAt(status: AgentStatus = 'stopped', input: object = {}) {
+  async function makeAgentAt(status: AgentStatus = 'stopped', input: object = {}) {
     const { id: organizationId } = await makeOrganization(db);
     const providerConfig = { baseUrl, ref: 'vm-1' };
     const agent = await makeAgent(db, {
@@ -74,25 +74,25 @@ export function useMachines() {
     });
     return { organizationId, agentId: agent.id };
   }
-  const wake = (agentRef: AgentRef, input: { timeoutMs?: number; jobId?: string } = {}) =>
+  const requestWakeOf = (agentRef: AgentRef, input: { timeoutMs?: number; jobId?: string } = {}) =>
     db.transaction('system', (tx) =>
       requestWake(tx, { ...agentRef, source: 'dispatcher', reason: 'a job is queued', timeoutMs: 20_000, ...input }),
     );
   /** Wakes the agent and lets the wake time out after its machine was started, however long that takes. */
-  const timeOut = async (agentRef: AgentRef) => {
-    const starts = count('start');
-    const { wakeId } = await wake(agentRef);
-    await waitFor('the start', () => count('start') > starts);
+  const timeOutWake = async (agentRef: AgentRef) => {
+    const starts = countOrders('start');
+    const { wakeId } = await requestWakeOf(agentRef);
+    await waitFor('the start', () => countOrders('start') > starts);
     const now = 'UPDATE agent_wake SET deadline = muster_now(), next_try_at = muster_now() WHERE id = $1';
     await db.query('system', now, [wakeId]);
   };
-  const handshake = ({ organizationId, agentId }: AgentRef, bootId: string) =>
+  const sendHandshake = ({ organizationId, agentId }: AgentRef, bootId: string) =>
     db.transaction('system', (tx) => applyHandshake(tx, organizationId, { agentId, bootId, workerVersion: '1' }));
-  const heartbeat = ({ organizationId, agentId }: AgentRef, bootId: string, healthy = true) =>
+  const sendHeartbeat = ({ organizationId, agentId }: AgentRef, bootId: string, healthy = true) =>
     applyHeartbeat(db, organizationId, { agentId, bootId, healthy }, new Date());
-  const recover = ({ agentId }: AgentRef) =>
+  const recoverMachine = ({ agentId }: AgentRef) =>
     recoverAgent({ database: db, keyRing: harness.app.nest.get(KeyRing, { strict: false }) }, agentId);
-  const eventsOf = async ({ agentId }: AgentRef) =>
+  const listEvents = async ({ agentId }: AgentRef) =>
     (
       await db.query<{ event: string; data: Record<string, string>; source: string }>(
         'system',
@@ -101,36 +101,36 @@ export function useMachines() {
         [agentId],
       )
     ).map(({ event, data, source }) => ({ event, source, from: data['previousStatus'], to: data['currentStatus'] }));
-  const eventNames = async (agentRef: AgentRef) => (await eventsOf(agentRef)).map(({ event }) => event);
-  const statusOf = async ({ agentId }: AgentRef) =>
+  const listEventNames = async (agentRef: AgentRef) => (await listEvents(agentRef)).map(({ event }) => event);
+  const readStatus = async ({ agentId }: AgentRef) =>
     (await db.query<{ status: string }>('system', 'SELECT status FROM agent WHERE id = $1', [agentId]))[0]!.status;
-  const wakesOf = ({ agentId }: AgentRef) =>
+  const listWakes = ({ agentId }: AgentRef) =>
     db.query<{ state: string; attempt: number; error: string | null }>(
       'system',
       'SELECT state, attempt, error FROM agent_wake WHERE agent_id = $1 ORDER BY requested_at',
       [agentId],
     );
-  const becomes = (agentRef: AgentRef, status: string) =>
-    waitFor(status, async () => (await statusOf(agentRef)) === status);
-  const messages = async ({ agentId }: AgentRef, name: string) =>
+  const waitForStatus = (agentRef: AgentRef, status: string) =>
+    waitFor(status, async () => (await readStatus(agentRef)) === status);
+  const listMessages = async ({ agentId }: AgentRef, name: string) =>
     (await db.query('system', `SELECT FROM outbox WHERE name = $1 AND payload->>'agentId' = $2`, [name, agentId]))
       .length;
-  const count = (order: string) => plane.orders.filter((each) => each === order).length;
+  const countOrders = (order: string) => plane.orders.filter((each) => each === order).length;
 
   return {
-    agentAt,
-    wake,
-    timeOut,
-    handshake,
-    heartbeat,
-    recover,
-    eventsOf,
-    eventNames,
-    statusOf,
-    wakesOf,
-    becomes,
-    messages,
-    count,
+    agentAt: makeAgentAt,
+    wake: requestWakeOf,
+    timeOut: timeOutWake,
+    handshake: sendHandshake,
+    heartbeat: sendHeartbeat,
+    recover: recoverMachine,
+    eventsOf: listEvents,
+    eventNames: listEventNames,
+    statusOf: readStatus,
+    wakesOf: listWakes,
+    becomes: waitForStatus,
+    messages: listMessages,
+    count: countOrders,
     get plane() {
       return plane;
     },

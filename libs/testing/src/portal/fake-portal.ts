@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pageOf, type Portal, type PortalDesign } from './portal-pages';
+import { renderPage, type Portal, type PortalDesign } from './portal-pages';
 
 export interface PortalRequest {
   method: string;
@@ -36,7 +36,10 @@ export class FakePortal implements Portal {
     private readonly other: Server,
     readonly password: string,
   ) {
-    server.on('request', (request, response) => void this.answer(request, response).catch(() => response.destroy()));
+    server.on(
+      'request',
+      (request, response) => void this.answerRequest(request, response).catch(() => response.destroy()),
+    );
     other.on('request', (request, response) => {
       if (request.url !== '/favicon.ico') this.visits.push(`${request.method} ${request.url}`);
       response.setHeader('content-type', 'text/html').end('<title>Elsewhere</title><h1>Elsewhere</h1>');
@@ -52,15 +55,15 @@ export class FakePortal implements Portal {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${portOf(this.server)}`;
+    return `http://127.0.0.1:${getPort(this.server)}`;
   }
 
   get elsewhere(): string {
-    return `http://127.0.0.1:${portOf(this.other)}`;
+    return `http://127.0.0.1:${getPort(this.other)}`;
   }
 
   /** Returns how often a claim was submitted. */
-  submissionsOf(claim: string): number {
+  countSubmissions(claim: string): number {
     return this.submitted.filter((each) => each['claim'] === claim).length;
   }
 
@@ -71,7 +74,7 @@ export class FakePortal implements Portal {
     }
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname: path, searchParams } = new URL(request.url!, this.url);
     const form = request.method === 'POST' ? await readForm(request) : {};
     const query = Object.fromEntries(searchParams);
@@ -79,37 +82,37 @@ export class FakePortal implements Portal {
     this.requests.push({ method: request.method!, path, query, form });
     const cookie = /portal=(\w+)/.exec(request.headers.cookie ?? '')?.[1] ?? '';
     const state = this.sessions.get(cookie);
-    const go = (where: string, headers: Record<string, string> = {}): void =>
+    const redirectTo = (where: string, headers: Record<string, string> = {}): void =>
       void response.writeHead(303, { location: where, ...headers }).end();
 
-    if (path === '/leave') return go(`${this.elsewhere}/left`);
+    if (path === '/leave') return redirectTo(`${this.elsewhere}/left`);
     if (path === '/slow') await sleep(this.slowMs);
     if (request.method === 'POST' && path === '/login') {
-      if (form['user'] !== this.user || form['password'] !== this.password) return go('/login?wrong=1');
+      if (form['user'] !== this.user || form['password'] !== this.password) return redirectTo('/login?wrong=1');
       const id = randomBytes(8).toString('hex');
       this.sessions.set(id, this.asksForCode ? 'code' : 'in');
-      return go(this.asksForCode ? '/code' : '/claims', { 'set-cookie': `portal=${id}; Path=/; HttpOnly` });
+      return redirectTo(this.asksForCode ? '/code' : '/claims', { 'set-cookie': `portal=${id}; Path=/; HttpOnly` });
     }
     if (request.method === 'POST' && path === '/code') {
-      if (form['code'] !== '246810' || !state) return go('/code?wrong=1');
+      if (form['code'] !== '246810' || !state) return redirectTo('/code?wrong=1');
       this.sessions.set(cookie, 'in');
-      return go('/claims');
+      return redirectTo('/claims');
     }
     const isOpen = ['/', '/login', '/code', '/captcha', '/slow'].includes(path) || path.startsWith('/open/');
-    if (!isOpen && state !== 'in') return go('/login');
+    if (!isOpen && state !== 'in') return redirectTo('/login');
     if (request.method === 'POST' && path === '/submit') {
       this.submitted.push(form);
       const number = this.submitted.length;
       await this.onSubmit();
-      return go(`/confirmation?claim=${encodeURIComponent(form['claim'] ?? '')}&number=${number}`);
+      return redirectTo(`/confirmation?claim=${encodeURIComponent(form['claim'] ?? '')}&number=${number}`);
     }
-    const page = pageOf(this, path, query);
+    const page = renderPage(this, path, query);
     response.writeHead(page === null ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page ?? '<title>Not found</title><h1>Not found</h1>');
   }
 }
 
-function portOf(server: Server): number {
+function getPort(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 

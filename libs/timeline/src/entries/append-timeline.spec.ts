@@ -1,6 +1,6 @@
 import { DatabaseModule, type Transaction } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
-import { behindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { appendTimeline, appendTimelines } from './append-timeline';
 
 describe('the timelines of several agents', () => {
@@ -58,7 +58,7 @@ describe('the timelines of several agents', () => {
     );
     const [least, , greatest] = [...agentIds].sort() as [string, string, string];
     const lock = 'SELECT FROM timeline_head WHERE agent_id = $1 FOR UPDATE NOWAIT';
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query(lock, [least]),
       () => [within((tx) => appendTimelines(tx, [entryOf(greatest, 'a'), entryOf(least, 'b')]))],

@@ -42,7 +42,7 @@ export function appendTimeline(tx: Transaction, agentRef: TimelineRef, entries: 
 export function appendTimelines(tx: Transaction, entries: AgentEntry[]): void {
   tx.deferRows(
     entryRows,
-    entries.map(({ agentId, organizationId, entry }) => [agentId, organizationId, ...columnsOf(entry)]),
+    entries.map(({ agentId, organizationId, entry }) => [agentId, organizationId, ...getEntryColumns(entry)]),
   );
   for (const agentId of new Set(entries.map((each) => each.agentId))) tx.notify('timeline', agentId);
   const ofOrganizations = entries.filter(({ entry }) => isOrganizationEvent(entry.kind));
@@ -88,7 +88,7 @@ const entryRows: RowStatement = {
   },
 };
 
-function columnsOf({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
+function getEntryColumns({ kind, level, message, source, jobId, data, at }: TimelineEntry): unknown[] {
   return [
     kind,
     level ?? 'info',
@@ -108,11 +108,12 @@ function nextNumberSql(agentId: string, organizationId: string): string {
 }
 
 /**
- * Returns the CTEs `head` and `insert_entry` for a statement that changes jobs. They append one entry for each row of the
- * CTE `changes` (agent_id, organization_id, job_id, entry). `entry` is an entryParameter. An agent has at most one row.
+ * Returns the CTEs `head` and `insert_entry` for a statement that changes jobs. They append one entry for each row of
+ * the CTE `changes` (agent_id, organization_id, job_id, entry). `entry` is an encodeEntryParameter. An agent has at
+ * most one row.
  */
 export function appendEntriesSql(changes: string): string {
-  const fieldSql = (name: string) => `${changes}.entry->>'${name}'`;
+  const entryFieldSql = (name: string) => `${changes}.entry->>'${name}'`;
   return `head AS (
     INSERT INTO timeline_head AS h (agent_id, organization_id, last_seq)
     SELECT agent_id, organization_id, 1 FROM ${changes} ORDER BY agent_id
@@ -121,13 +122,13 @@ export function appendEntriesSql(changes: string): string {
   insert_entry AS (
     INSERT INTO timeline_entry
       (agent_id, seq, organization_id, kind, level, message, source, job_id, data, at, transaction_id)
-    SELECT head.agent_id, head.last_seq, ${changes}.organization_id, ${fieldSql('kind')}, ${fieldSql('level')},
-           ${fieldSql('message')}, ${fieldSql('source')}, ${changes}.job_id, ${changes}.entry->'data', muster_now(),
+    SELECT head.agent_id, head.last_seq, ${changes}.organization_id, ${entryFieldSql('kind')}, ${entryFieldSql('level')},
+           ${entryFieldSql('message')}, ${entryFieldSql('source')}, ${changes}.job_id, ${changes}.entry->'data', muster_now(),
            ${currentTransaction}
     FROM head JOIN ${changes} ON ${changes}.agent_id = head.agent_id)`;
 }
 
-export function entryParameter({ kind, level = 'info', message, source, data }: TimelineEntry): string {
+export function encodeEntryParameter({ kind, level = 'info', message, source, data }: TimelineEntry): string {
   return JSON.stringify({ kind, level, message, source, data });
 }
 

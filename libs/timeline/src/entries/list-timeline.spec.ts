@@ -1,5 +1,5 @@
 import { DatabaseModule } from '@muster/database';
-import { BaseConfig, pageOf, paginate } from '@muster/platform';
+import { BaseConfig, parsePage, buildPage } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { Client } from 'pg';
 import { listTimeline } from './list-timeline';
@@ -143,9 +143,9 @@ describe('listing an agent’s timeline', () => {
       const found: number[] = [];
       const ends: number[] = [order === 'asc' ? 0 : count + 1];
       for (let cursor: string | undefined; ;) {
-        const page = pageOf({ limit: 2, cursor }, 'bigint');
+        const page = parsePage({ limit: 2, cursor }, 'bigint');
         const rows = await listTimeline(harness.db, { organizationId, agentId }, { q: 'NEEDLE', order }, page);
-        const { items, nextCursor } = paginate(rows, page, ({ seq }) => [String(seq)]);
+        const { items, nextCursor } = buildPage(rows, page, ({ seq }) => [String(seq)]);
         found.push(...items.map(({ seq }) => Number(seq)));
         if (nextCursor === null) break;
         cursor = nextCursor;

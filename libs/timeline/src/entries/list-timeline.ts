@@ -1,8 +1,14 @@
-import { type AgentLogsQuery, noSuchAgent } from '@muster/contracts';
-import { type Database, hasPartSql, maxRowsLookedAt, pageWithinSql, scanWithinSql } from '@muster/database';
+import { type AgentLogsQuery, agentNotFoundError } from '@muster/contracts';
+import {
+  type Database,
+  containsIgnoringCaseSql,
+  maxRowsLookedAt,
+  limitPageSizeSql,
+  scanWithinSql,
+} from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { EntryKind } from './append-timeline';
-import { numbersOfPeriod } from './numbers-of-period';
+import { findNumbersOfPeriod } from './find-numbers-of-period';
 import type { TimelineRow } from './timeline-event';
 
 /**
@@ -57,12 +63,12 @@ async function scanUntilFull(
   filters: Filters,
 ): Promise<TimelineRow[]> {
   const until = performance.now() + maxSearchMs;
-  const numbers = await numbersWithin(database, organizationId, filters);
+  const numbers = await findNumbersOfRange(database, organizationId, filters);
   const rows: ScannedRow[] = [];
   let { after, limit } = page;
   let pageRows = 0;
   for (let scans = 1; ; scans += 1) {
-    const found = await scanOnce(database, organizationId, { after, limit }, { ...filters, numbers });
+    const found = await scanOnePage(database, organizationId, { after, limit }, { ...filters, numbers });
     rows.push(...found);
     pageRows += found[0]?.pageRows ?? 0;
     limit -= found.filter(({ matches }) => matches).length;
@@ -83,7 +89,7 @@ interface ScannedRow extends TimelineRow {
   scanEnd: boolean;
 }
 
-async function scanOnce(
+async function scanOnePage(
   database: Database,
   organizationId: string,
   page: Page,
@@ -91,33 +97,33 @@ async function scanOnce(
 ): Promise<ScannedRow[]> {
   const { agentId, kind, level, jobId, q, from, to, order, numbers } = filters;
   const values: unknown[] = [organizationId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
   const filter: string[] = [];
-  if (page.after) within.push(`seq ${order === 'asc' ? '>' : '<'} ${placed(page.after[0])}`);
-  if (jobId) within.push(`job_id = ${placed(jobId)}`);
+  if (page.after) within.push(`seq ${order === 'asc' ? '>' : '<'} ${addParameter(page.after[0])}`);
+  if (jobId) within.push(`job_id = ${addParameter(jobId)}`);
   if (agentId) {
-    const agent = placed(agentId);
+    const agent = addParameter(agentId);
     (jobId ? filter : within).push(`agent_id = ${agent}`);
     // Without this condition, the timeline of another organization's agent would be scanned.
     within.push(`EXISTS (SELECT FROM agent a WHERE a.id = ${agent} AND a.organization_id = $1)`);
   }
-  if (kind) filter.push(`kind = ${placed(kind)}`);
-  if (level) filter.push(`level = ${placed(level)}`);
-  if (q) filter.push(hasPartSql('message', placed(q)));
-  if (from) filter.push(`at >= ${placed(from)}`);
-  if (to) filter.push(`at <= ${placed(to)}`);
+  if (kind) filter.push(`kind = ${addParameter(kind)}`);
+  if (level) filter.push(`level = ${addParameter(level)}`);
+  if (q) filter.push(containsIgnoringCaseSql('message', addParameter(q)));
+  if (from) filter.push(`at >= ${addParameter(from)}`);
+  if (to) filter.push(`at <= ${addParameter(to)}`);
   const listed = scanWithinSql({
-    from: numbers ? periodSql(within, { ...filters, numbers }, placed) : 'timeline_entry',
+    from: numbers ? periodSql(within, { ...filters, numbers }, addParameter) : 'timeline_entry',
     columns: 'seq, kind, level, message, source, job_id, data, at',
     within: numbers ? ['true'] : within,
     filter,
     order: `seq ${order}`,
-    limit: placed(page.limit + 1),
+    limit: addParameter(page.limit + 1),
   });
   return database.queryInOrder<ScannedRow>(
     { organizationId },
-    pageWithinSql(listed, {
+    limitPageSizeSql(listed, {
       order: `seq ${order}`,
       bytes: 'octet_length(message) + COALESCE(octet_length(data::text), 0)',
     }),
@@ -125,19 +131,19 @@ async function scanOnce(
   );
 }
 
-type Numbers = Awaited<ReturnType<typeof numbersOfPeriod>>;
+type Numbers = Awaited<ReturnType<typeof findNumbersOfPeriod>>;
 
 /**
  * Returns the range of entry numbers in a period of an agent's timeline. Null for a job, whose log is short enough to
  * be scanned.
  */
-async function numbersWithin(
+async function findNumbersOfRange(
   database: Database,
   organizationId: string,
   { agentId, jobId, from, to }: Filters,
 ): Promise<Numbers | null> {
   if (agentId === undefined || jobId !== undefined || (from ?? to) === undefined) return null;
-  return numbersOfPeriod(database, { organizationId, agentId }, { from, to });
+  return findNumbersOfPeriod(database, { organizationId, agentId }, { from, to });
 }
 
 /**
@@ -148,23 +154,23 @@ async function numbersWithin(
 function periodSql(
   within: string[],
   { from, to, order, numbers }: Pick<Filters, 'from' | 'to' | 'order'> & { numbers: { after: string; upto: string } },
-  placed: (value: unknown) => string,
+  addParameter: (value: unknown) => string,
 ): string {
   const inTime = [
     // A CASE, because Postgres has no statistics about this expression. It would expect a BETWEEN to match one row in
     // 200, and would sort the matching rows.
     `CASE WHEN recorded_at - at BETWEEN ${hourAhead} AND ${hourBehind} THEN true ELSE false END`,
-    `seq > ${placed(numbers.after)}`,
-    `seq <= ${placed(numbers.upto)}`,
+    `seq > ${addParameter(numbers.after)}`,
+    `seq <= ${addParameter(numbers.upto)}`,
   ];
-  if (from) inTime.push(`recorded_at >= ${placed(new Date(Date.parse(from) - hourMs))}`);
-  if (to) inTime.push(`recorded_at <= ${placed(new Date(Date.parse(to) + hourMs))}`);
+  if (from) inTime.push(`recorded_at >= ${addParameter(new Date(Date.parse(from) - hourMs))}`);
+  if (to) inTime.push(`recorded_at <= ${addParameter(new Date(Date.parse(to) + hourMs))}`);
   // Each part has its own limit, so that Postgres reads the part in the order of an index instead of sorting the whole
   // period.
-  const entriesSql = (conditions: string[]) =>
+  const readEntriesSql = (conditions: string[]) =>
     `(SELECT seq, kind, level, message, source, job_id, data, at FROM timeline_entry
       WHERE ${conditions.join(' AND ')} ORDER BY seq ${order} LIMIT ${maxRowsLookedAt})`;
-  return `(${entriesSql([...within, ...inTime])} UNION ALL ${entriesSql([
+  return `(${readEntriesSql([...within, ...inTime])} UNION ALL ${readEntriesSql([
     ...within,
     `recorded_at - at NOT BETWEEN ${hourAhead} AND ${hourBehind}`,
   ])}) entry`;
@@ -182,5 +188,5 @@ async function requireAgent(database: Database, organizationId: string, agentId:
     [agentId, organizationId],
     'agent_exists',
   );
-  if (!found) throw noSuchAgent();
+  if (!found) throw agentNotFoundError();
 }

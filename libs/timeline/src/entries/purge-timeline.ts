@@ -23,7 +23,7 @@ export async function purgeTimeline(
   round: Round,
   now: Date,
 ): Promise<{ logs: number; timeline: number }> {
-  const purge = (name: string, keptFor: 'logRetentionDays' | 'timelineRetentionDays', sql: string) =>
+  const purgeKind = (name: string, keptFor: 'logRetentionDays' | 'timelineRetentionDays', sql: string) =>
     purgeByRetention(database, round, {
       name,
       keptFor,
@@ -35,8 +35,8 @@ export async function purgeTimeline(
         }
       },
     });
-  const logs = await purge('logs', 'logRetentionDays', deleteExpiredSql('logs_since', `kind = 'execution'`));
-  const timeline = await purge(
+  const logs = await purgeKind('logs', 'logRetentionDays', deleteExpiredSql('logs_since', `kind = 'execution'`));
+  const timeline = await purgeKind(
     'timeline',
     'timelineRetentionDays',
     deleteExpiredSql('others_since', `kind <> 'execution'`),

@@ -1,7 +1,7 @@
-import { noSuchAgent } from '@muster/contracts';
+import { agentNotFoundError } from '@muster/contracts';
 import type { Database, TimelineEntryEntity, TimelineHeadEntity } from '@muster/database';
 import type { TimelineRow } from './timeline-event';
-import type { StoredRange } from './where-to-begin';
+import type { StoredRange } from './decide-stream-start';
 
 /** A reader's position in an agent's timeline: the last entry that it has read. */
 export interface TimelinePosition {
@@ -23,7 +23,11 @@ const pageBytes = 256 * 1024;
 /**
  * Returns the range of the agent's stored entries. Throws agent_not_found if the agent belongs to another organization.
  */
-export async function findTimeline(database: Database, organizationId: string, agentId: string): Promise<StoredRange> {
+export async function findStoredRange(
+  database: Database,
+  organizationId: string,
+  agentId: string,
+): Promise<StoredRange> {
   const [found] = await database.query<StoredRange>(
     { organizationId },
     `SELECT COALESCE(h.last_seq, 0) AS latest,
@@ -33,7 +37,7 @@ export async function findTimeline(database: Database, organizationId: string, a
     [agentId, organizationId],
     'find_timeline',
   );
-  if (!found) throw noSuchAgent();
+  if (!found) throw agentNotFoundError();
   return found;
 }
 
@@ -66,7 +70,7 @@ export async function readNextEntries(
          ORDER BY e.seq LIMIT ${pageEntries}) AS n
      ) AS p ON COALESCE(p.bytes_before, 0) < ${pageBytes}
      ORDER BY f.agent_id, p.seq`,
-    valuesOf(positions),
+    getPositionValues(positions),
     'read_next_entries',
   );
   const read = new Map<string, NextEntries>();
@@ -88,12 +92,12 @@ export async function findAdvancedTimelines(database: Database, positions: Timel
     `SELECT h.agent_id FROM unnest($1::uuid[], $2::bigint[]) AS f (agent_id, seq)
      JOIN timeline_head h ON h.agent_id = f.agent_id
      WHERE h.last_seq > f.seq`,
-    valuesOf(positions),
+    getPositionValues(positions),
     'find_advanced_timelines',
   );
   return advanced.map(({ agentId }) => agentId);
 }
 
-function valuesOf(positions: TimelinePosition[]): unknown[] {
+function getPositionValues(positions: TimelinePosition[]): unknown[] {
   return [positions.map(({ agentId }) => agentId), positions.map(({ seq }) => seq)];
 }

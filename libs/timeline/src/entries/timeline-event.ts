@@ -1,5 +1,5 @@
 import type { TimelineEntryEntity } from '@muster/database';
-import { eventFrame } from '@muster/platform';
+import { formatEventFrame } from '@muster/platform';
 
 /** The columns of a stored entry that a stream event needs. */
 export type TimelineRow = Pick<
@@ -10,7 +10,7 @@ export type TimelineRow = Pick<
 type StreamEvent = { type: 'lifecycle' | 'status' | 'job' | 'log' } & Record<string, unknown>;
 
 /** Converts a timeline entry to an event of the stream (interface, section 6; contract, "Agents"). */
-function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow): StreamEvent {
+function toStreamEvent({ kind, level, message, source, jobId, data, at }: TimelineRow): StreamEvent {
   const timestamp = at.toISOString();
   switch (kind) {
     case 'lifecycle':
@@ -19,13 +19,13 @@ function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow)
         eventType: data?.['eventType'] ?? null,
         source,
         reason: data?.['reason'] ?? message,
-        ...pick(data, ['previousStatus', 'currentStatus']),
+        ...pickFields(data, ['previousStatus', 'currentStatus']),
         timestamp,
       };
     case 'status':
-      return { type: 'status', ...pick(data, ['status', 'previousStatus', 'lastSeen', 'vmState']), timestamp };
+      return { type: 'status', ...pickFields(data, ['status', 'previousStatus', 'lastSeen', 'vmState']), timestamp };
     case 'job':
-      return { type: 'job', jobId, ...pick(data, ['status', 'previousStatus', 'progress']), timestamp };
+      return { type: 'job', jobId, ...pickFields(data, ['status', 'previousStatus', 'progress']), timestamp };
     default:
       // The API shows the time of a log entry always in unix seconds (contract, "Conventions").
       return { type: 'log', jobId, level, message, timestamp: Math.floor(at.getTime() / 1000) };
@@ -33,9 +33,9 @@ function eventOf({ kind, level, message, source, jobId, data, at }: TimelineRow)
 }
 
 /** Returns a timeline entry as the text of a server-sent event. */
-export function frameOf(row: TimelineRow): string {
-  const event = eventOf(row);
-  return eventFrame({ id: row.seq, event: event.type, data: event });
+export function formatTimelineFrame(row: TimelineRow): string {
+  const event = toStreamEvent(row);
+  return formatEventFrame({ id: row.seq, event: event.type, data: event });
 }
 
 export interface Resync {
@@ -48,10 +48,10 @@ export interface Resync {
  * Returns a resync event. Its id is the position from which the stream continues, so that the reader's next reconnect
  * needs no resync.
  */
-export function resyncFrame(resync: Resync): string {
-  return eventFrame({ id: resync.latest, event: 'resync', data: { type: 'resync', ...resync } });
+export function formatResyncFrame(resync: Resync): string {
+  return formatEventFrame({ id: resync.latest, event: 'resync', data: { type: 'resync', ...resync } });
 }
 
-function pick(data: Record<string, unknown> | null, names: string[]): Record<string, unknown> {
+function pickFields(data: Record<string, unknown> | null, names: string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, data?.[name] ?? null]));
 }

@@ -23,7 +23,7 @@ interface EventKey {
 }
 
 /** Formats a cursor as the id of an event. The reader sends it back as Last-Event-ID. */
-export function writeCursor({ at, snapshot, within }: EventCursor): string {
+export function encodeEventCursor({ at, snapshot, within }: EventCursor): string {
   const { upto, last } = within ?? {};
   const parts = [String(at), encodeSnapshot(snapshot)];
   if (upto && last) parts.push(encodeSnapshot(upto), String(last.transactionId), last.thing, String(last.seq));
@@ -31,19 +31,19 @@ export function writeCursor({ at, snapshot, within }: EventCursor): string {
 }
 
 /** Parses the id of an event. Returns null if the id is not valid. */
-export function readCursor(text: string): EventCursor | null {
+export function decodeEventCursor(text: string): EventCursor | null {
   const found = pattern.exec(text)?.groups;
   if (!found) return null;
   const { at, snapshot, upto, transaction, thing, seq } = found;
   const cursor = { at: Number(at), snapshot: decodeSnapshot(snapshot!) };
-  if (!isSnapshot(cursor.snapshot)) return null;
+  if (!isSnapshotText(cursor.snapshot)) return null;
   if (upto === undefined) return cursor;
   const last = { transactionId: Number(transaction), thing: thing!, seq: Number(seq) };
-  return isSnapshot(decodeSnapshot(upto)) ? { ...cursor, within: { upto: decodeSnapshot(upto), last } } : null;
+  return isSnapshotText(decodeSnapshot(upto)) ? { ...cursor, within: { upto: decodeSnapshot(upto), last } } : null;
 }
 
 /** Returns the xmax of a snapshot: the first transaction id that was not assigned yet. */
-export function endOf(snapshot: string): bigint {
+export function parseSnapshotEnd(snapshot: string): bigint {
   return BigInt(snapshot.split(':')[1]!);
 }
 
@@ -57,7 +57,7 @@ const encodeSnapshot = (text: string) => text.replaceAll(':', '.').replaceAll(',
 const decodeSnapshot = (text: string) => text.replaceAll('.', ':').replaceAll('-', ',');
 
 /** Whether the text is a snapshot that Postgres accepts; any other text would make the query fail. */
-function isSnapshot(text: string): boolean {
+function isSnapshotText(text: string): boolean {
   const [from, to, running] = text.split(':') as [string, string, string];
   const open = running === '' ? [] : running.split(',').map(BigInt);
   const isGrowing = open.every((id, at) => at === 0 || open[at - 1]! < id);

@@ -1,6 +1,6 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
-import { eventFrame } from '@muster/platform';
-import { type EventCursor, writeCursor } from './event-cursor';
+import { formatEventFrame } from '@muster/platform';
+import { type EventCursor, encodeEventCursor } from './event-cursor';
 import { cursorAfter, type EventPage, type EventRow } from './read-events';
 
 export interface EventFrame {
@@ -12,13 +12,13 @@ export interface EventFrame {
  * Returns a page of events as server-sent events. The id of each event is the cursor after this event; the id of the
  * last one is the end of the page.
  */
-export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventFrame[] {
+export function formatEventFrames(cursor: EventCursor, { rows, next }: EventPage): EventFrame[] {
   const upto = cursor.within?.upto ?? next.within?.upto ?? next.snapshot;
   return rows.flatMap((row, at) => {
-    const event = eventOf(row);
+    const event = toOrganizationEvent(row);
     if (!event) return [];
-    const id = writeCursor(at === rows.length - 1 ? next : cursorAfter(cursor, upto, row));
-    return [{ type: event.type, text: eventFrame({ id, event: event.type, data: event }) }];
+    const id = encodeEventCursor(at === rows.length - 1 ? next : cursorAfter(cursor, upto, row));
+    return [{ type: event.type, text: formatEventFrame({ id, event: event.type, data: event }) }];
   });
 }
 
@@ -26,9 +26,9 @@ export function framesOf(cursor: EventCursor, { rows, next }: EventPage): EventF
  * Returns a resync event. Its id is the cursor from which the stream continues, so that the reader's next reconnect
  * needs no resync.
  */
-export function resyncFrameOf(cursor: EventCursor, resync: { lastEventId: string; oldest: string }): string {
-  const id = writeCursor(cursor);
-  return eventFrame({ id, event: 'resync', data: { type: 'resync', ...resync, latest: id } });
+export function formatEventResyncFrame(cursor: EventCursor, resync: { lastEventId: string; oldest: string }): string {
+  const id = encodeEventCursor(cursor);
+  return formatEventFrame({ id, event: 'resync', data: { type: 'resync', ...resync, latest: id } });
 }
 
 /** The data of an entry, in addition to its message. */
@@ -40,7 +40,15 @@ interface EntryData {
   reason?: string;
 }
 
-function eventOf({ type, agentId, jobId, workflowId, message, data, at }: EventRow): OrganizationStreamEvent | null {
+function toOrganizationEvent({
+  type,
+  agentId,
+  jobId,
+  workflowId,
+  message,
+  data,
+  at,
+}: EventRow): OrganizationStreamEvent | null {
   const timestamp = at.toISOString();
   const entryData = (data ?? {}) as unknown as EntryData;
   const { status, previousStatus = null, progress = null, reason } = entryData;

@@ -1,10 +1,10 @@
 import type { Database } from '@muster/database';
 import type { OpenStreams, PubSub } from '@muster/platform';
 import { type HubOptions, StreamHub } from '../streams/stream-hub';
-import { framesOf } from './event-frame';
-import { type EventCursor, writeCursor } from './event-cursor';
+import { formatEventFrames } from './event-frame';
+import { type EventCursor, encodeEventCursor } from './event-cursor';
 import type { EventStream } from './event-stream';
-import { type EventPage, readEvents, type Reading } from './read-events';
+import { type EventPage, readEventPages, type Reading } from './read-events';
 
 type Group = Reading & { streams: EventStream[] };
 
@@ -31,43 +31,43 @@ export class EventHub extends StreamHub<EventStream, string> {
   }
 
   /** Adds a stream and sends events to it until it closes. */
-  add(stream: EventStream): void {
+  addStream(stream: EventStream): void {
     const { organizationId } = stream;
     const streams = this.followed.get(organizationId) ?? new Set();
     this.followed.set(organizationId, streams.add(stream));
-    this.keep(stream, () => {
+    this.keepStream(stream, () => {
       streams.delete(stream);
       if (streams.size === 0) this.followed.delete(organizationId);
     });
-    void this.catchUp(stream);
+    void this.catchStreamUp(stream);
   }
 
   protected override handleNotification(organizationId: string): void {
-    if (this.followed.has(organizationId)) this.markDue(organizationId);
+    if (this.followed.has(organizationId)) this.markSourceDue(organizationId);
   }
 
   protected override findMissedEntries(): Promise<Record<string, number>> {
-    for (const id of this.followed.keys()) this.markDue(id);
+    for (const id of this.followed.keys()) this.markSourceDue(id);
     return Promise.resolve({});
   }
 
-  protected override async read(organizationIds: string[]): Promise<void> {
-    const groups = organizationIds.flatMap((id) => this.groupsOf(id));
+  protected override async readSources(organizationIds: string[]): Promise<void> {
+    const groups = organizationIds.flatMap((id) => this.getGroups(id));
     if (groups.length === 0) return;
-    const pages = await readEvents(this.database, groups);
-    for (const [at, group] of groups.entries()) this.pass(group, pages[at]!);
+    const pages = await readEventPages(this.database, groups);
+    for (const [at, group] of groups.entries()) this.passPageOn(group, pages[at]!);
   }
 
   /** Sends page after page, as fast as the reader reads, until the stream is up to date. */
-  private async catchUp(stream: EventStream): Promise<void> {
+  private async catchStreamUp(stream: EventStream): Promise<void> {
     const { organizationId } = stream;
     for (let isFull = true; stream.open && isFull;) {
-      await this.attempt(async () => {
+      await this.runAndLogFailure(async () => {
         const { cursor } = stream;
-        const [page] = await this.catchUps.run(() => readEvents(this.database, [{ organizationId, cursor }]));
-        stream.send(framesOf(cursor, page!), page!.next);
+        const [page] = await this.catchUps.runInTurn(() => readEventPages(this.database, [{ organizationId, cursor }]));
+        stream.sendFrames(formatEventFrames(cursor, page!), page!.next);
         isFull = page!.isFull;
-        await stream.drained();
+        await stream.waitUntilDrained();
       });
     }
     stream.live = true;
@@ -79,11 +79,11 @@ export class EventHub extends StreamHub<EventStream, string> {
    * Groups the organization's live streams by cursor. Usually there is one group; a stream that has just become live
    * may be in another.
    */
-  private groupsOf(organizationId: string): Group[] {
+  private getGroups(organizationId: string): Group[] {
     const groups = new Map<string, Group>();
     for (const stream of this.followed.get(organizationId) ?? []) {
       if (!stream.live) continue;
-      const name = writeCursor(stream.cursor);
+      const name = encodeEventCursor(stream.cursor);
       const group = groups.get(name) ?? { organizationId, cursor: stream.cursor, streams: [] };
       groups.set(name, group);
       group.streams.push(stream);
@@ -91,13 +91,13 @@ export class EventHub extends StreamHub<EventStream, string> {
     return [...groups.values()];
   }
 
-  private pass({ organizationId, cursor, streams }: Group, page: EventPage): void {
-    const frames = framesOf(cursor, page);
-    for (const stream of streams) if (isAt(stream, cursor)) stream.send(frames, page.next);
+  private passPageOn({ organizationId, cursor, streams }: Group, page: EventPage): void {
+    const frames = formatEventFrames(cursor, page);
+    for (const stream of streams) if (isAtCursor(stream, cursor)) stream.sendFrames(frames, page.next);
     if (page.isFull) this.due.add(organizationId);
   }
 }
 
-function isAt(stream: EventStream, cursor: EventCursor): boolean {
-  return stream.cursor === cursor || writeCursor(stream.cursor) === writeCursor(cursor);
+function isAtCursor(stream: EventStream, cursor: EventCursor): boolean {
+  return stream.cursor === cursor || encodeEventCursor(stream.cursor) === encodeEventCursor(cursor);
 }

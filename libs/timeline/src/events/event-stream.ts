@@ -1,6 +1,6 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
 import type { EventFrame } from './event-frame';
-import { type EventCursor, writeCursor } from './event-cursor';
+import { type EventCursor, encodeEventCursor } from './event-cursor';
 import { ReaderConnection, type ReaderOptions } from '../streams/reader-connection';
 
 export interface EventStreamOptions extends ReaderOptions {
@@ -23,10 +23,10 @@ export class EventStream extends ReaderConnection {
     super(reader);
     this.cursor = cursor;
     this.types = types;
-    this.sentCursor = writeCursor(cursor);
+    this.sentCursor = encodeEventCursor(cursor);
   }
 
-  send(frames: EventFrame[], cursor: EventCursor): void {
+  sendFrames(frames: EventFrame[], cursor: EventCursor): void {
     const bytes = frames
       .filter(({ type }) => !this.types || this.types.has(type))
       .map(({ text }) => text)
@@ -38,10 +38,10 @@ export class EventStream extends ReaderConnection {
    * Returns a comment with the current cursor. So a reader that gets no events for a long time does not reconnect with
    * an expired cursor.
    */
-  protected override comment(): string {
-    const cursor = writeCursor(this.cursor);
-    if (cursor === this.sentCursor) return super.comment();
+  protected override buildHeartbeatComment(): string {
+    const cursor = encodeEventCursor(this.cursor);
+    if (cursor === this.sentCursor) return super.buildHeartbeatComment();
     this.sentCursor = cursor;
-    return `id: ${cursor}\n${super.comment()}`;
+    return `id: ${cursor}\n${super.buildHeartbeatComment()}`;
   }
 }

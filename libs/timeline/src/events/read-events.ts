@@ -34,7 +34,7 @@ export interface Reading {
  * Reads the next page of events for each organization and cursor. One statement reads all pages, so they have the same
  * snapshot.
  */
-export async function readEvents(database: Database, readings: Reading[]): Promise<EventPage[]> {
+export async function readEventPages(database: Database, readings: Reading[]): Promise<EventPage[]> {
   const cursors = readings.map(({ cursor }) => cursor);
   const rows = await database.query<EventRow & { n: number; now: number; snapshot: string }>(
     'system',
@@ -54,7 +54,7 @@ export async function readEvents(database: Database, readings: Reading[]): Promi
   return readings.map(({ cursor }, n) => {
     const own = rows.filter((row) => row.n === n);
     const { now, snapshot } = own[0]!;
-    return pageOf(
+    return toEventPage(
       cursor,
       { now, snapshot },
       own.filter(({ type }) => type !== null),
@@ -62,7 +62,7 @@ export async function readEvents(database: Database, readings: Reading[]): Promi
   });
 }
 
-function pageOf(
+function toEventPage(
   cursor: EventCursor,
   { now, snapshot }: { now: number; snapshot: string },
   rows: EventRow[],
@@ -86,7 +86,7 @@ export function cursorAfter({ at, snapshot }: EventCursor, upto: string, row: Ev
  */
 const longestTransactionMs = 3_600_000;
 
-const isNewSql = (row: string, thing: string, seq: string) => `
+const isNewRowSql = (row: string, thing: string, seq: string) => `
   ${row}.organization_id = f.organization_id
   AND ${row}.transaction_id >= GREATEST(f.oldest, f.last_transaction)
   AND NOT pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.snapshot)
@@ -107,11 +107,11 @@ const statement = `
     SELECT * FROM (
       (SELECT t.transaction_id, t.agent_id AS thing, t.seq, t.kind AS type, t.agent_id, t.job_id, t.message, t.data, t.at
        FROM timeline_entry t
-       WHERE ${isNewSql('t', 't.agent_id', 't.seq')} AND t.transaction_id IS NOT NULL AND t.recorded_at >= f.since
+       WHERE ${isNewRowSql('t', 't.agent_id', 't.seq')} AND t.transaction_id IS NOT NULL AND t.recorded_at >= f.since
        ORDER BY t.transaction_id, t.agent_id, t.seq LIMIT ${pageRows})
       UNION ALL
       (SELECT e.transaction_id, e.id, 0, e.type, NULL, NULL, NULL, e.data, e.at
-       FROM organization_event e WHERE ${isNewSql('e', 'e.id', '0')}
+       FROM organization_event e WHERE ${isNewRowSql('e', 'e.id', '0')}
        ORDER BY e.transaction_id, e.id LIMIT ${pageRows})) both_kinds
     ORDER BY transaction_id, thing, seq LIMIT ${pageRows}
   ) p ON true

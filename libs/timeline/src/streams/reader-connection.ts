@@ -39,14 +39,14 @@ export class ReaderConnection {
   }
 
   /** Resolves when the connection can take more data or is closed. */
-  async drained(): Promise<void> {
+  async waitUntilDrained(): Promise<void> {
     if (!this.open || !this.connection.writableNeedDrain) return;
     await new Promise<void>((resolve) => {
-      const done = () => {
-        this.connection.off('drain', done).off('close', done);
+      const finishWait = () => {
+        this.connection.off('drain', finishWait).off('close', finishWait);
         resolve();
       };
-      this.connection.on('drain', done).on('close', done);
+      this.connection.on('drain', finishWait).on('close', finishWait);
     });
   }
 
@@ -54,12 +54,12 @@ export class ReaderConnection {
    * Sends a comment as a heartbeat; with every second heartbeat, checks the reader's access. Closes the connection if
    * the reader has read nothing since the last heartbeat.
    */
-  beat(): void {
+  sendHeartbeat(): void {
     if (!this.open) return;
     const stalled = this.connection.writableNeedDrain;
     if (stalled && this.stalledAtLastBeat) return void this.connection.destroy();
     this.stalledAtLastBeat = stalled;
-    this.connection.write(this.comment());
+    this.connection.write(this.buildHeartbeatComment());
     this.beats += 1;
     if (this.beats % 2 === 0) void this.checkAccess();
   }
@@ -71,7 +71,7 @@ export class ReaderConnection {
     if (this.connection.writableLength > 0) setTimeout(() => this.connection.destroy(), 1000).unref();
   }
 
-  protected comment(): string {
+  protected buildHeartbeatComment(): string {
     return ': still here\n\n';
   }
 

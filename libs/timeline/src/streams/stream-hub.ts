@@ -59,7 +59,7 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   onApplicationBootstrap(): void {
     this.stopListening = this.pubSub.subscribe(this.labels.channel, (id) => this.handleNotification(id));
     this.look.start();
-    this.beats = setInterval(() => this.beat(), Math.ceil(this.options.heartbeatMs / beatSlots));
+    this.beats = setInterval(() => this.sendHeartbeats(), Math.ceil(this.options.heartbeatMs / beatSlots));
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -69,8 +69,8 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   }
 
   /** Throws if the maximum number of open streams is reached. */
-  requireRoom(organizationId: string): void {
-    this.options.room.require(organizationId);
+  requireFreeStream(organizationId: string): void {
+    this.options.room.requireFree(organizationId);
   }
 
   /** Handles a notification that the source with this id has new entries. */
@@ -80,13 +80,13 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   protected abstract findMissedEntries(): Promise<Record<string, number>>;
 
   /** Reads the new entries of the sources and sends them to their streams. */
-  protected abstract read(sources: Source[]): Promise<void>;
+  protected abstract readSources(sources: Source[]): Promise<void>;
 
   /** Counts the stream and sends heartbeats to it until it closes. */
-  protected keep(stream: Stream, leave: () => void): void {
+  protected keepStream(stream: Stream, leave: () => void): void {
     this.slots.set(stream, this.slot);
-    const leaveRoom = this.options.room.take(stream.organizationId);
-    const takeOff = this.openStreams.add(() => stream.end());
+    const leaveRoom = this.options.room.takeSlot(stream.organizationId);
+    const takeOff = this.openStreams.addStream(() => stream.end());
     stream.onceClosed(() => {
       takeOff();
       leaveRoom();
@@ -95,16 +95,16 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
     });
   }
 
-  protected markDue(source: Source): void {
+  protected markSourceDue(source: Source): void {
     this.due.add(source);
     if (this.reading) return;
     this.reading = true;
     // Waits one turn of the event loop, so that sources that are notified at the same time are read together.
-    setImmediate(() => void this.readDue());
+    setImmediate(() => void this.readDueSources());
   }
 
   /** Runs a step. If the step fails, logs the error and waits for the poll interval. */
-  protected async attempt(step: () => Promise<void>): Promise<void> {
+  protected async runAndLogFailure(step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
@@ -116,12 +116,12 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   /**
    * Reads the sources with new entries, one batch at a time. If a read fails, the next poll finds these sources again.
    */
-  private async readDue(): Promise<void> {
+  private async readDueSources(): Promise<void> {
     try {
       while (this.due.size > 0) {
         const some = [...this.due].slice(0, readBatchSize);
         for (const source of some) this.due.delete(source);
-        await this.read(some);
+        await this.readSources(some);
         this.failureLogged = false;
       }
     } catch (error) {
@@ -136,9 +136,9 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
    * Sends heartbeats to a part of the streams at a time, so that the process does not write to thousands of streams at
    * once.
    */
-  private beat(): void {
+  private sendHeartbeats(): void {
     this.slot = (this.slot + 1) % beatSlots;
-    for (const [stream, slot] of this.slots) if (slot === this.slot) stream.beat();
+    for (const [stream, slot] of this.slots) if (slot === this.slot) stream.sendHeartbeat();
   }
 
   private logFailure(error: Error): void {

@@ -7,7 +7,7 @@ import {
   readNextEntries,
   type TimelinePosition,
 } from '../entries/read-next-entries';
-import { frameOf } from '../entries/timeline-event';
+import { formatTimelineFrame } from '../entries/timeline-event';
 import type { TimelineStream } from './timeline-stream';
 
 interface Followed extends TimelinePosition {
@@ -19,9 +19,9 @@ interface Followed extends TimelinePosition {
  * once for all of the agent's streams. A stream that starts at an earlier position reads separate pages until it has
  * reached the hub's position.
  *
- * Invariant: a live stream has received every entry up to the hub's position. `catchUp` compares the positions and sets
- * `live` without an `await` in between, and `pass` skips entries that the stream already has. So no entry is lost or
- * sent twice.
+ * Invariant: a live stream has received every entry up to the hub's position. `catchStreamUp` compares the positions
+ * and sets `live` without an `await` in between, and `passEntriesOn` skips entries that the stream already has. So no
+ * entry is lost or sent twice.
  */
 export class TimelineHub extends StreamHub<TimelineStream, Followed> {
   private readonly followed = new Map<string, Followed>();
@@ -42,12 +42,12 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
   /**
    * Adds a stream and sends entries to it until it closes. `head` is the newest known number of the agent's timeline.
    */
-  add(stream: TimelineStream, head: number): void {
+  addStream(stream: TimelineStream, head: number): void {
     const { agentId } = stream;
     const agent = this.followed.get(agentId) ?? { agentId, seq: head, streams: new Set() };
     this.followed.set(agentId, agent);
     agent.streams.add(stream);
-    this.keep(stream, () => {
+    this.keepStream(stream, () => {
       agent.streams.delete(stream);
       if (agent.streams.size > 0) return;
       this.followed.delete(agentId);
@@ -55,13 +55,13 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     });
     // If this is the agent's only stream, this process received no notification for entries that were added after
     // `head` was read.
-    if (agent.streams.size === 1) this.markDue(agent);
-    void this.catchUp(agent, stream);
+    if (agent.streams.size === 1) this.markSourceDue(agent);
+    void this.catchStreamUp(agent, stream);
   }
 
   protected override handleNotification(agentId: string): void {
     const agent = this.followed.get(agentId);
-    if (agent) this.markDue(agent);
+    if (agent) this.markSourceDue(agent);
   }
 
   protected override async findMissedEntries(): Promise<Record<string, number>> {
@@ -71,40 +71,40 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     return {};
   }
 
-  protected override async read(agents: Followed[]): Promise<void> {
+  protected override async readSources(agents: Followed[]): Promise<void> {
     const read = await readNextEntries(this.database, agents);
-    for (const agent of agents) this.pass(agent, read.get(agent.agentId));
+    for (const agent of agents) this.passEntriesOn(agent, read.get(agent.agentId));
   }
 
-  private async catchUp(agent: Followed, stream: TimelineStream): Promise<void> {
+  private async catchStreamUp(agent: Followed, stream: TimelineStream): Promise<void> {
     while (stream.open && stream.seq < agent.seq) {
-      await this.attempt(async () => {
+      await this.runAndLogFailure(async () => {
         const position = { agentId: agent.agentId, seq: stream.seq };
-        const read = await this.catchUps.run(async () =>
+        const read = await this.catchUps.runInTurn(async () =>
           stream.open ? readNextEntries(this.database, [position]) : new Map<string, NextEntries>(),
         );
         const next = read.get(agent.agentId);
-        if (next?.rows.length) stream.send(next.rows.map(frameOf).join(''), next.rows.at(-1)!.seq);
+        if (next?.rows.length) stream.sendBytes(next.rows.map(formatTimelineFrame).join(''), next.rows.at(-1)!.seq);
         else stream.seq = Math.max(stream.seq, next?.head ?? agent.seq);
-        await stream.drained();
+        await stream.waitUntilDrained();
       });
     }
     stream.live = true;
   }
 
-  private pass(agent: Followed, next: NextEntries | undefined): void {
+  private passEntriesOn(agent: Followed, next: NextEntries | undefined): void {
     if (!next || next.head <= agent.seq) return;
     const { rows, head } = next;
     const before = agent.seq;
     const last = rows.at(-1)?.seq ?? head;
     if (rows.length > 0) {
-      const frames = rows.map(frameOf);
+      const frames = rows.map(formatTimelineFrame);
       const all = Buffer.from(frames.join(''));
       for (const stream of agent.streams) {
         if (!stream.live || stream.seq >= last) continue;
         // A stream that became live at a later position has already received the first rows.
         const frame = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
-        stream.send(frame, last);
+        stream.sendBytes(frame, last);
       }
     }
     for (const stream of agent.streams) if (stream.live) stream.seq = Math.max(stream.seq, last);

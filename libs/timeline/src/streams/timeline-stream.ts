@@ -20,7 +20,7 @@ export class TimelineStream extends ReaderConnection {
     this.seq = seq;
   }
 
-  send(bytes: Buffer | string, seq: number): void {
+  sendBytes(bytes: Buffer | string, seq: number): void {
     if (this.write(bytes)) this.seq = seq;
   }
 }

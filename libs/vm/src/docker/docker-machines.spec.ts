@@ -1,8 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { newId, Outbound } from '@muster/platform';
-import { describeProvider, describeSharedProvider, expectBoundedFailure, testMachine } from '../conformance';
+import {
+  testProviderConformance,
+  testSharedProviderConformance,
+  expectBoundedFailure,
+  makeTestMachine,
+} from '../conformance';
 import { DockerMachines } from './docker-machines';
-import { FakeDocker, json } from './fake-docker.harness';
+import { FakeDocker, sendJson } from './fake-docker.harness';
 
 const label = 'muster.organization';
 
@@ -11,11 +16,11 @@ async function startFixture(kind: 'socket' | 'tcp' = 'socket') {
   const outbound = new Outbound(['127.0.0.0/8']);
   const host = kind === 'socket' ? await docker.listenOnSocket() : await docker.listen();
   const isOwn = kind === 'socket';
-  const machine = testMachine({
+  const machine = makeTestMachine({
     providerRef: 'worker-1',
     providerConfig: { container: 'worker-1', ...(isOwn ? {} : { host }) },
   });
-  const container = docker.add('worker-1', { [label]: machine.organizationId });
+  const container = docker.addContainer('worker-1', { [label]: machine.organizationId });
   return {
     docker,
     host,
@@ -41,8 +46,8 @@ for (const [location, kind] of [
   ['on the deployment’s socket', 'socket'],
   ['at an agent’s host', 'tcp'],
 ] as const) {
-  describeProvider(`docker ${location}`, () => startFixture(kind));
-  describeSharedProvider(`docker ${location}`, () => startFixture(kind));
+  testProviderConformance(`docker ${location}`, () => startFixture(kind));
+  testSharedProviderConformance(`docker ${location}`, () => startFixture(kind));
 }
 
 describe('a Docker Engine', () => {
@@ -127,7 +132,7 @@ describe('a Docker Engine', () => {
         return true;
       };
       for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
-        expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
+        expect([error.fault, error.isPermanent]).toEqual(['unreachable', false]);
       }
     }
   });
@@ -148,11 +153,11 @@ describe('a Docker Engine', () => {
   ] as const)('an error quotes the answer of a Docker Engine that %s', async (_, status, body, fault, pattern) => {
     fixture.docker.interfere = (response, path) => {
       if (path === '/version') return false;
-      json(response, status, body);
+      sendJson(response, status, body);
       return true;
     };
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
-      expect([error.fault, error.permanent]).toEqual([fault, false]);
+      expect([error.fault, error.isPermanent]).toEqual([fault, false]);
       expect(error.message).toMatch(pattern);
     }
   });
@@ -176,8 +181,8 @@ describe('a Docker Engine', () => {
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
     const { organizationId } = machine;
     docker.containers.get('worker-1')!.labels['muster.agent'] = machine.agentId;
-    docker.add('old', { 'muster.agent': agentId, 'muster.expires-at': expiresAt.toISOString() }, 'running');
-    docker.add('database', {}, 'running');
+    docker.addContainer('old', { 'muster.agent': agentId, 'muster.expires-at': expiresAt.toISOString() }, 'running');
+    docker.addContainer('database', {}, 'running');
     expect(await provider.list(machine)).toMatchObject([
       { ref: 'worker-1', agentId: machine.agentId, organizationId, state: 'stopped', expiresAt: null },
       { ref: 'old', agentId, organizationId: null, state: 'running', expiresAt },

@@ -7,11 +7,11 @@ import {
   type MachineProvider,
   type MachineState,
 } from '../machine';
-import { requireMark } from '../require-mark';
-import { Engine, type EngineCall, type EngineTls, messageOf } from './engine';
+import { requireOrganizationMark } from '../require-organization-mark';
+import { Engine, type EngineCall, type EngineTls, extractMessage } from './engine';
 
 export interface DockerOptions {
-  outbound: Pick<Outbound, 'fetch'>;
+  outbound: Pick<Outbound, 'fetchBounded'>;
   /** Host of the deployment's own engine. Only this host may be a socket. */
   host?: string;
   /** TLS to the deployment's engine. Engines that agents name never receive the service's certificate. */
@@ -56,23 +56,23 @@ export class DockerMachines implements MachineProvider {
   }
 
   async describe(machine: Machine): Promise<MachineDescription> {
-    const container = await this.inspect(machine, this.begin(machine));
+    const container = await this.inspectContainer(machine, this.createEngineCall(machine));
     if (!container) return { state: 'gone', ip: null };
     const networks = Object.values(container.NetworkSettings.Networks);
     return {
-      state: stateOf(container.State.Status),
+      state: toMachineState(container.State.Status),
       ip: networks.find(({ IPAddress }) => IPAddress)?.IPAddress ?? null,
     };
   }
 
   /** Status 304: the container was already running. */
   async start(machine: Machine): Promise<void> {
-    await this.order(machine, { action: 'start the container', path: 'start', accepted: [204, 304] });
+    await this.sendOrder(machine, { action: 'start the container', path: 'start', accepted: [204, 304] });
   }
 
   async stop(machine: Machine): Promise<void> {
     const path = `stop?t=${this.options.graceSeconds}`;
-    await this.order(machine, {
+    await this.sendOrder(machine, {
       action: 'stop the container',
       path,
       accepted: [204, 304],
@@ -83,13 +83,13 @@ export class DockerMachines implements MachineProvider {
 
   async reboot(machine: Machine): Promise<void> {
     const path = `restart?t=${this.options.graceSeconds}`;
-    await this.order(machine, { action: 'restart the container', path, accepted: [204], waits: true });
+    await this.sendOrder(machine, { action: 'restart the container', path, accepted: [204], waits: true });
   }
 
   /** Status 409: the container is already being removed. */
   async terminate(machine: Machine): Promise<void> {
     const path = '?force=true&v=true';
-    await this.order(machine, {
+    await this.sendOrder(machine, {
       action: 'remove the container',
       method: 'DELETE',
       path,
@@ -98,31 +98,31 @@ export class DockerMachines implements MachineProvider {
     });
   }
 
-  placeOf({ providerConfig }: Machine): string | null {
+  getLocation({ providerConfig }: Machine): string | null {
     return (providerConfig['host'] as string | undefined) ?? this.options.host ?? null;
   }
 
   async list(machine: Machine): Promise<ListedMachine[]> {
     const filters = encodeURIComponent(JSON.stringify({ label: [labels.agent] }));
-    const { status, body } = await this.begin(machine)({
+    const { status, body } = await this.createEngineCall(machine)({
       method: 'GET',
       path: `/containers/json?all=true&filters=${filters}`,
     });
-    if (status !== 200 || !Array.isArray(body)) throw refusal('list its containers', status, body);
+    if (status !== 200 || !Array.isArray(body)) throw createRefusalError('list its containers', status, body);
     return body.map((found: { Names?: string[]; Id: string; State: string; Labels: Record<string, string> }) => {
       const expires = Date.parse(found.Labels[labels.expiresAt] ?? '');
       return {
-        ref: bareName(found.Names?.[0]) ?? found.Id,
+        ref: removeLeadingSlash(found.Names?.[0]) ?? found.Id,
         id: found.Id,
         agentId: found.Labels[labels.agent] ?? null,
         organizationId: found.Labels[labels.organization] ?? null,
-        state: stateOf(found.State),
+        state: toMachineState(found.State),
         expiresAt: Number.isNaN(expires) ? null : new Date(expires),
       };
     });
   }
 
-  private async order(
+  private async sendOrder(
     machine: Machine,
     order: {
       action: string;
@@ -135,31 +135,34 @@ export class DockerMachines implements MachineProvider {
   ): Promise<void> {
     const { action, path, accepted, method = 'POST', waits = false, acceptsMissing = false } = order;
     // The engine answers a stop or a restart when the container has ended, at the latest after the grace period.
-    const call = this.begin(machine, waits ? this.options.graceSeconds * 1000 : 0);
-    const container = await this.inspect(machine, call);
-    const fullPath = `/containers/${refOf(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
+    const call = this.createEngineCall(machine, waits ? this.options.graceSeconds * 1000 : 0);
+    const container = await this.inspectContainer(machine, call);
+    const fullPath = `/containers/${requireContainerRef(machine)}${method === 'DELETE' ? '' : '/'}${path}`;
     const { status, body } = container ? await call({ method, path: fullPath }) : { status: 404, body: null };
     if (accepted.includes(status)) return;
     if (status === 404 && acceptsMissing) return;
-    if (status === 404) throw new MachineError('gone', `There is no container ${refOf(machine)}.`);
-    throw refusal(action, status, body);
+    if (status === 404) throw new MachineError('gone', `There is no container ${requireContainerRef(machine)}.`);
+    throw createRefusalError(action, status, body);
   }
 
   /** Returns a function for calls to the engine that share the time limit of one order. */
-  private begin(machine: Machine, moreMs = 0) {
-    const engine = this.engineOf(machine);
+  private createEngineCall(machine: Machine, moreMs = 0) {
+    const engine = this.getEngine(machine);
     const deadline = Date.now() + this.options.timeoutMs + moreMs;
     return (call: Omit<EngineCall, 'timeoutMs'>) =>
-      engine.call({ ...call, timeoutMs: Math.max(1, deadline - Date.now()) });
+      engine.callEngine({ ...call, timeoutMs: Math.max(1, deadline - Date.now()) });
   }
 
-  private async inspect(machine: Machine, call: ReturnType<DockerMachines['begin']>): Promise<Container | null> {
-    const { status, body } = await call({ method: 'GET', path: `/containers/${refOf(machine)}/json` });
+  private async inspectContainer(
+    machine: Machine,
+    call: ReturnType<DockerMachines['createEngineCall']>,
+  ): Promise<Container | null> {
+    const { status, body } = await call({ method: 'GET', path: `/containers/${requireContainerRef(machine)}/json` });
     if (status === 404) return null;
-    if (status !== 200) throw refusal('describe the container', status, body);
-    const container = readContainer(body);
-    requireMark(machine, {
-      name: `container ${refOf(machine)}`,
+    if (status !== 200) throw createRefusalError('describe the container', status, body);
+    const container = parseContainer(body);
+    requireOrganizationMark(machine, {
+      name: `container ${requireContainerRef(machine)}`,
       marked: 'labelled',
       key: labels.organization,
       value: container.Config.Labels[labels.organization],
@@ -167,8 +170,8 @@ export class DockerMachines implements MachineProvider {
     return container;
   }
 
-  private engineOf(machine: Machine): Engine {
-    const host = this.placeOf(machine);
+  private getEngine(machine: Machine): Engine {
+    const host = this.getLocation(machine);
     if (!host)
       throw new MachineError(
         'misconfigured',
@@ -189,21 +192,21 @@ export class DockerMachines implements MachineProvider {
   }
 }
 
-function refOf({ providerRef, providerConfig }: Machine): string {
+function requireContainerRef({ providerRef, providerConfig }: Machine): string {
   const ref = providerRef ?? providerConfig['container'];
   if (typeof ref === 'string' && /^[A-Za-z0-9][\w.-]*$/.test(ref)) return ref;
   throw new MachineError('misconfigured', 'The agent’s providerConfig has no container.');
 }
 
-function stateOf(status: string): MachineState {
+function toMachineState(status: string): MachineState {
   return states[status] ?? 'unknown';
 }
 
-function bareName(name: string | undefined): string | null {
+function removeLeadingSlash(name: string | undefined): string | null {
   return name?.replace(/^\//, '') || null;
 }
 
-function readContainer(body: unknown): Container {
+function parseContainer(body: unknown): Container {
   const { Name = '', State, Config, NetworkSettings } = (body ?? {}) as Partial<Container>;
   if (typeof State?.Status !== 'string' || !states[State.Status]) {
     const status = JSON.stringify(State?.Status ?? null).slice(0, 60);
@@ -217,7 +220,7 @@ function readContainer(body: unknown): Container {
   };
 }
 
-function refusal(action: string, status: number, body: unknown): MachineError {
+function createRefusalError(action: string, status: number, body: unknown): MachineError {
   const fault =
     status === 429
       ? 'throttled'
@@ -226,7 +229,7 @@ function refusal(action: string, status: number, body: unknown): MachineError {
         : status >= 500
           ? 'failed'
           : 'bad_answer';
-  const message = messageOf(body);
+  const message = extractMessage(body);
   return new MachineError(
     fault,
     `The Docker Engine did not ${action}: status ${status}${message ? `, ${message}` : ''}.`,

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Outbound } from '@muster/platform';
-import { describeProvider, expectBoundedFailure, testMachine } from '../conformance';
+import { testProviderConformance, expectBoundedFailure, makeTestMachine } from '../conformance';
 import { type Certified, makeAuthority } from './certificates.harness';
 import { DockerMachines } from './docker-machines';
 import { FakeDocker } from './fake-docker.harness';
@@ -20,8 +20,8 @@ async function startFixture() {
   await writeCertificates(authority.ca, authority.issue('muster'));
   const outbound = new Outbound(['127.0.0.0/8']);
   const options = { outbound, host, timeoutMs: 5000, graceSeconds: 1 };
-  const machine = testMachine({ providerRef: 'worker-1', providerConfig: { container: 'worker-1' } });
-  const container = docker.add('worker-1', { 'muster.organization': machine.organizationId });
+  const machine = makeTestMachine({ providerRef: 'worker-1', providerConfig: { container: 'worker-1' } });
+  const container = docker.addContainer('worker-1', { 'muster.organization': machine.organizationId });
   return {
     docker,
     host,
@@ -43,7 +43,7 @@ async function startFixture() {
   };
 }
 
-describeProvider('docker over TLS', startFixture);
+testProviderConformance('docker over TLS', startFixture);
 
 describe('a Docker Engine over TLS', () => {
   let fixture: Awaited<ReturnType<typeof startFixture>>;
@@ -66,7 +66,7 @@ describe('a Docker Engine over TLS', () => {
     const { docker, provider, machine, writeCertificates, authority } = fixture;
     await writeCertificates(makeAuthority('docker').ca, authority.issue('muster'));
     for (const error of await expectBoundedFailure(provider, machine)) {
-      expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
+      expect([error.fault, error.isPermanent]).toEqual(['unreachable', false]);
     }
     expect(docker.calls).toEqual([]);
   });

@@ -27,36 +27,40 @@ export class Engine {
 
   constructor(
     private readonly host: string,
-    private readonly transport: { outbound: Pick<Outbound, 'fetch'> } | { tls?: EngineTls },
+    private readonly transport: { outbound: Pick<Outbound, 'fetchBounded'> } | { tls?: EngineTls },
   ) {}
 
-  async call({ method, path, timeoutMs }: EngineCall): Promise<{ status: number; body: unknown }> {
+  async callEngine({ method, path, timeoutMs }: EngineCall): Promise<{ status: number; body: unknown }> {
     const startedAt = Date.now();
-    const version = await this.agreedVersion(timeoutMs);
+    const version = await this.negotiateVersion(timeoutMs);
     const leftMs = Math.max(1, timeoutMs - (Date.now() - startedAt));
-    const answer = await this.exchange(method, `/v${version}${path}`, leftMs);
-    const body = parse(answer.body);
+    const answer = await this.exchangeOnce(method, `/v${version}${path}`, leftMs);
+    const body = parseJsonOrNull(answer.body);
     // The engine was replaced by one that does not support this version. The next call asks for the version again.
-    if (answer.status === 400 && /version/i.test(messageOf(body))) this.version = undefined;
+    if (answer.status === 400 && /version/i.test(extractMessage(body))) this.version = undefined;
     return { status: answer.status, body };
   }
 
   /** Concurrent calls do not share one request for the version, because that request may hang. */
-  private async agreedVersion(timeoutMs: number): Promise<string> {
+  private async negotiateVersion(timeoutMs: number): Promise<string> {
     if (this.version) return this.version;
-    const { status, body } = await this.exchange('GET', '/version', timeoutMs);
-    const { ApiVersion } = (parse(body) ?? {}) as { ApiVersion?: unknown };
+    const { status, body } = await this.exchangeOnce('GET', '/version', timeoutMs);
+    const { ApiVersion } = (parseJsonOrNull(body) ?? {}) as { ApiVersion?: unknown };
     if (status !== 200 || typeof ApiVersion !== 'string' || !/^\d+\.\d+$/.test(ApiVersion)) {
       throw new MachineError('bad_answer', `The server at ${this.host} is not a Docker Engine (status ${status}).`);
     }
-    return (this.version = older(ApiVersion, newestVersion));
+    return (this.version = olderVersion(ApiVersion, newestVersion));
   }
 
-  private async exchange(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
+  private async exchangeOnce(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
     try {
       if (!('outbound' in this.transport))
         return await callDirectly(this.host, { method, path, timeoutMs }, this.transport.tls);
-      return await this.transport.outbound.fetch({ url: `http://${authorityOf(this.host)}${path}`, method, timeoutMs });
+      return await this.transport.outbound.fetchBounded({
+        url: `http://${parseAuthority(this.host)}${path}`,
+        method,
+        timeoutMs,
+      });
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if (error instanceof OutboundRefused) {
@@ -70,7 +74,7 @@ export class Engine {
   }
 }
 
-export function messageOf(body: unknown): string {
+export function extractMessage(body: unknown): string {
   const message = (body as { message?: unknown } | null)?.message;
   return typeof message === 'string' ? message.split('\n')[0]!.slice(0, 300) : '';
 }
@@ -84,7 +88,7 @@ async function callDirectly(
   const isTls = tls !== undefined && !isSocket;
   const address = isSocket
     ? { socketPath: host.slice('unix://'.length), host: 'docker' }
-    : addressOf(authorityOf(host, isTls ? 2376 : 2375));
+    : splitAuthority(parseAuthority(host, isTls ? 2376 : 2375));
   const certificates = isTls ? await readCertificates(tls) : {};
   const send = isTls ? requestOverTls : request;
   return new Promise((resolve, reject) => {
@@ -100,14 +104,14 @@ async function callDirectly(
         clearTimeout(timer);
         resolve({ status: response.statusCode!, body: Buffer.concat(chunks) });
       });
-      response.on('error', fail);
+      response.on('error', failCall);
     });
-    const fail = (error: Error) => {
+    const failCall = (error: Error) => {
       clearTimeout(timer);
       reject(error);
     };
     const timer = setTimeout(() => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
-    outgoing.on('error', fail);
+    outgoing.on('error', failCall);
     outgoing.end();
   });
 }
@@ -115,15 +119,19 @@ async function callDirectly(
 /** Reads the certificates again for each call, because they may be replaced while the service runs. */
 async function readCertificates({ folder }: EngineTls): Promise<{ ca?: Buffer; cert?: Buffer; key?: Buffer }> {
   if (folder === null) return {};
-  const read = (name: string) =>
+  const readCertificate = (name: string) =>
     readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
       throw new MachineError('misconfigured', `DOCKER_CERT_PATH has no readable ${name}: ${error.code}.`);
     });
-  const [ca, cert, key] = await Promise.all([read('ca.pem'), read('cert.pem'), read('key.pem')]);
+  const [ca, cert, key] = await Promise.all([
+    readCertificate('ca.pem'),
+    readCertificate('cert.pem'),
+    readCertificate('key.pem'),
+  ]);
   return { ca, cert, key };
 }
 
-function authorityOf(host: string, port = 2375): string {
+function parseAuthority(host: string, port = 2375): string {
   const authority = host.replace(/^tcp:\/\//, '');
   if (host === authority || !URL.canParse(`http://${authority}`)) {
     throw new MachineError('misconfigured', `The Docker host ${host} is neither unix:///path nor tcp://host:port.`);
@@ -131,13 +139,13 @@ function authorityOf(host: string, port = 2375): string {
   return new URL(`http://${authority}`).port ? authority : `${authority}:${port}`;
 }
 
-function addressOf(authority: string): { host: string; port: string } {
+function splitAuthority(authority: string): { host: string; port: string } {
   const { hostname, port } = new URL(`http://${authority}`);
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port || '80' };
 }
 
 /** Returns null if the body is not JSON. The caller checks which fields are present. */
-function parse(body: Buffer): unknown {
+function parseJsonOrNull(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
@@ -145,8 +153,8 @@ function parse(body: Buffer): unknown {
   }
 }
 
-function older(left: string, right: string): string {
-  const minor = (version: string) => version.split('.').map(Number);
-  const [[a, b], [c, d]] = [minor(left), minor(right)];
+function olderVersion(left: string, right: string): string {
+  const splitVersion = (version: string) => version.split('.').map(Number);
+  const [[a, b], [c, d]] = [splitVersion(left), splitVersion(right)];
   return a! < c! || (a === c && b! < d!) ? left : right;
 }

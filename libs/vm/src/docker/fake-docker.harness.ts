@@ -30,10 +30,11 @@ export class FakeDocker {
 
   /** With certificates, the engine uses TLS and accepts only clients with a certificate of the same authority. */
   constructor(tls?: { ca: string; cert: string; key: string }) {
-    const answer = (request: IncomingMessage, response: ServerResponse) => void this.answer(request, response);
+    const answerInBackground = (request: IncomingMessage, response: ServerResponse) =>
+      void this.answerRequest(request, response);
     this.server = tls
-      ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true }, answer)
-      : createServer(answer);
+      ? createTlsServer({ ...tls, requestCert: true, rejectUnauthorized: true }, answerInBackground)
+      : createServer(answerInBackground);
   }
 
   async listenOnSocket(): Promise<string> {
@@ -54,76 +55,90 @@ export class FakeDocker {
     if (this.folder) await rm(this.folder, { recursive: true, force: true });
   }
 
-  add(name: string, labels: Record<string, string> = {}, status: FakeContainer['status'] = 'created'): FakeContainer {
+  addContainer(
+    name: string,
+    labels: Record<string, string> = {},
+    status: FakeContainer['status'] = 'created',
+  ): FakeContainer {
     const id = Buffer.from(name).toString('hex').padEnd(64, '0');
     const container = { id, status, boots: [], labels };
     this.containers.set(name, container);
     return container;
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     request.resume();
     const url = new URL(request.url!, 'http://docker');
     if (this.interfere?.(response, url.pathname)) return;
     if (request.method === 'GET' && url.pathname === '/version') {
-      return json(response, 200, { ApiVersion: this.apiVersion, MinAPIVersion: this.minApiVersion, Version: '27.0.0' });
+      return sendJson(response, 200, {
+        ApiVersion: this.apiVersion,
+        MinAPIVersion: this.minApiVersion,
+        Version: '27.0.0',
+      });
     }
     const [, version, path] = /^\/v(\d+\.\d+)(\/.*)$/.exec(url.pathname) ?? [];
-    if (!version || !path) return json(response, 404, { message: 'page not found' });
-    const minor = (text: string) => Number(text.split('.')[1]);
-    if (minor(version) > minor(this.apiVersion)) {
-      return json(response, 400, {
+    if (!version || !path) return sendJson(response, 404, { message: 'page not found' });
+    const parseMinorVersion = (text: string) => Number(text.split('.')[1]);
+    if (parseMinorVersion(version) > parseMinorVersion(this.apiVersion)) {
+      return sendJson(response, 400, {
         message: `client version ${version} is too new. Maximum supported API version is ${this.apiVersion}`,
       });
     }
-    if (minor(version) < minor(this.minApiVersion)) {
-      return json(response, 400, {
+    if (parseMinorVersion(version) < parseMinorVersion(this.minApiVersion)) {
+      return sendJson(response, 400, {
         message: `client version ${version} is too old. Minimum supported API version is ${this.minApiVersion}`,
       });
     }
     this.calls.push(`${request.method} ${path}${url.search}`);
-    if (request.method === 'GET' && path === '/containers/json') return this.list(response, url.searchParams);
-    return this.one(request.method!, path, url.searchParams, response);
+    if (request.method === 'GET' && path === '/containers/json') return this.listContainers(response, url.searchParams);
+    return this.answerContainerRequest(request.method!, path, url.searchParams, response);
   }
 
-  private async one(method: string, path: string, query: URLSearchParams, response: ServerResponse): Promise<void> {
+  private async answerContainerRequest(
+    method: string,
+    path: string,
+    query: URLSearchParams,
+    response: ServerResponse,
+  ): Promise<void> {
     const [, name = '', order] = /^\/containers\/([\w.-]+)(?:\/(json|start|stop|restart))?$/.exec(path) ?? [];
-    const found = this.find(name);
-    if (!found) return json(response, 404, { message: `No such container: ${name}` });
+    const found = this.findContainer(name);
+    if (!found) return sendJson(response, 404, { message: `No such container: ${name}` });
     const [fullName, container] = found;
-    if (method === 'GET' && order === 'json') return json(response, 200, this.describe(fullName, container));
+    if (method === 'GET' && order === 'json')
+      return sendJson(response, 200, this.describeContainer(fullName, container));
     if (method === 'DELETE' && !order) {
       if (container.status === 'running' && query.get('force') !== 'true') {
-        return json(response, 409, { message: `cannot remove container "/${fullName}": container is running` });
+        return sendJson(response, 409, { message: `cannot remove container "/${fullName}": container is running` });
       }
       this.containers.delete(fullName);
-      return nothing(response, 204);
+      return sendEmpty(response, 204);
     }
-    if (method !== 'POST' || !order || order === 'json') return json(response, 404, { message: 'page not found' });
+    if (method !== 'POST' || !order || order === 'json') return sendJson(response, 404, { message: 'page not found' });
     if (container.status === 'paused' && order === 'start') {
-      return json(response, 409, { message: 'cannot start a paused container, try unpause instead' });
+      return sendJson(response, 409, { message: 'cannot start a paused container, try unpause instead' });
     }
     if (order === 'start') {
-      if (container.status === 'running') return nothing(response, 304);
-      this.boot(container);
-      return nothing(response, 204);
+      if (container.status === 'running') return sendEmpty(response, 304);
+      this.bootContainer(container);
+      return sendEmpty(response, 204);
     }
-    if (!/^\d+$/.test(query.get('t') ?? '')) return json(response, 400, { message: 'invalid value for t' });
-    if (order === 'stop' && container.status !== 'running') return nothing(response, 304);
+    if (!/^\d+$/.test(query.get('t') ?? '')) return sendJson(response, 400, { message: 'invalid value for t' });
+    if (order === 'stop' && container.status !== 'running') return sendEmpty(response, 304);
     // The container is killed after the grace period.
     await new Promise((resolve) => setTimeout(resolve, Math.min(this.endMs, Number(query.get('t')) * 1000)));
     container.status = 'exited';
-    if (order === 'restart') this.boot(container);
-    return nothing(response, 204);
+    if (order === 'restart') this.bootContainer(container);
+    return sendEmpty(response, 204);
   }
 
-  private find(name: string): [string, FakeContainer] | undefined {
+  private findContainer(name: string): [string, FakeContainer] | undefined {
     return [...this.containers].find(
       ([fullName, { id }]) => fullName === name || (name.length >= 8 && id.startsWith(name)),
     );
   }
 
-  private describe(name: string, { id, status, labels }: FakeContainer) {
+  private describeContainer(name: string, { id, status, labels }: FakeContainer) {
     return {
       Id: id,
       Name: `/${name}`,
@@ -133,29 +148,29 @@ export class FakeDocker {
     };
   }
 
-  private list(response: ServerResponse, query: URLSearchParams): void {
+  private listContainers(response: ServerResponse, query: URLSearchParams): void {
     const filters = JSON.parse(query.get('filters') ?? '{}') as { label?: string[] };
     const listed = [...this.containers].filter(
       ([, { labels, status }]) =>
         (query.get('all') === 'true' || status === 'running') && (filters.label ?? []).every((key) => key in labels),
     );
-    json(
+    sendJson(
       response,
       200,
       listed.map(([name, { id, status, labels }]) => ({ Id: id, Names: [`/${name}`], State: status, Labels: labels })),
     );
   }
 
-  private boot(container: FakeContainer): void {
+  private bootContainer(container: FakeContainer): void {
     container.status = 'running';
     container.boots.push(`boot ${(this.boots += 1)}`);
   }
 }
 
-export function json(response: ServerResponse, status: number, body: unknown): void {
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function nothing(response: ServerResponse, status: number): void {
+function sendEmpty(response: ServerResponse, status: number): void {
   response.writeHead(status).end();
 }

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { describeProvider, describeSharedProvider, expectBoundedFailure, testMachine } from '../conformance';
+import {
+  testProviderConformance,
+  testSharedProviderConformance,
+  expectBoundedFailure,
+  makeTestMachine,
+} from '../conformance';
 import { type Ec2Options, Ec2Machines } from './ec2-machines';
-import { credentials, FakeEc2, refuse } from './fake-ec2.harness';
+import { credentials, FakeEc2, sendError } from './fake-ec2.harness';
 
 const region = 'eu-central-1';
 const tag = 'muster:organization';
@@ -11,8 +16,8 @@ async function startFixture(options: Ec2Options = {}) {
   const ec2 = new FakeEc2();
   const endpoint = await ec2.listen();
   const instanceId = `i-${randomBytes(4).toString('hex')}`;
-  const machine = testMachine({ providerRef: instanceId, providerConfig: { instanceId, region } });
-  const instance = ec2.add(instanceId, 'stopped', { [tag]: machine.organizationId });
+  const machine = makeTestMachine({ providerRef: instanceId, providerConfig: { instanceId, region } });
+  const instance = ec2.addInstance(instanceId, 'stopped', { [tag]: machine.organizationId });
   const make = (more: Ec2Options = {}) =>
     new Ec2Machines({ endpoint, credentials, timeoutMs: 2000, patienceMs: 5000, pollMs: 20, ...options, ...more });
   const provider = make();
@@ -37,8 +42,8 @@ async function startFixture(options: Ec2Options = {}) {
   };
 }
 
-describeProvider('ec2', startFixture);
-describeSharedProvider('ec2', startFixture);
+testProviderConformance('ec2', startFixture);
+testSharedProviderConformance('ec2', startFixture);
 
 describe('EC2', () => {
   let fixture: Awaited<ReturnType<typeof startFixture>>;
@@ -96,7 +101,7 @@ describe('EC2', () => {
     ec2.interfere = (response, action) => {
       if (action !== 'StartInstances' || !first) return false;
       first = false;
-      refuse(response, 'IncorrectInstanceState', 'It is not in a state from which it can be started.');
+      sendError(response, 'IncorrectInstanceState', 'It is not in a state from which it can be started.');
       return true;
     };
     await provider.start(machine);
@@ -116,7 +121,7 @@ describe('EC2', () => {
   it('an order times out as unreachable if EC2 hangs', async () => {
     fixture.ec2.interfere = () => true;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
-      expect([error.fault, error.permanent]).toEqual(['unreachable', false]);
+      expect([error.fault, error.isPermanent]).toEqual(['unreachable', false]);
     }
   });
 
@@ -130,13 +135,13 @@ describe('EC2', () => {
   it.each([
     [
       'throttles',
-      (response: ServerResponse) => refuse(response, 'RequestLimitExceeded', 'Request limit exceeded.', 503),
+      (response: ServerResponse) => sendError(response, 'RequestLimitExceeded', 'Request limit exceeded.', 503),
       'throttled',
     ],
-    ['fails', (response: ServerResponse) => refuse(response, 'InternalError', 'An internal error.', 500), 'failed'],
+    ['fails', (response: ServerResponse) => sendError(response, 'InternalError', 'An internal error.', 500), 'failed'],
     [
       'denies the call',
-      (response: ServerResponse) => refuse(response, 'UnauthorizedOperation', 'You are not authorized.', 403),
+      (response: ServerResponse) => sendError(response, 'UnauthorizedOperation', 'You are not authorized.', 403),
       'denied',
     ],
     [
@@ -153,7 +158,7 @@ describe('EC2', () => {
     const patient = make({ timeoutMs: 5000, patienceMs: 5000 });
     for (const error of await expectBoundedFailure(patient, machine)) {
       expect(error.fault).toMatch(fault);
-      expect(error.permanent).toBe(false);
+      expect(error.isPermanent).toBe(false);
     }
     // Each of the five operations calls EC2 at most twice.
     expect(ec2.calls.length).toBeLessThanOrEqual(10);
@@ -184,8 +189,8 @@ describe('EC2', () => {
   it('all instances with an agent tag are listed page by page, with their organization and expiry', async () => {
     const { ec2, provider, machine, instanceId, instance } = fixture;
     const expiresAt = new Date(Date.now() + 3_600_000);
-    for (let i = 0; i < 4; i += 1) ec2.add(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
-    ec2.add('i-00000009', 'running', { other: 'tag' });
+    for (let i = 0; i < 4; i += 1) ec2.addInstance(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });
+    ec2.addInstance('i-00000009', 'running', { other: 'tag' });
     instance.tags.set('muster:agent', machine.agentId).set('muster:expires-at', expiresAt.toISOString());
     const listed = await provider.list(machine);
     expect(listed).toHaveLength(5);

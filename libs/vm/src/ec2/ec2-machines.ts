@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EC2Client, Instance } from '@aws-sdk/client-ec2';
-import { within } from '@muster/platform';
+import { finishWithin } from '@muster/platform';
 import {
   type ListedMachine,
   type Machine,
@@ -9,7 +9,7 @@ import {
   type MachineProvider,
   type MachineState,
 } from '../machine';
-import { requireMark } from '../require-mark';
+import { requireOrganizationMark } from '../require-organization-mark';
 import { asMachineError } from './ec2-errors';
 
 export interface Ec2Options {
@@ -55,31 +55,31 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async describe(machine: Machine): Promise<MachineDescription> {
-    const instance = await this.find(machine);
+    const instance = await this.findInstance(machine);
     if (!instance) return { state: 'gone', ip: null };
-    return { state: stateOf(instance), ip: instance.PublicIpAddress ?? instance.PrivateIpAddress ?? null };
+    return { state: toMachineState(instance), ip: instance.PublicIpAddress ?? instance.PrivateIpAddress ?? null };
   }
 
   /** Waits while the instance is stopping, because AWS refuses to start it then. */
   async start(machine: Machine): Promise<void> {
-    await this.execute(machine, 'start', async (state, { sdk, send }) => {
+    await this.executeOrder(machine, 'start', async (state, { sdk, send }) => {
       if (state === 'running' || state === 'pending') return true;
-      if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds: [idOf(machine)] }));
+      if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds: [requireInstanceId(machine)] }));
       return state === 'stopped';
     });
   }
 
   async stop(machine: Machine): Promise<void> {
-    await this.execute(machine, 'stop', async (state, { sdk, send }) => {
+    await this.executeOrder(machine, 'stop', async (state, { sdk, send }) => {
       if (state === null || state === 'stopped' || state === 'stopping' || ending.includes(state)) return true;
-      if (state === 'running') await send(new sdk.StopInstancesCommand({ InstanceIds: [idOf(machine)] }));
+      if (state === 'running') await send(new sdk.StopInstancesCommand({ InstanceIds: [requireInstanceId(machine)] }));
       return state === 'running';
     });
   }
 
   async reboot(machine: Machine): Promise<void> {
-    await this.execute(machine, 'reboot', async (state, { sdk, send }) => {
-      const InstanceIds = [idOf(machine)];
+    await this.executeOrder(machine, 'reboot', async (state, { sdk, send }) => {
+      const InstanceIds = [requireInstanceId(machine)];
       if (state === 'stopped') await send(new sdk.StartInstancesCommand({ InstanceIds }));
       if (state === 'running') await send(new sdk.RebootInstancesCommand({ InstanceIds }));
       return state === 'stopped' || state === 'running';
@@ -87,19 +87,19 @@ export class Ec2Machines implements MachineProvider {
   }
 
   async terminate(machine: Machine): Promise<void> {
-    await this.execute(machine, 'terminate', async (state, { sdk, send }) => {
+    await this.executeOrder(machine, 'terminate', async (state, { sdk, send }) => {
       if (state === null || ending.includes(state)) return true;
-      await send(new sdk.TerminateInstancesCommand({ InstanceIds: [idOf(machine)] }));
+      await send(new sdk.TerminateInstancesCommand({ InstanceIds: [requireInstanceId(machine)] }));
       return true;
     });
   }
 
-  placeOf({ providerConfig: { region } }: Machine): string | null {
+  getLocation({ providerConfig: { region } }: Machine): string | null {
     return typeof region === 'string' ? region : null;
   }
 
   async list(machine: Machine): Promise<ListedMachine[]> {
-    const { sdk, send } = await this.connect(machine);
+    const { sdk, send } = await this.connectToRegion(machine);
     const found: ListedMachine[] = [];
     let NextToken: string | undefined;
     do {
@@ -110,7 +110,7 @@ export class Ec2Machines implements MachineProvider {
           NextToken,
         }),
       );
-      found.push(...instancesOf(answer).map(listed));
+      found.push(...listInstances(answer).map(toListedMachine));
       NextToken = answer.NextToken;
     } while (NextToken);
     return found;
@@ -122,23 +122,24 @@ export class Ec2Machines implements MachineProvider {
   }
 
   /** Retries until the instance's state allows the order, because a transitional state ends by itself. */
-  private async execute(
+  private async executeOrder(
     machine: Machine,
     order: 'start' | 'stop' | 'reboot' | 'terminate',
     attempt: (state: string | null, connection: { sdk: Sdk; send: Send }) => Promise<boolean>,
   ): Promise<void> {
     const { patienceMs, pollMs } = this.options;
     const deadline = Date.now() + patienceMs;
-    const stayed = (state: string | null) =>
+    const createStayedError = (state: string | null) =>
       new MachineError('failed', `The instance stayed ${state}, which does not allow the order to ${order}.`);
     for (let lastState: string | null = null; ;) {
-      const connection = await this.connect(machine, deadline);
-      const state: string | null = await this.find(machine, deadline).then(rawState, (error: unknown) => {
+      const connection = await this.connectToRegion(machine, deadline);
+      const state: string | null = await this.findInstance(machine, deadline).then(getRawState, (error: unknown) => {
         // The last call failed because the order's time was over. The state explains the failure better.
-        throw lastState !== null && Date.now() >= deadline ? stayed(lastState) : error;
+        throw lastState !== null && Date.now() >= deadline ? createStayedError(lastState) : error;
       });
       lastState = state;
-      if ((order === 'start' || order === 'reboot') && (state === null || ending.includes(state))) throw gone(machine);
+      if ((order === 'start' || order === 'reboot') && (state === null || ending.includes(state)))
+        throw instanceGoneError(machine);
       try {
         if (await attempt(state, connection)) return;
       } catch (error) {
@@ -147,16 +148,16 @@ export class Ec2Machines implements MachineProvider {
         if (!(error instanceof WrongState)) throw error;
       }
       if (Date.now() + pollMs > deadline) {
-        throw stayed(state);
+        throw createStayedError(state);
       }
       await sleep(pollMs);
     }
   }
 
   /** Returns the instance, or null if it does not exist. Throws if it is not marked as the organization's. */
-  private async find(machine: Machine, deadline?: number): Promise<Instance | null> {
-    const { sdk, send } = await this.connect(machine, deadline);
-    const id = idOf(machine);
+  private async findInstance(machine: Machine, deadline?: number): Promise<Instance | null> {
+    const { sdk, send } = await this.connectToRegion(machine, deadline);
+    const id = requireInstanceId(machine);
     let answer;
     try {
       answer = await send(new sdk.DescribeInstancesCommand({ InstanceIds: [id] }));
@@ -164,41 +165,41 @@ export class Ec2Machines implements MachineProvider {
       if (error instanceof MachineError && error.fault === 'gone') return null;
       throw error;
     }
-    const instance = instancesOf(answer).find(({ InstanceId }) => InstanceId === id);
+    const instance = listInstances(answer).find(({ InstanceId }) => InstanceId === id);
     if (!instance) return null;
-    requireMark(machine, {
+    requireOrganizationMark(machine, {
       name: `instance ${id}`,
       marked: 'tagged',
       key: tags.organization,
-      value: tagOf(instance, tags.organization),
+      value: getTag(instance, tags.organization),
     });
-    if (!states[rawState(instance)!]) {
-      throw new MachineError('bad_answer', `EC2 returned the state ${rawState(instance)}, which is not valid.`);
+    if (!states[getRawState(instance)!]) {
+      throw new MachineError('bad_answer', `EC2 returned the state ${getRawState(instance)}, which is not valid.`);
     }
     return instance;
   }
 
-  private async connect(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
-    const region = this.placeOf(machine);
+  private async connectToRegion(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
+    const region = this.getLocation(machine);
     if (!region) throw new MachineError('misconfigured', 'The agent’s providerConfig has no region.');
-    idOf(machine);
+    requireInstanceId(machine);
     this.loaded ??= import('@aws-sdk/client-ec2');
     const sdk = await this.loaded;
-    const client = this.clientOf(sdk, region);
-    const send = ((command: Parameters<Send>[0]) => this.bounded(client, command, deadline)) as Send;
+    const client = this.getClient(sdk, region);
+    const send = ((command: Parameters<Send>[0]) => this.sendWithinLimit(client, command, deadline)) as Send;
     return { sdk, send };
   }
 
   /** Sends a command. The time limit covers the platform's credentials, the connection and the answer. */
-  private async bounded(client: EC2Client, command: Parameters<Send>[0], deadline: number): Promise<unknown> {
+  private async sendWithinLimit(client: EC2Client, command: Parameters<Send>[0], deadline: number): Promise<unknown> {
     const limitMs = Math.max(1, Math.min(this.options.timeoutMs, deadline - Date.now()));
     const abort = new AbortController();
-    const late = (): never => {
+    const throwUnreachable = (): never => {
       abort.abort();
       throw new MachineError('unreachable', `EC2 did not answer within ${limitMs} ms.`);
     };
     try {
-      return await within(limitMs, client.send(command, { abortSignal: abort.signal }), late);
+      return await finishWithin(limitMs, client.send(command, { abortSignal: abort.signal }), throwUnreachable);
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if ((error as Error).name === 'IncorrectInstanceState') throw new WrongState();
@@ -206,7 +207,7 @@ export class Ec2Machines implements MachineProvider {
     }
   }
 
-  private clientOf(sdk: Sdk, region: string): EC2Client {
+  private getClient(sdk: Sdk, region: string): EC2Client {
     const cached = this.clients.get(region);
     if (cached) return cached;
     const { endpoint, credentials, timeoutMs } = this.options;
@@ -224,39 +225,39 @@ export class Ec2Machines implements MachineProvider {
 
 class WrongState extends Error {}
 
-function idOf({ providerRef, providerConfig }: Machine): string {
+function requireInstanceId({ providerRef, providerConfig }: Machine): string {
   const id = providerRef ?? providerConfig['instanceId'];
   if (typeof id === 'string' && id) return id;
   throw new MachineError('misconfigured', 'The agent’s providerConfig has no instanceId.');
 }
 
-function gone(machine: Machine): MachineError {
-  return new MachineError('gone', `The instance ${idOf(machine)} does not exist in its region.`);
+function instanceGoneError(machine: Machine): MachineError {
+  return new MachineError('gone', `The instance ${requireInstanceId(machine)} does not exist in its region.`);
 }
 
-function instancesOf({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {
+function listInstances({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {
   return (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
 }
 
-function rawState(instance: Instance | null): string | null {
+function getRawState(instance: Instance | null): string | null {
   return instance ? (instance.State?.Name ?? 'unknown') : null;
 }
 
-function stateOf(instance: Instance): MachineState {
-  return states[rawState(instance)!] ?? 'unknown';
+function toMachineState(instance: Instance): MachineState {
+  return states[getRawState(instance)!] ?? 'unknown';
 }
 
-function tagOf({ Tags }: Instance, key: string): string | null {
+function getTag({ Tags }: Instance, key: string): string | null {
   return Tags?.find(({ Key }) => Key === key)?.Value ?? null;
 }
 
-function listed(instance: Instance): ListedMachine {
-  const expires = Date.parse(tagOf(instance, tags.expiresAt) ?? '');
+function toListedMachine(instance: Instance): ListedMachine {
+  const expires = Date.parse(getTag(instance, tags.expiresAt) ?? '');
   return {
     ref: instance.InstanceId!,
-    agentId: tagOf(instance, tags.agent),
-    organizationId: tagOf(instance, tags.organization),
-    state: stateOf(instance),
+    agentId: getTag(instance, tags.agent),
+    organizationId: getTag(instance, tags.organization),
+    state: toMachineState(instance),
     expiresAt: Number.isNaN(expires) ? null : new Date(expires),
   };
 }

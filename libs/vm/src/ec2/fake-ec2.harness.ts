@@ -37,9 +37,9 @@ export class FakeEc2 {
   interfere?: (response: ServerResponse, action: string) => boolean;
   private boots = 0;
   private readonly server: Server = createServer((request, response) => {
-    this.answer(request, response).catch((error: Error) => {
+    this.answerRequest(request, response).catch((error: Error) => {
       const ec2Error = error instanceof Ec2Error ? error : new Ec2Error('InternalError', error.message, 500);
-      refuse(response, ec2Error.code, ec2Error.message, ec2Error.status);
+      sendError(response, ec2Error.code, ec2Error.message, ec2Error.status);
     });
   });
 
@@ -53,13 +53,13 @@ export class FakeEc2 {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  add(id: string, state: FakeInstance['state'] = 'stopped', tags: Record<string, string> = {}): FakeInstance {
+  addInstance(id: string, state: FakeInstance['state'] = 'stopped', tags: Record<string, string> = {}): FakeInstance {
     const instance = { state, boots: [], tags: new Map(Object.entries(tags)) };
     this.instances.set(id, instance);
     return instance;
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString('utf8');
@@ -73,7 +73,7 @@ export class FakeEc2 {
     const action = form.get('Action') ?? '';
     this.calls.push(action);
     if (this.interfere?.(response, action)) return;
-    const result = this.act(action, form);
+    const result = this.performAction(action, form);
     response
       .writeHead(200, { 'content-type': 'text/xml;charset=UTF-8' })
       .end(
@@ -82,89 +82,89 @@ export class FakeEc2 {
       );
   }
 
-  private act(action: string, form: URLSearchParams): string {
+  private performAction(action: string, form: URLSearchParams): string {
     switch (action) {
       case 'DescribeInstances':
-        return this.describe(form);
+        return this.describeInstances(form);
       case 'StartInstances':
-        return this.change(form, (instance) => this.start(instance));
+        return this.changeInstances(form, (instance) => this.startInstance(instance));
       case 'StopInstances':
-        return this.change(form, (instance) => this.stop(instance));
+        return this.changeInstances(form, (instance) => this.stopInstance(instance));
       case 'TerminateInstances':
-        return this.change(form, (instance) => this.pass(instance, 'shutting-down', 'terminated'));
+        return this.changeInstances(form, (instance) => this.passThroughState(instance, 'shutting-down', 'terminated'));
       case 'RebootInstances':
-        this.change(form, (instance) => this.reboot(instance));
+        this.changeInstances(form, (instance) => this.rebootInstance(instance));
         return '<return>true</return>';
       case 'CreateTags':
-        return this.tag(form);
+        return this.addTags(form);
       default:
         throw new Ec2Error('InvalidAction', `The action ${action} is not valid for this web service.`);
     }
   }
 
-  private describe(form: URLSearchParams): string {
-    const ids = listOf(form, 'InstanceId');
-    if (ids.length) return reservations(ids.map((id) => [id, this.get(id)]));
+  private describeInstances(form: URLSearchParams): string {
+    const ids = listParameters(form, 'InstanceId');
+    if (ids.length) return formatReservations(ids.map((id) => [id, this.getInstance(id)]));
     if (form.get('Filter.1.Name') !== 'tag-key')
       throw new Ec2Error('InvalidParameterValue', 'Only the filter tag-key is supported.');
-    const keys = listOf(form, 'Filter.1.Value');
+    const keys = listParameters(form, 'Filter.1.Value');
     const all = [...this.instances].filter(([, { tags }]) => keys.some((key) => tags.has(key)));
     const from = Number(form.get('NextToken') ?? 0);
     const next = from + Math.min(this.pageSize, Number(form.get('MaxResults') ?? 1000));
-    return `${reservations(all.slice(from, next))}${next < all.length ? `<nextToken>${next}</nextToken>` : ''}`;
+    return `${formatReservations(all.slice(from, next))}${next < all.length ? `<nextToken>${next}</nextToken>` : ''}`;
   }
 
-  private change(form: URLSearchParams, apply: (instance: FakeInstance) => void): string {
-    const ids = listOf(form, 'InstanceId');
+  private changeInstances(form: URLSearchParams, apply: (instance: FakeInstance) => void): string {
+    const ids = listParameters(form, 'InstanceId');
     if (!ids.length) throw new Ec2Error('MissingParameter', 'The request must contain the parameter InstanceId.');
     const items = ids.map((id) => {
-      const instance = this.get(id);
+      const instance = this.getInstance(id);
       const previous = instance.state;
       apply(instance);
-      const named = (tag: string, state: FakeInstance['state']) => `<${tag}>${stateXml(state)}</${tag}>`;
-      return `<item><instanceId>${id}</instanceId>${named('currentState', instance.state)}${named('previousState', previous)}</item>`;
+      const formatNamedState = (tag: string, state: FakeInstance['state']) => `<${tag}>${formatState(state)}</${tag}>`;
+      return `<item><instanceId>${id}</instanceId>${formatNamedState('currentState', instance.state)}${formatNamedState('previousState', previous)}</item>`;
     });
     return `<instancesSet>${items.join('')}</instancesSet>`;
   }
 
-  private start(instance: FakeInstance): void {
+  private startInstance(instance: FakeInstance): void {
     if (instance.state === 'pending' || instance.state === 'running') return;
-    if (instance.state !== 'stopped') throw wrongState(instance, 'started');
-    this.pass(instance, 'pending', 'running');
-    this.boot(instance);
+    if (instance.state !== 'stopped') throw createWrongStateError(instance, 'started');
+    this.passThroughState(instance, 'pending', 'running');
+    this.bootInstance(instance);
   }
 
-  private stop(instance: FakeInstance): void {
+  private stopInstance(instance: FakeInstance): void {
     if (instance.state === 'stopping' || instance.state === 'stopped') return;
-    if (instance.state !== 'running') throw wrongState(instance, 'stopped');
-    this.pass(instance, 'stopping', 'stopped');
+    if (instance.state !== 'running') throw createWrongStateError(instance, 'stopped');
+    this.passThroughState(instance, 'stopping', 'stopped');
   }
 
-  private reboot(instance: FakeInstance): void {
-    if (instance.state !== 'running') throw wrongState(instance, 'rebooted');
-    this.boot(instance);
+  private rebootInstance(instance: FakeInstance): void {
+    if (instance.state !== 'running') throw createWrongStateError(instance, 'rebooted');
+    this.bootInstance(instance);
   }
 
-  private pass(instance: FakeInstance, through: FakeInstance['state'], to: FakeInstance['state']): void {
+  private passThroughState(instance: FakeInstance, through: FakeInstance['state'], to: FakeInstance['state']): void {
     if (instance.state === through || instance.state === to) return;
     instance.state = through;
     setTimeout(() => instance.state === through && (instance.state = to), this.transitMs);
   }
 
-  private boot(instance: FakeInstance): void {
+  private bootInstance(instance: FakeInstance): void {
     instance.boots.push(`boot ${(this.boots += 1)}`);
   }
 
-  private tag(form: URLSearchParams): string {
-    for (const id of listOf(form, 'ResourceId')) {
-      const { tags } = this.get(id);
+  private addTags(form: URLSearchParams): string {
+    for (const id of listParameters(form, 'ResourceId')) {
+      const { tags } = this.getInstance(id);
       for (let i = 1; form.has(`Tag.${i}.Key`); i += 1)
         tags.set(form.get(`Tag.${i}.Key`)!, form.get(`Tag.${i}.Value`)!);
     }
     return '<return>true</return>';
   }
 
-  private get(id: string): FakeInstance {
+  private getInstance(id: string): FakeInstance {
     if (!/^i-([0-9a-f]{8}|[0-9a-f]{17})$/.test(id)) {
       throw new Ec2Error('InvalidInstanceID.Malformed', `Invalid id: "${id}"`);
     }
@@ -174,7 +174,7 @@ export class FakeEc2 {
   }
 }
 
-export function refuse(response: ServerResponse, code: string, message: string, status = 400): void {
+export function sendError(response: ServerResponse, code: string, message: string, status = 400): void {
   response
     .writeHead(status, { 'content-type': 'text/xml;charset=UTF-8' })
     .end(
@@ -183,20 +183,20 @@ export function refuse(response: ServerResponse, code: string, message: string, 
     );
 }
 
-function wrongState({ state }: FakeInstance, action: string): Ec2Error {
+function createWrongStateError({ state }: FakeInstance, action: string): Ec2Error {
   return new Ec2Error(
     'IncorrectInstanceState',
     `The instance is not in a state from which it can be ${action}: ${state}.`,
   );
 }
 
-function listOf(form: URLSearchParams, name: string): string[] {
+function listParameters(form: URLSearchParams, name: string): string[] {
   const values: string[] = [];
   for (let i = 1; form.has(`${name}.${i}`); i += 1) values.push(form.get(`${name}.${i}`)!);
   return values;
 }
 
-function reservations(instances: [string, FakeInstance][]): string {
+function formatReservations(instances: [string, FakeInstance][]): string {
   const items = instances.map(([id, { state, tags }]) => {
     const tagItems = [...tags].map(
       ([key, value]) => `<item><key>${escapeXml(key)}</key><value>${escapeXml(value)}</value></item>`,
@@ -204,14 +204,14 @@ function reservations(instances: [string, FakeInstance][]): string {
     const ip = state === 'running' ? '<privateIpAddress>10.0.0.7</privateIpAddress>' : '';
     return (
       `<item><reservationId>r-${id}</reservationId><ownerId>1</ownerId><instancesSet><item>` +
-      `<instanceId>${id}</instanceId><instanceState>${stateXml(state)}</instanceState>${ip}` +
+      `<instanceId>${id}</instanceId><instanceState>${formatState(state)}</instanceState>${ip}` +
       `<tagSet>${tagItems.join('')}</tagSet></item></instancesSet></item>`
     );
   });
   return `<reservationSet>${items.join('')}</reservationSet>`;
 }
 
-function stateXml(state: FakeInstance['state']): string {
+function formatState(state: FakeInstance['state']): string {
   return `<code>${stateCodes[state] ?? 255}</code><name>${state}</name>`;
 }
 

@@ -11,7 +11,7 @@ const ranges = [
 ];
 
 /** Returns the id of the user that an agent's machine runs as. Assigns an id that is free in this folder if needed. */
-export async function accountOf(root: string, agentId: string): Promise<number> {
+export async function assignAccount(root: string, agentId: string): Promise<number> {
   const assigned = readAccount(root, agentId);
   if (assigned) return assigned;
   const assignedIds = new Set(
@@ -19,28 +19,28 @@ export async function accountOf(root: string, agentId: string): Promise<number> 
       .filter(isUuid)
       .map((id) => readAccount(root, id)),
   );
-  const { first, count } = ranges.find((range) => isMapped(range.first + range.count - 1)) ?? ranges[1]!;
+  const { first, count } = ranges.find((range) => isMappedUid(range.first + range.count - 1)) ?? ranges[1]!;
   // Derived from the agent's id, so that agents of two folders on one computer rarely get the same user.
   let uid = first + (createHash('sha256').update(agentId).digest().readUInt32BE() % count);
   while (assignedIds.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
-  await writeFile(accountFile(root, agentId), `${uid}\n`, { mode: 0o600 });
+  await writeFile(getAccountFile(root, agentId), `${uid}\n`, { mode: 0o600 });
   return uid;
 }
 
 /** Returns the user id that the agent was assigned; null if it has none. */
 export function readAccount(root: string, agentId: string): number | null {
   try {
-    return Number(readFileSync(accountFile(root, agentId), 'utf8')) || null;
+    return Number(readFileSync(getAccountFile(root, agentId), 'utf8')) || null;
   } catch {
     return null;
   }
 }
 
-function accountFile(root: string, agentId: string): string {
+function getAccountFile(root: string, agentId: string): string {
   return join(root, agentId, 'account');
 }
 
-function isMapped(uid: number): boolean {
+function isMappedUid(uid: number): boolean {
   return readFileSync('/proc/self/uid_map', 'utf8')
     .trim()
     .split('\n')

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, lchown, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@muster/platform';
-import { accountOf, readAccount } from './agent-account';
+import { assignAccount, readAccount } from './agent-account';
 import { type Confinement, openFolders } from './confinement';
 import { isAlive, type ProcessIdentity } from './processes';
 
@@ -49,11 +49,11 @@ export class AgentFolder {
     return existsSync(this.path);
   }
 
-  wanted(): Promise<Wanted | null> {
+  readWanted(): Promise<Wanted | null> {
     return readJson<Wanted>(join(this.path, 'wanted.json'));
   }
 
-  async want(state: Wanted['state'], { order = newId(), reason }: { order?: string; reason?: string } = {}) {
+  async writeWanted(state: Wanted['state'], { order = newId(), reason }: { order?: string; reason?: string } = {}) {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     const wanted: Wanted = { state, order, at: Date.now(), ...(reason ? { reason } : {}) };
     await writeJson(join(this.path, 'wanted.json'), wanted);
@@ -61,7 +61,7 @@ export class AgentFolder {
   }
 
   /** Returns the id of the agent's user; null if it has none. */
-  account(): number | null {
+  readAccount(): number | null {
     return readAccount(this.root, this.agentId);
   }
 
@@ -69,9 +69,9 @@ export class AgentFolder {
   async prepareMachine(confinement: Confinement): Promise<number | null> {
     if (!existsSync(this.machine)) await this.makeMachine();
     if (!confinement.account) return null;
-    const account = await accountOf(this.root, this.agentId);
+    const account = await assignAccount(this.root, this.agentId);
     await openFolders(this.root, this.path);
-    if ((await stat(this.machine)).uid !== account) await chownAll(account, this.machine);
+    if ((await stat(this.machine)).uid !== account) await changeOwnerOfAll(account, this.machine);
     return account;
   }
 
@@ -85,13 +85,13 @@ export class AgentFolder {
     await rename(draft, this.machine);
   }
 
-  workerRecord(): Promise<WorkerRecord | null> {
+  readWorkerRecord(): Promise<WorkerRecord | null> {
     return readJson<WorkerRecord>(join(this.path, 'worker.json'));
   }
 
   /** Returns the worker if it is alive. */
-  async living(): Promise<WorkerRecord | null> {
-    const record = await this.workerRecord();
+  async readLivingWorker(): Promise<WorkerRecord | null> {
+    const record = await this.readWorkerRecord();
     return record && isAlive(record) ? record : null;
   }
 
@@ -115,12 +115,12 @@ export class AgentFolder {
     await truncate(this.logFile);
   }
 
-  async logTail(): Promise<string> {
+  async readLogTail(): Promise<string> {
     const text = await readFile(this.logFile, 'utf8').catch(() => '');
     return text.slice(-2000).trim().split('\n').slice(-3).join(' | ').slice(-500);
   }
 
-  async remove(): Promise<void> {
+  async removeFolder(): Promise<void> {
     await rm(this.path, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -141,7 +141,7 @@ async function writeJson(file: string, value: object): Promise<void> {
   await rename(draft, file);
 }
 
-async function chownAll(account: number, folder: string): Promise<void> {
+async function changeOwnerOfAll(account: number, folder: string): Promise<void> {
   await lchown(folder, account, account);
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   for (const { parentPath, name } of entries) await lchown(join(parentPath, name), account, account);

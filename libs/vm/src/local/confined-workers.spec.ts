@@ -4,11 +4,11 @@ import { chmod, chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { release, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { waitFor } from '@muster/testing';
-import { testMachine } from '../conformance';
-import { accountOf } from './agent-account';
-import { confine, findConfinement } from './confinement';
-import { imagingEnvironment } from './imaging-environment';
-import { bootsIn, folder, supervise, useFixtures } from './local-fixture.harness';
+import { makeTestMachine } from '../conformance';
+import { assignAccount } from './agent-account';
+import { buildConfinedCommand, findConfinement } from './confinement';
+import { readImagingEnvironment } from './read-imaging-environment';
+import { readBoots, makeFolder, startSupervision, useFixtures } from './local-fixture.harness';
 import { readConfinementInput } from './read-confinement-input';
 
 useFixtures();
@@ -33,15 +33,15 @@ const recordOf = (root: string, agentId: string) => {
 
 describe('a worker with the best available confinement', () => {
   it('a confined worker whose record is missing is found again and ends with its folder', async () => {
-    const { root, machines } = await supervise(await folder(), confined);
-    const machine = testMachine();
+    const { root, machines } = await startSupervision(await makeFolder(), confined);
+    const machine = makeTestMachine();
     await machines.start(machine);
-    await waitFor('its boot', async () => (await bootsIn(root, machine.agentId)).length === 1);
+    await waitFor('its boot', async () => (await readBoots(root, machine.agentId)).length === 1);
     const { pid } = recordOf(root, machine.agentId)!;
     await rm(join(root, machine.agentId, 'worker.json'));
     const again = await waitFor('the record', () => recordOf(root, machine.agentId));
     expect(again.pid).toBe(pid);
-    expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
+    expect(await readBoots(root, machine.agentId)).toHaveLength(1);
     await machines.terminate(machine);
     expect(readdirSync(root)).not.toContain(machine.agentId);
   });
@@ -49,14 +49,14 @@ describe('a worker with the best available confinement', () => {
   (isRoot ? it : it.skip)(
     'a confined worker is not confused with a process of another account that imitates its environment',
     async () => {
-      const { root, machines } = await supervise(await folder(), confined);
-      const machine = testMachine();
+      const { root, machines } = await startSupervision(await makeFolder(), confined);
+      const machine = makeTestMachine();
       const env = { PATH: process.env['PATH'], MUSTER_LEASE_FILE: join(root, machine.agentId, 'lease') };
       const forger = spawn('setpriv', ['--reuid', '45678', '--clear-groups', 'sleep', '600'], { env, stdio: 'ignore' });
       const gone = new Promise((resolve) => forger.once('exit', resolve));
       await waitFor('the forger', () => readFileSync(`/proc/${forger.pid}/cmdline`, 'utf8').startsWith('sleep'));
       await machines.start(machine);
-      await waitFor('a boot of its own', async () => (await bootsIn(root, machine.agentId)).length === 1);
+      await waitFor('a boot of its own', async () => (await readBoots(root, machine.agentId)).length === 1);
       expect(recordOf(root, machine.agentId)!.pid).not.toBe(forger.pid);
       forger.kill('SIGKILL');
       await gone;
@@ -64,38 +64,38 @@ describe('a worker with the best available confinement', () => {
   );
 
   (isRoot ? it : it.skip)('each agent gets an account that no other agent has, and keeps it', async () => {
-    const root = await folder();
-    const ids = [testMachine(), testMachine(), testMachine()].map(({ agentId }) => agentId);
+    const root = await makeFolder();
+    const ids = [makeTestMachine(), makeTestMachine(), makeTestMachine()].map(({ agentId }) => agentId);
     for (const id of ids) await mkdir(join(root, id));
     // The number that is derived from the first agent's id is already assigned to the second agent.
-    writeFileSync(join(root, ids[1]!, 'account'), String(await accountOf(root, ids[0]!)));
+    writeFileSync(join(root, ids[1]!, 'account'), String(await assignAccount(root, ids[0]!)));
     await rm(join(root, ids[0]!, 'account'));
     const accounts = [];
-    for (const id of ids) accounts.push(await accountOf(root, id));
+    for (const id of ids) accounts.push(await assignAccount(root, id));
     expect(new Set(accounts).size).toBe(3);
-    for (const [at, id] of ids.entries()) expect(await accountOf(root, id)).toBe(accounts[at]);
+    for (const [at, id] of ids.entries()) expect(await assignAccount(root, id)).toBe(accounts[at]);
   });
 
   it('a confined worker gets the files of an earlier version in its folder, without following links', async () => {
-    const { root, machines, supervision } = await supervise(await folder(), confined);
-    const machine = testMachine();
+    const { root, machines, supervision } = await startSupervision(await makeFolder(), confined);
+    const machine = makeTestMachine();
     const path = join(root, machine.agentId);
     mkdirSync(join(path, 'runs'), { recursive: true });
     writeFileSync(join(path, 'journal.jsonl'), 'kept');
     writeFileSync(join(root, 'outside'), '', { mode: 0o600 });
     symlinkSync(join(root, 'outside'), join(path, 'runs/link'));
     await machines.start(machine);
-    await waitFor('its boot', async () => (await bootsIn(root, machine.agentId)).length === 1);
+    await waitFor('its boot', async () => (await readBoots(root, machine.agentId)).length === 1);
     expect(readFileSync(join(path, 'machine/journal.jsonl'), 'utf8')).toBe('kept');
     expect(readdirSync(path)).not.toContain('runs');
     expect(statSync(join(root, 'outside')).uid).toBe(process.getuid!());
-    await supervision.close();
+    await supervision.endAllWorkers();
   });
 });
 
 describe('the folders of an organization', () => {
   it('an organization’s folders are those that the variables name, without system folders', () => {
-    const { env, ownerReadable } = imagingEnvironment({
+    const { env, ownerReadable } = readImagingEnvironment({
       IMAGING_ROOT: '/mnt/images',
       IMAGING_ALLOWED_ROOTS: '/mnt/images; /srv/more/old;relative',
       IMAGING_DATA_FILE: '/srv/data/images.dat',
@@ -111,13 +111,13 @@ describe('the folders of an organization', () => {
       ...['IMAGING_ALLOWED_ROOTS', 'IMAGING_DATA_FILE', 'IMAGING_PATH_MAP', 'IMAGING_ROOT', 'PRACTICE_DATABASE'],
     ]);
     const odd = { IMAGING_ROOT: '/', IMAGING_ALLOWED_ROOTS: '/etc;/tmp', PRACTICE_DATABASE: 'odbc:Driver=/srv/a/b.so' };
-    expect(imagingEnvironment(odd).ownerReadable).toEqual([]);
+    expect(readImagingEnvironment(odd).ownerReadable).toEqual([]);
   });
 
   (isRoot && mapsOwners ? it : it.skip)(
     'an organization’s folders can be read with the permissions of their owner but not written',
     async () => {
-      const [root, imageFolder] = [await folder(), await folder()];
+      const [root, imageFolder] = [await makeFolder(), await makeFolder()];
       await chmod(root, 0o711);
       await writeFile(join(imageFolder, 'image'), 'seen', { mode: 0o600 });
       const machine = join(root, 'machine');
@@ -128,7 +128,7 @@ describe('the folders of an organization', () => {
       const input = { ...readConfinementInput(root, { PATH: process.env['PATH']! }), ownerReadable: [imageFolder] };
       const command = [process.execPath, '-e', code];
       const worker = { account: 45_678, machine, home: machine, lease: machine, command };
-      const [program, ...args] = confine({ account: true, namespaces: true }, worker, input);
+      const [program, ...args] = buildConfinedCommand({ account: true, namespaces: true }, worker, input);
       const { stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: input.baseEnv, cwd: '/' });
       expect([stdout, stderr]).toEqual(['EROFS\nseen\n', '']);
       await Promise.all([root, imageFolder].map((each) => rm(each, { recursive: true })));
@@ -138,7 +138,7 @@ describe('the folders of an organization', () => {
 
 describe('the available confinement', () => {
   it('the available confinement is found by a trial, whose failure is returned', async () => {
-    const root = await folder();
+    const root = await makeFolder();
     const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
     expect(await findConfinement(input)).toMatchObject({ account: false, namespaces: false });
     expect((await findConfinement(input)).fault).toMatch(/nowhere/);

@@ -45,7 +45,7 @@ export async function findConfinement(input: ConfinementInput): Promise<Confinem
   const candidates = [{ account: isRoot, namespaces: true }, ...(isRoot ? [{ account: true, namespaces: false }] : [])];
   let fault = '';
   for (const candidate of candidates) {
-    const found = await faultOf(candidate, input);
+    const found = await tryConfinement(candidate, input);
     if (!found) return candidate;
     fault ||= found;
   }
@@ -53,7 +53,7 @@ export async function findConfinement(input: ConfinementInput): Promise<Confinem
 }
 
 /** Returns the command that runs the worker confined. */
-export function confine(confinement: Confinement, worker: Confined, input: ConfinementInput): string[] {
+export function buildConfinedCommand(confinement: Confinement, worker: Confined, input: ConfinementInput): string[] {
   const { account, machine, home, lease, command } = worker;
   if (!confinement.account && !confinement.namespaces) return command;
   const order = {
@@ -62,19 +62,19 @@ export function confine(confinement: Confinement, worker: Confined, input: Confi
     home,
     uid: account,
     namespaces: confinement.namespaces,
-    readable: readablePaths(input.baseEnv),
+    readable: listReadablePaths(input.baseEnv),
     ownerReadable: input.ownerReadable ?? [],
     // Hides the folder next to the agents' folder, with the service's database and keys, and the code folder, which
     // may contain settings.
     hidden: [dirname(input.root), input.root, codeFolder, ...input.secretPaths].filter(isBelowSystemFolder),
     needed: [
-      ...partsOf(input.program),
+      ...listProgramPaths(input.program),
       process.execPath,
       lease,
       ...(input.needed ?? []).filter((path) => existsSync(path)),
     ],
   };
-  return [pythonOf(input.baseEnv), '-I', '-S', confinePy, JSON.stringify(order)];
+  return [choosePython(input.baseEnv), '-I', '-S', confinePy, JSON.stringify(order)];
 }
 
 const confinePy = join(__dirname, 'confine.py');
@@ -84,7 +84,7 @@ const contracts = join(built, 'libs/contracts/src');
 const tryMs = 15_000;
 
 /** Tries a confinement: the worker program must be readable and Python must run. Returns the failure, or null. */
-async function faultOf(confinement: Confinement, input: ConfinementInput): Promise<string | null> {
+async function tryConfinement(confinement: Confinement, input: ConfinementInput): Promise<string | null> {
   const { root, program, baseEnv } = input;
   const folder = join(root, `.try-${newId()}`);
   const machine = join(folder, 'machine');
@@ -102,7 +102,10 @@ async function faultOf(confinement: Confinement, input: ConfinementInput): Promi
       const { status, error } = require('child_process').spawnSync(${python}, ['-c', '']);
       if (status !== 0) throw error ?? new Error(${python} + ' ends with ' + status);`;
     const command = [process.execPath, '-e', attempt];
-    return await runTrial(confine(confinement, { account, machine, home: machine, lease, command }, input), baseEnv);
+    return await runTrial(
+      buildConfinedCommand(confinement, { account, machine, home: machine, lease, command }, input),
+      baseEnv,
+    );
   } catch (error) {
     return (error as Error).message;
   } finally {
@@ -121,24 +124,24 @@ function runTrial([program, ...args]: string[], env: Record<string, string>): Pr
     const late = setTimeout(() => child.kill('SIGKILL'), tryMs);
     let stderr = '';
     child.stderr.on('data', (piece: Buffer) => (stderr += piece.toString()));
-    const end = (fault: string | null) => {
+    const finishTrial = (fault: string | null) => {
       clearTimeout(late);
       done(fault);
     };
-    child.once('error', (error) => end(error.message));
+    child.once('error', (error) => finishTrial(error.message));
     child.once('close', (code) => {
       const lines = stderr.split('\n').filter(Boolean);
       const line =
         lines.find((each) => /^(confine|\w*Error):/.test(each)) ??
         lines.at(-1) ??
         `the trial ended with exit code ${code}`;
-      end(code === 0 ? null : line.replace(/^confine: /, ''));
+      finishTrial(code === 0 ? null : line.replace(/^confine: /, ''));
     });
   });
 }
 
 /** Returns the paths of a worker program. The one that is built with the service has a folder and uses contracts. */
-function partsOf(program: string): string[] {
+function listProgramPaths(program: string): string[] {
   return program.startsWith(`${codeFolder}/`)
     ? [dirname(program), contracts].filter((path) => existsSync(path))
     : [program];
@@ -150,10 +153,10 @@ function isBelowSystemFolder(path: string): boolean {
 }
 
 /** Returns the paths of programs outside the system folders, such as a separate Python, Node or browser. */
-function readablePaths({ PATH = '', PYTHON, CHROMIUM, SSL_CERT_FILE }: Record<string, string>): string[] {
+function listReadablePaths({ PATH = '', PYTHON, CHROMIUM, SSL_CERT_FILE }: Record<string, string>): string[] {
   const folders = PATH.split(delimiter).filter(isAbsolute);
   const programs = [process.execPath, PYTHON, CHROMIUM].filter((path) => path !== undefined && isAbsolute(path));
-  const programFolders = programs.flatMap((path) => [path!, realpathOf(path!)]).map(dirname);
+  const programFolders = programs.flatMap((path) => [path!, resolveRealPath(path!)]).map(dirname);
   const found = [...folders, ...programFolders].flatMap((folder) => {
     const parent = dirname(folder);
     if (basename(folder) === 'shims') return [parent];
@@ -169,7 +172,7 @@ function readablePaths({ PATH = '', PYTHON, CHROMIUM, SSL_CERT_FILE }: Record<st
   return [...new Set(all)].filter((path) => existsSync(path)).sort();
 }
 
-function realpathOf(path: string): string {
+function resolveRealPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {
@@ -178,6 +181,6 @@ function realpathOf(path: string): string {
 }
 
 /** Returns the Python that runs confine.py. The worker finds the Python of the scripts itself. */
-function pythonOf({ PYTHON }: Record<string, string>): string {
+function choosePython({ PYTHON }: Record<string, string>): string {
   return PYTHON ?? 'python3';
 }

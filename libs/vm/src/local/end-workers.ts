@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isUuid } from '@muster/platform';
 import { AgentFolder } from './agent-folder';
 import { FolderLock } from './folder-lock';
-import { endTree } from './processes';
+import { endProcessTree } from './processes';
 
 /** Ends the workers that a service left running when it ended. Their desired states stay unchanged. */
 export async function endWorkers(root: string): Promise<void> {
@@ -15,9 +15,9 @@ export async function endWorkers(root: string): Promise<void> {
     await Promise.all(
       ids.map(async (id) => {
         const folder = new AgentFolder(root, id);
-        const record = await folder.workerRecord();
+        const record = await folder.readWorkerRecord();
         if (!record) return;
-        await endTree({ folder: folder.path, root: record, account: folder.account() }, { graceMs: 2000 });
+        await endProcessTree({ folder: folder.path, root: record, account: folder.readAccount() }, { graceMs: 2000 });
         await rm(join(folder.path, 'worker.json'), { force: true });
       }),
     );

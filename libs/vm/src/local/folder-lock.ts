@@ -1,7 +1,7 @@
 import { link, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId } from '@muster/platform';
-import { identify, isAlive, type ProcessIdentity } from './processes';
+import { identifyProcess, isAlive, type ProcessIdentity } from './processes';
 
 interface Holder extends ProcessIdentity {
   id: string;
@@ -10,7 +10,7 @@ interface Holder extends ProcessIdentity {
 /** Lets one process at a time supervise a folder of local agents. The lock of a process that has ended is free. */
 export class FolderLock {
   private readonly file: string;
-  private readonly self: Holder = { ...identify(process.pid)!, id: newId() };
+  private readonly self: Holder = { ...identifyProcess(process.pid)!, id: newId() };
   private held = false;
 
   constructor(private readonly folder: string) {
@@ -27,7 +27,8 @@ export class FolderLock {
     const draft = `${this.file}.${this.self.id}`;
     await writeFile(draft, JSON.stringify(this.self), { mode: 0o600 });
     try {
-      this.held = (await linked(draft, this.file)) || ((await this.clearStale()) && (await linked(draft, this.file)));
+      this.held =
+        (await tryLink(draft, this.file)) || ((await this.removeStaleLock()) && (await tryLink(draft, this.file)));
       return this.held;
     } finally {
       await rm(draft, { force: true });
@@ -37,10 +38,10 @@ export class FolderLock {
   async release(): Promise<void> {
     if (!this.held) return;
     this.held = false;
-    if ((await this.holder())?.id === this.self.id) await unlink(this.file).catch(() => undefined);
+    if ((await this.readHolder())?.id === this.self.id) await unlink(this.file).catch(() => undefined);
   }
 
-  async holder(): Promise<Holder | null> {
+  async readHolder(): Promise<Holder | null> {
     try {
       return JSON.parse(await readFile(this.file, 'utf8')) as Holder;
     } catch {
@@ -52,8 +53,8 @@ export class FolderLock {
    * Removes the lock of a process that has ended. Returns false if the holder is alive. If two processes do this at
    * once, one may move the other's new lock away; it puts that lock back.
    */
-  private async clearStale(): Promise<boolean> {
-    const stale = await this.holder();
+  private async removeStaleLock(): Promise<boolean> {
+    const stale = await this.readHolder();
     if (stale && isAlive(stale)) return false;
     const aside = `${this.file}.${newId()}`;
     try {
@@ -62,13 +63,13 @@ export class FolderLock {
       return true;
     }
     const moved = await readFile(aside, 'utf8').catch(() => '');
-    if (stale && !moved.includes(stale.id)) await linked(aside, this.file);
+    if (stale && !moved.includes(stale.id)) await tryLink(aside, this.file);
     await rm(aside, { force: true });
     return true;
   }
 }
 
-async function linked(from: string, to: string): Promise<boolean> {
+async function tryLink(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;

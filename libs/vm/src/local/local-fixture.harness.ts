@@ -38,13 +38,13 @@ export interface LocalFixture {
 
 const fixtures: { root: string; supervision: WorkerSupervision }[] = [];
 
-export async function folder(): Promise<string> {
+export async function makeFolder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'muster-local-'));
   await writeFile(join(root, 'worker.cjs'), worker);
   return root;
 }
 
-export async function supervise(root: string, settings: object = {}): Promise<LocalFixture> {
+export async function startSupervision(root: string, settings: object = {}): Promise<LocalFixture> {
   const machines = new LocalMachines(root, 20_000);
   const supervision = new WorkerSupervision({
     machines,
@@ -61,40 +61,40 @@ export async function supervise(root: string, settings: object = {}): Promise<Lo
   const statuses = new Map<string, string>();
   const abandoned: [string, string][] = [];
   const agents: LocalAgents = {
-    keyOf: () => Promise.resolve('msk_key'),
-    statusesOf: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
-    gaveUp: (...report) => Promise.resolve(void abandoned.push(report)),
+    readAgentKey: () => Promise.resolve('msk_key'),
+    readStatuses: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
+    recordGivenUp: (...report) => Promise.resolve(void abandoned.push(report)),
   };
-  await supervision.begin(agents);
+  await supervision.startSupervision(agents);
   fixtures.push({ root, supervision });
   return { root, machines, supervision, statuses, abandoned, agents };
 }
 
 /** Returns every process with a variable in its environment that points into the folder. */
-export function processesIn(root: string): number[] {
+export function findProcessesIn(root: string): number[] {
   const rows = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' })
     .trim()
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .filter(([, , state]) => !state!.startsWith('Z'));
-  const marked = (pid: string) => {
+  const hasMark = (pid: string) => {
     try {
       return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`=${root}/`);
     } catch {
       return false;
     }
   };
-  return rows.filter(([pid]) => marked(pid!)).map(([pid]) => Number(pid));
+  return rows.filter(([pid]) => hasMark(pid!)).map(([pid]) => Number(pid));
 }
 
-export async function bootsIn(root: string, agentId: string): Promise<string[]> {
+export async function readBoots(root: string, agentId: string): Promise<string[]> {
   const text = await readFile(join(root, agentId, 'machine/boots'), 'utf8').catch(() => '');
   return text.split('\n').filter(Boolean);
 }
 
-export async function workerOf({ root }: { root: string }, agentId: string): Promise<number> {
+export async function waitForWorker({ root }: { root: string }, agentId: string): Promise<number> {
   return waitFor('a worker', async () => {
-    const pid = Number((await bootsIn(root, agentId)).at(-1));
+    const pid = Number((await readBoots(root, agentId)).at(-1));
     return pid && existsSync(`/proc/${pid}`) ? pid : null;
   });
 }
@@ -104,9 +104,9 @@ export function useFixtures(): void {
   afterEach(async () => {
     const all = fixtures.splice(0);
     // The newest first, because a supervision that waits for a folder would take it over.
-    for (const { supervision } of [...all].reverse()) await supervision.close();
+    for (const { supervision } of [...all].reverse()) await supervision.endAllWorkers();
     for (const { root } of all) {
-      expect(processesIn(root)).toEqual([]);
+      expect(findProcessesIn(root)).toEqual([]);
       await rm(root, { recursive: true, force: true });
     }
   });

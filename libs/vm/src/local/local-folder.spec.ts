@@ -3,67 +3,67 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
-import { testMachine } from '../conformance';
+import { makeTestMachine } from '../conformance';
 import { endWorkers } from './end-workers';
-import { folder, processesIn, supervise, useFixtures, workerOf } from './local-fixture.harness';
+import { makeFolder, findProcessesIn, startSupervision, useFixtures, waitForWorker } from './local-fixture.harness';
 import { LocalMachines } from './local-machines';
 
 useFixtures();
 
 describe('the folder of local agents', () => {
   it('a folder of local agents has one supervisor, which also executes the orders of other processes', async () => {
-    const root = await folder();
-    const first = await supervise(root);
-    const second = await supervise(root);
+    const root = await makeFolder();
+    const first = await startSupervision(root);
+    const second = await startSupervision(root);
     expect([first.supervision.isSupervising, second.supervision.isSupervising]).toEqual([true, false]);
-    const machine = testMachine();
+    const machine = makeTestMachine();
     await second.machines.start(machine);
     expect((await second.machines.describe(machine)).state).toBe('running');
     await second.machines.stop(machine);
-    expect(processesIn(root)).toEqual([]);
+    expect(findProcessesIn(root)).toEqual([]);
     await second.machines.start(machine);
-    await first.supervision.close();
+    await first.supervision.endAllWorkers();
     await waitFor('the other one', () => second.supervision.isSupervising);
     await waitFor('it runs', async () => (await second.machines.describe(machine)).state === 'running');
   });
 
   it('endWorkers ends the workers that a killed service left running, but not those of a running service', async () => {
-    const root = await folder();
-    const machine = testMachine();
+    const root = await makeFolder();
+    const machine = makeTestMachine();
     const script = join(root, 'service.cjs');
     await writeFile(script, serviceScript(root, machine.agentId));
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
     const gone = new Promise((resolve) => service.once('exit', resolve));
-    const pid = await workerOf({ root }, machine.agentId);
+    const pid = await waitForWorker({ root }, machine.agentId);
     await waitFor('the service’s record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     await endWorkers(root);
-    expect(processesIn(root)).toEqual([pid]);
+    expect(findProcessesIn(root)).toEqual([pid]);
     service.kill('SIGKILL');
     await gone;
     await endWorkers(root);
-    expect(processesIn(root)).toEqual([]);
-    const next = await supervise(root);
+    expect(findProcessesIn(root)).toEqual([]);
+    const next = await startSupervision(root);
     await waitFor('it runs again', async () => (await next.machines.describe(machine)).state === 'running');
   });
 
   it('an order for a local agent fails after its time limit if no process supervises the folder', async () => {
-    const machines = new LocalMachines(await folder(), 100);
-    await expect(machines.start(testMachine())).rejects.toMatchObject({ fault: 'unreachable' });
+    const machines = new LocalMachines(await makeFolder(), 100);
+    await expect(machines.start(makeTestMachine())).rejects.toMatchObject({ fault: 'unreachable' });
   });
 
   it('a folder of local agents is not supervised by a service without local agents', async () => {
-    const root = await folder();
-    const machine = testMachine();
-    await new LocalMachines(root).folderOf(machine.agentId).want('running');
-    const { supervision, machines } = await supervise(root, { enabled: false });
+    const root = await makeFolder();
+    const machine = makeTestMachine();
+    await new LocalMachines(root).openFolder(machine.agentId).writeWanted('running');
+    const { supervision, machines } = await startSupervision(root, { enabled: false });
     expect(supervision.isSupervising).toBe(false);
     expect((await machines.describe(machine)).state).toBe('starting');
-    expect(processesIn(root)).toEqual([]);
+    expect(findProcessesIn(root)).toEqual([]);
   });
 
   it('an order for a local agent fails permanently if the worker program is missing', async () => {
-    const fixture = await supervise(await folder(), { program: '/nowhere/worker.js' });
-    await expect(fixture.machines.start(testMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
+    const fixture = await startSupervision(await makeFolder(), { program: '/nowhere/worker.js' });
+    await expect(fixture.machines.start(makeTestMachine())).rejects.toMatchObject({ fault: 'misconfigured' });
   });
 });
 

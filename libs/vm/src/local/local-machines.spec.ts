@@ -3,30 +3,38 @@ import { existsSync, readFileSync } from 'node:fs';
 import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@muster/testing';
-import { describeProvider, testMachine } from '../conformance';
-import { bootsIn, folder, processesIn, supervise, useFixtures, workerOf } from './local-fixture.harness';
+import { testProviderConformance, makeTestMachine } from '../conformance';
+import {
+  readBoots,
+  makeFolder,
+  findProcessesIn,
+  startSupervision,
+  useFixtures,
+  waitForWorker,
+} from './local-fixture.harness';
 import { isAlive } from './processes';
 
 useFixtures();
 
-describeProvider('local', async () => {
-  const root = await folder();
-  const { machines } = await supervise(root);
-  const machine = testMachine();
+testProviderConformance('local', async () => {
+  const root = await makeFolder();
+  const { machines } = await startSupervision(root);
+  const machine = makeTestMachine();
   let boots: string[] = [];
   return {
     provider: machines,
     machine,
-    boots: async () => (boots = existsSync(join(root, machine.agentId)) ? await bootsIn(root, machine.agentId) : boots),
-    leftovers: () => Promise.resolve(processesIn(root).map(String)),
+    boots: async () =>
+      (boots = existsSync(join(root, machine.agentId)) ? await readBoots(root, machine.agentId) : boots),
+    leftovers: () => Promise.resolve(findProcessesIn(root).map(String)),
     close: () => Promise.resolve(),
   };
 });
 
 describe('a local worker', () => {
   it('a local machine is listed whether its worker runs or not', async () => {
-    const { machines } = await supervise(await folder());
-    const [running, stopped] = [testMachine(), testMachine()];
+    const { machines } = await startSupervision(await makeFolder());
+    const [running, stopped] = [makeTestMachine(), makeTestMachine()];
     await machines.start(running);
     await machines.start(stopped);
     await machines.stop(stopped);
@@ -36,16 +44,16 @@ describe('a local worker', () => {
   });
 
   it('a local machine is described without an address, because its worker reports the address', async () => {
-    const { machines } = await supervise(await folder());
-    const machine = testMachine();
+    const { machines } = await startSupervision(await makeFolder());
+    const machine = makeTestMachine();
     await machines.start(machine);
     expect(await machines.describe(machine)).toEqual({ state: 'running', ip: null });
   });
 
   it('a local worker gets the environment that it needs, without the service’s secrets', async () => {
     process.env['MASTER_KEYS'] = 'secret';
-    const fixture = await supervise(await folder());
-    const machine = testMachine();
+    const fixture = await startSupervision(await makeFolder());
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
     const file = join(fixture.root, machine.agentId, 'machine/env.json');
     const env = await waitFor('its environment', async () =>
@@ -67,13 +75,13 @@ describe('a local worker', () => {
   });
 
   it('a local worker leads a process group, and is stopped with all its children, also detached ones', async () => {
-    const root = await folder();
+    const root = await makeFolder();
     await writeFile(join(root, 'children'), '');
     await writeFile(join(root, 'stubborn'), '');
-    const fixture = await supervise(root);
-    const machine = testMachine();
+    const fixture = await startSupervision(root);
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
-    const pid = await workerOf(fixture, machine.agentId);
+    const pid = await waitForWorker(fixture, machine.agentId);
     const children = await waitFor('its children', () => {
       const rows = execFileSync('ps', ['-eo', 'pid=,ppid=', '--no-headers'], { encoding: 'utf8' });
       const found = rows.split('\n').flatMap((line) => {
@@ -90,13 +98,13 @@ describe('a local worker', () => {
   });
 
   it('a local worker is started again when it dies', async () => {
-    const fixture = await supervise(await folder());
-    const machine = testMachine();
+    const fixture = await startSupervision(await makeFolder());
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
-    const first = await workerOf(fixture, machine.agentId);
+    const first = await waitForWorker(fixture, machine.agentId);
     process.kill(first, 'SIGKILL');
     const second = await waitFor('another one', async () => {
-      const pid = await workerOf(fixture, machine.agentId);
+      const pid = await waitForWorker(fixture, machine.agentId);
       return pid !== first && pid;
     });
     await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
@@ -105,104 +113,104 @@ describe('a local worker', () => {
   });
 
   it('a local worker is reported and not restarted after six deaths, until the next start', async () => {
-    const root = await folder();
+    const root = await makeFolder();
     await writeFile(join(root, 'crash'), '');
-    const fixture = await supervise(root);
-    const machine = testMachine();
+    const fixture = await startSupervision(root);
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
     await waitFor('the report', () => fixture.abandoned.length > 0);
     expect(fixture.abandoned).toEqual([[machine.agentId, expect.stringMatching(/died 6 times.*cannot continue/)]]);
     await waitFor('it to be stopped', async () => (await fixture.machines.describe(machine)).state === 'stopped');
-    const boots = (await bootsIn(root, machine.agentId)).length;
+    const boots = (await readBoots(root, machine.agentId)).length;
     expect(boots).toBe(6);
     await rm(join(root, 'crash'));
     await fixture.machines.start(machine);
     await waitFor('it runs', async () => (await fixture.machines.describe(machine)).state === 'running');
-    await waitFor('a seventh boot', async () => (await bootsIn(root, machine.agentId)).length === 7);
+    await waitFor('a seventh boot', async () => (await readBoots(root, machine.agentId)).length === 7);
   });
 
   it('a local worker is ended by a service that shuts down, and runs again with the next service', async () => {
-    const root = await folder();
-    const fixture = await supervise(root);
-    const [on, off] = [testMachine(), testMachine()];
+    const root = await makeFolder();
+    const fixture = await startSupervision(root);
+    const [on, off] = [makeTestMachine(), makeTestMachine()];
     await fixture.machines.start(on);
     await fixture.machines.start(off);
-    await workerOf(fixture, off.agentId);
+    await waitForWorker(fixture, off.agentId);
     await fixture.machines.stop(off);
-    await fixture.supervision.close();
-    expect(processesIn(root)).toEqual([]);
-    const next = await supervise(root);
+    await fixture.supervision.endAllWorkers();
+    expect(findProcessesIn(root)).toEqual([]);
+    const next = await startSupervision(root);
     await waitFor('it runs', async () => (await next.machines.describe(on)).state === 'running');
     expect((await next.machines.describe(off)).state).toBe('stopped');
-    expect(await bootsIn(root, off.agentId)).toHaveLength(1);
+    expect(await readBoots(root, off.agentId)).toHaveLength(1);
   });
 
   it('a local worker survives a killed service until the next service finds it', async () => {
-    const root = await folder();
-    const machine = testMachine();
+    const root = await makeFolder();
+    const machine = makeTestMachine();
     const script = join(root, 'service.cjs');
     await writeFile(script, serviceScript(root, machine.agentId));
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
-    const pid = await workerOf({ root }, machine.agentId);
+    const pid = await waitForWorker({ root }, machine.agentId);
     await waitFor('the service’s record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     const gone = new Promise((resolve) => service.once('exit', resolve));
     service.kill('SIGKILL');
     await gone;
     expect(existsSync(`/proc/${pid}`)).toBe(true);
-    const fixture = await supervise(root);
+    const fixture = await startSupervision(root);
     expect(fixture.supervision.isSupervising).toBe(true);
     expect((await fixture.machines.describe(machine)).state).toBe('running');
     await fixture.machines.start(machine);
-    expect(await bootsIn(root, machine.agentId)).toEqual([String(pid)]);
+    expect(await readBoots(root, machine.agentId)).toEqual([String(pid)]);
     process.kill(pid, 'SIGKILL');
-    await waitFor('another one', async () => (await bootsIn(root, machine.agentId)).length === 2);
+    await waitFor('another one', async () => (await readBoots(root, machine.agentId)).length === 2);
   });
 
   it('a local worker is found by its environment if its record is missing', async () => {
-    const root = await folder();
-    const fixture = await supervise(root);
-    const machine = testMachine();
+    const root = await makeFolder();
+    const fixture = await startSupervision(root);
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
-    const pid = await workerOf(fixture, machine.agentId);
+    const pid = await waitForWorker(fixture, machine.agentId);
     await rm(join(root, machine.agentId, 'worker.json'));
     await waitFor('the record', () => existsSync(join(root, machine.agentId, 'worker.json')));
     expect(JSON.parse(readFileSync(join(root, machine.agentId, 'worker.json'), 'utf8'))).toMatchObject({ pid });
-    expect(await bootsIn(root, machine.agentId)).toHaveLength(1);
+    expect(await readBoots(root, machine.agentId)).toHaveLength(1);
   });
 
   it('a local worker is not confused with another process that has its process id', async () => {
-    const root = await folder();
-    const fixture = await supervise(root);
-    const machine = testMachine();
+    const root = await makeFolder();
+    const fixture = await startSupervision(root);
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
     const bystander = spawn(process.execPath, ['-e', 'setInterval(()=>{},1000)'], { stdio: 'ignore' });
-    await fixture.supervision.close();
+    await fixture.supervision.endAllWorkers();
     await writeFile(
       join(root, machine.agentId, 'worker.json'),
       JSON.stringify({ pid: bystander.pid, startTime: '1', order: 'x', at: 0 }),
     );
     expect(isAlive({ pid: bystander.pid!, startTime: '1' })).toBe(false);
-    const next = await supervise(root);
+    const next = await startSupervision(root);
     await next.machines.stop(machine);
     expect(bystander.exitCode === null && bystander.signalCode === null).toBe(true);
     bystander.kill('SIGKILL');
   });
 
   it('the lease of a local worker is renewed while a service supervises it', async () => {
-    const fixture = await supervise(await folder());
-    const machine = testMachine();
+    const fixture = await startSupervision(await makeFolder());
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
     const lease = join(fixture.root, machine.agentId, 'lease');
     const first = (await stat(lease)).mtimeMs;
     await waitFor('a newer lease', async () => (await stat(lease)).mtimeMs > first);
-    await fixture.supervision.close();
+    await fixture.supervision.endAllWorkers();
     const last = (await stat(lease)).mtimeMs;
     expect((await stat(lease)).mtimeMs).toBe(last);
   });
 
   it('the log of a local worker is truncated when it is too large', async () => {
-    const fixture = await supervise(await folder());
-    const machine = testMachine();
+    const fixture = await startSupervision(await makeFolder());
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
     const log = join(fixture.root, machine.agentId, 'worker.log');
     await waitFor('its first line', async () => (await readFile(log, 'utf8')).includes('awake'));
@@ -211,15 +219,15 @@ describe('a local worker', () => {
   });
 
   it('a local worker does not keep running for a stopped agent', async () => {
-    const fixture = await supervise(await folder());
-    const machine = testMachine();
+    const fixture = await startSupervision(await makeFolder());
+    const machine = makeTestMachine();
     await fixture.machines.start(machine);
-    await workerOf(fixture, machine.agentId);
+    await waitForWorker(fixture, machine.agentId);
     const wanted = join(fixture.root, machine.agentId, 'wanted.json');
     const content = JSON.parse(await readFile(wanted, 'utf8')) as object;
     await writeFile(wanted, JSON.stringify({ ...content, at: Date.now() - 60_000 }));
     fixture.statuses.set(machine.agentId, 'stopped');
-    await waitFor('its end', () => processesIn(fixture.root).length === 0);
+    await waitFor('its end', () => findProcessesIn(fixture.root).length === 0);
     expect((await fixture.machines.describe(machine)).state).toBe('stopped');
   });
 });

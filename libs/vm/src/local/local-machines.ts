@@ -15,7 +15,7 @@ import { isAlive } from './processes';
 
 export interface LocalSupervisor {
   /** Applies the desired state at once. Returns false if another process supervises the folder and will apply it. */
-  applyNow(agentId: string): Promise<boolean>;
+  applyWantedNow(agentId: string): Promise<boolean>;
 }
 
 /**
@@ -33,44 +33,44 @@ export class LocalMachines implements MachineProvider {
 
   /** Returns no address, because only the worker reports how others can reach this computer. */
   async describe({ agentId }: Machine): Promise<MachineDescription> {
-    const folder = this.folderOf(agentId);
+    const folder = this.openFolder(agentId);
     if (!existsSync(this.root)) return { state: 'unknown', ip: null };
-    const wanted = await folder.wanted();
+    const wanted = await folder.readWanted();
     if (!wanted) return { state: 'gone', ip: null };
-    const living = await folder.living();
+    const living = await folder.readLivingWorker();
     if (living && wanted.state === 'running' && living.order === wanted.order) return { state: 'running', ip: null };
     if (living) return { state: 'stopping', ip: null };
     return { state: wanted.state === 'running' ? 'starting' : 'stopped', ip: null };
   }
 
   async start({ agentId }: Machine): Promise<void> {
-    const folder = this.folderOf(agentId);
-    await this.wantOnce(folder);
+    const folder = this.openFolder(agentId);
+    await this.requestStartOnce(folder);
     await this.applyAndWait(agentId, 'start', () => this.isRunning(folder));
   }
 
   async stop({ agentId }: Machine): Promise<void> {
-    const folder = this.folderOf(agentId);
+    const folder = this.openFolder(agentId);
     if (!folder.exists()) return;
-    await folder.want('stopped');
+    await folder.writeWanted('stopped');
     await this.applyAndWait(agentId, 'stop', () => this.isStopped(folder));
   }
 
   async reboot({ agentId }: Machine): Promise<void> {
-    const folder = this.folderOf(agentId);
-    await folder.want('running');
+    const folder = this.openFolder(agentId);
+    await folder.writeWanted('running');
     await this.applyAndWait(agentId, 'reboot', () => this.isRunning(folder));
   }
 
   async terminate({ agentId }: Machine): Promise<void> {
-    const folder = this.folderOf(agentId);
+    const folder = this.openFolder(agentId);
     if (!folder.exists()) return;
-    await folder.want('removed');
+    await folder.writeWanted('removed');
     await this.applyAndWait(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
   }
 
   /** The computer and the folder, because each computer has its own folders. */
-  placeOf(): string {
+  getLocation(): string {
     return `${hostname()}:${this.root}`;
   }
 
@@ -84,24 +84,24 @@ export class LocalMachines implements MachineProvider {
     );
   }
 
-  folderOf(agentId: string): AgentFolder {
+  openFolder(agentId: string): AgentFolder {
     return new AgentFolder(this.root, agentId);
   }
 
   /** Concurrent calls share one start, because a second order would be a second boot. */
-  private wantOnce(folder: AgentFolder): Promise<void> {
+  private requestStartOnce(folder: AgentFolder): Promise<void> {
     const { agentId } = folder;
     const pending =
       this.starts.get(agentId) ??
       (async () => {
-        if ((await folder.wanted())?.state !== 'running') await folder.want('running');
+        if ((await folder.readWanted())?.state !== 'running') await folder.writeWanted('running');
       })().finally(() => this.starts.delete(agentId));
     this.starts.set(agentId, pending);
     return pending;
   }
 
   private async applyAndWait(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
-    if (await this.supervisor?.applyNow(agentId)) return;
+    if (await this.supervisor?.applyWantedNow(agentId)) return;
     const deadline = Date.now() + this.patienceMs;
     while (!(await done())) {
       if (Date.now() > deadline) {
@@ -115,12 +115,12 @@ export class LocalMachines implements MachineProvider {
   }
 
   private async isRunning(folder: AgentFolder): Promise<boolean> {
-    const [wanted, living] = await Promise.all([folder.wanted(), folder.living()]);
+    const [wanted, living] = await Promise.all([folder.readWanted(), folder.readLivingWorker()]);
     return living !== null && living.order === wanted?.order;
   }
 
   private async isStopped(folder: AgentFolder): Promise<boolean> {
-    const record = await folder.workerRecord();
+    const record = await folder.readWorkerRecord();
     return record === null || !isAlive(record);
   }
 }

@@ -7,7 +7,7 @@ export class NoLocalMachines implements MachineProvider {
   }
 
   start(): Promise<void> {
-    return refuse();
+    return rejectLocalAgents();
   }
 
   stop(): Promise<void> {
@@ -15,7 +15,7 @@ export class NoLocalMachines implements MachineProvider {
   }
 
   reboot(): Promise<void> {
-    return refuse();
+    return rejectLocalAgents();
   }
 
   terminate(): Promise<void> {
@@ -23,6 +23,6 @@ export class NoLocalMachines implements MachineProvider {
   }
 }
 
-function refuse(): Promise<never> {
+function rejectLocalAgents(): Promise<never> {
   return Promise.reject(new MachineError('not_supported', 'This service does not allow local agents.'));
 }

@@ -28,7 +28,7 @@ function readProcess(pid: number): Process | null {
   }
 }
 
-export function identify(pid: number): ProcessIdentity | null {
+export function identifyProcess(pid: number): ProcessIdentity | null {
   const found = readProcess(pid);
   return found && { pid, startTime: found.startTime };
 }
@@ -43,8 +43,8 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
  */
 export function findByEnvironment(entry: string, account: number | null): ProcessIdentity | null {
   const accounts = [process.getuid!(), account];
-  const found = allProcesses().filter(
-    ({ pid }) => environmentOf(pid).includes(entry) && accounts.includes(accountOf(pid)) && isOfOurNamespace(pid),
+  const found = listAllProcesses().filter(
+    ({ pid }) => readEnvironment(pid).includes(entry) && accounts.includes(readAccount(pid)) && isInOwnNamespace(pid),
   );
   const [oldest] = found.sort((a, b) => Number(a.startTime) - Number(b.startTime));
   return oldest ? { pid: oldest.pid, startTime: oldest.startTime } : null;
@@ -63,45 +63,45 @@ export interface Tree {
  * sends SIGTERM and SIGKILL to the remaining processes. Returns how many could not be ended, because the kernel blocks
  * them.
  */
-export async function endTree(
+export async function endProcessTree(
   tree: Tree,
   { graceMs, skipGrace }: { graceMs: number; skipGrace?: AbortSignal },
 ): Promise<number> {
   const observed = new Map<number, Process>();
-  const refresh = () => {
-    for (const found of processesOf(tree, observed)) observed.set(found.pid, found);
+  const refreshProcesses = () => {
+    for (const found of findProcessesOfTree(tree, observed)) observed.set(found.pid, found);
     const left = [...observed.values()].filter(isAlive);
     observed.clear();
     for (const found of left) observed.set(found.pid, found);
     return left;
   };
-  refresh();
+  refreshProcesses();
   if (tree.root && isAlive(tree.root)) {
-    signal(tree.root.pid, 'SIGTERM');
-    await until(() => !isAlive(tree.root!) || skipGrace?.aborted === true, graceMs);
-    if (skipGrace?.aborted) await until(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
+    sendSignals(tree.root.pid, 'SIGTERM');
+    await waitUntil(() => !isAlive(tree.root!) || skipGrace?.aborted === true, graceMs);
+    if (skipGrace?.aborted) await waitUntil(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
   }
-  for (const { pid } of refresh()) signal(pid, 'SIGTERM', 'SIGCONT');
-  await until(() => refresh().length === 0, Math.min(graceMs, 2000));
+  for (const { pid } of refreshProcesses()) sendSignals(pid, 'SIGTERM', 'SIGCONT');
+  await waitUntil(() => refreshProcesses().length === 0, Math.min(graceMs, 2000));
   for (let round = 0; round < 200; round += 1) {
-    const left = refresh();
+    const left = refreshProcesses();
     if (left.length === 0) return 0;
-    for (const { pid } of left) signal(pid, 'SIGKILL');
+    for (const { pid } of left) sendSignals(pid, 'SIGKILL');
     await sleep(25);
   }
-  return refresh().length;
+  return refreshProcesses().length;
 }
 
 /** Finds processes by environment, account, process group or session of the root, and descent from any of them. */
-function processesOf({ folder, root, account }: Tree, observed: ReadonlyMap<number, Process>): Process[] {
-  const all = allProcesses();
+function findProcessesOfTree({ folder, root, account }: Tree, observed: ReadonlyMap<number, Process>): Process[] {
+  const all = listAllProcesses();
   const rootLives = root !== null && isAlive(root);
   const found = new Set<number>();
   for (const each of all) {
     const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
     const wasKnown = observed.get(each.pid)?.startTime === each.startTime;
-    const hasAccount = account ? accountOf(each.pid) === account : false;
-    if (inGroup || wasKnown || hasAccount || leadsInto(each.pid, folder)) found.add(each.pid);
+    const hasAccount = account ? readAccount(each.pid) === account : false;
+    if (inGroup || wasKnown || hasAccount || pointsIntoFolder(each.pid, folder)) found.add(each.pid);
   }
   for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
@@ -113,20 +113,20 @@ function processesOf({ folder, root, account }: Tree, observed: ReadonlyMap<numb
 }
 
 /** Only the MUSTER_ variables of the worker and its runs count: a user's shell in the folder is not included. */
-function leadsInto(pid: number, folder: string): boolean {
-  return environmentOf(pid).some((entry) => {
+function pointsIntoFolder(pid: number, folder: string): boolean {
+  return readEnvironment(pid).some((entry) => {
     if (!entry.startsWith('MUSTER_')) return false;
     const value = entry.slice(entry.indexOf('=') + 1);
     return value === folder || value.startsWith(`${folder}/`);
   });
 }
 
-function allProcesses(): Process[] {
+function listAllProcesses(): Process[] {
   const names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return names.map((name) => readProcess(Number(name))).filter((found) => found !== null);
 }
 
-function environmentOf(pid: number): string[] {
+function readEnvironment(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   } catch {
@@ -134,7 +134,7 @@ function environmentOf(pid: number): string[] {
   }
 }
 
-function accountOf(pid: number): number | null {
+function readAccount(pid: number): number | null {
   try {
     return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
   } catch {
@@ -142,7 +142,7 @@ function accountOf(pid: number): number | null {
   }
 }
 
-function isOfOurNamespace(pid: number): boolean {
+function isInOwnNamespace(pid: number): boolean {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`) === readlinkSync('/proc/self/ns/pid');
   } catch {
@@ -150,7 +150,7 @@ function isOfOurNamespace(pid: number): boolean {
   }
 }
 
-function signal(pid: number, ...names: NodeJS.Signals[]): void {
+function sendSignals(pid: number, ...names: NodeJS.Signals[]): void {
   for (const name of names) {
     try {
       process.kill(pid, name);
@@ -160,7 +160,7 @@ function signal(pid: number, ...names: NodeJS.Signals[]): void {
   }
 }
 
-async function until(condition: () => boolean, limitMs: number): Promise<void> {
+async function waitUntil(condition: () => boolean, limitMs: number): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!condition() && Date.now() < deadline) await sleep(25);
 }

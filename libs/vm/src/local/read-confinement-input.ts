@@ -1,7 +1,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '@muster/platform';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
-import { imagingEnvironment } from './imaging-environment';
+import { readImagingEnvironment } from './read-imaging-environment';
 
 /** Variables of the service's environment that a worker and its scripts get. */
 const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON', 'CHROMIUM'];
@@ -11,7 +11,7 @@ const noSecrets = ['SSL_CERT_FILE', 'IMAGING_DATA_FILE'];
 
 /** Reads from this environment how local workers are confined. */
 export function readConfinementInput(root: string, env: Environment, program?: string): ConfinementInput {
-  const { env: imagingEnv, ownerReadable, needed } = imagingEnvironment(env);
+  const { env: imagingEnv, ownerReadable, needed } = readImagingEnvironment(env);
   return {
     root,
     program: resolve(program ?? join(__dirname, '../../../../apps/worker/src/main.js')),
@@ -29,7 +29,7 @@ export function readConfinementInput(root: string, env: Environment, program?: s
 }
 
 /** Returns why scripts of local agents are not confined with this folder and environment; null if they are. */
-export async function whyUnconfined(root: string, env: Environment): Promise<string | null> {
+export async function explainMissingConfinement(root: string, env: Environment): Promise<string | null> {
   const found: Confinement = await findConfinement(readConfinementInput(root, env, env['LOCAL_WORKER_PROGRAM']));
   return found.fault ?? null;
 }

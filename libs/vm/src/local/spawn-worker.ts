@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { MachineError } from '../machine';
 import type { AgentFolder } from './agent-folder';
-import { confine, type Confinement, type ConfinementInput } from './confinement';
+import { buildConfinedCommand, type Confinement, type ConfinementInput } from './confinement';
 
 export interface WorkerStart {
   folder: AgentFolder;
@@ -19,7 +19,7 @@ export async function spawnWorker({ folder, confinement, input, serviceUrl, key 
   const account = await folder.prepareMachine(confinement);
   const worker = [process.execPath, '--enable-source-maps', input.program];
   const confined = { account, machine, home, lease: leaseFile, command: worker };
-  const [command, ...args] = confine(confinement, confined, input);
+  const [command, ...args] = buildConfinedCommand(confinement, confined, input);
   const isConfined = confinement.account || confinement.namespaces;
   const log = await open(folder.logFile, 'a', 0o600);
   try {
@@ -38,14 +38,14 @@ export async function spawnWorker({ folder, confinement, input, serviceUrl, key 
         MUSTER_LEASE_FILE: leaseFile,
       },
     });
-    await spawned(child);
+    await waitForSpawn(child);
     return child;
   } finally {
     await log.close();
   }
 }
 
-function spawned(child: ChildProcess): Promise<void> {
+function waitForSpawn(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', (error) =>

@@ -8,17 +8,17 @@ import type { AgentFolder, WorkerRecord, Wanted } from './agent-folder';
 import { FolderLock } from './folder-lock';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
 import type { LocalMachines, LocalSupervisor } from './local-machines';
-import { endTree, findByEnvironment, identify, isAlive } from './processes';
+import { endProcessTree, findByEnvironment, identifyProcess, isAlive } from './processes';
 import { spawnWorker } from './spawn-worker';
 
 /** The supervision's access to the agents. */
 export interface LocalAgents {
   /** Returns the key with which the agent's worker reports; null if there is none. */
-  keyOf(agentId: string): Promise<string | null>;
+  readAgentKey(agentId: string): Promise<string | null>;
   /** Returns the statuses of those agents that exist. */
-  statusesOf(agentIds: string[]): Promise<Map<string, string>>;
+  readStatuses(agentIds: string[]): Promise<Map<string, string>>;
   /** Records that the agent's worker has died too often and is not started again. */
-  gaveUp(agentId: string, reason: string): Promise<void>;
+  recordGivenUp(agentId: string, reason: string): Promise<void>;
 }
 
 export interface SupervisionOptions {
@@ -98,32 +98,32 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 
   /** Starts the supervision. Returns after the first round. */
-  async begin(agents: LocalAgents): Promise<void> {
+  async startSupervision(agents: LocalAgents): Promise<void> {
     this.agents = agents;
     if (!this.options.enabled) return;
-    await this.tick();
+    await this.superviseOnce();
   }
 
-  async applyNow(agentId: string): Promise<boolean> {
+  async applyWantedNow(agentId: string): Promise<boolean> {
     if (!this.lock.isHeld || this.closing.signal.aborted) return false;
-    await this.inTurn(agentId, async () => {
+    await this.runInTurn(agentId, async () => {
       this.troubles.delete(agentId);
-      await this.applyWanted(this.folderOf(agentId));
+      await this.applyWanted(this.openFolder(agentId));
     });
     return true;
   }
 
   /** Ends every worker within a few seconds. Their desired states stay unchanged. */
-  async close(): Promise<void> {
+  async endAllWorkers(): Promise<void> {
     this.closing.abort();
     for (const timer of this.timers) clearTimeout(timer);
     await this.round;
     if (!this.lock.isHeld) return;
-    const folders = (await this.agentIds()).map((id) => this.folderOf(id));
+    const folders = (await this.listAgentIds()).map((id) => this.openFolder(id));
     await Promise.all(
       folders.map((folder) =>
-        this.inTurn(folder.agentId, async () => {
-          if (await folder.workerRecord()) await this.end(folder);
+        this.runInTurn(folder.agentId, async () => {
+          if (await folder.readWorkerRecord()) await this.endWorker(folder);
         }).catch((error: Error) =>
           this.logger.error(`could not end the worker of agent ${folder.agentId}: ${error.message}`),
         ),
@@ -132,50 +132,50 @@ export class WorkerSupervision implements LocalSupervisor {
     await this.lock.release();
   }
 
-  private async tick(): Promise<void> {
+  private async superviseOnce(): Promise<void> {
     this.round = this.superviseAll().catch((error: Error) =>
       this.logger.warn(`the supervision of local workers failed: ${error.message}`),
     );
     await this.round;
-    this.runAfter(this.options.roundMs, () => void this.tick());
+    this.runAfter(this.options.roundMs, () => void this.superviseOnce());
   }
 
   private async superviseAll(): Promise<void> {
     if (this.closing.signal.aborted || !(await this.lock.tryAcquire())) return;
     const startedAt = Date.now();
-    const ids = await this.agentIds();
+    const ids = await this.listAgentIds();
     if (ids.length === 0) return;
     await this.renewLeases(ids, startedAt);
     // Without the database, the desired states in the folders are enough to keep the workers running.
-    const statuses = await this.agents!.statusesOf(ids).catch(() => null);
+    const statuses = await this.agents!.readStatuses(ids).catch(() => null);
     await Promise.all(
       ids.map((id) =>
-        this.inTurn(id, async () => {
-          const folder = this.folderOf(id);
-          if (statuses) await this.followStatus(folder, statuses.get(id), startedAt);
-          await this.superviseOne(folder);
+        this.runInTurn(id, async () => {
+          const folder = this.openFolder(id);
+          if (statuses) await this.applyAgentStatus(folder, statuses.get(id), startedAt);
+          await this.superviseAgent(folder);
         }).catch((error: Error) => this.logger.warn(`the supervision of agent ${id} failed: ${error.message}`)),
       ),
     );
   }
 
   /** Stops the worker of an agent that is stopped, terminated or deleted, even if the order to do so was lost. */
-  private async followStatus(folder: AgentFolder, status: string | undefined, readAt: number): Promise<void> {
+  private async applyAgentStatus(folder: AgentFolder, status: string | undefined, readAt: number): Promise<void> {
     const off = status === undefined || status === 'stopped' || status === 'terminated';
     if (!off) return;
-    const wanted = await folder.wanted();
+    const wanted = await folder.readWanted();
     // A recent order may be newer than the status that was read.
     if (!wanted || wanted.at > readAt - 5000) return;
-    if (status === 'terminated' && wanted.state !== 'removed') await folder.want('removed');
-    else if (wanted.state === 'running') await folder.want('stopped');
+    if (status === 'terminated' && wanted.state !== 'removed') await folder.writeWanted('removed');
+    else if (wanted.state === 'running') await folder.writeWanted('stopped');
   }
 
-  private async superviseOne(folder: AgentFolder): Promise<void> {
+  private async superviseAgent(folder: AgentFolder): Promise<void> {
     if (this.closing.signal.aborted) return;
     const { agentId } = folder;
-    const wanted = await folder.wanted();
+    const wanted = await folder.readWanted();
     if (!wanted) return;
-    const record = await folder.workerRecord();
+    const record = await folder.readWorkerRecord();
     if (wanted.state !== 'running') {
       if (record || wanted.state === 'removed') await this.applyWanted(folder);
       return;
@@ -186,32 +186,32 @@ export class WorkerSupervision implements LocalSupervisor {
       // If the worker dies after this check, `applyWanted` would start a new one without counting the death.
       if (record.order === wanted.order) return;
     } else if (record) {
-      await this.recordDeath(folder, record);
+      await this.recordWorkerDeath(folder, record);
     }
     const trouble = this.troubles.get(agentId);
-    if (trouble && trouble.deaths > maxRestarts) return this.giveUp(folder, wanted);
+    if (trouble && trouble.deaths > maxRestarts) return this.giveUpStart(folder, wanted);
     if (trouble && Date.now() < trouble.notBefore) return;
     await this.applyWanted(folder).catch((error: Error) => {
-      this.addTrouble(agentId, 0);
+      this.recordEarlyDeath(agentId, 0);
       throw error;
     });
   }
 
   /** Brings the machine into the folder's desired state. */
   private async applyWanted(folder: AgentFolder): Promise<void> {
-    const wanted = await folder.wanted();
+    const wanted = await folder.readWanted();
     if (!wanted) return;
     if (wanted.state === 'running') {
-      const living = await folder.living();
+      const living = await folder.readLivingWorker();
       if (living?.order === wanted.order) return;
-      if (living) await this.end(folder);
+      if (living) await this.endWorker(folder);
       await this.startWorker(folder, wanted);
       return;
     }
     if (wanted.state === 'given up') return;
-    await this.end(folder);
+    await this.endWorker(folder);
     if (wanted.state === 'removed') {
-      await folder.remove();
+      await folder.removeFolder();
       this.troubles.delete(folder.agentId);
       this.seen.delete(folder.agentId);
     }
@@ -221,23 +221,23 @@ export class WorkerSupervision implements LocalSupervisor {
     const { agentId, leaseFile } = folder;
     if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is shutting down.');
     // A service may have been killed after it started a worker and before it recorded the worker.
-    const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.account());
+    const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.readAccount());
     if (orphan) return this.recordWorker(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
     if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
-    const key = await this.agents!.keyOf(agentId);
+    const key = await this.agents!.readAgentKey(agentId);
     if (!key) throw new MachineError('failed', 'The service has no worker key for this agent.');
-    const input = this.confinementInput();
+    const input = this.buildConfinementInput();
     const confinement = await this.findConfinement();
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
-    child.once('exit', () => this.runAfter(0, () => this.check(agentId)));
+    child.once('exit', () => this.runAfter(0, () => this.superviseSoon(agentId)));
     child.unref();
-    await this.recordWorker(folder, { ...(identify(child.pid!) ?? gone(child.pid!)), order, at: Date.now() });
+    await this.recordWorker(folder, { ...(identifyProcess(child.pid!) ?? isGone(child.pid!)), order, at: Date.now() });
     this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
   }
 
   private findConfinement(): Promise<Confinement> {
-    return (this.confinement ??= findConfinement(this.confinementInput()).then((found) => {
+    return (this.confinement ??= findConfinement(this.buildConfinementInput()).then((found) => {
       if (found.fault)
         this.logger.warn(
           `The workers of local agents run without isolation and can access everything that this user can: ${found.fault}`,
@@ -246,7 +246,7 @@ export class WorkerSupervision implements LocalSupervisor {
     }));
   }
 
-  private confinementInput(): ConfinementInput {
+  private buildConfinementInput(): ConfinementInput {
     const { machines, program, baseEnv, secretPaths, ownerReadable, needed } = this.options;
     return { root: machines.root, program, baseEnv, secretPaths, ownerReadable, needed };
   }
@@ -256,27 +256,27 @@ export class WorkerSupervision implements LocalSupervisor {
     this.seen.add(folder.agentId);
   }
 
-  private async end(folder: AgentFolder): Promise<void> {
-    const root = await folder.workerRecord();
-    const left = await endTree(
-      { folder: folder.path, root, account: folder.account() },
+  private async endWorker(folder: AgentFolder): Promise<void> {
+    const root = await folder.readWorkerRecord();
+    const left = await endProcessTree(
+      { folder: folder.path, root, account: folder.readAccount() },
       { graceMs: this.options.graceMs, skipGrace: this.closing.signal },
     );
     if (left > 0) throw new MachineError('failed', `${left} processes of the worker cannot be ended.`);
     await rm(join(folder.path, 'worker.json'), { force: true });
   }
 
-  private async recordDeath(folder: AgentFolder, { at, pid }: WorkerRecord): Promise<void> {
+  private async recordWorkerDeath(folder: AgentFolder, { at, pid }: WorkerRecord): Promise<void> {
     const { agentId } = folder;
     await rm(join(folder.path, 'worker.json'), { force: true });
     if (!this.seen.has(agentId)) return;
-    const trouble = this.addTrouble(agentId, Date.now() - at);
+    const trouble = this.recordEarlyDeath(agentId, Date.now() - at);
     this.logger.warn(`worker of agent ${agentId} died`, { pid, deaths: trouble.deaths });
     const waitMs = trouble.notBefore - Date.now();
-    if (trouble.deaths <= maxRestarts) this.runAfter(waitMs, () => this.check(agentId));
+    if (trouble.deaths <= maxRestarts) this.runAfter(waitMs, () => this.superviseSoon(agentId));
   }
 
-  private addTrouble(agentId: string, livedMs: number): Trouble {
+  private recordEarlyDeath(agentId: string, livedMs: number): Trouble {
     const before = livedMs > this.options.healthyAfterMs ? 0 : (this.troubles.get(agentId)?.deaths ?? 0);
     const delayMs = Math.min(this.options.restartDelayMs * 2 ** before, maxRestartDelayMs);
     const trouble = { deaths: before + 1, notBefore: Date.now() + delayMs };
@@ -284,19 +284,19 @@ export class WorkerSupervision implements LocalSupervisor {
     return trouble;
   }
 
-  private async giveUp(folder: AgentFolder, { order }: Wanted): Promise<void> {
+  private async giveUpStart(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId } = folder;
-    const logTail = await folder.logTail();
+    const logTail = await folder.readLogTail();
     const reason = `The worker died ${maxRestarts + 1} times and is not started again${logTail ? `: ${logTail}` : '.'}`;
     this.logger.error(`agent ${agentId}: ${reason}`);
-    await this.agents!.gaveUp(agentId, reason);
-    await this.end(folder);
-    await folder.want('given up', { order, reason });
+    await this.agents!.recordGivenUp(agentId, reason);
+    await this.endWorker(folder);
+    await folder.writeWanted('given up', { order, reason });
     this.troubles.delete(agentId);
   }
 
-  private check(agentId: string): void {
-    this.inTurn(agentId, () => this.superviseOne(this.folderOf(agentId))).catch((error: Error) =>
+  private superviseSoon(agentId: string): void {
+    this.runInTurn(agentId, () => this.superviseAgent(this.openFolder(agentId))).catch((error: Error) =>
       this.logger.warn(`the supervision of agent ${agentId} failed: ${error.message}`),
     );
   }
@@ -305,13 +305,13 @@ export class WorkerSupervision implements LocalSupervisor {
     if (now - this.leasedAt < this.options.leaseMs) return;
     this.leasedAt = now;
     for (const id of ids) {
-      const folder = this.folderOf(id);
-      if (await folder.living()) await folder.renewLease();
+      const folder = this.openFolder(id);
+      if (await folder.readLivingWorker()) await folder.renewLease();
     }
   }
 
   /** Runs the work of each agent one at a time. */
-  private inTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
+  private runInTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
     const before = this.queues.get(agentId) ?? Promise.resolve();
     const turn = before.then(work, work);
     const finished = turn.catch(() => undefined);
@@ -329,16 +329,16 @@ export class WorkerSupervision implements LocalSupervisor {
     this.timers.add(timer);
   }
 
-  private async agentIds(): Promise<string[]> {
+  private async listAgentIds(): Promise<string[]> {
     return (await readdir(this.options.machines.root).catch(() => [])).filter(isUuid);
   }
 
-  private folderOf(agentId: string): AgentFolder {
-    return this.options.machines.folderOf(agentId);
+  private openFolder(agentId: string): AgentFolder {
+    return this.options.machines.openFolder(agentId);
   }
 }
 
 /** Identity of a worker that ended before its start time could be read. */
-function gone(pid: number) {
+function isGone(pid: number) {
   return { pid, startTime: 'unknown' };
 }

@@ -1,7 +1,7 @@
-import { noSuch } from '@muster/contracts';
+import { notFoundError } from '@muster/contracts';
 import {
   type Database,
-  hasPartSql,
+  containsIgnoringCaseSql,
   type Transaction,
   type WebhookAttemptEntity,
   type WebhookDeliveryEntity,
@@ -35,7 +35,7 @@ export async function findChannel(database: Database, organizationId: string, id
     [id, organizationId],
     'find_channel',
   );
-  if (!row) throw noSuch('notification channel');
+  if (!row) throw notFoundError('notification channel');
   return row;
 }
 
@@ -45,7 +45,7 @@ export async function lockChannel(tx: Transaction, organizationId: string, id: s
      WHERE w.id = $1 AND w.organization_id = $2 AND w.name IS NOT NULL FOR UPDATE OF w`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('notification channel');
+  if (!row) throw notFoundError('notification channel');
   return row;
 }
 
@@ -59,7 +59,7 @@ export function listChannels(
     { organizationId },
     `SELECT ${columns}, ${lastAttempt} FROM webhook_endpoint w
      WHERE w.organization_id = $1 AND w.name IS NOT NULL AND ($2::uuid IS NULL OR w.id > $2)
-       AND ($4::text IS NULL OR ${hasPartSql('w.name', '$4')})
+       AND ($4::text IS NULL OR ${containsIgnoringCaseSql('w.name', '$4')})
      ORDER BY w.id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_channels',

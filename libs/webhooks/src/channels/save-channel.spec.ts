@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
-import { DatabaseModule, lock } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { createChannel, updateChannel } from './save-channel';
 
@@ -25,13 +25,13 @@ describe('notification channels', () => {
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
     const rename = () =>
       harness.db.transaction({ organizationId }, (tx) =>
-        updateChannel(tx, KeyRing.parse(testMasterKey), caller, {
+        updateChannel(tx, KeyRing.parseKeyRing(testMasterKey), caller, {
           id,
           change: { name: 'Back office' },
           ifMatch: '"1"',
         }),
       );
-    const changed = behindLock(
+    const changed = runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [id]),
       () => [rename()],
@@ -57,15 +57,15 @@ describe('notification channels', () => {
     const create = (name: string) =>
       harness.db
         .transaction({ organizationId }, (tx) =>
-          createChannel(tx, KeyRing.parse(testMasterKey), caller, { name, ...channel }),
+          createChannel(tx, KeyRing.parseKeyRing(testMasterKey), caller, { name, ...channel }),
         )
         .then(
           () => 'created',
           ({ code }: { code: string }) => code,
         );
-    const created = await behindLock(
+    const created = await runBehindLock(
       harness.db,
-      (tx) => lock(tx, 'webhook endpoints', organizationId),
+      (tx) => acquireAdvisoryLock(tx, 'webhook endpoints', organizationId),
       () => [create('Front desk'), create('Back office')],
     );
     expect(created.sort()).toEqual(['conflict', 'created']);

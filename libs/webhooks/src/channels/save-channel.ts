@@ -1,17 +1,17 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
+import { audit, listChangedFields, type Principal } from '@muster/access';
 import {
   AppError,
   type ChannelKind,
   type CreateNotificationChannelBody,
-  invalidField,
+  invalidFieldError,
   type UpdateNotificationChannelBody,
 } from '@muster/contracts';
-import { lock, type Transaction } from '@muster/database';
-import { etagOf, newId, requireMatch } from '@muster/platform';
+import { acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { toEtag, newId, requireEtagMatch } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
-import { addSecret } from '../endpoints/seal-secret';
-import { urlWithoutQuery } from '../endpoints/url-without-query';
-import { sendTest } from '../endpoints/test-endpoint';
+import { insertSealedSecret } from '../endpoints/seal-secret';
+import { removeUrlQuery } from '../endpoints/remove-url-query';
+import { enqueueTestEvent } from '../endpoints/send-test-to-endpoint';
 import { type ChannelRow, lockChannel } from './channel-row';
 
 const maxChannels = 20;
@@ -22,7 +22,7 @@ interface Target {
 }
 
 /** Whether the URL of such a channel is a secret: anyone who knows it can post there. */
-export function hasSecretUrl(kind: ChannelKind): boolean {
+export function usesSecretUrl(kind: ChannelKind): boolean {
   return kind === 'slack' || kind === 'teams';
 }
 
@@ -33,27 +33,27 @@ export async function createChannel(
   { name, kind, events, filter = null, enabled = true, ...target }: CreateNotificationChannelBody,
 ): Promise<{ row: ChannelRow; secret: string | null }> {
   const { organizationId } = caller;
-  requireTarget(kind, target);
+  requireValidTarget(kind, target);
   if (kind === 'email' ? !target.recipients?.length : !target.url) {
     const field = kind === 'email' ? 'recipients' : 'url';
-    throw invalidField(field, `${field} is required`, `A channel of the kind ${kind} needs ${field}.`);
+    throw invalidFieldError(field, `${field} is required`, `A channel of the kind ${kind} needs ${field}.`);
   }
-  await requireCapacity(tx, organizationId);
+  await requireChannelCapacity(tx, organizationId);
   const id = newId();
-  const recipients = addressesOf(target.recipients ?? []);
-  const url = storedUrl(kind, target.url);
-  tx.defer(
+  const recipients = toUniqueAddresses(target.recipients ?? []);
+  const url = toStoredUrl(kind, target.url);
+  tx.deferStatement(
     `INSERT INTO webhook_endpoint (id, organization_id, name, kind, url, recipients, events, filter, enabled)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [id, organizationId, name, kind, url, recipients, events, filter && JSON.stringify(filter), enabled],
   );
   const owner = { organizationId, endpointId: id };
-  if (hasSecretUrl(kind)) addSecret(tx, keyRing, owner, target.url);
-  const secret = kind === 'webhook' ? addSecret(tx, keyRing, owner) : null;
+  if (usesSecretUrl(kind)) insertSealedSecret(tx, keyRing, owner, target.url);
+  const secret = kind === 'webhook' ? insertSealedSecret(tx, keyRing, owner) : null;
   audit(tx, caller, {
     action: 'notification_channel.create',
     target: { type: 'notification_channel', id },
-    changes: { name, kind, url: url && urlWithoutQuery(url), recipients, events, filter, enabled },
+    changes: { name, kind, url: url && removeUrlQuery(url), recipients, events, filter, enabled },
   });
   return { row: await lockChannel(tx, organizationId, id), secret };
 }
@@ -66,19 +66,19 @@ export async function updateChannel(
 ): Promise<ChannelRow> {
   const { organizationId } = caller;
   const before = await lockChannel(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { kind } = before;
-  requireTarget(kind, change);
+  requireValidTarget(kind, change);
   const { name = before.name, events = before.events, enabled = before.enabled } = change;
   const filter = change.filter === undefined ? before.filter : change.filter;
-  const recipients = change.recipients ? addressesOf(change.recipients) : before.recipients;
+  const recipients = change.recipients ? toUniqueAddresses(change.recipients) : before.recipients;
   if (kind === 'email' && recipients.length === 0) {
-    throw invalidField('recipients', 'recipients is required', 'A channel of the kind email needs recipients.');
+    throw invalidFieldError('recipients', 'recipients is required', 'A channel of the kind email needs recipients.');
   }
-  const url = change.url === undefined ? before.url : storedUrl(kind, change.url);
+  const url = change.url === undefined ? before.url : toStoredUrl(kind, change.url);
   // Turning the channel on, or changing its target, clears its failures.
   const clearsFailures = (enabled && !before.enabled) || change.url !== undefined || change.recipients !== undefined;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE webhook_endpoint SET name = $3, url = $4, recipients = $5, events = $6, filter = $7, enabled = $8,
        turned_off_reason = CASE WHEN $8 THEN NULL ELSE turned_off_reason END,
        turned_off_at = CASE WHEN $8 THEN NULL ELSE turned_off_at END,
@@ -87,17 +87,17 @@ export async function updateChannel(
      WHERE id = $1 AND organization_id = $2`,
     [id, organizationId, name, url, recipients, events, filter && JSON.stringify(filter), enabled, clearsFailures],
   );
-  if (hasSecretUrl(kind) && change.url !== undefined) {
-    tx.defer('DELETE FROM webhook_secret WHERE endpoint_id = $1', [id]);
-    addSecret(tx, keyRing, { organizationId, endpointId: id }, change.url);
+  if (usesSecretUrl(kind) && change.url !== undefined) {
+    tx.deferStatement('DELETE FROM webhook_secret WHERE endpoint_id = $1', [id]);
+    insertSealedSecret(tx, keyRing, { organizationId, endpointId: id }, change.url);
   }
-  const safeUrl = (address: string | null) => address && urlWithoutQuery(address);
+  const hideSecretUrl = (address: string | null) => address && removeUrlQuery(address);
   audit(tx, caller, {
     action: 'notification_channel.update',
     target: { type: 'notification_channel', id },
-    changes: changesBetween(
-      { ...before, url: safeUrl(before.url) },
-      { name, url: safeUrl(url), recipients, events, filter, enabled },
+    changes: listChangedFields(
+      { ...before, url: hideSecretUrl(before.url) },
+      { name, url: hideSecretUrl(url), recipients, events, filter, enabled },
     ),
   });
   return lockChannel(tx, organizationId, id);
@@ -112,8 +112,8 @@ export async function deleteChannel(
 ): Promise<void> {
   const { organizationId } = caller;
   const { version, name } = await lockChannel(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(version));
-  tx.defer('DELETE FROM webhook_endpoint WHERE id = $1 AND organization_id = $2', [id, organizationId]);
+  requireEtagMatch(ifMatch, toEtag(version));
+  tx.deferStatement('DELETE FROM webhook_endpoint WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   audit(tx, caller, {
     action: 'notification_channel.delete',
     target: { type: 'notification_channel', id },
@@ -122,10 +122,10 @@ export async function deleteChannel(
 }
 
 /** Sends a test message to each recipient, even if the channel is off or filters it out. Returns how many. */
-export async function testChannel(tx: Transaction, caller: Principal, id: string, now: Date): Promise<number> {
+export async function sendTestToChannel(tx: Transaction, caller: Principal, id: string, now: Date): Promise<number> {
   const { organizationId } = caller;
   const { kind, name, recipients } = await lockChannel(tx, organizationId, id);
-  const sent = await sendTest(tx, {
+  const sent = await enqueueTestEvent(tx, {
     ...{ organizationId, endpointId: id, now },
     recipients: kind === 'email' ? recipients : [''],
     message: `This is a test of the notification channel ${name}.`,
@@ -135,33 +135,45 @@ export async function testChannel(tx: Transaction, caller: Principal, id: string
 }
 
 /** Throws if the request has a target that does not apply to the kind. */
-function requireTarget(kind: ChannelKind, { url, recipients }: Target): void {
+function requireValidTarget(kind: ChannelKind, { url, recipients }: Target): void {
   if (kind === 'email' && url !== undefined) {
-    throw invalidField('url', 'url is not allowed for the kind email', 'A channel of the kind email has recipients.');
+    throw invalidFieldError(
+      'url',
+      'url is not allowed for the kind email',
+      'A channel of the kind email has recipients.',
+    );
   }
   if (kind !== 'email' && recipients?.length) {
-    throw invalidField('recipients', 'recipients requires the kind email', `A channel of the kind ${kind} has a url.`);
+    throw invalidFieldError(
+      'recipients',
+      'recipients requires the kind email',
+      `A channel of the kind ${kind} has a url.`,
+    );
   }
 }
 
-function addressesOf(recipients: string[]): string[] {
+function toUniqueAddresses(recipients: string[]): string[] {
   const addresses = recipients.map((each) => each.trim().toLowerCase());
   const wrong = addresses.findIndex(
     (each) => !/^[^\s@<>,;:"()[\]\\]+@[^\s@<>,;:"()[\]\\]+\.[^\s@<>,;:"()[\]\\]+$/.test(each),
   );
   if (wrong >= 0) {
-    throw invalidField(`recipients.${wrong}`, 'must be an e-mail address', 'Each recipient must be an e-mail address.');
+    throw invalidFieldError(
+      `recipients.${wrong}`,
+      'must be an e-mail address',
+      'Each recipient must be an e-mail address.',
+    );
   }
   return [...new Set(addresses)];
 }
 
-function storedUrl(kind: ChannelKind, url: string | undefined): string | null {
+function toStoredUrl(kind: ChannelKind, url: string | undefined): string | null {
   if (url === undefined) return null;
-  return hasSecretUrl(kind) ? new URL(url).origin : url;
+  return usesSecretUrl(kind) ? new URL(url).origin : url;
 }
 
-async function requireCapacity(tx: Transaction, organizationId: string): Promise<void> {
-  await lock(tx, 'webhook endpoints', organizationId);
+async function requireChannelCapacity(tx: Transaction, organizationId: string): Promise<void> {
+  await acquireAdvisoryLock(tx, 'webhook endpoints', organizationId);
   const channels = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NOT NULL', [
     organizationId,
   ]);

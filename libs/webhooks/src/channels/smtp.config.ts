@@ -16,7 +16,7 @@ export class SmtpConfig extends BaseConfig implements ChecksItself {
   })
   readonly smtpFrom?: string;
 
-  faults(): string[] {
+  findFaults(): string[] {
     return this.smtpUrl && !this.smtpFrom ? ['SMTP_FROM must be set if SMTP_URL is set'] : [];
   }
 }

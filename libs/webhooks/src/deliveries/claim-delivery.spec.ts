@@ -1,7 +1,7 @@
 import { BaseConfig } from '@muster/platform';
 import { DatabaseModule } from '@muster/database';
-import { besideLock, type Harness, makeOrganization, readPlans, startHarness } from '@muster/testing';
-import { claimDelivery, countDue, endpointsWithDue } from './claim-delivery';
+import { runBesideLock, type Harness, makeOrganization, readPlans, startHarness } from '@muster/testing';
+import { claimDelivery, countDueDeliveries, listEndpointsWithDueDeliveries } from './claim-delivery';
 
 const backlog = 20_000;
 
@@ -47,8 +47,8 @@ describe('pending deliveries of a webhook endpoint', () => {
     await rows('ANALYZE webhook_endpoint');
     const now = new Date();
     const plans = await readPlans(harness.databaseUrl, async () => {
-      expect(await endpointsWithDue(harness.db, now)).toEqual([on]);
-      expect(await countDue(harness.db, now)).toBe(3);
+      expect(await listEndpointsWithDueDeliveries(harness.db, now)).toEqual([on]);
+      expect(await countDueDeliveries(harness.db, now)).toBe(3);
       expect(await claimDelivery(harness.db, off, now)).toBeUndefined();
     });
     const looked = plans.filter(({ sql }) => sql.includes('webhook_delivery')).map((plan) => plan.looked);
@@ -59,15 +59,15 @@ describe('pending deliveries of a webhook endpoint', () => {
        WHERE id = (SELECT id FROM webhook_delivery WHERE endpoint_id = $1 LIMIT 1) RETURNING id`,
       off,
     );
-    expect((await endpointsWithDue(harness.db, now)).sort()).toEqual([off, on].sort());
-    expect(await countDue(harness.db, now)).toBe(4);
+    expect((await listEndpointsWithDueDeliveries(harness.db, now)).sort()).toEqual([off, on].sort());
+    expect(await countDueDeliveries(harness.db, now)).toBe(4);
     expect(await claimDelivery(harness.db, off, now)).toMatchObject({ id: requested!.id, failingSince: null });
     expect(await claimDelivery(harness.db, off, now)).toBeUndefined();
-    expect(await countDue(harness.db, now)).toBe(3);
+    expect(await countDueDeliveries(harness.db, now)).toBe(3);
     await rows('UPDATE webhook_endpoint SET enabled = true WHERE id = $1', off);
     const claimed = await Promise.all(Array.from({ length: 5 }, () => claimDelivery(harness.db, off, now)));
     expect(new Set(claimed.map((each) => each!.id)).size).toBe(5);
-    expect(await countDue(harness.db, now, 100)).toBe(100);
+    expect(await countDueDeliveries(harness.db, now, 100)).toBe(100);
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('pending deliveries of a webhook endpoint', () => {
   ])('a %s that another process is claiming is not claimed a second time', async (_, enabled) => {
     const endpointId = await endpointWith({ enabled, pending: 1 });
     await rows('UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', endpointId);
-    const claimed = await besideLock(
+    const claimed = await runBesideLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_delivery WHERE endpoint_id = $1 FOR UPDATE', [endpointId]),
       () => claimDelivery(harness.db, endpointId, new Date()),

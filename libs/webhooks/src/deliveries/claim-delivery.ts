@@ -78,7 +78,7 @@ const dueIfDisabled = `SELECT FROM webhook_delivery d
 const isUnleased = '(d.leased_until IS NULL OR d.leased_until < $1)';
 
 /** Ids of the endpoints that have due deliveries. */
-export async function endpointsWithDue(database: Database, now: Date): Promise<string[]> {
+export async function listEndpointsWithDueDeliveries(database: Database, now: Date): Promise<string[]> {
   const rows = await database.query<Pick<WebhookEndpointEntity, 'id'>>(
     'system',
     `${waiting} SELECT w.id FROM waiting w WHERE EXISTS (${dueIfEnabled}) OR EXISTS (${dueIfDisabled})`,
@@ -89,7 +89,7 @@ export async function endpointsWithDue(database: Database, now: Date): Promise<s
 }
 
 /** Counts due deliveries that no process has leased, up to `atMost`. */
-export async function countDue(database: Database, now: Date, atMost = 10_000): Promise<number> {
+export async function countDueDeliveries(database: Database, now: Date, atMost = 10_000): Promise<number> {
   const [row] = await database.query<{ due: number }>(
     'system',
     `${waiting} SELECT count(*)::int AS due FROM (

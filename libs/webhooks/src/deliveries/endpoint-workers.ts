@@ -1,16 +1,16 @@
 import type { Database } from '@muster/database';
-import { inSpan, type Metrics, type Outbound, Semaphore } from '@muster/platform';
+import { runInSpan, type Metrics, type Outbound, Semaphore } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { Logger } from '@nestjs/common';
-import { openSecrets } from '../endpoints/seal-secret';
+import { decryptSecrets } from '../endpoints/seal-secret';
 import { type ClaimedMessage, claimMessage } from '../messages/claim-message';
-import { recordMessage } from '../messages/record-message';
-import { type MessengerParts, sendMessage } from '../messages/send-message';
+import { recordMessageAttempt } from '../messages/record-message-attempt';
+import { type MessengerParts, sendChannelMessage } from '../messages/send-channel-message';
 import { type NotifiedEvent, writeMessage } from '../messages/write-message';
 import { type ClaimedDelivery, claimDelivery } from './claim-delivery';
-import type { MessageDecision } from './decide-attempt';
+import type { MessageDecision } from './decide-after-attempt';
 import { releaseDelivery, recordAttempt } from './record-attempt';
-import { sendDelivery, type SentAttempt, unlessAborted } from './send-delivery';
+import { sendDelivery, type SentAttempt, resolveUnlessAborted } from './send-delivery';
 
 /** Maximum number of concurrent attempts in one process. */
 const maxConcurrent = 500;
@@ -65,7 +65,7 @@ export class EndpointWorkers {
   constructor(private readonly parts: EndpointWorkersParts) {}
 
   /** Checks these endpoints for due deliveries. */
-  notify(endpointIds: Iterable<string>): void {
+  notifyEndpoints(endpointIds: Iterable<string>): void {
     for (const endpointId of endpointIds) {
       const state = this.states.get(endpointId) ?? {
         ...{ workers: 0, concurrency: 1, isNotified: false, fails: false },
@@ -78,7 +78,7 @@ export class EndpointWorkers {
   }
 
   /** Starts no more attempts and waits for the running ones, at most `graceMs`. */
-  async end(): Promise<void> {
+  async endWorkers(): Promise<void> {
     this.isEnding = true;
     const timer = setTimeout(() => this.stopped.abort(new Error('the process is shutting down')), graceMs);
     await Promise.all(this.working);
@@ -89,7 +89,7 @@ export class EndpointWorkers {
     if (this.isEnding || state.workers >= state.concurrency) return;
     state.workers += 1;
     let hasFailed = false;
-    const work = this.work(endpointId, state)
+    const work = this.sendDueOfEndpoint(endpointId, state)
       .catch((error: Error) => {
         hasFailed = true;
         this.logger.warn(`could not process the deliveries of endpoint ${endpointId}: ${error.message}`);
@@ -97,33 +97,36 @@ export class EndpointWorkers {
       .finally(() => {
         state.workers -= 1;
         this.working.delete(work);
-        // `notify()` was called while this worker was exiting.
+        // `notifyEndpoints()` was called while this worker was exiting.
         if (state.isNotified && !hasFailed) this.addWorker(endpointId, state);
         if (state.workers === 0 && !state.fails) this.states.delete(endpointId);
       });
     this.working.add(work);
   }
 
-  private async work(endpointId: string, state: EndpointState): Promise<void> {
+  private async sendDueOfEndpoint(endpointId: string, state: EndpointState): Promise<void> {
     while (!this.isEnding && state.workers <= state.concurrency) {
       const releaseSlots = await this.acquireSlots(state);
       try {
         state.isNotified = false;
-        const claimed = await this.claim(endpointId, state);
+        const claimed = await this.claimNext(endpointId, state);
         if (!claimed && !state.isNotified) return;
         if (!claimed) continue;
         // Another process may have recorded failures before this one had a delivery for the endpoint.
         state.fails ||= claimed.failingSince !== null;
         this.addWorker(endpointId, state);
         if ('kind' in claimed) await this.attemptMessage(claimed, state);
-        else await this.attempt(claimed, state);
+        else await this.attemptDelivery(claimed, state);
       } finally {
         releaseSlots();
       }
     }
   }
 
-  private async claim(endpointId: string, state: EndpointState): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
+  private async claimNext(
+    endpointId: string,
+    state: EndpointState,
+  ): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
     const { database, now } = this.parts;
     const delivery = state.isForPeople ? undefined : await claimDelivery(database, endpointId, now());
     if (delivery) state.isForPeople = false;
@@ -143,13 +146,13 @@ export class EndpointWorkers {
     };
   }
 
-  private async attempt(claimed: ClaimedDelivery, state: EndpointState): Promise<void> {
+  private async attemptDelivery(claimed: ClaimedDelivery, state: EndpointState): Promise<void> {
     const { database, outbound, keyRing, metrics, now } = this.parts;
-    const secrets = openSecrets(keyRing, claimed);
+    const secrets = decryptSecrets(keyRing, claimed);
     const { signal } = this.stopped;
     let sent;
     try {
-      sent = await asSpan(claimed, () => sendDelivery(outbound, claimed, { secrets, at: now(), signal }));
+      sent = await runAsSpan(claimed, () => sendDelivery(outbound, claimed, { secrets, at: now(), signal }));
     } catch (error) {
       await releaseDelivery(database, claimed);
       throw error;
@@ -170,11 +173,11 @@ export class EndpointWorkers {
         return { type, data, link: await this.parts.linkOf({ type, data, subjectId, endpointId, recipient }) };
       }),
     );
-    const [url = null] = openSecrets(keyRing, claimed);
-    const sending = sendMessage(this.parts, claimed, { message: writeMessage(events, count), url });
-    const sent = await unlessAborted(sending, this.stopped.signal);
+    const [url = null] = decryptSecrets(keyRing, claimed);
+    const sending = sendChannelMessage(this.parts, claimed, { message: writeMessage(events, count), url });
+    const sent = await resolveUnlessAborted(sending, this.stopped.signal);
     const durationMs = Math.round(performance.now() - began);
-    const decision = await recordMessage(
+    const decision = await recordMessageAttempt(
       database,
       claimed,
       { sent, at, durationMs },
@@ -200,7 +203,7 @@ export class EndpointWorkers {
 }
 
 /** Traces an attempt: as part of the run’s trace if the event is about a run, otherwise as a new trace. */
-function asSpan(
+function runAsSpan(
   { id, organizationId, type, tries, traceparent: parent }: ClaimedDelivery,
   send: () => Promise<SentAttempt>,
 ): Promise<SentAttempt> {
@@ -209,9 +212,9 @@ function asSpan(
     'muster.delivery_id': id,
     'muster.attempt': tries + 1,
   };
-  return inSpan({ name: `webhook ${type}`, kind: 'client', parent, attributes }, async (span) => {
+  return runInSpan({ name: `webhook ${type}`, kind: 'client', parent, attributes }, async (span) => {
     const sent = await send();
-    span.set({ 'http.response.status_code': sent.statusCode });
+    span.setAttributes({ 'http.response.status_code': sent.statusCode });
     if (sent.statusCode === null) span.fail('no_answer');
     else if (sent.statusCode >= 300) span.fail(String(sent.statusCode));
     return sent;

@@ -5,7 +5,7 @@ import { KeyRing } from '@muster/vault';
 import { claimDelivery } from './claim-delivery';
 import { purgeWebhooks } from './purge-webhooks';
 import { rewrapWebhookSecrets } from '../endpoints/rewrap-secrets';
-import { openSecrets } from '../endpoints/seal-secret';
+import { decryptSecrets } from '../endpoints/seal-secret';
 import { createEndpoint } from '../endpoints/save-endpoint';
 
 const dayMs = 86_400_000;
@@ -17,7 +17,7 @@ describe('the retention of webhook data', () => {
   let organizationId: string;
   let endpointId: string;
   let secret: string;
-  const keyRing = KeyRing.parse(testMasterKey);
+  const keyRing = KeyRing.parseKeyRing(testMasterKey);
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
@@ -65,11 +65,11 @@ describe('the retention of webhook data', () => {
   });
 
   it('a webhook secret stays readable after it is rewrapped with a new master key', async () => {
-    const after = KeyRing.parse(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
+    const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 1, rewrapped: 1 });
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });
     const claimed = await claimDelivery(harness.db, endpointId, now);
-    expect(openSecrets(after, claimed!)).toEqual([secret]);
+    expect(decryptSecrets(after, claimed!)).toEqual([secret]);
     // A claimed delivery cannot be claimed again before its lease expires.
     expect(await claimDelivery(harness.db, endpointId, now)).toBeUndefined();
     const again = await claimDelivery(harness.db, endpointId, new Date(now.getTime() + 30_001));

@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import { purge, type Round } from '@muster/platform';
+import { purgeTables, type Round } from '@muster/platform';
 
 const retentionDays = 30;
 /** Events with `once` are retained longer than their month, so that they are not emitted twice in it. */
@@ -11,11 +11,11 @@ export function purgeWebhooks(
   round: Round,
   now: Date,
 ): Promise<Record<'deliveries' | 'events' | 'secrets', number>> {
-  const drop = (sql: string, ...values: unknown[]) =>
+  const deleteRows = (sql: string, ...values: unknown[]) =>
     database.transaction('system', (tx) => tx.execute(sql, [now, ...values]));
-  return purge(round, {
+  return purgeTables(round, {
     deliveries: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM webhook_delivery WHERE id IN (
            SELECT id FROM webhook_delivery WHERE created_at < $1::timestamptz - $3 * interval '1 day'
            ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
@@ -23,7 +23,7 @@ export function purgeWebhooks(
         retentionDays,
       ),
     events: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM webhook_event WHERE id IN (
            SELECT e.id FROM webhook_event e
            WHERE e.created_at < $1::timestamptz - $3 * interval '1 day'
@@ -35,7 +35,7 @@ export function purgeWebhooks(
         onceRetentionDays,
       ),
     secrets: (limit) =>
-      drop(
+      deleteRows(
         `DELETE FROM webhook_secret WHERE id IN (
            SELECT id FROM webhook_secret WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         limit,

@@ -36,13 +36,13 @@ export async function listDeliveries(
 ): Promise<DeliveryRow[]> {
   await findEndpoint(database, organizationId, endpointId);
   const values: unknown[] = [organizationId, endpointId];
-  const placed = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1', 'endpoint_id = $2'];
-  if (page.after) within.push(`id < ${placed(page.after[0])}::uuid`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}::uuid`);
   const filters: string[] = [];
-  if (filter.status) filters.push(`status = ${placed(filter.status)}`);
-  if (filter.type) filters.push(`type = ${placed(filter.type)}`);
-  const limit = placed(page.limit + 1);
+  if (filter.status) filters.push(`status = ${addParameter(filter.status)}`);
+  if (filter.type) filters.push(`type = ${addParameter(filter.type)}`);
+  const limit = addParameter(page.limit + 1);
   const from = 'webhook_delivery';
   const listed = scanWithinSql({ from, columns: 'id', within, filter: filters, order: 'id DESC', limit });
   return database.query<DeliveryRow>(
@@ -71,10 +71,10 @@ export async function findDelivery(
      WHERE d.id = $1 AND d.endpoint_id = $2 AND d.organization_id = $3 AND w.name IS NULL`,
     [deliveryId, endpointId, organizationId],
   );
-  if (!row) throw noSuchDelivery();
+  if (!row) throw deliveryNotFoundError();
   return row;
 }
 
-export function noSuchDelivery(): AppError {
+export function deliveryNotFoundError(): AppError {
   return new AppError('not_found', { detail: 'The webhook endpoint has no such delivery.' });
 }

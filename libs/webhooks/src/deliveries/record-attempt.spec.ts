@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
 import { claimDelivery } from './claim-delivery';
 import { recordAttempt } from './record-attempt';
 
@@ -35,7 +35,7 @@ describe('recordAttempt', () => {
     const claimed = (await claimDelivery(harness.db, endpointId, now))!;
     const other = newId();
     const sent = { at: now, statusCode: 200, durationMs: 1, error: null };
-    const decisions = await behindLock(
+    const decisions = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_delivery WHERE id = $1 FOR UPDATE', [claimed.id]),
       () => [recordAttempt(harness.db, claimed, sent, { now, chance: 0 })],

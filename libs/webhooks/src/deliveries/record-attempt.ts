@@ -1,9 +1,9 @@
 import { audit } from '@muster/access';
 import type { Database, Transaction, WebhookEndpointEntity } from '@muster/database';
-import { type AttemptDecision, decideAttempt } from './decide-attempt';
+import { type AttemptDecision, decideAfterAttempt } from './decide-after-attempt';
 import type { ClaimedDelivery } from './claim-delivery';
 import type { SentAttempt } from './send-delivery';
-import { urlWithoutQuery } from '../endpoints/url-without-query';
+import { removeUrlQuery } from '../endpoints/remove-url-query';
 
 type Endpoint = Pick<WebhookEndpointEntity, 'failingSince'>;
 
@@ -25,37 +25,37 @@ export async function recordAttempt(
     if (!endpoint) return null;
     const { failingSince } = endpoint;
     const tries = claimed.tries + 1;
-    const decision = decideAttempt({ ...attempt, tries, failingSince }, now, chance);
+    const decision = decideAfterAttempt({ ...attempt, tries, failingSince }, now, chance);
     const { delivery } = decision;
-    tx.defer(
+    tx.deferStatement(
       `INSERT INTO webhook_attempt (delivery_id, number, organization_id, at, status_code, duration_ms, error)
        SELECT $1, COALESCE(max(number), 0) + 1, $2, $3, $4, $5, $6 FROM webhook_attempt WHERE delivery_id = $1`,
       [id, organizationId, attempt.at, attempt.statusCode, attempt.durationMs, attempt.error],
       'insert_webhook_attempt',
     );
-    tx.defer(
+    tx.deferStatement(
       `UPDATE webhook_delivery
        SET status = $2, tries = $3, due_at = COALESCE($4, due_at), lease_id = NULL, leased_until = NULL WHERE id = $1`,
       [id, delivery.status, tries, 'dueAt' in delivery ? delivery.dueAt : null],
       'settle_webhook_delivery',
     );
     if (decision.failingSince?.getTime() !== failingSince?.getTime()) {
-      tx.defer(
+      tx.deferStatement(
         `UPDATE webhook_endpoint SET failing_since = CASE WHEN $2::timestamptz IS NOT NULL THEN COALESCE(failing_since, $2) END
          WHERE id = $1`,
         [endpointId, decision.failingSince],
         'webhook_endpoint_failing',
       );
     }
-    if (decision.turnOff) await turnOff(tx, claimed, { reason: decision.turnOff, now });
+    if (decision.turnOff) await disableEndpoint(tx, claimed, { reason: decision.turnOff, now });
     // A crash can lose this commit; then the delivery is sent again.
-    else tx.allowUnflushed();
+    else tx.allowUnflushedCommit();
     return decision;
   });
 }
 
 /** Turns an endpoint off and audits it. `url` is null if it must not appear in the audit log. */
-export async function turnOff(
+export async function disableEndpoint(
   tx: Transaction,
   { endpointId, organizationId, url }: { endpointId: string; organizationId: string; url: string | null },
   { reason, now }: { reason: NonNullable<AttemptDecision['turnOff']>; now: Date },
@@ -72,7 +72,7 @@ export async function turnOff(
   audit(tx, actor, {
     action: `${type}.turn_off`,
     target: { type, id: endpointId },
-    changes: { enabled: [true, false], reason, ...(url && { url: urlWithoutQuery(url) }) },
+    changes: { enabled: [true, false], reason, ...(url && { url: removeUrlQuery(url) }) },
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Outbound, OutboundStream } from '@muster/platform';
-import { signedHeaders } from './sign-delivery';
+import { buildSignedHeaders } from './sign-delivery';
 
 /** Time limit of an attempt, from the name lookup to the end of the response. */
 const limitMs = 10_000;
@@ -26,7 +26,7 @@ export async function sendDelivery(
   const began = performance.now();
   const limit = AbortSignal.timeout(limitMs);
   let statusCode: number | null = null;
-  const ended = (error: string | null): SentAttempt => ({
+  const createEndedAttempt = (error: string | null): SentAttempt => ({
     at,
     statusCode,
     durationMs: Math.round(performance.now() - began),
@@ -36,31 +36,31 @@ export async function sendDelivery(
     const headers = {
       'content-type': 'application/json; charset=utf-8',
       'user-agent': 'Muster-Webhooks/1.0',
-      ...signedHeaders({ id, body, at }, secrets),
+      ...buildSignedHeaders({ id, body, at }, secrets),
     };
     const both = AbortSignal.any([limit, signal]);
-    const answer = await unlessAborted(outbound.open({ url, method: 'POST', headers, body }, both), both);
+    const answer = await resolveUnlessAborted(outbound.openStream({ url, method: 'POST', headers, body }, both), both);
     statusCode = answer.status;
-    await readToEnd(answer);
-    return ended(null);
+    await drainResponse(answer);
+    return createEndedAttempt(null);
   } catch (error) {
     signal.throwIfAborted();
-    if (limit.aborted) return ended(`no complete response within ${limitMs} ms`);
-    return ended((error as Error).message.slice(0, 500));
+    if (limit.aborted) return createEndedAttempt(`no complete response within ${limitMs} ms`);
+    return createEndedAttempt((error as Error).message.slice(0, 500));
   }
 }
 
 /** Rejects when the signal is aborted. Needed because name lookups and mail transports do not support signals. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function resolveUnlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const end = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', end, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+    const rejectOnAbort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', rejectOnAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', rejectOnAbort));
   });
 }
 
 /** Reads the response. Throws if it is interrupted; stops without an error after `maxAnswerBytes`. */
-async function readToEnd({ body }: OutboundStream): Promise<void> {
+async function drainResponse({ body }: OutboundStream): Promise<void> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;

@@ -3,12 +3,12 @@ import { createHmac, randomBytes } from 'node:crypto';
 const prefix = 'whsec_';
 
 /** Creates a secret in the format of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
-export function newSecret(): string {
+export function generateSecret(): string {
   return prefix + randomBytes(32).toString('base64');
 }
 
 /** Returns the headers of one attempt, with one signature per valid secret, newest first. */
-export function signedHeaders(
+export function buildSignedHeaders(
   { id, body, at }: { id: string; body: string; at: Date },
   secrets: readonly string[],
 ): Record<string, string> {

@@ -1,5 +1,5 @@
-import { noSuch } from '@muster/contracts';
-import { type Database, hasPartSql, type Transaction, type WebhookEndpointEntity } from '@muster/database';
+import { notFoundError } from '@muster/contracts';
+import { type Database, containsIgnoringCaseSql, type Transaction, type WebhookEndpointEntity } from '@muster/database';
 import type { Page } from '@muster/platform';
 
 /** A webhook endpoint. Rows with a name are notification channels, which have their own routes. */
@@ -17,7 +17,7 @@ export async function findEndpoint(database: Database, organizationId: string, i
     [id, organizationId],
     'find_webhook_endpoint',
   );
-  if (!row) throw noSuch('webhook endpoint');
+  if (!row) throw notFoundError('webhook endpoint');
   return row;
 }
 
@@ -26,7 +26,7 @@ export async function lockEndpoint(tx: Transaction, organizationId: string, id: 
     `${select} WHERE id = $1 AND organization_id = $2 AND name IS NULL FOR UPDATE`,
     [id, organizationId],
   );
-  if (!row) throw noSuch('webhook endpoint');
+  if (!row) throw notFoundError('webhook endpoint');
   return row;
 }
 
@@ -39,7 +39,7 @@ export function listEndpoints(
   return database.query<EndpointRow>(
     { organizationId },
     `${select} WHERE organization_id = $1 AND name IS NULL AND ($2::uuid IS NULL OR id > $2)
-       AND ($4::text IS NULL OR ${hasPartSql("concat_ws(' ', url, description)", '$4')})
+       AND ($4::text IS NULL OR ${containsIgnoringCaseSql("concat_ws(' ', url, description)", '$4')})
      ORDER BY id LIMIT $3`,
     [organizationId, page.after?.[0] ?? null, page.limit + 1, q ?? null],
     'list_webhook_endpoints',

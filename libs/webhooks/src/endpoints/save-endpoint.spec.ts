@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
-import { DatabaseModule, lock } from '@muster/database';
+import { DatabaseModule, acquireAdvisoryLock } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
+import { runBehindLock, type Harness, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { createEndpoint, updateEndpoint } from './save-endpoint';
 
@@ -27,7 +27,7 @@ describe('webhook endpoints', () => {
       [id, organizationId],
     );
     const change = { url: 'https://b.invalid/' };
-    const changed = behindLock(
+    const changed = runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [id]),
       () => [
@@ -50,11 +50,11 @@ describe('webhook endpoints', () => {
     );
     const create = () =>
       harness.db.transaction({ organizationId }, (tx) =>
-        createEndpoint(tx, KeyRing.parse(testMasterKey), caller, { url: 'https://b.invalid/', events: ['*'] }),
+        createEndpoint(tx, KeyRing.parseKeyRing(testMasterKey), caller, { url: 'https://b.invalid/', events: ['*'] }),
       );
-    const created = await behindLock(
+    const created = await runBehindLock(
       harness.db,
-      (tx) => lock(tx, 'webhook endpoints', organizationId),
+      (tx) => acquireAdvisoryLock(tx, 'webhook endpoints', organizationId),
       () => [create(), create()].map((each) => each.then(() => 'created').catch(({ code }: { code: string }) => code)),
     );
     expect(created.sort()).toEqual(['conflict', 'created']);

@@ -1,16 +1,16 @@
-import { audit, changesBetween, type Principal } from '@muster/access';
+import { audit, listChangedFields, type Principal } from '@muster/access';
 import {
   AppError,
   type CreateWebhookEndpointBody,
-  invalidField,
+  invalidFieldError,
   type UpdateWebhookEndpointBody,
 } from '@muster/contracts';
-import { lock, type Transaction } from '@muster/database';
-import { etagOf, newId, type Outbound, OutboundRefused, requireMatch } from '@muster/platform';
+import { acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { toEtag, newId, type Outbound, OutboundRefused, requireEtagMatch } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { type EndpointRow, lockEndpoint } from './endpoint-row';
-import { addSecret } from './seal-secret';
-import { urlWithoutQuery } from './url-without-query';
+import { insertSealedSecret } from './seal-secret';
+import { removeUrlQuery } from './remove-url-query';
 
 const maxEndpoints = 20;
 /** Hours for which the previous secrets stay valid after a rotation. */
@@ -19,14 +19,14 @@ const overlapHours = 24;
 const maxSecrets = 5;
 
 /** Throws if the guard for outbound calls refuses the URL. A host name that cannot be resolved yet is accepted. */
-export async function requireCallable(outbound: Outbound, url: string | undefined): Promise<void> {
+export async function requireCallableUrl(outbound: Outbound, url: string | undefined): Promise<void> {
   if (url === undefined) return;
   try {
-    await outbound.check(url);
+    await outbound.checkAddress(url);
   } catch (error) {
     if (!(error instanceof OutboundRefused)) throw error;
     if (error.cause !== undefined) return;
-    throw invalidField('url', `url cannot be called: ${error.message}`);
+    throw invalidFieldError('url', `url cannot be called: ${error.message}`);
   }
 }
 
@@ -37,18 +37,18 @@ export async function createEndpoint(
   { url, events, description = null, enabled = true }: CreateWebhookEndpointBody,
 ): Promise<{ row: EndpointRow; secret: string }> {
   const { organizationId } = caller;
-  await requireCapacity(tx, organizationId);
+  await requireEndpointCapacity(tx, organizationId);
   const id = newId();
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO webhook_endpoint (id, organization_id, url, events, description, enabled)
      VALUES ($1, $2, $3, $4, $5, $6)`,
     [id, organizationId, url, events, description, enabled],
   );
-  const secret = addSecret(tx, keyRing, { organizationId, endpointId: id });
+  const secret = insertSealedSecret(tx, keyRing, { organizationId, endpointId: id });
   audit(tx, caller, {
     action: 'webhook_endpoint.create',
     target: { type: 'webhook_endpoint', id },
-    changes: { url: urlWithoutQuery(url), events, description, enabled },
+    changes: { url: removeUrlQuery(url), events, description, enabled },
   });
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
@@ -61,12 +61,12 @@ export async function updateEndpoint(
 ): Promise<EndpointRow> {
   const { organizationId } = caller;
   const before = await lockEndpoint(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(before.version));
+  requireEtagMatch(ifMatch, toEtag(before.version));
   const { url = before.url, events = before.events, enabled = before.enabled } = change;
   const description = change.description === undefined ? before.description : change.description;
   // Turning the endpoint on, or changing its URL, clears its failures.
   const clearsFailures = (enabled && !before.enabled) || url !== before.url;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE webhook_endpoint SET url = $3, events = $4, description = $5, enabled = $6,
        turned_off_reason = CASE WHEN $6 THEN NULL ELSE turned_off_reason END,
        turned_off_at = CASE WHEN $6 THEN NULL ELSE turned_off_at END,
@@ -78,9 +78,9 @@ export async function updateEndpoint(
   audit(tx, caller, {
     action: 'webhook_endpoint.update',
     target: { type: 'webhook_endpoint', id },
-    changes: changesBetween(
-      { ...before, url: urlWithoutQuery(before.url) },
-      { url: urlWithoutQuery(url), description, enabled, events },
+    changes: listChangedFields(
+      { ...before, url: removeUrlQuery(before.url) },
+      { url: removeUrlQuery(url), description, enabled, events },
     ),
   });
   return lockEndpoint(tx, organizationId, id);
@@ -95,17 +95,17 @@ export async function deleteEndpoint(
 ): Promise<void> {
   const { organizationId } = caller;
   const { version, url } = await lockEndpoint(tx, organizationId, id);
-  requireMatch(ifMatch, etagOf(version));
-  tx.defer('DELETE FROM webhook_endpoint WHERE id = $1 AND organization_id = $2', [id, organizationId]);
+  requireEtagMatch(ifMatch, toEtag(version));
+  tx.deferStatement('DELETE FROM webhook_endpoint WHERE id = $1 AND organization_id = $2', [id, organizationId]);
   audit(tx, caller, {
     action: 'webhook_endpoint.delete',
     target: { type: 'webhook_endpoint', id },
-    changes: { url: urlWithoutQuery(url) },
+    changes: { url: removeUrlQuery(url) },
   });
 }
 
 /** Adds a new secret. The previous secrets stay valid for 24 hours, so that the receiver can switch to the new one. */
-export async function rotateSecret(
+export async function rotateEndpointSecret(
   tx: Transaction,
   keyRing: KeyRing,
   caller: Principal,
@@ -120,19 +120,19 @@ export async function rotateSecret(
       detail: `The endpoint already has ${maxSecrets} valid secrets. Rotate again when the oldest of them has expired.`,
     });
   }
-  tx.defer(
+  tx.deferStatement(
     `UPDATE webhook_secret SET expires_at = $2::timestamptz + $3 * interval '1 hour'
      WHERE endpoint_id = $1 AND expires_at IS NULL`,
     [id, now, overlapHours],
   );
-  const secret = addSecret(tx, keyRing, { organizationId, endpointId: id });
-  tx.defer('UPDATE webhook_endpoint SET version = version + 1, updated_at = muster_now() WHERE id = $1', [id]);
+  const secret = insertSealedSecret(tx, keyRing, { organizationId, endpointId: id });
+  tx.deferStatement('UPDATE webhook_endpoint SET version = version + 1, updated_at = muster_now() WHERE id = $1', [id]);
   audit(tx, caller, { action: 'webhook_endpoint.rotate_secret', target: { type: 'webhook_endpoint', id } });
   return { row: await lockEndpoint(tx, organizationId, id), secret };
 }
 
-async function requireCapacity(tx: Transaction, organizationId: string): Promise<void> {
-  await lock(tx, 'webhook endpoints', organizationId);
+async function requireEndpointCapacity(tx: Transaction, organizationId: string): Promise<void> {
+  await acquireAdvisoryLock(tx, 'webhook endpoints', organizationId);
   const endpoints = await tx.query('SELECT FROM webhook_endpoint WHERE organization_id = $1 AND name IS NULL', [
     organizationId,
   ]);

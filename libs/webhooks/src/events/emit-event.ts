@@ -3,7 +3,7 @@ import {
   type Condition,
   insertMessagesFromSql,
   messageColumns,
-  messageWithValues,
+  createMessageWithValues,
   type Transaction,
 } from '@muster/database';
 import { newId } from '@muster/platform';
@@ -26,9 +26,9 @@ export function emitEvent(tx: Transaction, event: WebhookEvent): void {
   const { organizationId, type, subjects, once = null, where } = event;
   if (subjects.length === 0) return;
   // The sequence numbers of a set assume that each member emits an event about one subject of its own.
-  if (subjects.length > 1) tx.requireOwn();
+  if (subjects.length > 1) tx.requireOwnConnection();
   const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details }));
-  tx.enqueueWhere(conditionOf(where), [organizationId, type, JSON.stringify(rows), once], {
+  tx.enqueueIf(buildCondition(where), [organizationId, type, JSON.stringify(rows), once], {
     queue: 'webhooks',
     name: 'fan-out',
     payload: { organizationId },
@@ -37,14 +37,14 @@ export function emitEvent(tx: Transaction, event: WebhookEvent): void {
 
 const conditions = new Map<string, Condition>();
 
-function conditionOf(where?: WebhookEvent['where']): Condition {
+function buildCondition(where?: WebhookEvent['where']): Condition {
   const name = where ? `webhook_event_${where.name}` : 'webhook_event';
   const existing = conditions.get(name);
   if (existing) return existing;
   const condition = {
     name,
     columns: { organization_id: 'uuid', type: 'text', subjects: 'jsonb', once: 'text' },
-    with: (rows: string) => insertEvents(rows, where?.sql ?? 'true'),
+    with: (rows: string) => insertEventsSql(rows, where?.sql ?? 'true'),
     holds: 'LATERAL (SELECT FROM event WHERE event.member = input.member LIMIT 1) emitted',
   };
   conditions.set(name, condition);
@@ -56,7 +56,7 @@ function conditionOf(where?: WebhookEvent['where']): Condition {
  * previous event and the sequence numbers of a resource increase. They start with the current time, so that they still
  * increase after the previous events were purged.
  */
-function insertEvents(rows: string, where: string): string {
+function insertEventsSql(rows: string, where: string): string {
   return `wanted AS (
     SELECT input.member, input.organization_id, input.type, input.once, e.id, e.subject_id, e.details, input.member + e.ordinal - 2 AS sequence_offset
     FROM ${rows} CROSS JOIN LATERAL ROWS FROM (
@@ -65,13 +65,13 @@ function insertEvents(rows: string, where: string): string {
     WHERE ${isSubscribedSql('input.organization_id', 'input.type')} AND (${where})),
   inserted_event AS (
     INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, sequence)
-    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, ${nextSequence('e.subject_id')} + e.sequence_offset
+    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, ${nextSequenceSql('e.subject_id')} + e.sequence_offset
     FROM wanted e
     ON CONFLICT DO NOTHING RETURNING id),
   event AS (SELECT wanted.member FROM wanted JOIN inserted_event ON inserted_event.id = wanted.id)`;
 }
 
-function nextSequence(subject: string): string {
+function nextSequenceSql(subject: string): string {
   return `GREATEST((extract(epoch FROM muster_clock()) * 1000)::bigint, 1 + COALESCE(
     (SELECT sequence FROM webhook_event p WHERE p.subject_id = ${subject} ORDER BY sequence DESC LIMIT 1), 0))`;
 }
@@ -83,25 +83,25 @@ export function isSubscribedSql(organization: string, type: string): string {
 }
 
 /**
- * Does the same as `emitEvent` for each row of the CTE `source` (organization_id, job_id and `eventColumns`), as CTEs of a
- * statement that is a transaction of its own. `webhook_event_inserted` has the ids of the inserted events.
+ * Does the same as `emitEvent` for each row of the CTE `source` (organization_id, job_id and `eventColumns`), as CTEs
+ * of a statement that is a transaction of its own. `webhook_event_inserted` has the ids of the inserted events.
  */
 export function eventPartsSql(source: string, { type, details }: TypedDetails): string {
   return `webhook_event_inserted AS (
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
       SELECT event_id, organization_id, '${type}', job_id, '${JSON.stringify(details)}'::jsonb,
-        ${nextSequence(`${source}.job_id`)} FROM ${source}
+        ${nextSequenceSql(`${source}.job_id`)} FROM ${source}
       WHERE ${isSubscribedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
     webhook_event_message AS (
       SELECT ${source}.* FROM ${source} JOIN webhook_event_inserted ON webhook_event_inserted.id = ${source}.event_id),
     webhook_event_enqueued AS (${insertMessagesFromSql('webhook_event_message')})`;
 }
 
-/** Columns of an event in a row of parameters, with their types; see `valuesOfEvent`. */
+/** Columns of an event in a row of parameters, with their types; see `getEventValues`. */
 export const eventColumns = { event_id: 'uuid', ...messageColumns };
 
-export function valuesOfEvent(organizationId: string): { values: unknown[]; message: OutboxMessage } {
-  const { message, values } = messageWithValues(
+export function getEventValues(organizationId: string): { values: unknown[]; message: OutboxMessage } {
+  const { message, values } = createMessageWithValues(
     { queue: 'webhooks', name: 'fan-out', payload: { organizationId } },
     organizationId,
   );

@@ -1,6 +1,6 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, type Harness, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeApiKey, makeOrganization, startHarness } from '@muster/testing';
 import { notifyExpiringKeys } from './notify-expiring-keys';
 
 const dayMs = 86_400_000;
@@ -77,7 +77,7 @@ describe('expiring API keys', () => {
   it('no event is emitted for an API key that is revoked while the notification waits for its row', async () => {
     const organizationId = await listening();
     const id = await key(organizationId, 3);
-    await behindLock(
+    await runBehindLock(
       harness.db,
       (tx) => tx.query('DELETE FROM api_key WHERE id = $1', [id]),
       () => [notifyExpiringKeys(harness.db, now)],

@@ -1,5 +1,5 @@
 import type { ApiKeyEntity, Database } from '@muster/database';
-import { Round, sweep, type SweepCounts } from '@muster/platform';
+import { Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { emitEvent, isSubscribedSql } from './emit-event';
 
 /** Days before a key’s expiry on which its organization is notified. */
@@ -16,7 +16,7 @@ export function notifyExpiringKeys(
   now: Date,
   round = new Round('notify expiring keys'),
 ): Promise<SweepCounts<'emitted'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'expiring keys',
     outcomes: ['emitted'],
     candidates: (after: Expiring | null, limit) =>

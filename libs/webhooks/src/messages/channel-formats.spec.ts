@@ -1,4 +1,4 @@
-import { asMail, asSlack, asTeams } from './channel-formats';
+import { formatAsMail, formatAsSlack, formatAsTeams } from './channel-formats';
 import { writeMessage } from './write-message';
 
 const link = { text: 'Open the run', url: 'https://muster.example.com/app/runs/1?a=1&b=2' };
@@ -8,7 +8,9 @@ function messageOf(workflowName: string, error: string) {
 }
 
 const slackTexts = (name: string, error: string): string[] => {
-  const { blocks } = asSlack(messageOf(name, error)) as { blocks: { text: { text: string; verbatim: boolean } }[] };
+  const { blocks } = formatAsSlack(messageOf(name, error)) as {
+    blocks: { text: { text: string; verbatim: boolean } }[];
+  };
   expect(blocks.every(({ text }) => text.verbatim)).toBe(true);
   return blocks[0]!.text.text.split('\n');
 };
@@ -20,7 +22,7 @@ describe('formats of a notification', () => {
     expect(part!.title).toBe('Run failed: Claimsgro.live שלום 👩‍⚕️');
     expect(part!.detail).toBe('first second2J');
     expect(message.subject).toBe(part!.title);
-    expect(asMail(message, 'Front\u202edesk\r\nX').text).toContain('notification channel Frontdesk X.');
+    expect(formatAsMail(message, 'Front\u202edesk\r\nX').text).toContain('notification channel Frontdesk X.');
   });
 
   it('a long name is cut between characters, not within one', () => {
@@ -31,7 +33,7 @@ describe('formats of a notification', () => {
   });
 
   it('a name can make no HTML in an e-mail', () => {
-    const { html, text } = asMail(messageOf('<img src=x onerror="a()">', "</p><a href='x'>"), '<b>desk</b>');
+    const { html, text } = formatAsMail(messageOf('<img src=x onerror="a()">', "</p><a href='x'>"), '<b>desk</b>');
     expect(html).toContain('Run failed: &lt;img src=x onerror=&quot;a()&quot;&gt;');
     expect(html).toContain('&lt;/p&gt;&lt;a href=&#39;x&#39;&gt;');
     expect(html).toContain('&lt;b&gt;desk&lt;/b&gt;');
@@ -53,7 +55,7 @@ describe('formats of a notification', () => {
   });
 
   it('a name can make no link or heading in a Teams message', () => {
-    const card = asTeams(messageOf('[here](https://evil.example)', '# <b>*now*</b>')) as any;
+    const card = formatAsTeams(messageOf('[here](https://evil.example)', '# <b>*now*</b>')) as any;
     expect(card.attachments[0].content.body.map(({ text }: { text: string }) => text)).toEqual([
       String.raw`Run failed: \[here\]\(https://evil.example\)`,
       String.raw`\# \<b\>\*now\*\</b\>`,

@@ -1,13 +1,13 @@
-import { type Message, shorten } from './write-message';
+import { type Message, shortenText } from './write-message';
 
 /** Formats a message as e-mail, in plain text and in HTML with the same content. */
-export function asMail({ parts, more }: Message, channel: string): { text: string; html: string } {
-  const foot = `Sent by Muster, notification channel ${shorten(channel)}.`;
+export function formatAsMail({ parts, more }: Message, channel: string): { text: string; html: string } {
+  const foot = `Sent by Muster, notification channel ${shortenText(channel)}.`;
   const text = [
     ...parts.map(({ title, detail, link }) =>
       [title, detail, link && `${link.text}: ${link.url}`].filter(Boolean).join('\n'),
     ),
-    ...remainder(more),
+    ...formatRemainder(more),
     foot,
   ].join('\n\n');
   const html = [
@@ -19,21 +19,21 @@ export function asMail({ parts, more }: Message, channel: string): { text: strin
         '</p>',
       ].join(''),
     ),
-    ...remainder(more).map((line) => `<p>${escapeHtml(line)}</p>`),
+    ...formatRemainder(more).map((line) => `<p>${escapeHtml(line)}</p>`),
     `<p><small>${escapeHtml(foot)}</small></p>`,
   ].join('\n');
   return { text, html };
 }
 
 /** Formats a message for a Slack incoming webhook, in Slack's markup. */
-export function asSlack({ subject, parts, more }: Message): object {
+export function formatAsSlack({ subject, parts, more }: Message): object {
   // With `verbatim`, Slack makes no links of addresses and channel names in the texts.
-  const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
+  const slackSection = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
   return {
     text: escapeSlack(subject),
     blocks: [
       ...parts.map(({ title, detail, link }) =>
-        section(
+        slackSection(
           [
             `*${escapeSlack(title)}*`,
             ...(detail ? [escapeSlack(detail)] : []),
@@ -41,7 +41,7 @@ export function asSlack({ subject, parts, more }: Message): object {
           ].join('\n'),
         ),
       ),
-      ...remainder(more).map(section),
+      ...formatRemainder(more).map(slackSection),
     ],
   };
 }
@@ -60,9 +60,9 @@ function escapeSlack(text: string): string {
 }
 
 /** Formats a message for a Teams incoming webhook: an adaptive card, whose text is Markdown. */
-export function asTeams({ parts, more }: Message): object {
-  const escaped = (text: string) => text.replaceAll(/[\\`*_{}[\]()#+!|<>~-]/g, String.raw`\$&`);
-  const block = (text: string, strong = false) => ({
+export function formatAsTeams({ parts, more }: Message): object {
+  const escapeTeams = (text: string) => text.replaceAll(/[\\`*_{}[\]()#+!|<>~-]/g, String.raw`\$&`);
+  const teamsTextBlock = (text: string, strong = false) => ({
     ...{ type: 'TextBlock', text, wrap: true },
     ...(strong ? { weight: 'Bolder' } : {}),
   });
@@ -78,11 +78,11 @@ export function asTeams({ parts, more }: Message): object {
           version: '1.4',
           body: [
             ...parts.flatMap(({ title, detail, link }) => [
-              block(escaped(title), true),
-              ...(detail ? [block(escaped(detail))] : []),
-              ...(link ? [block(`[${escaped(link.text)}](${link.url})`)] : []),
+              teamsTextBlock(escapeTeams(title), true),
+              ...(detail ? [teamsTextBlock(escapeTeams(detail))] : []),
+              ...(link ? [teamsTextBlock(`[${escapeTeams(link.text)}](${link.url})`)] : []),
             ]),
-            ...remainder(more).map((line) => block(line)),
+            ...formatRemainder(more).map((line) => teamsTextBlock(line)),
           ],
         },
       },
@@ -90,7 +90,7 @@ export function asTeams({ parts, more }: Message): object {
   };
 }
 
-function remainder(more: number): string[] {
+function formatRemainder(more: number): string[] {
   return more > 0 ? [`And ${more} more.`] : [];
 }
 

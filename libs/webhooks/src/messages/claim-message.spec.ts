@@ -1,7 +1,7 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { behindLock, besideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
-import { claimMessage, endUnclear } from './claim-message';
+import { runBehindLock, runBesideLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { claimMessage, endUnclearMessages } from './claim-message';
 
 describe('claimMessage', () => {
   let harness: Harness;
@@ -99,7 +99,7 @@ describe('claimMessage', () => {
   it('only one of two processes that wait for a channel receives its message', async () => {
     const endpointId = await insertMessage();
     const claim = () => claimMessage(harness.db, endpointId, new Date());
-    const claims = await behindLock(
+    const claims = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [endpointId]),
       () => [claim(), claim()],
@@ -110,10 +110,10 @@ describe('claimMessage', () => {
   it('a message does not become unclear while its result is being stored', async () => {
     const endpointId = await insertMessage();
     await claimMessage(harness.db, endpointId, new Date(Date.now() - 3_600_000));
-    const ended = await besideLock(
+    const ended = await runBesideLock(
       harness.db,
       (tx) => tx.execute("UPDATE webhook_delivery SET status = 'delivered' WHERE endpoint_id = $1", [endpointId]),
-      () => endUnclear(harness.db, new Date(Date.now() - 1_800_000)),
+      () => endUnclearMessages(harness.db, new Date(Date.now() - 1_800_000)),
     );
     expect(ended).toBe(0);
   });

@@ -44,7 +44,7 @@ export function claimMessage(
 ): Promise<ClaimedMessage | 'later' | 'webhook' | undefined> {
   // A flushed commit, so that the mark survives a crash and the message is sent at most once.
   return database.transaction('system', async (tx) => {
-    const channel = await lockForSending(tx, endpointId);
+    const channel = await lockChannelForSending(tx, endpointId);
     if (!channel) return undefined;
     if (channel.kind === 'webhook') return 'webhook';
     const [first] = await tx.query<Pick<WebhookDeliveryEntity, 'recipient' | 'asked'>>(
@@ -56,7 +56,7 @@ export function claimMessage(
     );
     if (!first) return undefined;
     const { recipient, asked: isRequested } = first;
-    if (!isRequested && (await postpone(tx, { endpointId, recipient, now }))) return 'later';
+    if (!isRequested && (await postponeMessage(tx, { endpointId, recipient, now }))) return 'later';
     const leaseId = newId();
     const claimed = await tx.query<ClaimedEvent & { ordinal: number }>(
       `WITH next AS (
@@ -83,7 +83,7 @@ export function claimMessage(
 }
 
 /** Locks the channel, so that two processes cannot both send the first message of a minute. */
-async function lockForSending(tx: Transaction, endpointId: string): Promise<Channel | undefined> {
+async function lockChannelForSending(tx: Transaction, endpointId: string): Promise<Channel | undefined> {
   const [channel] = await tx.query<Channel>(
     `SELECT w.id, w.organization_id, w.name, w.kind, w.enabled, w.failing_since, (
        SELECT jsonb_agg(jsonb_build_object('id', s.id, 'masterKeyId', s.master_key_id,
@@ -96,7 +96,7 @@ async function lockForSending(tx: Transaction, endpointId: string): Promise<Chan
   return channel;
 }
 
-async function postpone(
+async function postponeMessage(
   tx: Transaction,
   { endpointId, recipient, now }: { endpointId: string; recipient: string; now: Date },
 ): Promise<boolean> {
@@ -117,7 +117,7 @@ async function postpone(
 }
 
 /** Marks messages as unclear whose process ended while sending them. They may have arrived, so they are not resent. */
-export async function endUnclear(database: Database, now: Date): Promise<number> {
+export async function endUnclearMessages(database: Database, now: Date): Promise<number> {
   const rows = await database.query(
     'system',
     `WITH lost AS (

@@ -37,7 +37,7 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
   const detectHandover = ({ tnx }: { tnx?: string }, line: unknown) => {
     if (tnx === 'server' && /^354/.test(String(line))) isHandedOver = true;
   };
-  const silent = () => undefined;
+  const failOnSilence = () => undefined;
   const transport = createTransport({
     url: relay.url,
     connectionTimeout: connectMs,
@@ -46,13 +46,13 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
     dnsTimeout: connectMs,
     transactionLog: true,
     logger: {
-      level: silent,
-      trace: silent,
+      level: failOnSilence,
+      trace: failOnSilence,
       debug: detectHandover,
       info: detectHandover,
-      warn: silent,
-      error: silent,
-      fatal: silent,
+      warn: failOnSilence,
+      error: failOnSilence,
+      fatal: failOnSilence,
     },
   });
   const host = relay.from.replace(/^.*@/, '').replace(/[^\w.-].*$/, '') || 'muster';
@@ -65,7 +65,7 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
     });
     return { outcome: 'delivered', statusCode: Number(response.slice(0, 3)) || 250, error: null };
   } catch (error) {
-    return failureOf(error as SmtpError, isHandedOver);
+    return toFailedMessage(error as SmtpError, isHandedOver);
   } finally {
     transport.close();
   }
@@ -74,7 +74,7 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
 type SmtpError = Error & { code?: string; responseCode?: number; response?: string };
 
 /** Describes a failure to users. For connection errors it shows only the code, to hide the address of the relay. */
-function failureOf({ code = 'unknown', responseCode, response }: SmtpError, isHandedOver: boolean): SentMessage {
+function toFailedMessage({ code = 'unknown', responseCode, response }: SmtpError, isHandedOver: boolean): SentMessage {
   if (code === 'EAUTH') {
     return {
       outcome: 'failed',

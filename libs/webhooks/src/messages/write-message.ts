@@ -54,7 +54,7 @@ const labels: Record<WebhookType, EventLabel> = {
   'webhook.test': { title: 'Test message', severity: 'info' },
 };
 
-export function severityOf(type: WebhookType): Severity {
+export function getSeverity(type: WebhookType): Severity {
   return labels[type].severity;
 }
 
@@ -62,27 +62,27 @@ const maxLength = 300;
 
 /** Writes a message about `count` events. Only `events` are described; the others are counted. */
 export function writeMessage(events: readonly NotifiedEvent[], count: number): Message {
-  const parts = events.map(writePart);
-  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${kindsOf(events, count)}`;
-  return { subject: shorten(subject), parts, more: count - parts.length };
+  const parts = events.map(writeMessagePart);
+  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${describeKinds(events, count)}`;
+  return { subject: shortenText(subject), parts, more: count - parts.length };
 }
 
-function writePart({ type, data, link }: NotifiedEvent): MessagePart {
+function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
   const { title } = labels[type];
-  const name = firstText(data, ['workflowName', 'name', 'agentName', 'limit']);
+  const name = findFirstText(data, ['workflowName', 'name', 'agentName', 'limit']);
   const details = type.startsWith('question.') ? ['question'] : ['error', 'reason', 'message', 'title'];
-  const detail = firstText(data, details);
-  return { title: shorten(name ? `${title}: ${name}` : title), detail: detail && shorten(detail), link };
+  const detail = findFirstText(data, details);
+  return { title: shortenText(name ? `${title}: ${name}` : title), detail: detail && shortenText(detail), link };
 }
 
-function kindsOf(events: readonly NotifiedEvent[], count: number): string {
+function describeKinds(events: readonly NotifiedEvent[], count: number): string {
   const kinds = new Map<string, number>();
   for (const { type } of events) kinds.set(labels[type].title, (kinds.get(labels[type].title) ?? 0) + 1);
   const listed = [...kinds].map(([title, times]) => (times === 1 ? title : `${title} (${times})`)).join(', ');
   return count > events.length ? `${listed}, …` : listed;
 }
 
-function firstText(data: Record<string, unknown>, names: string[]): string | null {
+function findFirstText(data: Record<string, unknown>, names: string[]): string | null {
   for (const name of names) {
     const value = data[name];
     if (typeof value === 'string' && value.trim()) return value.trim();
@@ -90,11 +90,13 @@ function firstText(data: Record<string, unknown>, names: string[]): string | nul
   return null;
 }
 
-/** Matches what a name must not bring into a message: control characters, and marks that reorder the rest of the line. */
+/**
+ * Matches what a name must not bring into a message: control characters, and marks that reorder the rest of the line.
+ */
 const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Returns a text as one printable line, shortened to the length of a message's title. */
-export function shorten(text: string): string {
+export function shortenText(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll(unprintable, '');
   if (line.length <= maxLength) return line;
   // A cut through a surrogate pair would leave half a character.

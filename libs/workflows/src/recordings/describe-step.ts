@@ -6,11 +6,11 @@ const maxSelectorLength = 500;
 /** Describes a step for people. Typed text is left out, because it may be private. */
 export function describeStep(step: Step): string {
   const { type, title, url, key, expression, name } = step;
-  const element = elementOf(step);
+  const element = describeElement(step);
   const descriptions: Record<string, string> = {
     setViewport: `Set the window to ${String(step['width'])} × ${String(step['height'])}`,
     emulateNetworkConditions: 'Emulate the network',
-    navigate: `Open ${withoutQuery(String(url))}`,
+    navigate: `Open ${removeQuery(String(url))}`,
     click: `Click ${element}`,
     doubleClick: `Double-click ${element}`,
     hover: `Point at ${element}`,
@@ -40,12 +40,12 @@ export function describeStep(step: Step): string {
   return line.length > maxNameLength ? `${line.slice(0, maxNameLength - 1)}…` : line;
 }
 
-function withoutQuery(url: string): string {
+function removeQuery(url: string): string {
   return url.replace(/[?#].*$/s, '');
 }
 
 /** Returns the most readable selector of a step's element. */
-function elementOf({ selectors }: Step): string {
+function describeElement({ selectors }: Step): string {
   const all = ((selectors ?? []) as (string | string[])[]).map((each) =>
     // The beginning of a very long selector is enough.
     (Array.isArray(each) ? each.at(-1)! : each).slice(0, maxSelectorLength),

@@ -1,7 +1,7 @@
 // This test is long because it plays every kind of step in a real browser.
 // A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
-import { findChromium, openPortal, type PlayedScript, playScript, type Portal } from './recorded-flow.harness';
-import { playSteps } from './write-script';
+import { findChromium, servePages, type PlayedScript, runScript, type Portal } from './recorded-flow.harness';
+import { writePlayFunction } from './write-script';
 
 const pages = {
   '/sign-in': `
@@ -42,14 +42,14 @@ const skipped = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, o
 describe(`The steps of a workflow without a script${skipped}`, () => {
   let portal: Portal;
   beforeAll(async () => {
-    portal = await openPortal(pages);
+    portal = await servePages(pages);
   });
   afterAll(() => portal.close());
   beforeEach(() => portal.received.splice(0));
 
   const numbered = (steps: object[]) => steps.map((step, at) => ({ id: `s${at + 1}`, ...step }));
   const play = (steps: object[], env: Record<string, string> = {}): Promise<PlayedScript> =>
-    playScript(playSteps({ name: 'By hand', steps: numbered(steps) }), {
+    runScript(writePlayFunction({ name: 'By hand', steps: numbered(steps) }), {
       CHROMIUM: chromium!,
       PORTAL: portal.url,
       ...env,

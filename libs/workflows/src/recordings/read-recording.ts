@@ -1,6 +1,6 @@
-import { AppError, invalidField } from '@muster/contracts';
+import { AppError, invalidFieldError } from '@muster/contracts';
 import { parseJsonBody } from '@muster/platform';
-import { type Step, typeFaults } from '../check-steps';
+import { type Step, checkStepType } from '../check-steps';
 import { recorderTypes } from '../step-types';
 import { unzipRecording, type ZippedRecording } from './unzip-recording';
 
@@ -21,14 +21,14 @@ export interface Recording {
 export async function readRecording(bytes: Buffer): Promise<Recording> {
   const zipped = bytes.subarray(0, 2).toString('latin1') === 'PK';
   const { recording, screenshots } = zipped ? await unzipRecording(bytes) : { recording: bytes, screenshots: [] };
-  const flow = await parse(recording);
+  const flow = await parseRecordingJson(recording);
   if (!Array.isArray(flow['steps'])) {
-    throw unreadable('The file is not a recording of Chrome’s DevTools Recorder: it has no list steps.');
+    throw unreadableRecordingError('The file is not a recording of Chrome’s DevTools Recorder: it has no list steps.');
   }
-  if (flow['steps'].length === 0) throw unreadable('The recording has no steps.');
-  if (flow['steps'].length > maxSteps) throw unreadable(`The recording has more than ${maxSteps} steps.`);
-  const steps = flow['steps'].map(numbered);
-  requireRecorded(steps);
+  if (flow['steps'].length === 0) throw unreadableRecordingError('The recording has no steps.');
+  if (flow['steps'].length > maxSteps) throw unreadableRecordingError(`The recording has more than ${maxSteps} steps.`);
+  const steps = flow['steps'].map(addStepId);
+  requireRecordedSteps(steps);
   const { title, timeout } = flow;
   return {
     title: typeof title === 'string' ? title.trim() : '',
@@ -38,45 +38,47 @@ export async function readRecording(bytes: Buffer): Promise<Recording> {
   };
 }
 
-async function parse(recording: Buffer): Promise<Record<string, unknown>> {
+async function parseRecordingJson(recording: Buffer): Promise<Record<string, unknown>> {
   let flow: unknown;
   const mark = recording.subarray(0, 3).toString('hex') === 'efbbbf' ? 3 : 0;
   try {
     flow = await parseJsonBody(recording.subarray(mark));
   } catch (error) {
-    throw unreadable((error as Error).message.replace('The body', 'The recording'));
+    throw unreadableRecordingError((error as Error).message.replace('The body', 'The recording'));
   }
   if (typeof flow !== 'object' || flow === null || Array.isArray(flow)) {
-    throw unreadable('The file is not a recording of Chrome’s DevTools Recorder: it is not a JSON object.');
+    throw unreadableRecordingError(
+      'The file is not a recording of Chrome’s DevTools Recorder: it is not a JSON object.',
+    );
   }
   return flow as Record<string, unknown>;
 }
 
-function numbered(step: unknown, at: number): Step {
+function addStepId(step: unknown, at: number): Step {
   if (typeof step !== 'object' || step === null || Array.isArray(step)) {
-    throw unreadable(`Step ${at + 1} is not an object.`, `steps.${at}`);
+    throw unreadableRecordingError(`Step ${at + 1} is not an object.`, `steps.${at}`);
   }
   const { id: _id, ...rest } = step as Step;
   return { id: `step-${at + 1}`, ...rest };
 }
 
-function requireRecorded(steps: Step[]): void {
+function requireRecordedSteps(steps: Step[]): void {
   const errors = steps.flatMap((step, at) => {
-    const own = (field: string, message: string) => ({
+    const addFieldError = (field: string, message: string) => ({
       field: `steps.${at}.${field}`,
       message: `step ${at + 1}: ${message}`,
     });
     const { type, selectors } = step;
     if (typeof type !== 'string' || !Object.hasOwn(recorderTypes, type)) {
-      return [own('type', `the recorder has no step type ${String(type).slice(0, 100)}`)];
+      return [addFieldError('type', `the recorder has no step type ${String(type).slice(0, 100)}`)];
     }
     // The recorder finds elements only by selectors; people may also name a form's field.
     const named = step['field'] ?? step['selector'] ?? step['text'];
     const { element } = recorderTypes[type]!;
     if (selectors === undefined && (element === 'required' || (element && named !== undefined))) {
-      return [own('selectors', 'selectors must be given')];
+      return [addFieldError('selectors', 'selectors must be given')];
     }
-    return typeFaults(step, recorderTypes).map(([name, message]) => own(name, message));
+    return checkStepType(step, recorderTypes).map(([name, message]) => addFieldError(name, message));
   });
   if (errors.length) {
     throw new AppError('invalid_payload', {
@@ -86,6 +88,6 @@ function requireRecorded(steps: Step[]): void {
   }
 }
 
-function unreadable(detail: string, field = 'recording'): AppError {
-  return invalidField(field, detail, detail);
+function unreadableRecordingError(detail: string, field = 'recording'): AppError {
+  return invalidFieldError(field, detail, detail);
 }

@@ -22,7 +22,7 @@ export interface Portal {
 }
 
 /** Starts a web site that resembles an insurer's portal. */
-export async function openPortal(pages: Record<string, string>): Promise<Portal> {
+export async function servePages(pages: Record<string, string>): Promise<Portal> {
   const received: Record<string, string>[] = [];
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://portal');
@@ -55,7 +55,7 @@ export interface PlayedScript {
 }
 
 /** Runs a script as a worker does: with the worker's module, in a separate run root. */
-export async function playScript(script: string, env: Record<string, string> = {}): Promise<PlayedScript> {
+export async function runScript(script: string, env: Record<string, string> = {}): Promise<PlayedScript> {
   const root = await mkdtemp(join(tmpdir(), 'muster-flow-'));
   const temporary = await mkdtemp(join(tmpdir(), 'muster-flow-tmp-'));
   try {

@@ -1,7 +1,7 @@
 // This test is long because it plays recordings in a real browser.
 // A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
 import { readRecording } from './read-recording';
-import { findChromium, openPortal, type PlayedScript, playScript, type Portal } from './recorded-flow.harness';
+import { findChromium, servePages, type PlayedScript, runScript, type Portal } from './recorded-flow.harness';
 import { writeScript } from './write-script';
 
 const pages = {
@@ -64,7 +64,7 @@ const skipped = chromium ? '' : ' (skipped: no Chromium here; put one on PATH, o
 describe(`The script of a recording${skipped}`, () => {
   let portal: Portal;
   beforeAll(async () => {
-    portal = await openPortal(pages);
+    portal = await servePages(pages);
   });
   afterAll(() => portal.close());
 
@@ -72,7 +72,7 @@ describe(`The script of a recording${skipped}`, () => {
     const recording = await readRecording(Buffer.from(JSON.stringify({ title: 'Flow', steps, ...flow })));
     const { timeoutMs } = recording;
     const script = writeScript({ name: recording.title, steps: recording.steps, timeoutMs });
-    return playScript(script, { CHROMIUM: chromium!, ...env });
+    return runScript(script, { CHROMIUM: chromium!, ...env });
   };
   const navigation = { assertedEvents: [{ type: 'navigation', url: '', title: '' }] };
 
@@ -231,7 +231,7 @@ describe(`The script of a recording${skipped}`, () => {
   it('the script of a recording reports a missing browser', async () => {
     const recording = await readRecording(Buffer.from('{"title":"x","steps":[{"type":"close"}]}'));
     const script = writeScript({ name: 'x', steps: recording.steps, timeoutMs: null });
-    const played = await playScript(script, { CHROMIUM: '/nowhere/chromium' });
+    const played = await runScript(script, { CHROMIUM: '/nowhere/chromium' });
     expect(played.code).toBe(1);
     expect(played.stderr).toContain('no browser here: install Chromium, or say in CHROMIUM where it is');
   });

@@ -1,4 +1,4 @@
-import { AppError, invalidField } from '@muster/contracts';
+import { AppError, invalidFieldError } from '@muster/contracts';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromBuffer, type ZipFile } from 'yauzl';
 
@@ -14,15 +14,15 @@ export interface ZippedRecording {
 export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
   const recordings: { name: string; bytes: Buffer }[] = [];
   const screenshots: ZippedRecording['screenshots'] = [];
-  for (const { name, bytes } of await unzip(zip)) {
+  for (const { name, bytes } of await unzipFiles(zip)) {
     if (/\.json$/i.test(name)) recordings.push({ name, bytes });
-    const contentType = imageTypeOf(bytes);
+    const contentType = detectImageType(bytes);
     if (contentType) screenshots.push({ name, bytes, contentType });
   }
-  if (recordings.length === 0) throw unreadable('The zip has no recording: there is no .json file in it.');
+  if (recordings.length === 0) throw unreadableZipError('The zip has no recording: there is no .json file in it.');
   if (recordings.length > 1) {
     const names = recordings.slice(0, 5).map(({ name }) => name);
-    throw unreadable(`The zip must have one .json file; it has ${recordings.length}: ${names.join(', ')}.`);
+    throw unreadableZipError(`The zip must have one .json file; it has ${recordings.length}: ${names.join(', ')}.`);
   }
   const inOrder = new Intl.Collator('en', { numeric: true });
   screenshots.sort((one, other) => inOrder.compare(one.name, other.name));
@@ -30,25 +30,25 @@ export async function unzipRecording(zip: Buffer): Promise<ZippedRecording> {
 }
 
 /** Returns the files of a zip, without folders and hidden files. */
-async function unzip(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
-  const file = await open(zip);
+async function unzipFiles(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
+  const file = await openZip(zip);
   try {
-    if (file.entryCount > maxEntries) throw unreadable(`The zip has more than ${maxEntries} entries.`);
+    if (file.entryCount > maxEntries) throw unreadableZipError(`The zip has more than ${maxEntries} entries.`);
     return await new Promise((resolve, reject) => {
       const files: { name: string; bytes: Buffer }[] = [];
       let left = maxUnzippedBytes;
-      const take = async (entry: Entry) => {
-        requirePlain(entry);
-        if (!isFolder(entry) && !isHidden(entry)) {
-          const bytes = await read(file, entry, left);
+      const takeEntry = async (entry: Entry) => {
+        requirePlainEntry(entry);
+        if (!isFolderEntry(entry) && !isHiddenEntry(entry)) {
+          const bytes = await readEntry(file, entry, left);
           left -= bytes.length;
           files.push({ name: entry.fileName, bytes });
         }
         file.readEntry();
       };
-      file.on('error', (error: Error) => reject(broken(error)));
+      file.on('error', (error: Error) => reject(brokenZipError(error)));
       file.on('end', () => resolve(files));
-      file.on('entry', (entry: Entry) => void take(entry).catch(reject));
+      file.on('entry', (entry: Entry) => void takeEntry(entry).catch(reject));
       file.readEntry();
     });
   } finally {
@@ -57,10 +57,10 @@ async function unzip(zip: Buffer): Promise<{ name: string; bytes: Buffer }[]> {
 }
 
 /** Opens a zip. yauzl itself rejects names that lead out of the zip: absolute names, and names with `..`. */
-function open(zip: Buffer): Promise<ZipFile> {
+function openZip(zip: Buffer): Promise<ZipFile> {
   return new Promise((resolve, reject) => {
     fromBuffer(zip, { lazyEntries: true, strictFileNames: true }, (error, file) =>
-      error ? reject(broken(error)) : resolve(file),
+      error ? reject(brokenZipError(error)) : resolve(file),
     );
   });
 }
@@ -68,48 +68,48 @@ function open(zip: Buffer): Promise<ZipFile> {
 const fileTypeMask = 0o170000;
 const plainTypes = [0, 0o100000, 0o040000];
 
-function requirePlain(entry: Entry): void {
+function requirePlainEntry(entry: Entry): void {
   const type = (entry.externalFileAttributes >>> 16) & fileTypeMask;
-  if (!plainTypes.includes(type)) throw unreadable(`The zip has a link or a device: ${entry.fileName}.`);
-  if (entry.isEncrypted()) throw unreadable(`The zip is encrypted: ${entry.fileName}.`);
+  if (!plainTypes.includes(type)) throw unreadableZipError(`The zip has a link or a device: ${entry.fileName}.`);
+  if (entry.isEncrypted()) throw unreadableZipError(`The zip is encrypted: ${entry.fileName}.`);
 }
 
-function isFolder({ fileName }: Entry): boolean {
+function isFolderEntry({ fileName }: Entry): boolean {
   return fileName.endsWith('/');
 }
 
 /** Whether an entry is a file that operating systems add to zips. */
-function isHidden({ fileName }: Entry): boolean {
+function isHiddenEntry({ fileName }: Entry): boolean {
   return fileName.startsWith('__MACOSX/') || /(^|\/)\./.test(fileName);
 }
 
 /** Reads an entry and counts its bytes, because the size that an entry states can be wrong. */
-function read(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
+function readEntry(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const tooLarge = () =>
+    const tooLargeError = () =>
       new AppError('payload_too_large', { detail: `The zip has more than ${maxUnzippedBytes} bytes unzipped.` });
-    if (entry.uncompressedSize > left) return reject(tooLarge());
+    if (entry.uncompressedSize > left) return reject(tooLargeError());
     file.openReadStream(entry, (error, stream) => {
-      if (error) return reject(broken(error));
+      if (error) return reject(brokenZipError(error));
       const chunks: Buffer[] = [];
       let size = 0;
       stream.on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > left) stream.destroy(tooLarge());
+        if (size > left) stream.destroy(tooLargeError());
         else chunks.push(chunk);
       });
-      stream.on('error', (fault: Error) => reject(fault instanceof AppError ? fault : broken(fault)));
+      stream.on('error', (fault: Error) => reject(fault instanceof AppError ? fault : brokenZipError(fault)));
       stream.on('end', () => {
         const bytes = Buffer.concat(chunks);
         // yauzl checks the size, but not the checksum.
         if (crc32(bytes) === entry.crc32) resolve(bytes);
-        else reject(unreadable(`The zip is damaged: the checksum of ${entry.fileName} is wrong.`));
+        else reject(unreadableZipError(`The zip is damaged: the checksum of ${entry.fileName} is wrong.`));
       });
     });
   });
 }
 
-function imageTypeOf(bytes: Buffer): string | null {
+function detectImageType(bytes: Buffer): string | null {
   const head = bytes.toString('latin1', 0, 12);
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
   if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
@@ -117,10 +117,10 @@ function imageTypeOf(bytes: Buffer): string | null {
   return null;
 }
 
-function broken(error: Error): AppError {
-  return unreadable(`The zip cannot be read: ${error.message}.`);
+function brokenZipError(error: Error): AppError {
+  return unreadableZipError(`The zip cannot be read: ${error.message}.`);
 }
 
-function unreadable(detail: string): AppError {
-  return invalidField('recording', detail, detail);
+function unreadableZipError(detail: string): AppError {
+  return invalidFieldError('recording', detail, detail);
 }

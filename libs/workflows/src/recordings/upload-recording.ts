@@ -1,11 +1,11 @@
 import type { Principal } from '@muster/access';
-import { AppError, refusedVariableName, shortened } from '@muster/contracts';
+import { AppError, checkVariableName, shortenText } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { Logger } from '@nestjs/common';
 import type { ObjectStorage } from '@muster/storage';
 import type { Step } from '../check-steps';
-import { placeholdersIn } from '../check-variables';
+import { findPlaceholders } from '../check-variables';
 import { createWorkflow } from '../create-workflow';
 import type { WorkflowRow } from '../workflow-row';
 import type { Recording } from './read-recording';
@@ -24,12 +24,12 @@ export interface PreparedUpload {
 }
 
 /** Prepares everything that is stored for a recording. Stores nothing yet. */
-export function prepareUpload(
+export function prepareRecordingUpload(
   recording: Recording,
   { organizationId, name }: { organizationId: string; name?: string },
 ): PreparedUpload {
   const id = newId();
-  const named = name ?? (shortened(recording.title, 200) || 'Recording');
+  const named = name ?? (shortenText(recording.title, 200) || 'Recording');
   const objects = recording.screenshots.map(({ bytes, contentType }, at) => ({
     key: `workflows/${organizationId}/${id}/${at + 1}.${contentType.split('/')[1]}`,
     bytes,
@@ -43,15 +43,15 @@ export function prepareUpload(
     });
   }
   // Names that the worker reserves do not become variables. They stay in the text, and the workflow gets a warning.
-  const secrets = placeholdersIn(JSON.stringify(recording.steps.filter(isSecret)));
-  const variables = placeholdersIn(JSON.stringify(recording.steps)).filter(
-    (each) => !refusedVariableName(each) && !secrets.includes(each),
+  const secrets = findPlaceholders(JSON.stringify(recording.steps.filter(isSecretStep)));
+  const variables = findPlaceholders(JSON.stringify(recording.steps)).filter(
+    (each) => !checkVariableName(each) && !secrets.includes(each),
   );
-  return { id, name: named, steps: withScreenshots(recording, keys), script, variables, objects };
+  return { id, name: named, steps: addScreenshotsToSteps(recording, keys), script, variables, objects };
 }
 
 /** Creates the workflow of a recording. */
-export function storeUpload(
+export function createWorkflowFromUpload(
   tx: Transaction,
   caller: Principal,
   { id, name, steps, script, variables }: PreparedUpload,
@@ -60,14 +60,14 @@ export function storeUpload(
 }
 
 /** Whether a password was typed in the step. Then a run gets it as a secret, because its variables can be read. */
-function isSecret({ metadata }: Step): boolean {
+function isSecretStep({ metadata }: Step): boolean {
   return (metadata as { secret?: unknown } | undefined)?.secret === true;
 }
 
 const uploadConcurrency = 8;
 
 /** Stores the screenshots before the workflow is created. Deletes them again if that fails. */
-export async function keepingScreenshots<T extends { id: string }>(
+export async function storeScreenshotsWhile<T extends { id: string }>(
   storage: ObjectStorage,
   { id, objects }: PreparedUpload,
   make: () => Promise<T>,
@@ -106,7 +106,7 @@ async function deleteObjects(storage: ObjectStorage, objects: PreparedUpload['ob
 }
 
 /** Adds each screenshot to the step whose number is in its file name, or to the first step. */
-function withScreenshots({ steps, screenshots }: Recording, keys: string[]): Step[] {
+function addScreenshotsToSteps({ steps, screenshots }: Recording, keys: string[]): Step[] {
   const byStep = new Map<number, string[]>();
   for (const [at, { name }] of screenshots.entries()) {
     const number = Number(

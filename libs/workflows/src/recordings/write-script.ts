@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Step } from '../check-steps';
-import { canonicalStep } from './canonical-step';
+import { canonicalizeStep } from './canonicalize-step';
 import { describeStep } from './describe-step';
 
 /** Time that a step without a timeout waits for its element or page. */
 const defaultTimeoutMs = 30_000;
 /** Joins parts of the Python runtime. `play` runs the program, so it must be last. */
-export const runtimeOf = (parts: string[]): string =>
+export const readRuntime = (parts: string[]): string =>
   parts.map((name) => readFileSync(join(__dirname, 'runtime', `${name}.py`), 'utf8')).join('\n\n');
-const recorded = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'words', 'play']);
-const byHand = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'play']);
+const recorded = readRuntime(['browser', 'page', 'in-page', 'web-socket', 'words', 'play']);
+const byHand = readRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'play']);
 
 const imports = [
   'base64',
@@ -37,37 +37,39 @@ interface Flow {
 
 /** Writes a recording as a Python program for a worker, with one step of the run for each recorded step. */
 export function writeScript({ name, steps, timeoutMs }: Flow): string {
-  return programOf(name, {
+  return writeProgram(name, {
     from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
     modules: imports,
     runtime: recorded,
-    body: steps.map((step) => withReviewGuard(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
+    body: steps.map((step) => addReviewGuard(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
   });
 }
 
 /** Writes steps of people as such a program. A workflow without a script runs it. */
-export function playSteps({ name, steps }: Pick<Flow, 'name' | 'steps'>): string {
-  return programOf(name, {
+export function writePlayFunction({ name, steps }: Pick<Flow, 'name' | 'steps'>): string {
+  return writeProgram(name, {
     from: 'Written from the steps of a workflow that has no script.',
     modules: byHandImports,
     runtime: byHand,
-    body: steps.map((step) => withReviewGuard(step, writeHandStep(canonicalStep(step), defaultTimeoutMs))).join('\n'),
+    body: steps
+      .map((step) => addReviewGuard(step, writeManualStep(canonicalizeStep(step), defaultTimeoutMs)))
+      .join('\n'),
   });
 }
 
 /** Adds lines that stop a run before a step that needs a review, until a person has confirmed the step. */
-function withReviewGuard(step: Step, written: string): string {
-  return step['review'] === 'needed' ? `${reviewGuardCode(step)}\n${written}` : written;
+function addReviewGuard(step: Step, written: string): string {
+  return step['review'] === 'needed' ? `${writeReviewGuard(step)}\n${written}` : written;
 }
 
-/** Returns the lines that stop the run. confirmStep finds them in stored scripts by their exact text. */
-export function reviewGuardCode(step: Step): string {
+/** Returns the lines that stop the run. markStepReviewed finds them in stored scripts by their exact text. */
+export function writeReviewGuard(step: Step): string {
   const { id, confidence } = step;
   const sure = typeof confidence === 'number' ? ` with a confidence of ${confidence}` : '';
   const message =
     `The step ${String(id)} (${describeStep(step)}) was seen in a film${sure}, and nobody has confirmed it yet: ` +
     `look at it and PATCH /api/workflows/{id}/steps/${String(id)} {"review": "confirmed"}.`;
-  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${python(message)})`].join('\n');
+  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${pythonLiteral(message)})`].join('\n');
 }
 
 interface Program {
@@ -78,7 +80,7 @@ interface Program {
   body: string;
 }
 
-export function programOf(name: string, { from, modules, runtime, body }: Program): string {
+export function writeProgram(name: string, { from, modules, runtime, body }: Program): string {
   return [
     `# ${name.replace(/\s+/g, ' ')}`,
     `# ${from}`,
@@ -99,26 +101,30 @@ const withoutPage = ['python', 'wait', 'ask', 'unsupported'];
 /** Types of steps that may open another page although the step does not record that. */
 export const leading = ['click', 'doubleClick', 'change', 'select', 'press', 'keyDown', 'keyUp'];
 
-function writeHandStep(step: Step, timeoutMs: number): string {
+function writeManualStep(step: Step, timeoutMs: number): string {
   const type = step['type'] as string;
-  const seconds = secondsOf(step, timeoutMs);
-  const action = actionByHand(step, seconds === 30 ? undefined : seconds);
+  const seconds = getTimeoutSeconds(step, timeoutMs);
+  const action = writeManualAction(step, seconds === 30 ? undefined : seconds);
   if (withoutPage.includes(type)) {
-    const head = call('step', ['browser', python(step['id']), python(describeStep(step)), 'None'], {});
+    const head = pythonCall(
+      'step',
+      ['browser', pythonLiteral(step['id']), pythonLiteral(describeStep(step)), 'None'],
+      {},
+    );
     return [`    with ${head}:`, `        ${action}`].join('\n');
   }
   // eslint-disable-next-line plain/words -- The name of a Python method.
   const settles = leading.includes(type) ? [`        with page.settled(${seconds}):`] : [];
-  return [headOf(step, seconds), ...settles, `${' '.repeat(settles.length ? 12 : 8)}${action}`].join('\n');
+  return [writeStepHeader(step, seconds), ...settles, `${' '.repeat(settles.length ? 12 : 8)}${action}`].join('\n');
 }
 
-function secondsOf({ timeout }: Step, timeoutMs: number): number {
+function getTimeoutSeconds({ timeout }: Step, timeoutMs: number): number {
   return (typeof timeout === 'number' && timeout > 0 ? timeout : timeoutMs) / 1000;
 }
 
-function headOf(step: Step, seconds: number): string {
+function writeStepHeader(step: Step, seconds: number): string {
   const { id, target } = step;
-  const head = call('step', ['browser', python(id), python(describeStep(step))], {
+  const head = pythonCall('step', ['browser', pythonLiteral(id), pythonLiteral(describeStep(step))], {
     target: typeof target === 'string' && target !== 'main' ? target : undefined,
     timeout: seconds === 30 ? undefined : seconds,
   });
@@ -127,44 +133,45 @@ function headOf(step: Step, seconds: number): string {
 
 function writeStep(step: Step, timeoutMs: number): string {
   const { type } = step;
-  const seconds = secondsOf(step, timeoutMs);
-  const navigates = type !== 'navigate' && type !== 'close' && opensAnotherPage(step);
+  const seconds = getTimeoutSeconds(step, timeoutMs);
+  const navigates = type !== 'navigate' && type !== 'close' && opensNewPage(step);
   const wait = navigates ? [`with page.navigation(${seconds}):`] : [];
   const indent = ' '.repeat(navigates ? 12 : 8);
   return [
-    headOf(step, seconds),
+    writeStepHeader(step, seconds),
     ...wait.map((line) => `        ${line}`),
-    `${indent}${actionOf(step, seconds === 30 ? undefined : seconds)}`,
+    `${indent}${writeAction(step, seconds === 30 ? undefined : seconds)}`,
   ].join('\n');
 }
 
-function opensAnotherPage({ assertedEvents }: Step): boolean {
+function opensNewPage({ assertedEvents }: Step): boolean {
   return Array.isArray(assertedEvents) && assertedEvents.some(({ type }: Step) => type === 'navigation');
 }
 
 const buttons: Record<string, string> = { auxiliary: 'middle', secondary: 'right', back: 'back', forward: 'forward' };
 
-function actionOf(step: Step, timeout: number | undefined): string {
+function writeAction(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
   const inFrame = { frame, timeout };
-  const selectors = python(step['selectors']);
-  const value = (name: string) => python(step[name]);
-  const on = (name: string, args: string[], named: Record<string, unknown> = {}) => call(`page.${name}`, args, named);
+  const selectors = pythonLiteral(step['selectors']);
+  const pythonField = (name: string) => pythonLiteral(step[name]);
+  const callPage = (name: string, args: string[], named: Record<string, unknown> = {}) =>
+    pythonCall(`page.${name}`, args, named);
   switch (step['type']) {
     case 'setViewport':
-      return on('set_viewport', [value('width'), value('height')], {
-        scale: unless(step['deviceScaleFactor'], 1),
+      return callPage('set_viewport', [pythonField('width'), pythonField('height')], {
+        scale: omitUsual(step['deviceScaleFactor'], 1),
         mobile: step['isMobile'] || undefined,
         touch: step['hasTouch'] || undefined,
         landscape: step['isLandscape'] || undefined,
       });
     case 'emulateNetworkConditions':
-      return on('emulate_network', [value('download'), value('upload'), value('latency')]);
+      return callPage('emulate_network', [pythonField('download'), pythonField('upload'), pythonField('latency')]);
     case 'navigate':
-      return on('navigate', [value('url')], { timeout });
+      return callPage('navigate', [pythonField('url')], { timeout });
     case 'click':
     case 'doubleClick':
-      return on('click', [selectors], {
+      return callPage('click', [selectors], {
         x: step['offsetX'],
         y: step['offsetY'],
         button: buttons[step['button'] as string],
@@ -174,72 +181,72 @@ function actionOf(step: Step, timeout: number | undefined): string {
         ...inFrame,
       });
     case 'hover':
-      return on('hover', [selectors], inFrame);
+      return callPage('hover', [selectors], inFrame);
     case 'change':
-      return on('change', [selectors, value('value')], inFrame);
+      return callPage('change', [selectors, pythonField('value')], inFrame);
     case 'keyDown':
-      return on('key_down', [value('key')]);
+      return callPage('key_down', [pythonField('key')]);
     case 'keyUp':
-      return on('key_up', [value('key')]);
+      return callPage('key_up', [pythonField('key')]);
     case 'scroll':
-      return on('scroll', [], {
+      return callPage('scroll', [], {
         x: step['x'],
         y: step['y'],
         selectors: step['selectors'],
         ...(step['selectors'] ? inFrame : { frame }),
       });
     case 'waitForElement':
-      return on('wait_for_element', [selectors], {
-        operator: unless(step['operator'], '>='),
-        count: unless(step['count'], 1),
-        visible: unless(step['visible'], true),
+      return callPage('wait_for_element', [selectors], {
+        operator: omitUsual(step['operator'], '>='),
+        count: omitUsual(step['count'], 1),
+        visible: omitUsual(step['visible'], true),
         attributes: step['attributes'],
         properties: step['properties'],
         ...inFrame,
       });
     case 'waitForExpression':
-      return on('wait_for_expression', [value('expression')], inFrame);
+      return callPage('wait_for_expression', [pythonField('expression')], inFrame);
     case 'close':
-      return on('close', []);
+      return callPage('close', []);
     case 'customStep':
-      return `custom(${value('name')}, ${value('parameters')})`;
+      return `custom(${pythonField('name')}, ${pythonField('parameters')})`;
     default:
       throw new Error(`the recorder has no step type ${String(step['type'])}`);
   }
 }
 
 /** Writes the action of a step that a person wrote. Types of the recorder are written as in a recording. */
-export function actionByHand(step: Step, timeout: number | undefined): string {
+export function writeManualAction(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
-  const value = (name: string) => python(step[name]);
-  const on = (name: string, args: string[], named: Record<string, unknown> = {}) =>
-    call(name, ['page', ...args], { ...named, frame, timeout });
+  const pythonField = (name: string) => pythonLiteral(step[name]);
+  const callPage = (name: string, args: string[], named: Record<string, unknown> = {}) =>
+    pythonCall(name, ['page', ...args], { ...named, frame, timeout });
   switch (step['type']) {
     case 'change':
       if (step['value'] === undefined) return 'lacking("value")';
-      return on('fill_in', [value('selectors'), value('value')]);
+      return callPage('fill_in', [pythonField('selectors'), pythonField('value')]);
     case 'select':
       if (step['value'] === undefined) return 'lacking("value")';
-      return on('choose', [value('selectors'), value('value')]);
+      return callPage('choose', [pythonField('selectors'), pythonField('value')]);
     case 'press':
-      return on('press', [value('key')], { selectors: step['selectors'] });
+      return callPage('press', [pythonField('key')], { selectors: step['selectors'] });
     case 'scroll':
-      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined) return actionOf(step, timeout);
-      return on('scroll_to', [value('selectors')]);
+      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined) return writeAction(step, timeout);
+      return callPage('scroll_to', [pythonField('selectors')]);
     case 'upload':
-      return on('upload', [value('selectors'), value('path')]);
+      return callPage('upload', [pythonField('selectors'), pythonField('path')]);
     case 'extract':
-      return on(
+      return callPage(
         step['all'] === true ? 'extract_all' : 'extract',
-        [value('selectors'), python(step['as'] ?? step['id'])],
+        [pythonField('selectors'), pythonLiteral(step['as'] ?? step['id'])],
         {
           attribute: step['attribute'],
         },
       );
     case 'screenshot':
-      return `take_picture(page, ${python(step['name'] ?? step['id'])})`;
+      return `take_picture(page, ${pythonLiteral(step['name'] ?? step['id'])})`;
     case 'ask':
-      return call('ask_people', ['browser', value('question'), python(step['as'] ?? step['id'])], {
+      return pythonCall('ask_people', ['browser', pythonField('question'), pythonLiteral(step['as'] ?? step['id'])], {
         kind: step['kind'],
         choices: step['choices'],
         fields: step['fields'],
@@ -252,31 +259,31 @@ export function actionByHand(step: Step, timeout: number | undefined): string {
     case 'wait':
       return `browser.rest(${Number(step['ms']) / 1000})`;
     case 'python':
-      return `do_python(browser, ${value('code')}, ${value('id')})`;
+      return `do_python(browser, ${pythonField('code')}, ${pythonField('id')})`;
     case 'unsupported':
-      return `unsupported(${value('unsupportedType')})`;
+      return `unsupported(${pythonField('unsupportedType')})`;
     default:
-      return actionOf(step, timeout);
+      return writeAction(step, timeout);
   }
 }
 
-export function call(name: string, args: string[], named: Record<string, unknown>): string {
+export function pythonCall(name: string, args: string[], named: Record<string, unknown>): string {
   const definedArgs = Object.entries(named).filter(([, value]) => value !== undefined);
-  return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${python(value)}`)].join(', ')})`;
+  return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${pythonLiteral(value)}`)].join(', ')})`;
 }
 
-function unless(value: unknown, usual: unknown): unknown {
+function omitUsual(value: unknown, usual: unknown): unknown {
   return value === usual ? undefined : value;
 }
 
 /** Writes a JSON value as Python. Only true, false and null differ; strings have the same form. */
-export function python(value: unknown): string {
+export function pythonLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(python).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
   if (typeof value === 'object') {
     return `{${Object.entries(value)
-      .map(([key, inner]) => `${JSON.stringify(key)}: ${python(inner)}`)
+      .map(([key, inner]) => `${JSON.stringify(key)}: ${pythonLiteral(inner)}`)
       .join(', ')}}`;
   }
   return JSON.stringify(value);

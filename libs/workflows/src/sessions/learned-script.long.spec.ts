@@ -1,7 +1,7 @@
 // This test is long because it runs learned scripts in a real browser.
 // A short test of the same code: libs/workflows/src/recordings/read-recording.spec.ts
 import { FakePortal } from '@muster/testing';
-import { findChromium, playScript } from '../recordings/recorded-flow.harness';
+import { findChromium, runScript } from '../recordings/recorded-flow.harness';
 import { type LearnedStep, writeLearnedScript, writeStableCode } from './write-stable-code';
 
 const chromium = findChromium();
@@ -16,7 +16,7 @@ describe(`The script of what a session has learned${skipped}`, () => {
   afterAll(() => portal.close());
 
   const play = (steps: LearnedStep[], env: Record<string, string> = {}) =>
-    playScript(writeLearnedScript({ name: 'Submit a claim', startUrl: `${portal.url}/login`, steps }), {
+    runScript(writeLearnedScript({ name: 'Submit a claim', startUrl: `${portal.url}/login`, steps }), {
       CHROMIUM: chromium!,
       PORTAL_PASSWORD: portal.password,
       CLAIM_ID: 'C-1004',

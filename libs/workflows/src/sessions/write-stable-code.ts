@@ -1,8 +1,16 @@
 import type { PageExpectation } from '@muster/contracts';
 import type { Step } from '../check-steps';
-import { actionByHand, byHandImports, call, leading, programOf, python, runtimeOf } from '../recordings/write-script';
+import {
+  writeManualAction,
+  byHandImports,
+  pythonCall,
+  leading,
+  writeProgram,
+  pythonLiteral,
+  readRuntime,
+} from '../recordings/write-script';
 
-const learned = runtimeOf(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
+const learned = readRuntime(['browser', 'page', 'in-page', 'web-socket', 'by-hand', 'words', 'expect', 'play']);
 
 /** Writes the executed actions of an attempt as Python statements that use `page` of the recordings' runtime. */
 export function writeStableCode(steps: readonly Step[]): string {
@@ -12,9 +20,9 @@ export function writeStableCode(steps: readonly Step[]): string {
       const { target } = step;
       const isElsewhere = target !== tab;
       tab = target;
-      const action = actionByHand(step, undefined);
+      const action = writeManualAction(step, undefined);
       return [
-        ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : python(target)})`] : []),
+        ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : pythonLiteral(target)})`] : []),
         ...(step['submits'] === true ? ['submits(page)'] : []),
         // eslint-disable-next-line plain/words -- The name of a Python method.
         ...(leading.includes(step['type'] as string) ? ['with page.settled():', `    ${action}`] : [action]),
@@ -34,13 +42,16 @@ export interface LearnedStep {
 /** Writes the script of a workflow that repeats what a session has learned, without a model. */
 export function writeLearnedScript({ name, startUrl, steps }: LearnedFlow): string {
   const opening = startUrl
-    ? [`    with step(browser, "open", "Open the start page") as page:`, `        page.navigate(${python(startUrl)})`]
+    ? [
+        `    with step(browser, "open", "Open the start page") as page:`,
+        `        page.navigate(${pythonLiteral(startUrl)})`,
+      ]
     : [];
-  return programOf(name, {
+  return writeProgram(name, {
     from: 'Learned in a session. A text like {{NAME}} becomes the variable, or the secret, of that name.',
     modules: byHandImports,
     runtime: learned,
-    body: [...opening, ...steps.flatMap(linesOf)].join('\n') || '    pass',
+    body: [...opening, ...steps.flatMap(writeStepLines)].join('\n') || '    pass',
   });
 }
 
@@ -50,15 +61,15 @@ interface LearnedFlow {
   steps: readonly LearnedStep[];
 }
 
-function linesOf({ id, title, code, expect }: LearnedStep): string[] {
+function writeStepLines({ id, title, code, expect }: LearnedStep): string[] {
   const done =
     code === null
-      ? [`raise NotImplementedError(${python(`the step ${title} was done by hand in its session`)})`]
+      ? [`raise NotImplementedError(${pythonLiteral(`the step ${title} was done by hand in its session`)})`]
       : code.split('\n').filter((line) => line.trim());
   const { url, text, notText, selector } = expect ?? {};
   const expected = { url, text, not_text: notText, selector };
   const isExpected = Object.values(expected).some(Boolean);
-  const lines = [...done, ...(isExpected ? [call('expect', ['page'], expected)] : [])];
-  const head = call('step', ['browser', python(id), python(title)], {});
+  const lines = [...done, ...(isExpected ? [pythonCall('expect', ['page'], expected)] : [])];
+  const head = pythonCall('step', ['browser', pythonLiteral(id), pythonLiteral(title)], {});
   return [`    with ${head} as page:`, ...(lines.length ? lines : ['pass']).map((line) => `        ${line}`)];
 }

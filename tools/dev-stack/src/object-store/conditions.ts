@@ -13,7 +13,10 @@ export function readWriteCondition(headers: Headers): WriteCondition {
   if (ifNoneMatch !== undefined && ifNoneMatch !== '*')
     throw new S3Error('NotImplemented', { Header: 'If-None-Match' });
   const ifMatch = headers.get('if-match');
-  return { onlyIfAbsent: ifNoneMatch !== undefined, onlyIfEtag: ifMatch === undefined ? undefined : bareEtag(ifMatch) };
+  return {
+    onlyIfAbsent: ifNoneMatch !== undefined,
+    onlyIfEtag: ifMatch === undefined ? undefined : stripEtagQuotes(ifMatch),
+  };
 }
 
 export function assertMayWrite(condition: WriteCondition, existing: Version | undefined): void {
@@ -25,13 +28,13 @@ export function assertMayWrite(condition: WriteCondition, existing: Version | un
 
 /** Evaluates the conditions of a read. An ETag condition takes precedence over a date condition (RFC 9110, 13.2.2). */
 export function evaluateReadCondition(headers: Headers, version: Version): 'proceed' | 'not-modified' {
-  const [ifMatch, ifUnmodifiedSince] = [headers.get('if-match'), readDate(headers.get('if-unmodified-since'))];
+  const [ifMatch, ifUnmodifiedSince] = [headers.get('if-match'), parseDate(headers.get('if-unmodified-since'))];
   if (ifMatch !== undefined) {
     if (!matchesEtag(ifMatch, version)) throw new S3Error('PreconditionFailed', { Condition: 'If-Match' });
   } else if (ifUnmodifiedSince !== undefined && Date.parse(version.lastModified) > ifUnmodifiedSince) {
     throw new S3Error('PreconditionFailed', { Condition: 'If-Unmodified-Since' });
   }
-  const [ifNoneMatch, ifModifiedSince] = [headers.get('if-none-match'), readDate(headers.get('if-modified-since'))];
+  const [ifNoneMatch, ifModifiedSince] = [headers.get('if-none-match'), parseDate(headers.get('if-modified-since'))];
   if (ifNoneMatch !== undefined) return matchesEtag(ifNoneMatch, version) ? 'not-modified' : 'proceed';
   const unchanged = ifModifiedSince !== undefined && Date.parse(version.lastModified) <= ifModifiedSince;
   return unchanged ? 'not-modified' : 'proceed';
@@ -53,18 +56,18 @@ export function assertMayCopy(headers: Headers, source: Version): void {
  * Whether If-Range still matches. If the object has changed, a resumed download must start again instead of mixing two
  * versions.
  */
-export function rangeStillApplies(headers: Headers, version: Version): boolean {
+export function doesRangeStillApply(headers: Headers, version: Version): boolean {
   const ifRange = headers.get('if-range');
   if (ifRange === undefined) return true;
-  const date = readDate(ifRange);
-  return date === undefined ? bareEtag(ifRange) === version.etag : Date.parse(version.lastModified) <= date;
+  const date = parseDate(ifRange);
+  return date === undefined ? stripEtagQuotes(ifRange) === version.etag : Date.parse(version.lastModified) <= date;
 }
 
 function matchesEtag(header: string, { etag }: Version): boolean {
-  return header.split(',').some((candidate) => candidate.trim() === '*' || bareEtag(candidate) === etag);
+  return header.split(',').some((candidate) => candidate.trim() === '*' || stripEtagQuotes(candidate) === etag);
 }
 
-function bareEtag(text: string): string {
+function stripEtagQuotes(text: string): string {
   return text
     .trim()
     .replace(/^W\//, '')
@@ -72,7 +75,7 @@ function bareEtag(text: string): string {
 }
 
 /** Parses HTTP dates only. Other texts are ignored, as RFC 9110 requires. */
-function readDate(text: string | undefined): number | undefined {
+function parseDate(text: string | undefined): number | undefined {
   if (text === undefined || !/^[A-Z][a-z]{2,8}, /.test(text)) return undefined;
   const time = Date.parse(text);
   return Number.isNaN(time) ? undefined : time;

@@ -1,6 +1,6 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { BUCKET, sendRaw, startFixture, type Fixture } from './object-store.harness';
+import { BUCKET, sendRawRequest, startFixture, type Fixture } from './object-store.harness';
 
 const ORIGIN = 'http://localhost:4200';
 let fixture: Fixture;
@@ -58,12 +58,17 @@ it('a page of another origin cannot read responses of the object store', async (
 it('the object store allows no origin by default', async () => {
   const other = await startFixture();
   const headers = { origin: ORIGIN, 'access-control-request-method': 'PUT' };
-  const answer = await sendRaw({ endpoint: other.store.endpoint, method: 'OPTIONS', path: `/${BUCKET}/key`, headers });
+  const answer = await sendRawRequest({
+    endpoint: other.store.endpoint,
+    method: 'OPTIONS',
+    path: `/${BUCKET}/key`,
+    headers,
+  });
   expect(answer.status).toBe(403);
   expect(answer.headers['access-control-allow-origin']).toBeUndefined();
   await other.close();
 });
 
 function ask({ method, headers }: { method: string; headers: Record<string, string> }) {
-  return sendRaw({ endpoint: fixture.store.endpoint, method, path: `/${BUCKET}/key`, headers });
+  return sendRawRequest({ endpoint: fixture.store.endpoint, method, path: `/${BUCKET}/key`, headers });
 }

@@ -8,7 +8,15 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { BUCKET, filesBelow, sendRaw, sha256, signRaw, startFixture, waitUntil } from './object-store.harness';
+import {
+  BUCKET,
+  listFilesBelow,
+  sendRawRequest,
+  sha256Hex,
+  signRawRequest,
+  startFixture,
+  waitUntil,
+} from './object-store.harness';
 import type { Fixture, RawRequest } from './object-store.harness';
 
 const MIB = 1024 ** 2;
@@ -43,12 +51,12 @@ it('the object store serves the old object after a crash during an overwrite, an
   const crashed = await mkdtemp(join(tmpdir(), 'object-store-crash-'));
   await cp(fixture.dataDir, crashed, { recursive: true });
   upload.destroy();
-  await expect(filesBelow(join(crashed, 'temp'))).resolves.toHaveLength(1);
+  await expect(listFilesBelow(join(crashed, 'temp'))).resolves.toHaveLength(1);
 
   const again = await startFixture({ dataDir: crashed });
   const got = await again.client().send(new GetObjectCommand({ Bucket: BUCKET, Key: 'overwritten' }));
   await expect(got.Body?.transformToString()).resolves.toBe('old');
-  await expect(filesBelow(join(crashed, 'temp'))).resolves.toEqual([]);
+  await expect(listFilesBelow(join(crashed, 'temp'))).resolves.toEqual([]);
   await again.close();
 });
 
@@ -64,11 +72,11 @@ it('the object store drops an upload whose client goes away', async () => {
 it('the object store keeps serving a connection after it rejected an unfinished upload on it', async () => {
   const body = 'x'.repeat(4 * MIB);
   const headers = { 'content-length': `${body.length}`, 'x-amz-tagging': 'a=b' };
-  const refused = signRaw(
+  const refused = signRawRequest(
     { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/refused`, headers, body },
     { payloadHash: 'UNSIGNED-PAYLOAD' },
   );
-  const next = signRaw({ endpoint: fixture.store.endpoint, method: 'HEAD', path: `/${BUCKET}` });
+  const next = signRawRequest({ endpoint: fixture.store.endpoint, method: 'HEAD', path: `/${BUCKET}` });
   // Written by hand, because Node's client closes a connection that was answered before everything was sent.
   const socket = connect(fixture.store.port, '127.0.0.1');
   for (const each of [refused, next]) socket.write(headOf(each) + (each.body ?? ''));
@@ -93,16 +101,16 @@ it('the object store sends a reader one complete version while the object is ove
   const response = await openGet('read');
   response.pause();
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'read', Body: second }));
-  await expect(hashOf(response)).resolves.toBe(sha256(first));
-  await expect(hashOf(await openGet('read'))).resolves.toBe(sha256(second));
+  await expect(hashOf(response)).resolves.toBe(sha256Hex(first));
+  await expect(hashOf(await openGet('read'))).resolves.toBe(sha256Hex(second));
 });
 
 it('the object store stores one complete version when many requests write the same key', async () => {
   const bodies = Array.from({ length: 10 }, () => randomBytes(MIB / 4));
   await Promise.all(bodies.map((Body) => s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'many', Body }))));
   const stored = await hashOf(await openGet('many'));
-  expect(bodies.map((body) => sha256(body))).toContain(stored);
-  await expect(filesBelow(join(fixture.dataDir, 'buckets'))).resolves.toHaveLength(1);
+  expect(bodies.map((body) => sha256Hex(body))).toContain(stored);
+  await expect(listFilesBelow(join(fixture.dataDir, 'buckets'))).resolves.toHaveLength(1);
 });
 
 it('the object store skips a damaged file and serves the other objects', async () => {
@@ -152,7 +160,7 @@ describe('stop', () => {
       get(fixture.store.endpoint, { agent }, (response) => response.resume().on('end', resolve)),
     );
     await Promise.all([fixture.store.stop(), fixture.store.stop()]);
-    await expect(sendRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: '/' })).rejects.toMatchObject({
+    await expect(sendRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path: '/' })).rejects.toMatchObject({
       code: 'ECONNREFUSED',
     });
     agent.destroy();
@@ -174,7 +182,7 @@ describe('stop', () => {
     const silent = connect(fixture.store.port, '127.0.0.1');
     silent.on('error', () => {});
     await fixture.store.stop();
-    await expect(filesBelow(fixture.dataDir)).resolves.toEqual([]);
+    await expect(listFilesBelow(fixture.dataDir)).resolves.toEqual([]);
     upload.destroy();
     silent.destroy();
   });
@@ -192,7 +200,7 @@ async function read(Key: string): Promise<string | undefined> {
 /** Starts a signed put that announces `bytes`, and sends only the first `send` of them. */
 function startUpload(key: string, { bytes, send }: { bytes: number; send: number }): ClientRequest {
   const headers = { 'content-length': `${bytes}` };
-  const signed = signRaw(
+  const signed = signRawRequest(
     { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/${key}`, headers },
     { payloadHash: 'UNSIGNED-PAYLOAD' },
   );
@@ -204,7 +212,7 @@ function startUpload(key: string, { bytes, send }: { bytes: number; send: number
 }
 
 function openGet(key: string): Promise<IncomingMessage> {
-  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: `/${BUCKET}/${key}` });
+  const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path: `/${BUCKET}/${key}` });
   const { endpoint } = fixture.store;
   return new Promise((resolve, reject) => {
     get(`${endpoint}${signed.path}`, { headers: signed.headers, agent: false }, resolve).on('error', reject);

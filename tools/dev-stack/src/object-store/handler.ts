@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { authenticate, type Identity } from './wire/authenticate';
+import { authenticateRequest, type Identity } from './wire/authenticate-request';
 import { answerPreflight, applyCors } from './cors';
 import { S3Error } from './errors';
 import { assertEmptyPayload, openPayload } from './wire/payload';
@@ -40,14 +40,14 @@ export function createHandler(options: HandlerOptions): Handler {
         answerPreflight(incoming, response, options.corsOrigins);
         return;
       }
-      await run(options, { id, request, response, expectsContinue });
+      await handleRequest(options, { id, request, response, expectsContinue });
     } catch (thrown) {
       answerFailure(options, { id, incoming, request, response, thrown });
     }
   };
 }
 
-async function run(
+async function handleRequest(
   options: HandlerOptions,
   {
     id,
@@ -57,7 +57,7 @@ async function run(
   }: { id: string; request: S3Request; response: ServerResponse; expectsContinue: boolean },
 ): Promise<void> {
   const { store, region, now } = options;
-  const declared = authenticate(request, { credentials: options.credentials, region, now: now() });
+  const declared = authenticateRequest(request, { credentials: options.credentials, region, now: now() });
   const route = findRoute(request);
   if (!route.body) assertEmptyPayload(request, declared);
   const onFirstRead = () => {
@@ -92,7 +92,8 @@ function answerFailure(
     thrown: unknown;
   },
 ): void {
-  const error = thrown instanceof S3Error ? thrown : new S3Error(isFull(thrown) ? 'StorageFull' : 'InternalError');
+  const error =
+    thrown instanceof S3Error ? thrown : new S3Error(isDiskFullError(thrown) ? 'StorageFull' : 'InternalError');
   // The rest of a rejected body is read and discarded; otherwise the next request on this connection could not be read.
   incoming.resume();
   // The path without its query, because a presigned query grants access to the object.
@@ -116,6 +117,6 @@ function answerFailure(
 
 const KEPT_ON_FAILURE = ['access-control-', 'connection', 'vary', 'x-amz-request-id', 'x-content-type-options'];
 
-function isFull(thrown: unknown): boolean {
+function isDiskFullError(thrown: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((thrown as NodeJS.ErrnoException).code ?? '');
 }

@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   BUCKET,
-  filesBelow,
+  listFilesBelow,
   OTHER_BUCKET,
-  refusal,
-  sendRaw,
-  signRaw,
+  captureRefusal,
+  sendRawRequest,
+  signRawRequest,
   startFixture,
   type Fixture,
 } from './object-store.harness';
@@ -93,7 +93,7 @@ it('the object store distinguishes unusual keys in put, list, get and delete', a
 it('the object store refuses a key of more than 1024 bytes', async () => {
   for (const Key of ['k'.repeat(1025), 'é'.repeat(513)]) {
     const answer = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key, Body: 'x' }));
-    await expect(refusal(answer)).resolves.toEqual({ name: 'KeyTooLongError', status: 400 });
+    await expect(captureRefusal(answer)).resolves.toEqual({ name: 'KeyTooLongError', status: 400 });
   }
 });
 
@@ -111,7 +111,9 @@ it.each([
   [`/${BUCKET}/a/..`, 'a/..'],
   [`/${BUCKET}/%00`, '\u0000'],
 ])('the object store treats %s as a key', async (path, key) => {
-  const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
+  const answer = await sendRawRequest(
+    signRawRequest({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }),
+  );
   expect(answer.status).toBe(200);
   await expect(listedKeys()).resolves.toEqual([key]);
   await expect(listedKeys(OTHER_BUCKET)).resolves.toEqual([]);
@@ -126,17 +128,19 @@ it.each([
   [`//${BUCKET}/key`],
   ['/buckets%00/key'],
 ])('the object store refuses the path %s, which does not name a bucket', async (path) => {
-  const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }));
+  const answer = await sendRawRequest(
+    signRawRequest({ endpoint: fixture.store.endpoint, method: 'PUT', path, body: 'x' }),
+  );
   expect(answer).toMatchObject({ status: 400, code: 'InvalidBucketName' });
-  await expect(filesBelow(parent)).resolves.toEqual([]);
+  await expect(listFilesBelow(parent)).resolves.toEqual([]);
 });
 
 it.each([['%'], ['%zz'], ['%ff'], ['%c0%ae%c0%ae/escaped'], ['%ed%a0%80']])(
   'the object store refuses the key %s, which is not valid UTF-8',
   async (key) => {
     const request = { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/${key}`, body: 'x' };
-    await expect(sendRaw(request)).resolves.toMatchObject({ status: 400, code: 'InvalidURI' });
-    await expect(filesBelow(parent)).resolves.toEqual([]);
+    await expect(sendRawRequest(request)).resolves.toMatchObject({ status: 400, code: 'InvalidURI' });
+    await expect(listFilesBelow(parent)).resolves.toEqual([]);
   },
 );
 
@@ -156,7 +160,7 @@ it.each([
     socket.on('error', reject);
   });
   expect(answer).toMatch(/^HTTP\/1.1 400 /);
-  await expect(filesBelow(parent)).resolves.toEqual([]);
+  await expect(listFilesBelow(parent)).resolves.toEqual([]);
 });
 
 async function listedKeys(Bucket = BUCKET): Promise<string[]> {
@@ -170,7 +174,7 @@ function inUtf8Order(keys: string[]): string[] {
 
 /** Files in or next to the data folder that are not object files of this bucket. */
 async function strayFiles(): Promise<string[]> {
-  const files = await filesBelow(parent);
+  const files = await listFilesBelow(parent);
   expect(files.length).toBeGreaterThan(0);
   return files.filter((path) => !new RegExp(`^data/buckets/${BUCKET}/[0-9a-f]{64}$`).test(path));
 }

@@ -4,7 +4,7 @@ import {
   type ListObjectsV2CommandInput,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import { BUCKET, refusal, startFixture, type Fixture } from './object-store.harness';
+import { BUCKET, captureRefusal, startFixture, type Fixture } from './object-store.harness';
 
 const KEYS = ['a', 'a/', 'a/1', 'a/2', 'a/b/3', 'a0', 'b/1', 'b/2', 'ü/1', '\uffee', '😀'];
 
@@ -61,7 +61,7 @@ it.each([
   ['a negative page size', { MaxKeys: -1 }],
   ['an unknown encoding', { EncodingType: 'rot13' as 'url' }],
 ])('a listing with %s is refused', async (_, request) => {
-  await expect(refusal(list(request))).resolves.toEqual({ name: 'InvalidArgument', status: 400 });
+  await expect(captureRefusal(list(request))).resolves.toEqual({ name: 'InvalidArgument', status: 400 });
 });
 
 function input(request: Partial<ListObjectsV2CommandInput>): ListObjectsV2CommandInput {

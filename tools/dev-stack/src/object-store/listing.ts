@@ -14,18 +14,18 @@ export interface ListPage {
   next?: ListPosition;
 }
 
-export function listPage(
+export function buildListPage(
   index: KeyIndex,
   query: { prefix: string; delimiter: string; after?: ListPosition; maxKeys: number },
 ): ListPage {
   const page: ListPage = { contents: [], commonPrefixes: [] };
   if (query.maxKeys === 0) return page;
   let last = query.after;
-  for (const entry of index.from(startOf(query))) {
+  for (const entry of index.iterateFrom(findListStart(query))) {
     if (!entry.key.startsWith(query.prefix)) break;
-    if (last && isCovered(entry.key, last)) continue;
+    if (last && isCoveredByPosition(entry.key, last)) continue;
     if (page.contents.length + page.commonPrefixes.length === query.maxKeys) return { ...page, next: last };
-    const common = commonPrefix(entry.key, query);
+    const common = findCommonPrefix(entry.key, query);
     if (common === undefined) page.contents.push(entry);
     else page.commonPrefixes.push(common);
     last = common === undefined ? { kind: 'key', value: entry.key } : { kind: 'prefix', value: common };
@@ -54,17 +54,20 @@ export function decodePosition(token: string): ListPosition {
  * The first key that can be listed: the prefix or the last position, whichever is later. The loop skips the few
  * remaining keys.
  */
-function startOf({ prefix, after }: { prefix: string; after?: ListPosition }): string {
+function findListStart({ prefix, after }: { prefix: string; after?: ListPosition }): string {
   if (!after) return prefix;
   return Buffer.compare(Buffer.from(after.value), Buffer.from(prefix)) > 0 ? after.value : prefix;
 }
 
-function isCovered(key: string, last: ListPosition): boolean {
+function isCoveredByPosition(key: string, last: ListPosition): boolean {
   if (last.kind === 'prefix') return key.startsWith(last.value);
   return Buffer.compare(Buffer.from(key), Buffer.from(last.value)) <= 0;
 }
 
-function commonPrefix(key: string, { prefix, delimiter }: { prefix: string; delimiter: string }): string | undefined {
+function findCommonPrefix(
+  key: string,
+  { prefix, delimiter }: { prefix: string; delimiter: string },
+): string | undefined {
   if (delimiter === '') return undefined;
   const end = key.indexOf(delimiter, prefix.length);
   return end < 0 ? undefined : key.slice(0, end + delimiter.length);

@@ -1,7 +1,7 @@
 import type { ObjectMetadata } from './storage/object-metadata';
-import { asHeaderValue } from './wire/request';
+import { requireHeaderValue } from './wire/request';
 
-export function objectResponseHeaders(metadata: ObjectMetadata): Record<string, string> {
+export function buildObjectHeaders(metadata: ObjectMetadata): Record<string, string> {
   return {
     ...Object.fromEntries(metadata.headers),
     'accept-ranges': 'bytes',
@@ -14,11 +14,11 @@ export function objectResponseHeaders(metadata: ObjectMetadata): Record<string, 
  * Response headers from `response-*` query parameters, such as `response-content-type`. They are covered by the
  * signature, so only the signer can choose them.
  */
-export function responseOverrides(query: ReadonlyMap<string, string>): Record<string, string> {
+export function readResponseOverrides(query: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(
     [...query]
       .filter(([name]) => name.startsWith('response-'))
-      .map(([name, value]) => [name.slice('response-'.length), asHeaderValue(name, value)]),
+      .map(([name, value]) => [name.slice('response-'.length), requireHeaderValue(name, value)]),
   );
 }
 
@@ -28,7 +28,7 @@ const rasterTypes = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif
  * Adds headers that make browsers download objects instead of interpreting them, unless they are raster images. Objects
  * come from untrusted senders. S3 itself does not do this.
  */
-export function withSafeHeaders(headers: Record<string, string>): Record<string, string> {
+export function addSafeHeaders(headers: Record<string, string>): Record<string, string> {
   const type = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
   const disposition = headers['content-disposition'] ?? '';
   const safe = {

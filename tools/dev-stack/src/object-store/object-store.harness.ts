@@ -5,7 +5,14 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startObjectStore, type ObjectStore, type ObjectStoreOptions } from './object-store';
-import { ALGORITHM, canonicalRequest, requestStringToSign, scopeText, sign, signingKey } from './wire/signature';
+import {
+  ALGORITHM,
+  buildCanonicalRequest,
+  buildStringToSign,
+  formatScope,
+  signString,
+  deriveSigningKey,
+} from './wire/signature';
 import { parseRequestTarget } from './wire/uri';
 
 export const CREDENTIALS = { accessKeyId: 'MUSTERDEV', secretAccessKey: 'a secret only this test knows' };
@@ -78,7 +85,7 @@ export interface RawResponse {
   code?: string;
 }
 
-export function sendRaw({ endpoint, method, path, headers = {}, body }: RawRequest): Promise<RawResponse> {
+export function sendRawRequest({ endpoint, method, path, headers = {}, body }: RawRequest): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(endpoint);
     const request = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
@@ -110,11 +117,14 @@ export interface Signing {
 }
 
 /** Signs exactly the specified path; the SDK can sign only paths that it would send itself. */
-export function signRaw(request: RawRequest, signing: Signing = {}): RawRequest & { signature: string; key: Buffer } {
+export function signRawRequest(
+  request: RawRequest,
+  signing: Signing = {},
+): RawRequest & { signature: string; key: Buffer } {
   const { signedAt = new Date(), credentials = CREDENTIALS, region = 'us-east-1', service = 's3' } = signing;
   const timestamp = signedAt.toISOString().replace(/[-:]|\.\d{3}/g, '');
   const scope = { date: signing.scopeDate ?? timestamp.slice(0, 8), region, service };
-  const payloadHash = signing.payloadHash ?? sha256(request.body ?? '');
+  const payloadHash = signing.payloadHash ?? sha256Hex(request.body ?? '');
   const headers: Record<string, string> = {
     host: new URL(request.endpoint).host,
     'x-amz-date': timestamp,
@@ -125,7 +135,7 @@ export function signRaw(request: RawRequest, signing: Signing = {}): RawRequest 
     .filter((name) => !signing.unsigned?.includes(name))
     .sort();
   const rawPath = request.path.split('?')[0] ?? '';
-  const canonical = canonicalRequest({
+  const canonical = buildCanonicalRequest({
     method: request.method,
     rawPath,
     query: parseRequestTarget(request.path).query,
@@ -133,19 +143,19 @@ export function signRaw(request: RawRequest, signing: Signing = {}): RawRequest 
     signedHeaders,
     payloadHash,
   });
-  const key = signingKey(credentials.secretAccessKey, scope);
-  const signature = sign(key, requestStringToSign({ timestamp, scope, canonicalRequest: canonical }));
+  const key = deriveSigningKey(credentials.secretAccessKey, scope);
+  const signature = signString(key, buildStringToSign({ timestamp, scope, canonicalRequest: canonical }));
   headers['authorization'] =
-    `${ALGORITHM} Credential=${credentials.accessKeyId}/${scopeText(scope)}, SignedHeaders=${signedHeaders.join(';')}, Signature=${signature}`;
+    `${ALGORITHM} Credential=${credentials.accessKeyId}/${formatScope(scope)}, SignedHeaders=${signedHeaders.join(';')}, Signature=${signature}`;
   return { ...request, headers, signature, key };
 }
 
-export function sha256(bytes: string | Buffer): string {
+export function sha256Hex(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** Lists every file below the folder by its relative path. */
-export async function filesBelow(directory: string): Promise<string[]> {
+export async function listFilesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile())
@@ -162,7 +172,7 @@ export async function waitUntil(condition: () => Promise<boolean> | boolean): Pr
 }
 
 /** Returns the name and status of the error that the SDK throws. */
-export async function refusal(answer: Promise<unknown>): Promise<{ name: string; status: number }> {
+export async function captureRefusal(answer: Promise<unknown>): Promise<{ name: string; status: number }> {
   try {
     await answer;
   } catch (error) {

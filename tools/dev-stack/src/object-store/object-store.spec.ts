@@ -13,11 +13,11 @@ import {
 import { createHash } from 'node:crypto';
 import {
   BUCKET,
-  filesBelow,
+  listFilesBelow,
   OTHER_BUCKET,
-  refusal,
-  sendRaw,
-  signRaw,
+  captureRefusal,
+  sendRawRequest,
+  signRawRequest,
   startFixture,
   type Fixture,
 } from './object-store.harness';
@@ -94,7 +94,7 @@ describe('put, get, head and delete', () => {
   });
 
   it('a missing key or bucket is answered with 404, without a body on HEAD', async () => {
-    await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'none' })))).resolves.toEqual({
+    await expect(captureRefusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'none' })))).resolves.toEqual({
       name: 'NoSuchKey',
       status: 404,
     });
@@ -102,7 +102,7 @@ describe('put, get, head and delete', () => {
       new GetObjectCommand({ Bucket: 'no-such-bucket', Key: 'none' }),
       new PutObjectCommand({ Bucket: 'no-such-bucket', Key: 'none', Body: 'x' }),
     ]) {
-      await expect(refusal(s3.send(command as GetObjectCommand))).resolves.toEqual({
+      await expect(captureRefusal(s3.send(command as GetObjectCommand))).resolves.toEqual({
         name: 'NoSuchBucket',
         status: 404,
       });
@@ -126,12 +126,17 @@ describe('bodies', () => {
     const answer = await raw({ method: 'PUT', path: `/${BUCKET}/checked`, headers, body: 'new' });
     expect(answer.code).toBe(code);
     await expect(read('checked')).resolves.toBe('old');
-    await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
+    await expect(listFilesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
   });
 
   it('the object store refuses a body whose hash differs from the signed one', async () => {
-    const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/hashed`, body: 'new' });
-    const answer = await sendRaw({ ...signed, body: 'now' });
+    const signed = signRawRequest({
+      endpoint: fixture.store.endpoint,
+      method: 'PUT',
+      path: `/${BUCKET}/hashed`,
+      body: 'new',
+    });
+    const answer = await sendRawRequest({ ...signed, body: 'now' });
     expect(answer).toMatchObject({ status: 400, code: 'XAmzContentSHA256Mismatch' });
     await expect(exists('hashed')).resolves.toBe(false);
   });
@@ -161,7 +166,9 @@ describe('ranges', () => {
   it.each([['bytes=26-'], ['bytes=26-30'], ['bytes=-0']])(
     'the object store refuses the range %s, which contains no byte',
     async (Range) => {
-      await expect(refusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range })))).resolves.toEqual({
+      await expect(
+        captureRefusal(s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'range', Range }))),
+      ).resolves.toEqual({
         name: 'InvalidRange',
         status: 416,
       });
@@ -202,22 +209,22 @@ describe('conditions', () => {
     ],
   ])('%s', async (_, condition, status) => {
     const answer = s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'condition', ...condition }));
-    const actual = status === 200 ? (await answer).$metadata.httpStatusCode : (await refusal(answer)).status;
+    const actual = status === 200 ? (await answer).$metadata.httpStatusCode : (await captureRefusal(answer)).status;
     expect(actual).toBe(status);
   });
 
   it('a put with If-Match overwrites only the version that it specifies', async () => {
     await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'y', IfMatch: etag }));
     const again = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'condition', Body: 'z', IfMatch: etag }));
-    await expect(refusal(again)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
+    await expect(captureRefusal(again)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
     await expect(read('condition')).resolves.toBe('y');
     const absent = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'not there', Body: 'z', IfMatch: etag }));
-    await expect(refusal(absent)).resolves.toEqual({ name: 'NoSuchKey', status: 404 });
+    await expect(captureRefusal(absent)).resolves.toEqual({ name: 'NoSuchKey', status: 404 });
   });
 
   it('a delete with If-Match deletes only the version that it specifies', async () => {
     const wrong = s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: '"0"' }));
-    await expect(refusal(wrong)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
+    await expect(captureRefusal(wrong)).resolves.toEqual({ name: 'PreconditionFailed', status: 412 });
     await s3.send(new DeleteObjectCommand({ Bucket: BUCKET, Key: 'condition', IfMatch: etag }));
     await expect(exists('condition')).resolves.toBe(false);
   });
@@ -234,7 +241,7 @@ describe('conditions', () => {
       if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ name: 'PreconditionFailed' });
     }
     await expect(read('race')).resolves.toBe(`writer ${winners[0]}`);
-    await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
+    await expect(listFilesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
   });
 });
 
@@ -290,7 +297,7 @@ describe('copies', () => {
     ],
     ['over a key that exists', { Bucket: BUCKET, Key: 'copy', CopySource, IfNoneMatch: '*' }, 'PreconditionFailed'],
   ])('the object store refuses a copy %s', async (_, input, name) => {
-    await expect(refusal(s3.send(new CopyObjectCommand(input)))).resolves.toMatchObject({ name });
+    await expect(captureRefusal(s3.send(new CopyObjectCommand(input)))).resolves.toMatchObject({ name });
     await expect(exists('c')).resolves.toBe(false);
   });
 });
@@ -301,7 +308,7 @@ describe('buckets', () => {
     await s3.send(new HeadBucketCommand({ Bucket: 'made-later' }));
     const { Buckets } = await s3.send(new ListBucketsCommand({}));
     expect(Buckets?.map(({ Name }) => Name)).toEqual([BUCKET, 'made-later', OTHER_BUCKET]);
-    await expect(refusal(s3.send(new HeadBucketCommand({ Bucket: 'never-made' })))).resolves.toMatchObject({
+    await expect(captureRefusal(s3.send(new HeadBucketCommand({ Bucket: 'never-made' })))).resolves.toMatchObject({
       status: 404,
     });
   });
@@ -343,22 +350,22 @@ describe('unsupported requests', () => {
 
   it('an unsupported request of the SDK is answered with NotImplemented', async () => {
     const answer = s3.send(new PutBucketPolicyCommand({ Bucket: BUCKET, Policy: '{}' }));
-    await expect(refusal(answer)).resolves.toEqual({ name: 'NotImplemented', status: 501 });
+    await expect(captureRefusal(answer)).resolves.toEqual({ name: 'NotImplemented', status: 501 });
   });
 });
 
 describe('limits', () => {
   it('the object store refuses a put of more than 5 GiB before its body is sent', async () => {
     const headers = { 'content-length': `${5 * 1024 ** 3 + 1}`, expect: '100-continue' };
-    const signed = signRaw(
+    const signed = signRawRequest(
       { endpoint: fixture.store.endpoint, method: 'PUT', path: `/${BUCKET}/large`, headers },
       { payloadHash: 'UNSIGNED-PAYLOAD', unsigned: ['expect'] },
     );
-    await expect(sendRaw(signed)).resolves.toMatchObject({ status: 400, code: 'EntityTooLarge' });
+    await expect(sendRawRequest(signed)).resolves.toMatchObject({ status: 400, code: 'EntityTooLarge' });
   });
 
   it('the object store refuses a put without a length', async () => {
-    const signed = signRaw(
+    const signed = signRawRequest(
       {
         endpoint: fixture.store.endpoint,
         method: 'PUT',
@@ -367,7 +374,7 @@ describe('limits', () => {
       },
       { payloadHash: 'UNSIGNED-PAYLOAD' },
     );
-    await expect(sendRaw({ ...signed, body: 'x' })).resolves.toMatchObject({
+    await expect(sendRawRequest({ ...signed, body: 'x' })).resolves.toMatchObject({
       status: 411,
       code: 'MissingContentLength',
     });
@@ -376,7 +383,7 @@ describe('limits', () => {
   it('the object store refuses more than 2 KiB of user metadata', async () => {
     const Metadata = { a: 'x'.repeat(2048) };
     const answer = s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'meta', Body: 'x', Metadata }));
-    await expect(refusal(answer)).resolves.toMatchObject({ name: 'MetadataTooLarge' });
+    await expect(captureRefusal(answer)).resolves.toMatchObject({ name: 'MetadataTooLarge' });
   });
 });
 
@@ -401,5 +408,5 @@ async function exists(Key: string): Promise<boolean> {
 }
 
 function raw(request: { method: string; path: string; headers?: Record<string, string>; body?: string }) {
-  return sendRaw(signRaw({ endpoint: fixture.store.endpoint, ...request }));
+  return sendRawRequest(signRawRequest({ endpoint: fixture.store.endpoint, ...request }));
 }

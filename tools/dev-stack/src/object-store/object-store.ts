@@ -40,15 +40,15 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Obj
   });
 
   const inProgress = new Set<Promise<void>>();
-  const serve = (expectsContinue: boolean) => (incoming: IncomingMessage, response: ServerResponse) => {
+  const createRequestListener = (expectsContinue: boolean) => (incoming: IncomingMessage, response: ServerResponse) => {
     const handled = handle(incoming, response, expectsContinue).finally(() => inProgress.delete(handled));
     inProgress.add(handled);
   };
   // No limit for a whole request, because large uploads take long; only for the time without data.
-  const server = createServer({ requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS }, serve(false));
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS }, createRequestListener(false));
   server.setTimeout(IDLE_SOCKET_MS);
-  server.on('checkContinue', serve(true));
-  await listen(server, { port: options.port ?? 0, host });
+  server.on('checkContinue', createRequestListener(true));
+  await listenOn(server, { port: options.port ?? 0, host });
 
   const { port } = server.address() as AddressInfo;
   let stopped: Promise<void> | undefined;
@@ -68,7 +68,7 @@ const KEEP_ALIVE_MS = 72_000;
 const STOP_GRACE_MS = 2_000;
 const END_IDLE_EVERY_MS = 20;
 
-function listen(server: Server, address: { port: number; host: string }): Promise<void> {
+function listenOn(server: Server, address: { port: number; host: string }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(address, () => {

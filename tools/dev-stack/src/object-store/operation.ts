@@ -17,10 +17,10 @@ export interface Call {
 
 export type Operation = (call: Call) => Promise<void>;
 
-export function callBucket({ request, store }: Call): Bucket {
-  return store.bucket(request.target.bucket ?? '');
+export function getBucketOfCall({ request, store }: Call): Bucket {
+  return store.getBucket(request.target.bucket ?? '');
 }
 
-export function callKey({ request }: Call): string {
+export function getKeyOfCall({ request }: Call): string {
   return request.target.key ?? '';
 }

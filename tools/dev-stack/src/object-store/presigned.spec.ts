@@ -10,8 +10,8 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import {
   BUCKET,
   CREDENTIALS,
-  filesBelow,
-  sendRaw,
+  listFilesBelow,
+  sendRawRequest,
   startFixture,
   type Fixture,
   type RawResponse,
@@ -38,8 +38,8 @@ beforeEach(async () => {
 /** No refused request may leave a file behind. */
 afterEach(async () => {
   clock = Date.now();
-  await expect(filesBelow(`${fixture.dataDir}/buckets`)).resolves.toHaveLength(1);
-  await expect(filesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
+  await expect(listFilesBelow(`${fixture.dataDir}/buckets`)).resolves.toHaveLength(1);
+  await expect(listFilesBelow(`${fixture.dataDir}/temp`)).resolves.toEqual([]);
 });
 
 it('a client with a presigned URL can read until the URL expires', async () => {
@@ -235,7 +235,7 @@ function send(
   { method = 'GET', headers, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<RawResponse> {
   const { endpoint } = fixture.store;
-  return sendRaw({ endpoint, method, path: url.slice(endpoint.length), headers, body });
+  return sendRawRequest({ endpoint, method, path: url.slice(endpoint.length), headers, body });
 }
 
 async function read(): Promise<string | undefined> {

@@ -5,7 +5,7 @@ import { feedbackSeverities } from '@muster/contracts/words';
 import { feedbackSubmissionsAgents, feedbackSubmissionsCreate } from '../../api/generated';
 import { Dialog } from '../../ui/dialog';
 import { CheckField, ChoiceField, Form, SelectField, TextAreaField, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 import { Screenshot } from './screenshot';
 
 const kinds = [
@@ -34,14 +34,14 @@ export function ReportDialog({ close }: { close: () => void }) {
         onSubmit={(values) => {
           const payload = {
             type: kind,
-            title: values.text('title'),
-            description: values.text('description'),
-            agentId: values.text('agentId') || undefined,
-            url: values.flag('withAddress') ? location.href : undefined,
+            title: values.readText('title'),
+            description: values.readText('description'),
+            agentId: values.readText('agentId') || undefined,
+            url: values.readFlag('withAddress') ? location.href : undefined,
             ...(isBug
               ? {
-                  severity: values.text('severity') || undefined,
-                  steps: values.text('steps') || undefined,
+                  severity: values.readText('severity') || undefined,
+                  steps: values.readText('steps') || undefined,
                   jobId: page === 'runs' ? id : undefined,
                 }
               : {}),
@@ -53,7 +53,7 @@ export function ReportDialog({ close }: { close: () => void }) {
         onDone={() => {
           close();
           void client.invalidateQueries({ queryKey: ['feedback'] });
-          toast('Thank you. Follow its progress under Feedback.');
+          showToast('Thank you. Follow its progress under Feedback.');
         }}
       >
         <SelectField

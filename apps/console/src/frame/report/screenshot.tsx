@@ -1,5 +1,5 @@
 import { useEffect, useId, useState } from 'react';
-import { Button, buttonClass } from '../../ui/button';
+import { Button, getButtonClass } from '../../ui/button';
 import { canTakeScreenshots, mostBytes, takeScreenshot } from './take-screenshot';
 
 const types = ['image/png', 'image/jpeg', 'image/webp'];
@@ -15,16 +15,16 @@ interface ScreenshotProps {
 export function Screenshot({ picture, change, hide }: ScreenshotProps) {
   const id = useId();
   const [fault, setFault] = useState('');
-  const offer = (file: File | null) => {
-    const wrong = file ? imageProblem(file) : '';
+  const offerImage = (file: File | null) => {
+    const wrong = file ? checkImage(file) : '';
     setFault(wrong);
     if (!wrong) change(file);
   };
-  const take = async (button: HTMLElement) => {
+  const takeAndOffer = async (button: HTMLElement) => {
     hide(true);
     try {
       const taken = await takeScreenshot();
-      if (taken) offer(taken);
+      if (taken) offerImage(taken);
     } catch {
       setFault('This browser could not take a screenshot. Choose or paste an image instead.');
     }
@@ -33,20 +33,20 @@ export function Screenshot({ picture, change, hide }: ScreenshotProps) {
     requestAnimationFrame(() => button.focus());
   };
   useEffect(() => {
-    const pasted = ({ clipboardData }: ClipboardEvent) => {
+    const handlePaste = ({ clipboardData }: ClipboardEvent) => {
       const file = [...(clipboardData?.files ?? [])].find(({ type }) => types.includes(type));
-      if (file) offer(file);
+      if (file) offerImage(file);
     };
-    document.addEventListener('paste', pasted);
-    return () => document.removeEventListener('paste', pasted);
+    document.addEventListener('paste', handlePaste);
+    return () => document.removeEventListener('paste', handlePaste);
   });
   return (
     <div className="flex flex-col gap-1.5">
       <div className="flex flex-wrap items-center gap-2">
         {canTakeScreenshots() && (
-          <Button onClick={({ currentTarget }) => void take(currentTarget)}>Take screenshot</Button>
+          <Button onClick={({ currentTarget }) => void takeAndOffer(currentTarget)}>Take screenshot</Button>
         )}
-        <label htmlFor={id} className={`${buttonClass()} cursor-pointer focus-within:outline-2`}>
+        <label htmlFor={id} className={`${getButtonClass()} cursor-pointer focus-within:outline-2`}>
           Choose image
           <input
             id={id}
@@ -54,13 +54,13 @@ export function Screenshot({ picture, change, hide }: ScreenshotProps) {
             accept={types.join(',')}
             className="sr-only"
             onChange={({ target }) => {
-              offer(target.files?.[0] ?? null);
+              offerImage(target.files?.[0] ?? null);
               target.value = '';
             }}
           />
         </label>
         {picture && (
-          <Button look="quiet" onClick={() => offer(null)}>
+          <Button look="quiet" onClick={() => offerImage(null)}>
             Remove image
           </Button>
         )}
@@ -97,7 +97,7 @@ function Preview({ picture }: { picture: File }) {
   );
 }
 
-function imageProblem({ type, size }: File): string {
+function checkImage({ type, size }: File): string {
   if (!types.includes(type)) return 'Choose a PNG, JPEG or WebP image.';
   return size > mostBytes ? 'The image is larger than 5 MiB. Choose a smaller one.' : '';
 }

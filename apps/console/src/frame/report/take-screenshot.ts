@@ -35,8 +35,8 @@ export async function takeScreenshot(): Promise<File | null> {
 
 function encodeImage(canvas: HTMLCanvasElement, type: 'image/png' | 'image/jpeg'): Promise<File> {
   return new Promise((resolve, reject) => {
-    const done = (blob: Blob | null) =>
+    const resolveWithFile = (blob: Blob | null) =>
       blob ? resolve(new File([blob], `screenshot.${type.slice(6)}`, { type })) : reject(new Error('no picture'));
-    canvas.toBlob(done, type, 0.85);
+    canvas.toBlob(resolveWithFile, type, 0.85);
   });
 }

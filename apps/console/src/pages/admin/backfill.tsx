@@ -3,11 +3,11 @@ import { useState } from 'react';
 import { type BackfillAnswer, clientPricingBackfill } from '../../api/generated';
 import { CheckField, Form, TextField } from '../../ui/form';
 import { Panel } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 import { ChargeFacts } from './charge-facts';
 
 /** Computes the charge of one run from the steps that the run reported. */
-export function Backfill() {
+export function MetricsBackfill() {
   const [answer, setAnswer] = useState<BackfillAnswer | null>(null);
   const client = useQueryClient();
   return (
@@ -18,16 +18,16 @@ export function Backfill() {
           onSubmit={(values) =>
             clientPricingBackfill({
               body: {
-                job_id: values.text('job_id'),
-                create_default_model: values.flag('create_default_model'),
-                force: values.flag('force'),
+                job_id: values.readText('job_id'),
+                create_default_model: values.readFlag('create_default_model'),
+                force: values.readFlag('force'),
               },
             })
           }
           onDone={(computed) => {
             setAnswer(computed);
             void client.invalidateQueries({ queryKey: ['billing-metrics'] });
-            toast(computed.replaced_existing ? 'Billing record replaced.' : 'Billing record created.');
+            showToast(computed.replaced_existing ? 'Billing record replaced.' : 'Billing record created.');
           }}
         >
           <TextField label="Run ID" name="job_id" required autoComplete="off" />

@@ -1,6 +1,6 @@
 import type { BackfillAnswer } from '../../api/generated';
 import { formatCount, formatMoney } from '../../format/format';
-import { Facts } from '../../ui/page';
+import { FactList } from '../../ui/page';
 
 type Charge = Omit<BackfillAnswer, 'success' | 'replaced_existing'>;
 
@@ -8,7 +8,7 @@ type Charge = Omit<BackfillAnswer, 'success' | 'replaced_existing'>;
 export function ChargeFacts({ charge }: { charge: Charge }) {
   return (
     <>
-      <Facts
+      <FactList
         facts={[
           ['Charge', <span className="font-medium">{formatMoney(charge.calculated_charge_usd)}</span>],
           ['Claims', formatCount(charge.total_claims)],

@@ -4,12 +4,12 @@ import { formatCount, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
-import { Facts, Panel, Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { FactList, Panel, Skeleton } from '../../ui/page';
+import { showToast } from '../../ui/toast';
 import { PlainTable } from '../../ui/table/plain-table';
 
 /** Usage of every organization this month, and whether the usage counters match the events that they count. */
-export function Counters() {
+export function UsageCounters() {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
     queryKey: ['admin-usage', 'month'],
@@ -19,7 +19,7 @@ export function Counters() {
     mutationFn: () => adminUsageReconcile(),
     onSuccess: async ({ differing }) => {
       await client.invalidateQueries({ queryKey: ['admin-usage'] });
-      toast(
+      showToast(
         differing === 0 ? 'All counters are correct.' : `${differing} counters differ from the events that they count.`,
       );
     },
@@ -36,7 +36,7 @@ export function Counters() {
         }
       >
         {comparing.isError && <ErrorNote error={comparing.error} />}
-        <Facts
+        <FactList
           facts={[
             ['Last compared', <Time at={data.reconciledAt} />],
             ['Organizations', formatCount(data.organizations)],

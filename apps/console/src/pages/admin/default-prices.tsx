@@ -1,5 +1,5 @@
 import { modelPricesDefaults, modelPricesReplaceDefaults } from '../../api/generated';
-import { withEtag } from '../../api/versioned';
+import { readWithEtag } from '../../api/versioned';
 import { PriceTable } from '../../parts/price-table';
 
 /** Prices of language models for organizations that have not set their own. */
@@ -8,9 +8,9 @@ export function DefaultPrices() {
     <PriceTable
       title="Default prices"
       queryKey={['model-prices', 'default']}
-      read={(signal) => withEtag((options) => modelPricesDefaults({ ...options, signal }))}
+      read={(signal) => readWithEtag((options) => modelPricesDefaults({ ...options, signal }))}
       replace={(prices, ifMatch) =>
-        withEtag((options) =>
+        readWithEtag((options) =>
           modelPricesReplaceDefaults({ ...options, body: { prices }, headers: { 'If-Match': ifMatch } }),
         )
       }

@@ -1,5 +1,5 @@
 import { feedbackStatuses, feedbackTypes } from '@muster/contracts/words';
-import { buttonClass } from '../../ui/button';
+import { getButtonClass } from '../../ui/button';
 import { Panel } from '../../ui/page';
 import { FilterField } from '../../ui/table/filter-field';
 import { ListTools } from '../../ui/table/list-tools';
@@ -31,7 +31,7 @@ export function FeedbackExport() {
           <FilterField name="from" label="From" type="date" />
           <FilterField name="to" label="To" type="date" />
         </div>
-        <a href={`/api/admin/feedback/export${query && `?${query}`}`} download className={buttonClass('primary')}>
+        <a href={`/api/admin/feedback/export${query && `?${query}`}`} download className={getButtonClass('primary')}>
           Export CSV
         </a>
       </div>

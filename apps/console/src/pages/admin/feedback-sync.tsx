@@ -10,9 +10,9 @@ import { formatCount } from '../../format/format';
 import { Time } from '../../format/time';
 import { ErrorNote } from '../../ui/error-note';
 import { ActionMenu } from '../../ui/menu';
-import { Empty, Facts, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, FactList, Panel, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 import { PlainTable } from '../../ui/table/plain-table';
 
 /** State of the synchronization with the trackers, and the updates that failed permanently. */
@@ -28,22 +28,22 @@ export function FeedbackSync() {
   return (
     <div className="flex flex-col gap-4">
       <Panel title="Feedback sync">
-        <Facts
+        <FactList
           facts={[
             ['Automation', <StatusMark status={data.enabled ? 'enabled' : 'disabled'} />],
-            ['Codehost', <Tracker state={data.codehost} />],
-            ['Tasktracker', <Tracker state={data.tasktracker} />],
+            ['Codehost', <TrackerPanel state={data.codehost} />],
+            ['Tasktracker', <TrackerPanel state={data.tasktracker} />],
             ['Waiting', formatCount(data.pending)],
             ['Last compared', <Time at={data.lastReconciledAt} />],
           ]}
         />
       </Panel>
-      <Dead items={data.dead} />
+      <FailedUpdates items={data.dead} />
     </div>
   );
 }
 
-function Tracker({ state: { configured, stopped } }: { state: TrackerState }) {
+function TrackerPanel({ state: { configured, stopped } }: { state: TrackerState }) {
   if (!configured) return 'not configured';
   if (!stopped) return <StatusMark status="active" />;
   return (
@@ -53,21 +53,21 @@ function Tracker({ state: { configured, stopped } }: { state: TrackerState }) {
   );
 }
 
-function Dead({ items }: { items: Sync['dead'] }) {
+function FailedUpdates({ items }: { items: Sync['dead'] }) {
   const client = useQueryClient();
-  const replay = async (id: string) => {
+  const replayUpdate = async (id: string) => {
     try {
       await feedbackSyncReplay({ path: { id } });
-      toast('The update is sent again.');
+      showToast('The update is sent again.');
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
     await client.invalidateQueries({ queryKey: ['feedback-sync'] });
   };
   return (
     <Panel title="Dead letters">
       {items.length === 0 && (
-        <Empty title="No dead letters.">Updates that could not be sent to a tracker appear here.</Empty>
+        <EmptyNote title="No dead letters.">Updates that could not be sent to a tracker appear here.</EmptyNote>
       )}
       {items.length > 0 && (
         <PlainTable label="Dead letters" heads={['Since', 'Tracker', 'Attempts', 'Error', 'Actions']}>
@@ -84,7 +84,7 @@ function Dead({ items }: { items: Sync['dead'] }) {
               <td>
                 <ActionMenu
                   name={`report ${submissionId.slice(-8)}`}
-                  actions={[{ label: 'Replay', run: () => void replay(id) }]}
+                  actions={[{ label: 'Replay', run: () => void replayUpdate(id) }]}
                 />
               </td>
             </tr>

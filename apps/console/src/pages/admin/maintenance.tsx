@@ -4,12 +4,12 @@ import { pollMs } from '../../api/query-client';
 import { formatCount, formatDuration } from '../../format/format';
 import { Time } from '../../format/time';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { PlainTable } from '../../ui/table/plain-table';
 
 /** Maintenance loops of the service, with their last rounds and the rows that they fail to process. */
-export function Maintenance() {
+export function MaintenanceLoops() {
   const { data, error, refetch } = useQuery({
     queryKey: ['loops'],
     queryFn: ({ signal }) => loopsLoops({ signal }),
@@ -19,18 +19,20 @@ export function Maintenance() {
   return (
     <Panel title="Maintenance">
       {data.loops.length === 0 && (
-        <Empty title="No maintenance has run yet.">Each maintenance task appears here after its first run.</Empty>
+        <EmptyNote title="No maintenance has run yet.">
+          Each maintenance task appears here after its first run.
+        </EmptyNote>
       )}
       <PlainTable label="Maintenance" heads={['Loop', 'State', 'Last round', 'Duration', 'Interval', 'Result']}>
         {data.loops.map((loop) => (
-          <Loop key={`${loop.app} ${loop.name}`} loop={loop} />
+          <LoopRow key={`${loop.app} ${loop.name}`} loop={loop} />
         ))}
       </PlainTable>
     </Panel>
   );
 }
 
-function Loop({
+function LoopRow({
   loop: { name, app, host, lastRunAt, durationMs, intervalMs, counts, failed, error, stuck },
 }: {
   loop: MaintenanceLoop;

@@ -8,7 +8,7 @@ import {
   organizationsList,
   organizationsUpdate,
 } from '../../api/generated';
-import { useMe } from '../../api/session';
+import { useCurrentUser } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
@@ -20,10 +20,10 @@ import { ActionMenu } from '../../ui/menu';
 import { StatusMark } from '../../ui/status-mark';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 import { PricingModel } from './pricing-model';
 
-const itemsOf = (page: OrganizationList) => page.organizations;
+const getOrganizations = (page: OrganizationList) => page.organizations;
 type ChosenAction = { what: 'rename' | 'suspend' | 'pricing'; organization: Organization };
 
 /** All organizations of the deployment. */
@@ -31,30 +31,30 @@ export function Organizations() {
   const [{ q }] = useUrlState();
   const [isMaking, setMaking] = useState(false);
   const [chosen, setChosen] = useState<ChosenAction | null>(null);
-  const { organization: current } = useMe();
+  const { organization: current } = useCurrentUser();
   const switchTo = useSwitchOrganization();
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['organizations'] });
+  const refreshOrganizations = () => client.invalidateQueries({ queryKey: ['organizations'] });
   const list = useList({
     queryKey: ['organizations', q],
     fetchPage: (page, signal) => organizationsList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getOrganizations,
   });
   const { data: month } = useQuery({
     queryKey: ['admin-usage', 'month'],
     queryFn: ({ signal }) => adminUsageUsage({ query: { limit: 200 }, signal }),
   });
   const used = new Map(month?.usage.map((usage) => [usage.organizationId, usage]));
-  const resume = async ({ id, name }: Organization) => {
+  const resumeOrganization = async ({ id, name }: Organization) => {
     try {
       await organizationsUpdate({ path: { id }, body: { suspended: false } });
-      toast(`${name} can launch runs again.`);
+      showToast(`${name} can launch runs again.`);
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
-    await refresh();
+    await refreshOrganizations();
   };
-  const close = () => setChosen(null);
+  const closeDialog = () => setChosen(null);
   return (
     <>
       <SimpleList
@@ -90,7 +90,7 @@ export function Organizations() {
                   { label: 'Pricing model', run: () => setChosen({ what: 'pricing', organization }) },
                   { label: 'Rename', run: () => setChosen({ what: 'rename', organization }) },
                   organization.suspended
-                    ? { label: 'Resume', run: () => void resume(organization) }
+                    ? { label: 'Resume', run: () => void resumeOrganization(organization) }
                     : { label: 'Suspend', danger: true, run: () => setChosen({ what: 'suspend', organization }) },
                 ]}
               />
@@ -98,12 +98,16 @@ export function Organizations() {
           </tr>
         )}
       />
-      <NewOrganization open={isMaking} onOpenChange={setMaking} done={refresh} />
-      {chosen?.what === 'rename' && <Rename organization={chosen.organization} close={close} done={refresh} />}
-      {chosen?.what === 'suspend' && <Suspend organization={chosen.organization} close={close} done={refresh} />}
+      <NewOrganization open={isMaking} onOpenChange={setMaking} done={refreshOrganizations} />
+      {chosen?.what === 'rename' && (
+        <RenameOrganization organization={chosen.organization} close={closeDialog} done={refreshOrganizations} />
+      )}
+      {chosen?.what === 'suspend' && (
+        <SuspendOrganization organization={chosen.organization} close={closeDialog} done={refreshOrganizations} />
+      )}
       {chosen?.what === 'pricing' && (
-        <Dialog open onOpenChange={close} title={`Pricing model of ${chosen.organization.name}`}>
-          <PricingModel organizationId={chosen.organization.id} done={close} />
+        <Dialog open onOpenChange={closeDialog} title={`Pricing model of ${chosen.organization.name}`}>
+          <PricingModel organizationId={chosen.organization.id} done={closeDialog} />
         </Dialog>
       )}
     </>
@@ -124,16 +128,16 @@ function NewOrganization({ open, onOpenChange, done }: NewOrganizationProps) {
         onSubmit={(values) =>
           organizationsCreate({
             body: {
-              name: values.text('name'),
-              adminEmail: values.text('adminEmail'),
-              adminPassword: values.exact('adminPassword'),
+              name: values.readText('name'),
+              adminEmail: values.readText('adminEmail'),
+              adminPassword: values.readExactText('adminPassword'),
             },
           })
         }
         onDone={({ organization, admin }) => {
           onOpenChange(false);
           void done();
-          toast(`${organization.name} is created. Its admin is ${admin.email}.`);
+          showToast(`${organization.name} is created. Its admin is ${admin.email}.`);
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
@@ -158,16 +162,16 @@ interface DeedProps {
   done: () => Promise<void>;
 }
 
-function Rename({ organization: { id, name }, close, done }: DeedProps) {
+function RenameOrganization({ organization: { id, name }, close, done }: DeedProps) {
   return (
     <Dialog open onOpenChange={close} title={`Rename ${name}`}>
       <Form
         submit="Save"
-        onSubmit={(values) => organizationsUpdate({ path: { id }, body: { name: values.text('name') } })}
+        onSubmit={(values) => organizationsUpdate({ path: { id }, body: { name: values.readText('name') } })}
         onDone={() => {
           close();
           void done();
-          toast('Saved.');
+          showToast('Saved.');
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} defaultValue={name} />
@@ -176,7 +180,7 @@ function Rename({ organization: { id, name }, close, done }: DeedProps) {
   );
 }
 
-function Suspend({ organization: { id, name }, close, done }: DeedProps) {
+function SuspendOrganization({ organization: { id, name }, close, done }: DeedProps) {
   return (
     <ConfirmDialog
       open
@@ -186,7 +190,7 @@ function Suspend({ organization: { id, name }, close, done }: DeedProps) {
       act={async () => {
         await organizationsUpdate({ path: { id }, body: { suspended: true } });
         await done();
-        toast(`${name} is suspended.`);
+        showToast(`${name} is suspended.`);
       }}
     >
       Its users can still read everything but cannot start anything new. Its schedules skip their runs. Runs in progress

@@ -5,7 +5,7 @@ import { type ClientPricingModel, clientPricingModel, clientPricingSetModel } fr
 import { ErrorNote } from '../../ui/error-note';
 import { Form, SelectField, TextField } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 type PricingType = ClientPricingModel['pricingType'];
 const kinds: { value: PricingType; label: string }[] = [
@@ -49,20 +49,20 @@ function ModelForm({ organizationId, model, done }: ModelFormProps) {
     <Form
       submit="Save"
       onSubmit={(values) => {
-        const number = (name: string) => values.number(name) ?? undefined;
+        const readNumber = (name: string) => values.readNumber(name) ?? undefined;
         const prices: Record<PricingType, Partial<ClientPricingModel>> = {
-          npi_claim_block: { blockSize: number('blockSize'), pricePerBlockUsd: number('pricePerBlockUsd') },
-          per_claim: { pricePerClaimUsd: number('pricePerClaimUsd') },
-          flat_per_run: { pricePerRunUsd: number('pricePerRunUsd') },
+          npi_claim_block: { blockSize: readNumber('blockSize'), pricePerBlockUsd: readNumber('pricePerBlockUsd') },
+          per_claim: { pricePerClaimUsd: readNumber('pricePerClaimUsd') },
+          flat_per_run: { pricePerRunUsd: readNumber('pricePerRunUsd') },
         };
         return clientPricingSetModel({
           path: { organizationId },
-          body: { pricingType, ...prices[pricingType], minimumUsd: number('minimumUsd') },
+          body: { pricingType, ...prices[pricingType], minimumUsd: readNumber('minimumUsd') },
         });
       }}
       onDone={(saved) => {
         client.setQueryData(['client-pricing', organizationId], saved);
-        toast('Saved. Existing billing records do not change.');
+        showToast('Saved. Existing billing records do not change.');
         done?.();
       }}
     >
@@ -84,20 +84,20 @@ function ModelForm({ organizationId, model, done }: ModelFormProps) {
             required
             defaultValue={initial.blockSize ?? usual.blockSize}
           />
-          <Price label="Price per block (USD)" name="pricePerBlockUsd" value={initial.pricePerBlockUsd} />
+          <PriceField label="Price per block (USD)" name="pricePerBlockUsd" value={initial.pricePerBlockUsd} />
         </>
       )}
       {pricingType === 'per_claim' && (
-        <Price label="Price per claim (USD)" name="pricePerClaimUsd" value={initial.pricePerClaimUsd} />
+        <PriceField label="Price per claim (USD)" name="pricePerClaimUsd" value={initial.pricePerClaimUsd} />
       )}
       {pricingType === 'flat_per_run' && (
-        <Price label="Price per run (USD)" name="pricePerRunUsd" value={initial.pricePerRunUsd} />
+        <PriceField label="Price per run (USD)" name="pricePerRunUsd" value={initial.pricePerRunUsd} />
       )}
-      <Price label="Minimum charge per run (USD)" name="minimumUsd" value={initial.minimumUsd ?? 0} />
+      <PriceField label="Minimum charge per run (USD)" name="minimumUsd" value={initial.minimumUsd ?? 0} />
     </Form>
   );
 }
 
-function Price({ label, name, value }: { label: string; name: string; value: number | undefined }) {
+function PriceField({ label, name, value }: { label: string; name: string; value: number | undefined }) {
   return <TextField label={label} name={name} type="number" min={0} step="any" required defaultValue={value} />;
 }

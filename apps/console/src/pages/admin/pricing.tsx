@@ -6,7 +6,7 @@ import {
   clientPricingMetrics,
   clientPricingSteps,
 } from '../../api/generated';
-import { useMe } from '../../api/session';
+import { useCurrentUser } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
@@ -18,17 +18,17 @@ import { SimpleList } from '../../ui/table/simple-list';
 import { ChargeFacts } from './charge-facts';
 import { PricingModel } from './pricing-model';
 
-const recordsOf = (page: BillingMetricList) => page.metrics;
-const stepsOf = (page: BillingMetricStepList) => page.steps;
+const getBillingRecords = (page: BillingMetricList) => page.metrics;
+const getBillingSteps = (page: BillingMetricStepList) => page.steps;
 
 /** Pricing model of the organization, and the billing records of its runs. */
 export function Pricing() {
-  const { organization } = useMe();
+  const { organization } = useCurrentUser();
   const [shown, setShown] = useState<BillingMetric | null>(null);
   const list = useList({
     queryKey: ['billing-metrics', organization.id],
     fetchPage: (page, signal) => clientPricingMetrics({ query: { ...page, organizationId: organization.id }, signal }),
-    itemsOf: recordsOf,
+    itemsOf: getBillingRecords,
   });
   return (
     <div className="flex flex-col gap-4">
@@ -64,18 +64,18 @@ export function Pricing() {
       {shown && (
         <Dialog open onOpenChange={() => setShown(null)} title={`Charge for run ${shown.job_id.slice(-8)}`} wide>
           <ChargeFacts charge={shown} />
-          <Steps record={shown} />
+          <BillingSteps record={shown} />
         </Dialog>
       )}
     </div>
   );
 }
 
-function Steps({ record: { metric_id: id } }: { record: BillingMetric }) {
+function BillingSteps({ record: { metric_id: id } }: { record: BillingMetric }) {
   const list = useList({
     queryKey: ['billing-metrics', id, 'steps'],
     fetchPage: (page, signal) => clientPricingSteps({ path: { id }, query: page, signal }),
-    itemsOf: stepsOf,
+    itemsOf: getBillingSteps,
   });
   return (
     <SimpleList

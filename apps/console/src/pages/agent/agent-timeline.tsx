@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { timelineKinds } from '@muster/contracts/words';
 import { timelineLogs } from '../../api/generated';
 import { useAgentEvents } from '../../live/use-agent-events';
-import { Empty, Panel } from '../../ui/page';
+import { EmptyNote, Panel } from '../../ui/page';
 import { Timeline } from '../../ui/timeline/timeline';
 import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
 import { useLiveEntries } from '../../ui/timeline/use-live-entries';
@@ -20,7 +20,7 @@ export function AgentTimeline({ id }: { id: string }) {
         live={live}
         testId="timeline-entry"
         empty={
-          <Empty
+          <EmptyNote
             title={q || level || kind ? 'No entries match the filters.' : 'Nothing has happened on this agent yet.'}
           />
         }

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { withoutDirectionMarks } from '../../format/one-direction';
+import { removeDirectionMarks } from '../../format/one-direction';
 import type { ColumnDef } from '@tanstack/react-table';
 import { commandKinds } from '@muster/contracts/words';
 import {
@@ -8,19 +8,19 @@ import {
   type CommandEntry,
   type CommandHistory,
 } from '../../api/generated';
-import { adviceOn } from '../../api/advice';
+import { getAdvice } from '../../api/advice';
 import { useList } from '../../api/use-list';
 import { Duration, Time } from '../../format/time';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { RunLink } from '../../parts/names';
-import { Empty } from '../../ui/page';
+import { EmptyNote } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-const itemsOf = (page: CommandHistory) => page.commands;
+const getCommands = (page: CommandHistory) => page.commands;
 const refreshMs = 1000;
 
 const columns: ColumnDef<CommandEntry>[] = [
@@ -40,7 +40,7 @@ const columns: ColumnDef<CommandEntry>[] = [
     id: 'about',
     header: 'Details',
     meta: { className: 'max-sm:hidden' },
-    cell: ({ row: { original } }) => <About command={original} />,
+    cell: ({ row: { original } }) => <CommandDetails command={original} />,
   },
   {
     id: 'createdAt',
@@ -72,7 +72,7 @@ export function Commands({ agentId }: { agentId: string }) {
   const list = useList({
     queryKey: ['commands', agentId, query],
     fetchPage: (page, signal) => agentCommandsHistory({ path: { id: agentId }, query: { ...page, ...query }, signal }),
-    itemsOf,
+    itemsOf: getCommands,
   });
   const look = useThrottled(() => client.invalidateQueries({ queryKey: ['commands', agentId] }), refreshMs);
   useAgentEvents(agentId, look);
@@ -91,15 +91,15 @@ export function Commands({ agentId }: { agentId: string }) {
           list={list}
           columns={columns}
           rowId={({ commandId }) => commandId}
-          empty={<Empty title={q || status || kind ? 'No commands match the filters.' : 'No commands yet.'} />}
+          empty={<EmptyNote title={q || status || kind ? 'No commands match the filters.' : 'No commands yet.'} />}
         />
       </div>
     </>
   );
 }
 
-function About({ command: { jobId, error, code } }: { command: CommandEntry }) {
-  const why = error ? withoutDirectionMarks(error) : adviceOn(code);
+function CommandDetails({ command: { jobId, error, code } }: { command: CommandEntry }) {
+  const why = error ? removeDirectionMarks(error) : getAdvice(code);
   return (
     <>
       {jobId && <RunLink id={jobId} />}{' '}

@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { lazy, useState } from 'react';
-import { agentQuery } from '../../api/queries';
-import { useMay } from '../../api/session';
+import { buildAgentQuery } from '../../api/queries';
+import { useHasRole } from '../../api/session';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { AgentMenu } from '../../parts/agent-menu';
@@ -24,9 +24,9 @@ const AgentSettings = lazy(async () => ({ default: (await import('./settings')).
 
 export function AgentPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const { data: agent, error, refetch } = useQuery(agentQuery(id));
+  const { data: agent, error, refetch } = useQuery(buildAgentQuery(id));
   const [isRenaming, setRenaming] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   useLiveAgent(id);
   if (!agent) {
     return (

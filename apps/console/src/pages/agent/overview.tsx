@@ -7,9 +7,9 @@ import { formatDuration, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
 import { RunLink } from '../../parts/names';
 import { RunCause, RunTitle } from '../../parts/run/run-title';
-import { Why } from '../../parts/why';
+import { ExplanationText } from '../../parts/why';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Facts, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, FactList, Panel, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { AgentTimeline } from './agent-timeline';
 
@@ -21,8 +21,8 @@ export function Overview({ agent, mayAsk }: { agent: Agent; mayAsk: boolean }) {
   return (
     <div className="grid gap-4 xl:grid-cols-[minmax(0,22rem)_minmax(0,1fr)]">
       <div className="flex min-w-0 flex-col gap-4">
-        <State agent={agent} />
-        <Runs id={id} />
+        <AgentState agent={agent} />
+        <AgentRuns id={id} />
       </div>
       <div className="flex min-w-0 flex-col gap-4">
         <AgentTimeline id={id} />
@@ -36,13 +36,13 @@ export function Overview({ agent, mayAsk }: { agent: Agent; mayAsk: boolean }) {
   );
 }
 
-function State({ agent }: { agent: Agent }) {
+function AgentState({ agent }: { agent: Agent }) {
   return (
     <Panel title="Now">
       <p data-testid="agent-why" className="mb-3">
-        <Why text={agent.why} />
+        <ExplanationText text={agent.why} />
       </p>
-      <Facts
+      <FactList
         facts={[
           [
             'Stops',
@@ -87,7 +87,7 @@ const capabilityNames: Record<string, string> = {
 
 const mostRuns = 10;
 
-function Runs({ id }: { id: string }) {
+function AgentRuns({ id }: { id: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['runs', 'of agent', id],
     queryFn: ({ signal }) => jobsList({ query: { agentId: id, limit: mostRuns }, signal }),
@@ -96,7 +96,9 @@ function Runs({ id }: { id: string }) {
   return (
     <Panel title="Runs">
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton />}
-      {data?.jobs.length === 0 && <Empty title="No runs on this agent yet.">Start one with “Run” on a workflow.</Empty>}
+      {data?.jobs.length === 0 && (
+        <EmptyNote title="No runs on this agent yet.">Start one with “Run” on a workflow.</EmptyNote>
+      )}
       {data && data.jobs.length > 0 && (
         <ul className="-my-1.5 divide-y divide-line">
           {data.jobs.map((run) => (

@@ -18,7 +18,7 @@ import { ErrorNote, FaultNote } from '../../ui/error-note';
 import { Form, SelectField, TextField } from '../../ui/form';
 import { Progress, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 interface NewRecordingProps {
   agentId: string;
@@ -33,7 +33,7 @@ export function NewRecordingDialog({ agentId, open, onOpenChange, begun }: NewRe
       <Form
         submit="Start recording"
         onSubmit={(values) => {
-          const [name, kind, startUrl] = ['name', 'kind', 'startUrl'].map((field) => values.text(field));
+          const [name, kind, startUrl] = ['name', 'kind', 'startUrl'].map((field) => values.readText(field));
           const body: AgentActionBody = {
             action: 'start_recording',
             ...(name ? { name } : {}),
@@ -44,7 +44,7 @@ export function NewRecordingDialog({ agentId, open, onOpenChange, begun }: NewRe
         }}
         onDone={() => {
           onOpenChange(false);
-          toast('The recording is starting.');
+          showToast('The recording is starting.');
           begun();
         }}
       >
@@ -77,7 +77,7 @@ export function StepsDialog({ recording, close }: { recording: Recording; close:
       <Form
         submit="Create workflow"
         onSubmit={(values) => {
-          const name = values.text('name');
+          const name = values.readText('name');
           return workflowsUpload({ body: { recordingId: recording.id, ...(name ? { name } : {}) } });
         }}
         onDone={({ id }) => {
@@ -102,12 +102,12 @@ export function FilmDialog({ recording, close }: { recording: Recording; close: 
       description="A model analyzes frames of the video. Steps that it is unsure about wait for your review."
     >
       {analysisId ? (
-        <Analysis agentId={recording.agentId} analysisId={analysisId} />
+        <AnalysisProgress agentId={recording.agentId} analysisId={analysisId} />
       ) : (
         <Form
           submit="Create workflow"
           onSubmit={(values) => {
-            const [name, hint] = [values.text('name'), values.text('hint')];
+            const [name, hint] = [values.readText('name'), values.readText('hint')];
             const body = { recordingId: recording.id, ...(name ? { name } : {}), ...(hint ? { hint } : {}) };
             return videoAnalysesStart({ path: { id: recording.agentId }, body });
           }}
@@ -121,7 +121,7 @@ export function FilmDialog({ recording, close }: { recording: Recording; close: 
   );
 }
 
-function Analysis({ agentId, analysisId }: { agentId: string; analysisId: string }) {
+function AnalysisProgress({ agentId, analysisId }: { agentId: string; analysisId: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['analysis', analysisId],
     queryFn: ({ signal }) => videoAnalysesRead({ path: { id: agentId }, query: { analysisId }, signal }),

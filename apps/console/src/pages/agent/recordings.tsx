@@ -14,18 +14,18 @@ import { useList } from '../../api/use-list';
 import { Duration, Time } from '../../format/time';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
-import { shortId } from '../../parts/names';
+import { shortenId } from '../../parts/names';
 import { Button } from '../../ui/button';
 import { ActionMenu } from '../../ui/menu';
-import { Empty } from '../../ui/page';
+import { EmptyNote } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 import { FilmDialog, NewRecordingDialog, StepsDialog } from './recording-dialogs';
 
-const itemsOf = (page: RecordingList) => page.recordings;
+const getRecordings = (page: RecordingList) => page.recordings;
 const refreshMs = 1000;
 
 type Deed = { deed: 'steps' | 'film'; recording: Recording };
@@ -40,11 +40,11 @@ export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boole
   const list = useList({
     queryKey: ['recordings', agentId, query],
     fetchPage: (page, signal) => recordingsList({ path: { id: agentId }, query: { ...page, ...query }, signal }),
-    itemsOf,
+    itemsOf: getRecordings,
   });
   const look = useThrottled(() => client.invalidateQueries({ queryKey: ['recordings', agentId] }), refreshMs);
   useAgentEvents(agentId, look);
-  const columns = useColumns(mayAsk, setDeed, look);
+  const columns = useRecordingColumns(mayAsk, setDeed, look);
   return (
     <>
       <ListTools search="Search recordings" filters={[{ name: 'status', label: 'Status', options: recordingStatuses }]}>
@@ -57,9 +57,9 @@ export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boole
           columns={columns}
           rowId={({ id }) => id}
           empty={
-            <Empty title={q || status ? 'No recordings match the filters.' : 'No recordings yet.'}>
+            <EmptyNote title={q || status ? 'No recordings match the filters.' : 'No recordings yet.'}>
               “New recording” records the screen, or opens a browser whose steps can become a workflow.
-            </Empty>
+            </EmptyNote>
           }
         />
       </div>
@@ -70,7 +70,7 @@ export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boole
   );
 }
 
-function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => void): ColumnDef<Recording>[] {
+function useRecordingColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => void): ColumnDef<Recording>[] {
   return useMemo(
     () => [
       {
@@ -82,7 +82,7 @@ function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => vo
       {
         id: 'name',
         header: 'Name',
-        cell: ({ row: { original } }) => <Name recording={original} />,
+        cell: ({ row: { original } }) => <RecordingName recording={original} />,
       },
       {
         id: 'kind',
@@ -108,10 +108,14 @@ function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => vo
         meta: { className: 'w-14 text-right' },
         cell: ({ row: { original } }) => (
           <ActionMenu
-            name={nameOf(original)}
+            name={formatRecordingName(original)}
             actions={[
-              mayAsk && original.status === 'recording' && { label: 'Stop', run: () => void stop(original).then(look) },
-              original.artifactId !== null && { label: 'Download video', run: () => void download(original) },
+              mayAsk &&
+                original.status === 'recording' && {
+                  label: 'Stop',
+                  run: () => void stopRecording(original).then(look),
+                },
+              original.artifactId !== null && { label: 'Download video', run: () => void downloadRecording(original) },
               mayAsk &&
                 original.eventsArtifactId !== null && {
                   label: 'Create a workflow from the steps',
@@ -131,12 +135,12 @@ function useColumns(mayAsk: boolean, begin: (deed: Deed) => void, look: () => vo
   );
 }
 
-function Name({ recording }: { recording: Recording }) {
+function RecordingName({ recording }: { recording: Recording }) {
   const { error, startUrl } = recording;
   const note = error ?? startUrl;
   return (
     <>
-      <bdi className="font-medium">{nameOf(recording)}</bdi>
+      <bdi className="font-medium">{formatRecordingName(recording)}</bdi>
       {note && (
         <bdi className="ml-2 text-xs text-dim" title={note}>
           {note}
@@ -146,30 +150,30 @@ function Name({ recording }: { recording: Recording }) {
   );
 }
 
-function nameOf({ name, id }: Recording): string {
-  return name ?? `Recording ${shortId(id)}`;
+function formatRecordingName({ name, id }: Recording): string {
+  return name ?? `Recording ${shortenId(id)}`;
 }
 
-async function stop({ id, agentId }: Recording): Promise<void> {
+async function stopRecording({ id, agentId }: Recording): Promise<void> {
   try {
     await agentActionsAct({ path: { id: agentId }, body: { action: 'stop_recording', recordingId: id } });
-    toast('The recording is being stopped.');
+    showToast('The recording is being stopped.');
   } catch (error) {
-    toastRefused(error);
+    showErrorToast(error);
   }
 }
 
 /** Downloads directly from object storage, with a URL that is valid for one hour. */
-async function download(recording: Recording): Promise<void> {
+async function downloadRecording(recording: Recording): Promise<void> {
   try {
     const { downloadUrl } = await recordingsRead({ path: { id: recording.id } });
-    if (!downloadUrl) return toast('The video is not available at the moment. Try again later.');
+    if (!downloadUrl) return showToast('The video is not available at the moment. Try again later.');
     const link = document.createElement('a');
     link.href = downloadUrl;
-    link.download = nameOf(recording);
+    link.download = formatRecordingName(recording);
     link.rel = 'noreferrer';
     link.click();
   } catch (error) {
-    toastRefused(error);
+    showErrorToast(error);
   }
 }

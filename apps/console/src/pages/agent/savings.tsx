@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { agentsSavings } from '../../api/generated';
 import { formatCount, formatMoney } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
-import { Facts, Skeleton } from '../../ui/page';
+import { FactList, Skeleton } from '../../ui/page';
 
 /** Idle time of this machine, and the savings that adaptive stop achieved or would have achieved. */
 export function Savings({ agentId }: { agentId: string }) {
@@ -11,20 +11,23 @@ export function Savings({ agentId }: { agentId: string }) {
     queryFn: ({ signal }) => agentsSavings({ path: { id: agentId }, signal }),
     staleTime: 60_000,
   });
-  const hours = (value: number) => `${formatCount(Math.round(value * 100) / 100)} h`;
+  const formatHours = (value: number) => `${formatCount(Math.round(value * 100) / 100)} h`;
   return (
     <section aria-label="Savings of the last 30 days" className="mt-4 border-t border-line pt-3">
       <h3 className="mb-2 font-medium">Last 30 days</h3>
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton rows={2} />}
       {data && (
-        <Facts
+        <FactList
           facts={[
-            ['Idle', `${hours(data.idleHours)}, of which the machine was on for ${hours(data.onHours)}`],
+            ['Idle', `${formatHours(data.idleHours)}, of which the machine was on for ${formatHours(data.onHours)}`],
             [
               'Adaptive stop would have saved',
-              `${hours(data.adaptiveWouldSave.hours)}, ${formatMoney(data.adaptiveWouldSave.usd)}`,
+              `${formatHours(data.adaptiveWouldSave.hours)}, ${formatMoney(data.adaptiveWouldSave.usd)}`,
             ],
-            ['Adaptive stop has saved', `${hours(data.adaptiveSaved.hours)}, ${formatMoney(data.adaptiveSaved.usd)}`],
+            [
+              'Adaptive stop has saved',
+              `${formatHours(data.adaptiveSaved.hours)}, ${formatMoney(data.adaptiveSaved.usd)}`,
+            ],
           ]}
         />
       )}

@@ -10,19 +10,19 @@ import {
   agentsUpdate,
 } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { settingsQuery, useMay } from '../../api/session';
+import { settingsQuery, useHasRole } from '../../api/session';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Form, TextField } from '../../ui/form';
-import { Facts, Panel, Skeleton } from '../../ui/page';
-import { toast, toastRefused } from '../../ui/toast';
+import { FactList, Panel, Skeleton } from '../../ui/page';
+import { showToast, showErrorToast } from '../../ui/toast';
 import { Savings } from './savings';
 import { WorkerKeys } from './worker-keys';
 
 /** Settings of an agent: name and labels, idle stop, machine and worker keys. */
 export function AgentSettings({ agent }: { agent: Agent }) {
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const isOver = agent.status === 'terminated';
   return (
     <div className="grid gap-4 xl:grid-cols-2">
@@ -31,7 +31,7 @@ export function AgentSettings({ agent }: { agent: Agent }) {
         <IdleStop agent={agent} />
       </div>
       <div className="flex min-w-0 flex-col gap-4">
-        <Machine agent={agent} />
+        <MachineSettings agent={agent} />
         {isAdmin && !isOver && <WorkerKeys agent={agent} />}
       </div>
     </div>
@@ -51,9 +51,9 @@ function NameAndLabels({ agent }: { agent: Agent }) {
           key={turn}
           submit="Save"
           onSubmit={async (values) => {
-            const name = values.text('name');
+            const name = values.readText('name');
             const labels = values
-              .text('labels')
+              .readText('labels')
               .split(',')
               .map((label) => label.trim())
               .filter(Boolean);
@@ -70,7 +70,7 @@ function NameAndLabels({ agent }: { agent: Agent }) {
             setState({ base: changed, turn: isShown ? turn : turn + 1, isTouched: false });
             client.setQueryData(['agent', agent.id], changed);
             void client.invalidateQueries({ queryKey: ['agents'] });
-            toast('Saved.');
+            showToast('Saved.');
           }}
         >
           <TextField label="Name" name="name" defaultValue={base.name} required maxLength={100} autoComplete="off" />
@@ -100,15 +100,15 @@ function NameAndLabels({ agent }: { agent: Agent }) {
 
 function IdleStop({ agent }: { agent: Agent }) {
   const { data: settings } = useQuery(settingsQuery);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const client = useQueryClient();
   const isPinned = agent.idleAutoStopExempt;
-  const pin = async (exempt: boolean) => {
+  const setPinned = async (exempt: boolean) => {
     try {
       await agentActionsExempt({ path: { id: agent.id }, body: { exempt } });
-      toast(exempt ? 'The agent is pinned.' : 'The agent is no longer pinned.', () => void pin(!exempt));
+      showToast(exempt ? 'The agent is pinned.' : 'The agent is no longer pinned.', () => void setPinned(!exempt));
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
     await client.invalidateQueries({ queryKey: ['agent', agent.id] });
   };
@@ -118,7 +118,7 @@ function IdleStop({ agent }: { agent: Agent }) {
       actions={
         isMember &&
         agent.status !== 'terminated' && (
-          <Button onClick={() => void pin(!isPinned)}>{isPinned ? 'Unpin' : 'Pin'}</Button>
+          <Button onClick={() => void setPinned(!isPinned)}>{isPinned ? 'Unpin' : 'Pin'}</Button>
         )
       }
     >
@@ -131,7 +131,7 @@ function IdleStop({ agent }: { agent: Agent }) {
       </p>
       {!settings && <Skeleton rows={2} />}
       {settings && (
-        <Facts
+        <FactList
           facts={[
             [
               'Policy',
@@ -157,7 +157,7 @@ function IdleStop({ agent }: { agent: Agent }) {
   );
 }
 
-function Machine({ agent }: { agent: Agent }) {
+function MachineSettings({ agent }: { agent: Agent }) {
   const { data: live, error } = useQuery({
     queryKey: ['agent', agent.id, 'status'],
     queryFn: ({ signal }) => agentActionsStatus({ path: { id: agent.id }, signal }),
@@ -166,11 +166,11 @@ function Machine({ agent }: { agent: Agent }) {
   return (
     <Panel title="Machine">
       {error && !live && <ErrorNote error={error} />}
-      <Facts
+      <FactList
         facts={[
           ['Provider', agent.provider],
           ['Name at the provider', agent.providerRef ? <bdi className="break-all">{agent.providerRef}</bdi> : '–'],
-          ['State at the provider', stateOf(agent, live)],
+          ['State at the provider', describeMachineState(agent, live)],
           ['IP address', live?.vmIp ?? agent.vmIp ?? '–'],
           [
             'Tunnel',
@@ -186,7 +186,7 @@ function Machine({ agent }: { agent: Agent }) {
   );
 }
 
-function stateOf(agent: Agent, live: AgentLiveStatus | undefined): string {
+function describeMachineState(agent: Agent, live: AgentLiveStatus | undefined): string {
   const state = live?.vmState ?? agent.vmState ?? '–';
   return live?.stale ? `${state} (last known: the provider does not answer)` : state;
 }

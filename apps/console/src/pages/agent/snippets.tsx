@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { adviceOn } from '../../api/advice';
+import { getAdvice } from '../../api/advice';
 import { agentCommandsRunSnippet } from '../../api/generated';
 import { useSnippet } from '../../live/use-snippet';
 import { Button } from '../../ui/button';
@@ -49,7 +49,7 @@ export function Snippets({ agentId }: { agentId: string }) {
             </pre>
           </div>
         )}
-        {answer?.code && <p className="text-dim">{adviceOn(answer.code) ?? answer.code}</p>}
+        {answer?.code && <p className="text-dim">{getAdvice(answer.code) ?? answer.code}</p>}
       </div>
     </Panel>
   );

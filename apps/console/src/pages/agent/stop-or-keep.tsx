@@ -4,24 +4,24 @@ import { type Agent, agentActionsAct, agentActionsActivity } from '../../api/gen
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/dialog';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 
 /** Time of the automatic stop, with buttons to postpone it or to stop now. */
 export function StopOrKeep({ agent }: { agent: Agent }) {
   /** State of the agent when the dialog opened, so that the request matches the dialog even if a run has started. */
   const [confirming, setConfirming] = useState<Agent | null>(null);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['agent', agent.id] });
+  const refreshAgent = () => client.invalidateQueries({ queryKey: ['agent', agent.id] });
   const isOn = agent.status === 'online';
   if (!isOn && !confirming) return null;
-  const keep = async () => {
+  const keepRunning = async () => {
     try {
       await agentActionsActivity({ path: { id: agent.id }, body: { kind: 'console' } });
-      toast(`${agent.name} stays on. Its idle time starts again from zero.`);
+      showToast(`${agent.name} stays on. Its idle time starts again from zero.`);
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
-    await refresh();
+    await refreshAgent();
   };
   return (
     <>
@@ -30,7 +30,7 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
           <span className="self-center text-dim">
             Stops <Time at={agent.stopAt} relative />
           </span>
-          <Button onClick={() => void keep()}>Keep on</Button>
+          <Button onClick={() => void keepRunning()}>Keep on</Button>
         </>
       )}
       {isOn && <Button onClick={() => setConfirming(agent)}>Stop now</Button>}
@@ -46,8 +46,8 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
               path: { id: confirming.id },
               body: { action: 'stop', ...(force ? { force } : {}) },
             });
-            await refresh();
-            toast(`${confirming.name} is being stopped.`);
+            await refreshAgent();
+            showToast(`${confirming.name} is being stopped.`);
           }}
         >
           {confirming.currentJobId

@@ -16,7 +16,7 @@ import { CopyText } from '../../ui/copy-text';
 import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { Panel, Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 const most = 200;
 
@@ -25,17 +25,17 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
   const [made, setMade] = useState<CreatedApiKey | null>(null);
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['api-keys'] });
+  const refreshKeys = () => client.invalidateQueries({ queryKey: ['api-keys'] });
   const { data, error, refetch } = useQuery({
     queryKey: ['api-keys', 'of', agent.id],
-    queryFn: async ({ signal }) => keysOf(agent.id, signal),
+    queryFn: async ({ signal }) => readKeysOfAgent(agent.id, signal),
   });
   const making = useMutation({
     mutationFn: () =>
       apiKeysCreate({ body: { name: `worker of ${agent.name}`.slice(0, 200), scope: 'worker', agentId: agent.id } }),
     onSuccess: (key) => {
       setMade(key);
-      void refresh();
+      void refreshKeys();
     },
   });
   return (
@@ -65,7 +65,7 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
           </li>
         ))}
       </ul>
-      {made && <MadeKey agent={agent} made={made} close={() => setMade(null)} />}
+      {made && <CreatedKey agent={agent} made={made} close={() => setMade(null)} />}
       {revoking && (
         <ConfirmDialog
           open
@@ -74,8 +74,8 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
           verb="Revoke"
           act={async () => {
             await apiKeysRevoke({ path: { id: revoking.id } });
-            await refresh();
-            toast('The key is revoked.');
+            await refreshKeys();
+            showToast('The key is revoked.');
           }}
         >
           If the worker of <bdi>{agent.name}</bdi> uses this key, it cannot connect until you install another one. You
@@ -86,7 +86,7 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
   );
 }
 
-function MadeKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; close: () => void }) {
+function CreatedKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; close: () => void }) {
   const giving = useMutation({
     mutationFn: () => agentActionsAct({ path: { id: agent.id }, body: { action: 'repair', apiKey: made.secret } }),
   });
@@ -117,7 +117,7 @@ function MadeKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey; cl
 }
 
 /** Reads all pages of keys, because the list cannot be filtered by agent. */
-async function keysOf(agentId: string, signal: AbortSignal): Promise<ApiKey[]> {
+async function readKeysOfAgent(agentId: string, signal: AbortSignal): Promise<ApiKey[]> {
   const found: ApiKey[] = [];
   let cursor: string | undefined;
   do {

@@ -4,24 +4,24 @@ import { isApiError } from '../../api/api-error';
 import { type Agent, agentsUpdate } from '../../api/generated';
 import { Button } from '../../ui/button';
 import { inputClass } from '../../ui/form';
-import { useHoldRows } from '../../ui/table/held-rows';
-import { toast, toastRefused } from '../../ui/toast';
+import { useHoldTableRows } from '../../ui/table/held-rows';
+import { showToast, showErrorToast } from '../../ui/toast';
 
 /** Inline form that renames an agent. Enter saves; Escape cancels. */
 export function AgentName({ agent, done }: { agent: Agent; done: () => void }) {
   const client = useQueryClient();
   const field = useRef<HTMLInputElement>(null);
-  useHoldRows(true);
+  useHoldTableRows(true);
   const renaming = useMutation({
     mutationFn: (name: string) => agentsUpdate({ path: { id: agent.id }, body: { name } }),
     onSuccess: async (renamed) => {
       client.setQueryData(['agent', agent.id], renamed);
       await client.invalidateQueries({ queryKey: ['agents'] });
       done();
-      toast(`${agent.name} is now ${renamed.name}.`, () => {
+      showToast(`${agent.name} is now ${renamed.name}.`, () => {
         agentsUpdate({ path: { id: agent.id }, body: { name: agent.name } })
           .then((back) => client.setQueryData(['agent', agent.id], back))
-          .catch(toastRefused)
+          .catch(showErrorToast)
           .finally(() => void client.invalidateQueries({ queryKey: ['agents'] }));
       });
     },

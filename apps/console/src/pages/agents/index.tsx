@@ -5,15 +5,15 @@ import { Pin, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { agentStatuses } from '@muster/contracts/words';
 import { type Agent, type AgentList, agentsList } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { AgentMenu } from '../../parts/agent-menu';
 import { AgentReason, AgentStatus } from '../../parts/agent-status';
 import { AgentLink, RunLink } from '../../parts/names';
 import { Button } from '../../ui/button';
-import { Empty, Page } from '../../ui/page';
-import { Card } from '../../ui/table/card';
+import { EmptyNote, Page } from '../../ui/page';
+import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
 import { ListTools } from '../../ui/table/list-tools';
@@ -23,7 +23,7 @@ import { AgentName } from './agent-name';
 import { NewAgentDialog } from './new-agent';
 import { SeveralAgents } from './several-agents';
 
-const itemsOf = (page: AgentList) => page.agents;
+const getAgents = (page: AgentList) => page.agents;
 
 export function AgentsPage() {
   const [state] = useUrlState();
@@ -31,13 +31,14 @@ export function AgentsPage() {
   const [renaming, setRenaming] = useState<string | null>(null);
   const [selected, setSelected] = useState<Record<string, boolean>>({});
   const client = useQueryClient();
-  const isAdmin = useMay('admin');
-  const isMember = useMay('member');
+  const isAdmin = useHasRole('admin');
+  const isMember = useHasRole('member');
   const { status, label, q, sort } = state;
   const list = useList({
     queryKey: ['agents', { status, label, q, sort }],
-    fetchPage: (page, signal) => agentsList({ query: { ...page, ...filter({ status, label, q, sort }) }, signal }),
-    itemsOf,
+    fetchPage: (page, signal) =>
+      agentsList({ query: { ...page, ...toAgentFilter({ status, label, q, sort }) }, signal }),
+    itemsOf: getAgents,
   });
   const columns = useMemo<ColumnDef<Agent>[]>(
     () => [
@@ -140,11 +141,11 @@ export function AgentsPage() {
         selection={isMember ? { selected, change: setSelected } : undefined}
         empty={
           isFiltered ? (
-            <Empty title="No agents match the filters.">Remove a filter, or change the search.</Empty>
+            <EmptyNote title="No agents match the filters.">Remove a filter, or change the search.</EmptyNote>
           ) : (
-            <Empty title="No agents yet.">
+            <EmptyNote title="No agents yet.">
               An agent is a machine that runs workflows. “New agent” creates one and shows how to install its worker.
-            </Empty>
+            </EmptyNote>
           )
         }
       />
@@ -159,7 +160,7 @@ export function AgentsPage() {
 
 function AgentCard(agent: Agent) {
   return (
-    <Card
+    <TableCard
       title={<AgentLink id={agent.id} name={agent.name} />}
       aside={<AgentStatus agent={agent} />}
       facts={[
@@ -181,6 +182,6 @@ function AgentCard(agent: Agent) {
   );
 }
 
-function filter(state: { status?: string; label?: string; q?: string; sort?: string }) {
+function toAgentFilter(state: { status?: string; label?: string; q?: string; sort?: string }) {
   return state as { status?: Agent['status']; label?: string; q?: string; sort?: 'name' };
 }

@@ -37,14 +37,14 @@ interface NewAgentProps {
 /** Creates an agent, then shows its worker key once. The service cannot show the key again. */
 export function NewAgentDialog({ open, onOpenChange, made }: NewAgentProps) {
   const [created, setCreated] = useState<CreatedAgent | null>(null);
-  const change = (next: boolean) => {
+  const changeOpen = (next: boolean) => {
     if (!next) setCreated(null);
     onOpenChange(next);
   };
   return (
-    <Dialog open={open} onOpenChange={change} title="New agent" wide={created !== null} keeps={created !== null}>
+    <Dialog open={open} onOpenChange={changeOpen} title="New agent" wide={created !== null} keeps={created !== null}>
       {created ? (
-        <WorkerKey created={created} done={() => change(false)} />
+        <WorkerKey created={created} done={() => changeOpen(false)} />
       ) : (
         <NewAgentForm
           created={(answer) => {
@@ -64,14 +64,14 @@ function NewAgentForm({ created }: { created: (answer: CreatedAgent) => void }) 
     <Form
       submit="Create agent"
       onSubmit={(values) => {
-        const configFields = fields.map(({ name }) => [name, values.text(`providerConfig.${name}`)]);
+        const configFields = fields.map(({ name }) => [name, values.readText(`providerConfig.${name}`)]);
         const labels = values
-          .text('labels')
+          .readText('labels')
           .split(',')
           .map((label) => label.trim())
           .filter(Boolean);
         const body: CreateAgentBody = {
-          name: values.text('name'),
+          name: values.readText('name'),
           provider: provider as CreateAgentBody['provider'],
           ...(fields.length > 0
             ? { providerConfig: Object.fromEntries(configFields.filter(([, value]) => value !== '')) }

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Agent, agentActionsAct, agentActionsExempt, agentDrainDrain } from '../../api/generated';
-import { counted } from '../../format/format';
+import { formatCountWithNoun } from '../../format/format';
 import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/dialog';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 const deeds = {
   Start: ({ id }: Agent) => agentActionsAct({ path: { id }, body: { action: 'start' } }),
@@ -21,18 +21,20 @@ const dangerous = ['Stop', 'Reboot'] as const;
 export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => void }) {
   const [confirming, setConfirming] = useState<{ deed: (typeof dangerous)[number]; agents: Agent[] } | null>(null);
   const client = useQueryClient();
-  const act = async (deed: Deed, wanted: Agent[]) => {
+  const actOnAgents = async (deed: Deed, wanted: Agent[]) => {
     const outcomes = await Promise.allSettled(wanted.map((agent) => deeds[deed](agent)));
     const refused = outcomes.flatMap((outcome, at) =>
       outcome.status === 'rejected' ? [`${wanted[at]!.name}: ${(outcome.reason as Error).message}`] : [],
     );
     await client.invalidateQueries({ queryKey: ['agents'] });
     const reasons = refused.slice(0, 3).join(' ') + (refused.length > 3 ? ` And ${refused.length - 3} more.` : '');
-    toast(`${deed} requested for ${wanted.length - refused.length} of ${counted(wanted.length, 'agent')}. ${reasons}`);
+    showToast(
+      `${deed} requested for ${wanted.length - refused.length} of ${formatCountWithNoun(wanted.length, 'agent')}. ${reasons}`,
+    );
     done();
   };
-  const acting = useMutation({ mutationFn: (deed: Deed) => act(deed, agents) });
-  const begin = (deed: Deed) => {
+  const acting = useMutation({ mutationFn: (deed: Deed) => actOnAgents(deed, agents) });
+  const confirmOrAct = (deed: Deed) => {
     const isDangerous = dangerous.find((each) => each === deed);
     if (isDangerous) setConfirming({ deed: isDangerous, agents });
     else acting.mutate(deed);
@@ -43,7 +45,7 @@ export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => v
         <>
           <span className="self-center text-dim">{agents.length} selected</span>
           {(Object.keys(deeds) as Deed[]).map((deed) => (
-            <Button key={deed} busy={acting.isPending} onClick={() => begin(deed)}>
+            <Button key={deed} busy={acting.isPending} onClick={() => confirmOrAct(deed)}>
               {deed}
             </Button>
           ))}
@@ -55,7 +57,7 @@ export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => v
           onOpenChange={() => setConfirming(null)}
           title={`${confirming.deed} ${confirming.agents.length} agents?`}
           verb={confirming.deed}
-          act={() => act(confirming.deed, confirming.agents)}
+          act={() => actOnAgents(confirming.deed, confirming.agents)}
         >
           <ul className="max-h-48 list-disc overflow-y-auto pl-5">
             {confirming.agents.map(({ id, name, currentJobId }) => (

@@ -22,20 +22,20 @@ export function AnswerPage() {
   }, []);
   if (isApiError(error, 'not_found') || token === '') {
     return (
-      <Card title="This link is not valid">
+      <AnswerCard title="This link is not valid">
         It may be incomplete, or it was withdrawn. Open the link again from the message.
-      </Card>
+      </AnswerCard>
     );
   }
   if (!data) {
     return (
-      <Card title="Question from a run">
+      <AnswerCard title="Question from a run">
         {error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />}
-      </Card>
+      </AnswerCard>
     );
   }
-  if (data.status !== 'open') return <Ended question={data} />;
-  const answer = async (value: AnswerByLinkBody['answer']) => {
+  if (data.status !== 'open') return <EndedQuestion question={data} />;
+  const sendAnswer = async (value: AnswerByLinkBody['answer']) => {
     try {
       client.setQueryData(queryKey, await answerLinksAnswer({ body: { token, answer: value } }));
     } catch (failure) {
@@ -45,7 +45,7 @@ export function AnswerPage() {
     }
   };
   return (
-    <Card title={data.question}>
+    <AnswerCard title={data.question}>
       <p className="text-xs text-dim">
         A run is waiting for your answer. <TimeLeft until={data.expiresAt} />
       </p>
@@ -56,8 +56,8 @@ export function AnswerPage() {
           className="max-h-96 max-w-full self-start rounded-control border border-line object-contain"
         />
       )}
-      <AnswerForm question={data} answer={answer} />
-    </Card>
+      <AnswerForm question={data} answer={sendAnswer} />
+    </AnswerCard>
   );
 }
 
@@ -67,19 +67,19 @@ const endings: Record<Exclude<LinkedQuestion['status'], 'open'>, [title: string,
   cancelled: ['The question is closed', 'It was declined, or its run has ended.'],
 };
 
-function Ended({ question: { question, status } }: { question: LinkedQuestion }) {
+function EndedQuestion({ question: { question, status } }: { question: LinkedQuestion }) {
   const [title, text] = endings[status as keyof typeof endings];
   return (
-    <Card title={title}>
+    <AnswerCard title={title}>
       <p dir="auto" className="[overflow-wrap:anywhere] whitespace-pre-wrap text-dim">
         {question}
       </p>
       <p role="status">{text}</p>
-    </Card>
+    </AnswerCard>
   );
 }
 
-function Card({ title, children }: { title: string; children: ReactNode }) {
+function AnswerCard({ title, children }: { title: string; children: ReactNode }) {
   return (
     <main className="flex min-h-dvh items-start justify-center p-4 sm:items-center">
       <div className="flex w-full max-w-xl flex-col gap-4 rounded-panel border border-line bg-surface p-6">

@@ -1,20 +1,20 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { autopilotAct, type AutopilotSession, type SessionPause, type StepOverride } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { pauseWords } from '../../parts/autopilot/session-words';
 import { CodeEditor } from '../../ui/code-editor';
 import { CheckField, Field, Form, inputClass } from '../../ui/form';
 import { Panel } from '../../ui/page';
-import { toast } from '../../ui/toast';
-import { Picture } from './picture';
+import { showToast } from '../../ui/toast';
+import { PageScreenshot } from './picture';
 
 const example = `page.fill("aria/Claim number", "{{CLAIM_ID}}")
 page.click("aria/Search")`;
 
 /** Question of a paused session, a screenshot of its page, and the form that answers and resumes it. */
-export function Asks({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
-  const isMember = useMay('member');
+export function SessionQuestion({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
+  const isMember = useHasRole('member');
   const { title, hint } = pauseWords[pause.reason];
   const step = session.steps.find(({ id }) => id === session.currentStep);
   return (
@@ -30,10 +30,10 @@ export function Asks({ session, pause }: { session: AutopilotSession; pause: Ses
           <p dir="auto" data-testid="session-question" className="break-words whitespace-pre-wrap">
             {pause.question}
           </p>
-          {pause.screenshotUrl && <Picture url={pause.screenshotUrl} alt="The page when the session paused" />}
+          {pause.screenshotUrl && <PageScreenshot url={pause.screenshotUrl} alt="The page when the session paused" />}
         </div>
         {isMember ? (
-          <Answer session={session} hint={hint} />
+          <AnswerForm session={session} hint={hint} />
         ) : (
           <p className="text-dim">Only members of the organization can answer.</p>
         )}
@@ -42,26 +42,26 @@ export function Asks({ session, pause }: { session: AutopilotSession; pause: Ses
   );
 }
 
-function Answer({ session: { sessionId, agentId }, hint }: { session: AutopilotSession; hint: string }) {
+function AnswerForm({ session: { sessionId, agentId }, hint }: { session: AutopilotSession; hint: string }) {
   const [showsCode, setShowsCode] = useState(false);
   const client = useQueryClient();
   return (
     <Form
       submit="Resume"
       onSubmit={(values) => {
-        const instruction = values.text('stepOverride.instruction');
-        const code = values.exact('stepOverride.code');
+        const instruction = values.readText('stepOverride.instruction');
+        const code = values.readExactText('stepOverride.code');
         const stepOverride: StepOverride = {
           ...(instruction ? { instruction } : {}),
           ...(code.trim() ? { code } : {}),
-          ...(values.flag('skip') ? { skip: true } : {}),
+          ...(values.readFlag('skip') ? { skip: true } : {}),
         };
         const override = Object.keys(stepOverride).length > 0 ? { stepOverride } : {};
         return autopilotAct({ path: { id: agentId }, body: { action: 'resume', sessionId, ...override } });
       }}
       onDone={() => {
         void client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });
-        toast('The session continues.');
+        showToast('The session continues.');
       }}
     >
       <Field label="Instruction" name="stepOverride.instruction" hint={hint}>

@@ -3,7 +3,7 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type AutopilotSession, autopilotSessionsRead } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { formatCount, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { useSessionEvents } from '../../live/use-session-events';
@@ -13,15 +13,15 @@ import { AgentLink, WorkflowLink } from '../../parts/names';
 import { isSessionOver } from '../../parts/autopilot/session-words';
 import { Button } from '../../ui/button';
 import { ErrorNote, FaultNote } from '../../ui/error-note';
-import { Facts, Page, Panel, Progress, Skeleton } from '../../ui/page';
+import { FactList, Page, Panel, Progress, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { Asks } from './asks';
+import { SessionQuestion } from './asks';
 import { SessionSteps } from './steps';
 
 export function AutopilotSessionPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const client = useQueryClient();
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const [isEnding, setEnding] = useState(false);
   const {
     data: session,
@@ -64,7 +64,9 @@ export function AutopilotSessionPage() {
           </span>
         </div>
       )}
-      {status === 'paused' && pausedFor && <Asks key={pausedFor.question} session={session} pause={pausedFor} />}
+      {status === 'paused' && pausedFor && (
+        <SessionQuestion key={pausedFor.question} session={session} pause={pausedFor} />
+      )}
       <FaultNote error={session.error} code={session.code} />
       {session.workflowId && (
         <p className="rounded-control bg-good-soft p-2.5">
@@ -73,7 +75,7 @@ export function AutopilotSessionPage() {
       )}
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,22rem)]">
         <SessionSteps session={session} />
-        <About session={session} />
+        <SessionDetails session={session} />
       </div>
       <CancelSessionDialog
         session={{ sessionId: id, agentId: session.agentId, title: task?.title }}
@@ -84,7 +86,7 @@ export function AutopilotSessionPage() {
   );
 }
 
-function About({ session }: { session: AutopilotSession }) {
+function SessionDetails({ session }: { session: AutopilotSession }) {
   const { task, metrics, agentId, createdAt, finishedAt, sessionId } = session;
   const startUrl = task?.startUrl;
   return (
@@ -94,7 +96,7 @@ function About({ session }: { session: AutopilotSession }) {
           {task.goal}
         </p>
       )}
-      <Facts
+      <FactList
         facts={[
           ['Agent', <AgentLink id={agentId} />],
           ['Start URL', startUrl ? <bdi className="break-all">{startUrl}</bdi> : '–'],

@@ -3,9 +3,9 @@ import { formatMoney } from '../../format/format';
 import { escapeDirectionMarks } from '../../format/one-direction';
 import { Duration } from '../../format/time';
 import { FaultNote } from '../../ui/error-note';
-import { Empty, Panel } from '../../ui/page';
+import { EmptyNote, Panel } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { Picture } from './picture';
+import { PageScreenshot } from './picture';
 
 const strategies: Record<SessionAttempt['strategy'], string> = {
   stable_code: 'code from an earlier session',
@@ -18,10 +18,10 @@ export function SessionSteps({ session }: { session: AutopilotSession }) {
   const { steps, currentStep, task } = session;
   return (
     <Panel title="Steps">
-      {steps.length === 0 && <Empty title="The steps are being written." />}
+      {steps.length === 0 && <EmptyNote title="The steps are being written." />}
       <ol className="flex flex-col divide-y divide-line">
         {steps.map((step, at) => (
-          <Step
+          <SessionStepRow
             key={step.id}
             step={step}
             instruction={task?.steps[at]?.instruction}
@@ -33,7 +33,15 @@ export function SessionSteps({ session }: { session: AutopilotSession }) {
   );
 }
 
-function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction?: string; isCurrent: boolean }) {
+function SessionStepRow({
+  step,
+  instruction,
+  isCurrent,
+}: {
+  step: SessionStep;
+  instruction?: string;
+  isCurrent: boolean;
+}) {
   const { title, status, attempts, selectors, stableCode } = step;
   return (
     <li data-testid="session-step" aria-current={isCurrent ? 'step' : undefined} className="py-2">
@@ -53,10 +61,10 @@ function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction
           )}
           <ol className="flex flex-col gap-3">
             {attempts.map((attempt) => (
-              <Attempt key={attempt.attempt} attempt={attempt} title={title} />
+              <AttemptDetails key={attempt.attempt} attempt={attempt} title={title} />
             ))}
           </ol>
-          {selectors.length > 0 && <Selectors selectors={selectors} />}
+          {selectors.length > 0 && <SelectorList selectors={selectors} />}
           {stableCode && (
             <details>
               <summary className="text-dim">Code that runs without a model</summary>
@@ -75,7 +83,7 @@ function Step({ step, instruction, isCurrent }: { step: SessionStep; instruction
   );
 }
 
-function Attempt({ attempt: sessionAttempt, title }: { attempt: SessionAttempt; title: string }) {
+function AttemptDetails({ attempt: sessionAttempt, title }: { attempt: SessionAttempt; title: string }) {
   const { attempt, strategy, outcome, error, code, startedAt, finishedAt, screenshotUrl, usage } = sessionAttempt;
   return (
     <li data-testid="session-attempt" className="flex flex-col gap-1.5 border-l-2 border-line pl-3">
@@ -97,12 +105,12 @@ function Attempt({ attempt: sessionAttempt, title }: { attempt: SessionAttempt; 
           </p>
         )
       )}
-      {screenshotUrl && <Picture url={screenshotUrl} alt={`The page after attempt ${attempt} of ${title}`} />}
+      {screenshotUrl && <PageScreenshot url={screenshotUrl} alt={`The page after attempt ${attempt} of ${title}`} />}
     </li>
   );
 }
 
-function Selectors({ selectors }: { selectors: StepSelectors[] }) {
+function SelectorList({ selectors }: { selectors: StepSelectors[] }) {
   return (
     <details>
       <summary className="text-dim">Selectors, best first</summary>

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '@tanstack/react-table';
 import { useState } from 'react';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { SessionList } from '../../parts/autopilot/session-list';
 import { NewSessionDialog } from '../../parts/autopilot/new-session';
 import { Button } from '../../ui/button';
@@ -17,7 +17,7 @@ const agentColumn: ColumnDef<AutopilotSessionSummary> = {
 
 export function AutopilotPage() {
   const [isMaking, setMaking] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   return (
     <Page
       title="Autopilot"

@@ -7,12 +7,12 @@ import { Time } from '../../format/time';
 import { RunLink } from '../../parts/names';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
-import { Facts, Skeleton } from '../../ui/page';
+import { FactList, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
 import { SimpleList } from '../../ui/table/simple-list';
 import type { Range } from './range';
 
-const itemsOf = (page: PilotBatchList) => page.batches;
+const getBatches = (page: PilotBatchList) => page.batches;
 const mostClaims = 200;
 
 /** Batches that the returns are computed from, each with its run and its claims. */
@@ -22,7 +22,7 @@ export function Batches({ range, workflowId }: { range: Range; workflowId: strin
   const list = useList({
     queryKey: ['pilot-batches', query],
     fetchPage: (page, signal) => pilotBatchesList({ query: { ...page, ...query }, signal }),
-    itemsOf,
+    itemsOf: getBatches,
   });
   return (
     <>
@@ -57,14 +57,14 @@ export function Batches({ range, workflowId }: { range: Range; workflowId: strin
       />
       {shown !== null && (
         <Dialog open onOpenChange={() => setShown(null)} title={`Batch ${shown}`} wide>
-          <Batch id={shown} />
+          <BatchDetails id={shown} />
         </Dialog>
       )}
     </>
   );
 }
 
-function Batch({ id }: { id: PilotBatch['batchId'] }) {
+function BatchDetails({ id }: { id: PilotBatch['batchId'] }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['pilot-batches', 'one', id],
     queryFn: ({ signal }) => pilotBatchesRead({ path: { batchId: id }, signal }),
@@ -73,7 +73,7 @@ function Batch({ id }: { id: PilotBatch['batchId'] }) {
   const { claimResults, stopEvents } = data;
   return (
     <>
-      <Facts
+      <FactList
         facts={[
           ['Run', data.jobId ? <RunLink id={data.jobId} /> : 'none'],
           ['Process', <bdi>{data.workerKey ?? '–'}</bdi>],

@@ -7,7 +7,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 /** Claims by day, stacked by outcome. A click on a day narrows the page to it, with its batches. */
 export function ClaimDays({ daily }: { daily: RoiDay[] }) {
   const [, change] = useUrlState();
-  const show = (day: string) => change({ from: day, to: day });
+  const showDay = (day: string) => change({ from: day, to: day });
   const parts = [
     { name: 'EOB uploaded', values: daily.map(({ claims }) => claims.eobUploaded) },
     { name: 'No EOB found', values: daily.map(({ claims }) => claims.noEobFound) },
@@ -25,7 +25,7 @@ export function ClaimDays({ daily }: { daily: RoiDay[] }) {
       rows={daily.map(({ date, claims }) => (
         <tr key={date} className="tabular-nums">
           <td>
-            <button type="button" className="text-accent hover:underline" onClick={() => show(date)}>
+            <button type="button" className="text-accent hover:underline" onClick={() => showDay(date)}>
               {formatDay(date)}
             </button>
           </td>
@@ -36,7 +36,7 @@ export function ClaimDays({ daily }: { daily: RoiDay[] }) {
         </tr>
       ))}
     >
-      <StackedDays days={daily.map(({ date }) => date)} parts={parts} format={formatCount} pick={show} />
+      <StackedDays days={daily.map(({ date }) => date)} parts={parts} format={formatCount} pick={showDay} />
     </PlotFigure>
   );
 }

@@ -2,10 +2,10 @@ import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { CostGroup } from '../../api/generated';
 import { formatMoney } from '../../format/format';
-import { useRunsOfDay } from '../../parts/runs-of-day';
+import { useRunsOfDayFilter } from '../../parts/runs-of-day';
 import { PlotFigure } from '../../ui/plots/plot-figure';
 import { StackedDays, StackLegend } from '../../ui/plots/stacked-days';
-import { daysFrom } from './range';
+import { listDaysFrom } from './range';
 
 interface CostStackProps {
   from: string;
@@ -19,14 +19,15 @@ interface CostStackProps {
 /** Spend by day, stacked by kind of cost. A click on a day opens the runs that ended on it. */
 export function CostStack({ from, count, groups, heads, children }: CostStackProps) {
   const navigate = useNavigate();
-  const runsOf = useRunsOfDay();
-  const days = daysFrom(from, count);
+  const runsOf = useRunsOfDayFilter();
+  const days = listDaysFrom(from, count);
   const byDay = new Map(groups.map((group) => [group.key, group]));
-  const valuesOf = (kind: 'computeUsd' | 'aiUsd' | 'reportedUsd') => days.map((day) => byDay.get(day)?.[kind] ?? 0);
+  const listDailyCosts = (kind: 'computeUsd' | 'aiUsd' | 'reportedUsd') =>
+    days.map((day) => byDay.get(day)?.[kind] ?? 0);
   const parts = [
-    { name: 'Compute', values: valuesOf('computeUsd') },
-    { name: 'AI', values: valuesOf('aiUsd') },
-    { name: 'Reported by runs', values: valuesOf('reportedUsd') },
+    { name: 'Compute', values: listDailyCosts('computeUsd') },
+    { name: 'AI', values: listDailyCosts('aiUsd') },
+    { name: 'Reported by runs', values: listDailyCosts('reportedUsd') },
   ];
   return (
     <PlotFigure

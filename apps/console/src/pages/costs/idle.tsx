@@ -3,13 +3,13 @@ import { Link } from '@tanstack/react-router';
 import { costsCosts } from '../../api/generated';
 import { formatDuration, formatMoney } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
-import { Facts, Panel, Skeleton } from '../../ui/page';
+import { FactList, Panel, Skeleton } from '../../ui/page';
 import type { Range } from './range';
 
 const hourMs = 60 * 60 * 1000;
 
 /** Time that machines were on without a run, and the savings of adaptive stop. */
-export function Idle({ range }: { range: Range }) {
+export function IdleSavings({ range }: { range: Range }) {
   const query = { ...range, groupBy: 'day' as const };
   const { data, error, refetch } = useQuery({
     queryKey: ['costs', query],
@@ -22,7 +22,7 @@ export function Idle({ range }: { range: Range }) {
       {!data && !error && <Skeleton rows={3} />}
       {data && (
         <>
-          <Facts
+          <FactList
             facts={[
               ['On without a run', formatDuration(data.idle.onHours * hourMs)],
               ['Adaptive stop has saved', describeSavings(data.idle.adaptiveSaved)],

@@ -1,24 +1,24 @@
 import { useWorkflowChoices } from '../../parts/pickers';
 import { UsageBars } from '../../parts/usage-bars';
-import { buttonClass } from '../../ui/button';
+import { getButtonClass } from '../../ui/button';
 import { inputClass } from '../../ui/form';
 import { Page } from '../../ui/page';
 import { FilterSelect } from '../../ui/table/filter-select';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { useTyped } from '../../ui/table/use-typed';
+import { useDelayedText } from '../../ui/table/use-typed';
 import { Batches } from './batches';
-import { Idle } from './idle';
+import { IdleSavings } from './idle';
 import type { Range } from './range';
-import { Returns } from './returns';
-import { type GroupBy, groupings, Spend } from './spend';
+import { RoiFigures } from './returns';
+import { type GroupBy, groupings, SpendTable } from './spend';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Cost of runs in a range of days, compared with the limits, and the savings of the runs. */
 export function CostsPage() {
   const [state, change] = useUrlState();
-  const day = (ago: number) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10);
-  const range: Range = { from: state['from'] ?? day(29), to: state['to'] ?? day(0) };
+  const getDayBefore = (ago: number) => new Date(Date.now() - ago * dayMs).toISOString().slice(0, 10);
+  const range: Range = { from: state['from'] ?? getDayBefore(29), to: state['to'] ?? getDayBefore(0) };
   const groupBy: GroupBy = groupings.find((each) => each === state['groupBy']) ?? 'day';
   const workflowId = state['workflowId'];
   return (
@@ -28,24 +28,24 @@ export function CostsPage() {
         <a
           href={`/api/costs/export?${new URLSearchParams({ ...range, groupBy }).toString()}`}
           download
-          className={buttonClass()}
+          className={getButtonClass()}
         >
           Export CSV
         </a>
       }
     >
       <div role="search" className="flex flex-wrap items-center gap-x-4 gap-y-2">
-        <Day label="From" day={range.from} change={(from) => change({ from })} />
-        <Day label="To" day={range.to} change={(to) => change({ to })} />
+        <DayField label="From" day={range.from} change={(from) => change({ from })} />
+        <DayField label="To" day={range.to} change={(to) => change({ to })} />
         <FilterSelect label="Group by" value={groupBy} options={groupings} change={(by) => change({ groupBy: by })} />
         <WorkflowFilter value={workflowId ?? ''} change={(id) => change({ workflowId: id })} />
       </div>
       <div className="grid gap-4 xl:grid-cols-2">
         <UsageBars />
-        <Idle range={range} />
+        <IdleSavings range={range} />
       </div>
-      <Spend range={range} groupBy={groupBy} />
-      <Returns range={range} workflowId={workflowId} />
+      <SpendTable range={range} groupBy={groupBy} />
+      <RoiFigures range={range} workflowId={workflowId} />
       <Batches range={range} workflowId={workflowId} />
     </Page>
   );
@@ -54,8 +54,8 @@ export function CostsPage() {
 const pauseMs = 500;
 
 /** Date field that waits for a complete year, because browsers report the year 0002 while 2026 is being typed. */
-function Day({ label, day, change }: { label: string; day: string; change: (day: string) => void }) {
-  const [text, type] = useTyped(day, (typed) => /^[12]\d{3}-/.test(typed) && change(typed), pauseMs);
+function DayField({ label, day, change }: { label: string; day: string; change: (day: string) => void }) {
+  const [text, type] = useDelayedText(day, (typed) => /^[12]\d{3}-/.test(typed) && change(typed), pauseMs);
   return (
     <label className="flex items-center gap-1.5">
       <span className="text-dim">{label}</span>

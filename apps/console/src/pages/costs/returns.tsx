@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { type Roi, roiRead } from '../../api/generated';
-import { counted, formatCount, formatDuration, formatMoney, formatTenths } from '../../format/format';
+import { formatCountWithNoun, formatCount, formatDuration, formatMoney, formatOneDecimal } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
 import { Panel, Skeleton } from '../../ui/page';
 import { PlotSkeleton } from '../../ui/plots/plot-skeleton';
@@ -15,7 +15,7 @@ const ClaimDays = lazy(async () => ({ default: (await import('./claim-days')).Cl
 type Figure = [name: string, value: string, definition: ReactNode];
 
 /** Savings of runs: the main figures and the claims first, then every figure with its definition on request. */
-export function Returns({ range, workflowId }: { range: Range; workflowId: string | undefined }) {
+export function RoiFigures({ range, workflowId }: { range: Range; workflowId: string | undefined }) {
   const query = { ...range, ...(workflowId ? { workflowId } : {}) };
   const { data, error, refetch } = useQuery({
     queryKey: ['roi', query],
@@ -40,7 +40,7 @@ export function Returns({ range, workflowId }: { range: Range; workflowId: strin
           <details>
             <summary className="w-fit">All figures and their definitions</summary>
             <PlainTable label="Return on investment" heads={['Figure', 'Value', 'What it means']}>
-              {figuresOf(data).map(([name, value, definition]) => (
+              {buildFigures(data).map(([name, value, definition]) => (
                 <tr key={name} className="align-top">
                   <th scope="row" className="border-t border-line py-1.5 text-left font-medium">
                     {name}
@@ -62,13 +62,13 @@ function MainFigures({ roi: { claims, cost, processing, savings } }: { roi: Roi 
     ['Net savings', formatMoney(savings.netUsd), `${formatMoney(savings.laborUsd)} of labor, minus the cost of runs`],
     [
       'Hours saved',
-      formatTenths(savings.hoursSaved),
-      `${counted(savings.minutesPerClaim, 'minute')} for each claim with a result`,
+      formatOneDecimal(savings.hoursSaved),
+      `${formatCountWithNoun(savings.minutesPerClaim, 'minute')} for each claim with a result`,
     ],
     [
       'Claims',
       formatCount(claims.attempted),
-      claims.perHour === null ? 'attempted' : `attempted, ${formatTenths(claims.perHour)} per hour`,
+      claims.perHour === null ? 'attempted' : `attempted, ${formatOneDecimal(claims.perHour)} per hour`,
     ],
     [
       'Cost per claim',
@@ -91,9 +91,10 @@ function MainFigures({ roi: { claims, cost, processing, savings } }: { roi: Roi 
   );
 }
 
-function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): Figure[] {
-  const orDash = (value: number | null, format: (value: number) => string) => (value === null ? '–' : format(value));
-  const seconds = (value: number) => formatDuration(value * 1000);
+function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi): Figure[] {
+  const formatOrDash = (value: number | null, format: (value: number) => string) =>
+    value === null ? '–' : format(value);
+  const formatSeconds = (value: number) => formatDuration(value * 1000);
   const rates = (
     <Link to="/settings" search={{ part: 'Organization' }} className="text-accent underline">
       the organization’s settings
@@ -114,24 +115,32 @@ function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): F
       'Claims that were looked up and had no explanation of benefits yet.',
     ],
     ['Failed', formatCount(claims.failed), 'Claims that could not be processed.'],
-    ['Claims per hour', orDash(claims.perHour, formatTenths), 'Attempted claims divided by the hours of processing.'],
-    ['Processing time', seconds(processing.totalSeconds), 'Total processing time of all claims that report one.'],
+    [
+      'Claims per hour',
+      formatOrDash(claims.perHour, formatOneDecimal),
+      'Attempted claims divided by the hours of processing.',
+    ],
+    ['Processing time', formatSeconds(processing.totalSeconds), 'Total processing time of all claims that report one.'],
     [
       'Average per claim',
-      orDash(processing.averageSeconds, seconds),
+      formatOrDash(processing.averageSeconds, formatSeconds),
       'Processing time divided by the number of those claims.',
     ],
-    ['Half of the claims within', orDash(processing.p50Seconds, seconds), 'Median processing time of a claim.'],
+    [
+      'Half of the claims within',
+      formatOrDash(processing.p50Seconds, formatSeconds),
+      'Median processing time of a claim.',
+    ],
     [
       '95% of the claims within',
-      orDash(processing.p95Seconds, seconds),
+      formatOrDash(processing.p95Seconds, formatSeconds),
       '95th percentile of the processing time of a claim.',
     ],
     ['Cost of runs', formatMoney(cost.computeUsd), 'Cost of those runs. Each run is counted once.'],
-    ['Cost per claim', orDash(cost.perClaimUsd, formatMoney), 'Cost of runs divided by the attempted claims.'],
+    ['Cost per claim', formatOrDash(cost.perClaimUsd, formatMoney), 'Cost of runs divided by the attempted claims.'],
     [
       'Hours saved',
-      formatTenths(savings.hoursSaved),
+      formatOneDecimal(savings.hoursSaved),
       <>
         {formatCount(savings.minutesPerClaim)} minutes for each claim whose EOB was uploaded or not found. The minutes
         are set in {rates}.
@@ -141,7 +150,7 @@ function figuresOf({ batches, jobs, claims, processing, cost, savings }: Roi): F
     ['Net', formatMoney(savings.netUsd), 'Labor saved minus the cost of runs.'],
     [
       'Return',
-      savings.roiPercent === null ? '–' : `${formatTenths(savings.roiPercent)}%`,
+      savings.roiPercent === null ? '–' : `${formatOneDecimal(savings.roiPercent)}%`,
       'Net divided by the cost of runs. Empty if the runs cost nothing.',
     ],
   ];

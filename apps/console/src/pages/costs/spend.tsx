@@ -3,9 +3,9 @@ import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { type CostGroup, costsCosts, type CostsCostsData } from '../../api/generated';
 import { formatCount, formatDay, formatMoney } from '../../format/format';
-import { useRunsOfDay } from '../../parts/runs-of-day';
+import { useRunsOfDayFilter } from '../../parts/runs-of-day';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { PlotSkeleton } from '../../ui/plots/plot-skeleton';
 import { PlainTable } from '../../ui/table/plain-table';
 import type { Range } from './range';
@@ -17,17 +17,17 @@ export const groupings: readonly GroupBy[] = ['day', 'workflow', 'agent', 'model
 const mostDays = 366;
 
 /** Spend by the selected grouping. A group links to its runs if the list of runs can be filtered by it. */
-export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
+export function SpendTable({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
   const query = { ...range, groupBy };
   const { data, error, refetch } = useQuery({
     queryKey: ['costs', query],
     queryFn: ({ signal }) => costsCosts({ query, signal }),
     placeholderData: (previous) => previous,
   });
-  const row = (group: CostGroup) => (
+  const renderRow = (group: CostGroup) => (
     <tr key={group.key} className="tabular-nums">
       <td>
-        <Way groupBy={data?.groupBy ?? groupBy} group={group} range={range} />
+        <GroupLink groupBy={data?.groupBy ?? groupBy} group={group} range={range} />
       </td>
       <td>{formatCount(group.runs)}</td>
       <td>{formatMoney(group.aiUsd)}</td>
@@ -41,18 +41,18 @@ export function Spend({ range, groupBy }: { range: Range; groupBy: GroupBy }) {
     <Panel title={data ? `Spend: ${formatMoney(data.totalUsd)}` : 'Spend'}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
-      {data?.groups.length === 0 && <Empty title="No spend in these days." />}
+      {data?.groups.length === 0 && <EmptyNote title="No spend in these days." />}
       {data && data.groups.length > 0 && (
         <>
           {data.groupBy === 'day' && count > 1 && count <= mostDays ? (
             <Suspense fallback={<PlotSkeleton />}>
-              <CostStack from={range.from} count={count} groups={data.groups} heads={headsOf(data.groupBy)}>
-                {data.groups.map(row)}
+              <CostStack from={range.from} count={count} groups={data.groups} heads={listColumnHeads(data.groupBy)}>
+                {data.groups.map(renderRow)}
               </CostStack>
             </Suspense>
           ) : (
-            <PlainTable label="Spend" heads={headsOf(data.groupBy)}>
-              {data.groups.map(row)}
+            <PlainTable label="Spend" heads={listColumnHeads(data.groupBy)}>
+              {data.groups.map(renderRow)}
             </PlainTable>
           )}
         </>
@@ -67,12 +67,12 @@ const parameters: Partial<Record<GroupBy, string>> = {
   schedule: 'scheduleId',
 };
 
-function headsOf(groupBy: GroupBy): string[] {
+function listColumnHeads(groupBy: GroupBy): string[] {
   return [groupBy, 'Runs', 'AI', 'Compute', 'Reported', 'Total'];
 }
 
-function Way({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; group: CostGroup; range: Range }) {
-  const runsOf = useRunsOfDay();
+function GroupLink({ groupBy, group: { key, label }, range }: { groupBy: GroupBy; group: CostGroup; range: Range }) {
+  const runsOf = useRunsOfDayFilter();
   const parameter = parameters[groupBy];
   const isThing = parameter && /^[0-9a-f-]{36}$/.test(key);
   if (!isThing && groupBy !== 'day') return <bdi>{label}</bdi>;

@@ -4,7 +4,7 @@ import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Form, TextField } from '../../ui/form';
-import { Facts, Page, Panel, Skeleton } from '../../ui/page';
+import { FactList, Page, Panel, Skeleton } from '../../ui/page';
 import { useUrlState } from '../../ui/table/use-url-state';
 
 /** Page where a user approves the sign-in of a program that shows a code. `muster login` opens it. */
@@ -19,7 +19,7 @@ export function DevicePage() {
           <Panel unnamed title="Enter the code that the program shows">
             <Form
               submit="Continue"
-              onSubmit={(values) => Promise.resolve(values.text('code'))}
+              onSubmit={(values) => Promise.resolve(values.readText('code'))}
               onDone={(typed) => change({ code: typed })}
             >
               <TextField label="Code" name="code" placeholder="BKWT-RMXQ" autoComplete="off" required maxLength={20} />
@@ -40,7 +40,7 @@ function WaitingProgram({ code, onOther }: { code: string; onOther: () => void }
     retry: false,
   });
   if (isPending) return <Skeleton rows={3} />;
-  if (data) return <Decision device={data} />;
+  if (data) return <LoginDecision device={data} />;
   return (
     <Panel unnamed title="Code">
       <ErrorNote error={error} />
@@ -49,7 +49,7 @@ function WaitingProgram({ code, onOther }: { code: string; onOther: () => void }
   );
 }
 
-function Decision({ device: { userCode, deviceName, address, askedAt, expiresAt } }: { device: DeviceLogin }) {
+function LoginDecision({ device: { userCode, deviceName, address, askedAt, expiresAt } }: { device: DeviceLogin }) {
   const { mutate, data, variables, error, isPending } = useMutation({
     mutationFn: (allow: boolean) => deviceAnswer({ body: { userCode, allow } }),
   });
@@ -70,7 +70,7 @@ function Decision({ device: { userCode, deviceName, address, askedAt, expiresAt 
         The program gets an API key with your rights, but at most those of a member. Allow it only if you started this
         sign-in yourself and the program shows the same code.
       </p>
-      <Facts
+      <FactList
         facts={[
           ['Code', <code key="code">{userCode}</code>],
           ['Requested from', address],

@@ -1,7 +1,7 @@
 import type { FeedbackSubmission } from '../../api/generated';
 
 /** Links to the issue and the task that track a report. */
-export function External({ submission: { external } }: { submission: FeedbackSubmission }) {
+export function TrackerLinks({ submission: { external } }: { submission: FeedbackSubmission }) {
   const links = [
     ['Issue', external?.issueUrl],
     ['Task', external?.taskUrl],

@@ -8,32 +8,32 @@ import {
   feedbackSubmissionsList,
   type FeedbackSubmissionsListData,
 } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
-import { Empty, Page } from '../../ui/page';
+import { EmptyNote, Page } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { External } from './external';
+import { TrackerLinks } from './external';
 import { typeNames } from './feedback-names';
-import { Submission } from './submission';
+import { SubmissionDetails } from './submission';
 
-const itemsOf = (page: FeedbackSubmissionList) => page.submissions;
+const getSubmissions = (page: FeedbackSubmissionList) => page.submissions;
 const types = feedbackTypes.map((value) => ({ value, label: typeNames[value] }));
 
 /** The user's reports with their status. An admin sees all reports of the organization. */
 export function FeedbackPage() {
   const [state, change] = useUrlState();
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const { q, type, status, from, to } = state;
   const filter = { q, type, status, from, to } as FeedbackSubmissionsListData['query'];
   const list = useList({
     queryKey: ['feedback', 'list', filter],
     fetchPage: (page, signal) => feedbackSubmissionsList({ query: { ...page, ...filter }, signal }),
-    itemsOf,
+    itemsOf: getSubmissions,
   });
   return (
     <Page title="Feedback" full>
@@ -50,21 +50,21 @@ export function FeedbackPage() {
       <DataTable
         label="Feedback"
         list={list}
-        columns={useColumns(isAdmin)}
+        columns={useSubmissionColumns(isAdmin)}
         rowId={({ id }) => id}
         empty={
-          <Empty title={q || type || status || from || to ? 'No reports match the filters.' : 'No reports yet.'}>
+          <EmptyNote title={q || type || status || from || to ? 'No reports match the filters.' : 'No reports yet.'}>
             Report a bug or an idea on any page with the button next to your account. Report a workflow issue on the
             page of its run.
-          </Empty>
+          </EmptyNote>
         }
       />
-      {state['id'] && <Submission id={state['id']} close={() => change({ id: undefined })} />}
+      {state['id'] && <SubmissionDetails id={state['id']} close={() => change({ id: undefined })} />}
     </Page>
   );
 }
 
-function useColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
+function useSubmissionColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
   return useMemo(
     () => [
       {
@@ -107,7 +107,7 @@ function useColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
         id: 'links',
         header: 'Tracked in',
         meta: { className: 'w-36 max-lg:hidden' },
-        cell: ({ row: { original } }) => <External submission={original} />,
+        cell: ({ row: { original } }) => <TrackerLinks submission={original} />,
       },
       {
         id: 'createdAt',

@@ -2,25 +2,25 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type FeedbackStatus, feedbackStatuses } from '@muster/contracts/words';
 import { type FeedbackSubmissionDetail, feedbackSubmissionsRead, feedbackSubmissionsUpdate } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { Time } from '../../format/time';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { Form, SelectField } from '../../ui/form';
-import { Facts, Skeleton } from '../../ui/page';
+import { FactList, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { toast } from '../../ui/toast';
-import { External } from './external';
+import { showToast } from '../../ui/toast';
+import { TrackerLinks } from './external';
 import { typeNames } from './feedback-names';
 
 /** One report with all its fields and its history. */
-export function Submission({ id, close }: { id: string; close: () => void }) {
+export function SubmissionDetails({ id, close }: { id: string; close: () => void }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['feedback', id],
     queryFn: ({ signal }) => feedbackSubmissionsRead({ path: { id }, signal }),
   });
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   return (
     <Dialog open onOpenChange={close} title={data?.title ?? 'Report'} wide>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
@@ -51,8 +51,8 @@ export function Submission({ id, close }: { id: string; close: () => void }) {
               />
             </a>
           )}
-          <Facts facts={factsOf(data)} />
-          <History submission={data} />
+          <FactList facts={listSubmissionFacts(data)} />
+          <StatusHistory submission={data} />
           {isAdmin && <SetStatus key={data.status} submission={data} />}
         </>
       )}
@@ -60,12 +60,12 @@ export function Submission({ id, close }: { id: string; close: () => void }) {
   );
 }
 
-function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
+function listSubmissionFacts(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
   const { severity, agentId, workflowId, jobId, url, reporter, createdAt } = submission;
   return [
     ['Reported by', <bdi>{reporter.email ?? `API key ${reporter.id}`}</bdi>],
     ['Reported', <Time at={createdAt} />],
-    ['Tracked in', <External submission={submission} />],
+    ['Tracked in', <TrackerLinks submission={submission} />],
     ...(severity ? ([['Severity', severity]] as [string, ReactNode][]) : []),
     ...(agentId ? ([['Agent', <AgentLink id={agentId} />]] as [string, ReactNode][]) : []),
     ...(workflowId ? ([['Workflow', <WorkflowLink id={workflowId} />]] as [string, ReactNode][]) : []),
@@ -74,7 +74,7 @@ function factsOf(submission: FeedbackSubmissionDetail): [string, ReactNode][] {
   ];
 }
 
-function History({ submission: { history } }: { submission: FeedbackSubmissionDetail }) {
+function StatusHistory({ submission: { history } }: { submission: FeedbackSubmissionDetail }) {
   if (history.length === 0) return <p className="text-dim">The report has no changes yet.</p>;
   return (
     <section aria-label="History">
@@ -100,12 +100,12 @@ function SetStatus({ submission: { id, status } }: { submission: FeedbackSubmiss
     <Form
       submit="Set status"
       onSubmit={(values) =>
-        feedbackSubmissionsUpdate({ path: { id }, body: { status: values.text('status') as FeedbackStatus } })
+        feedbackSubmissionsUpdate({ path: { id }, body: { status: values.readText('status') as FeedbackStatus } })
       }
       onDone={(changed) => {
         client.setQueryData(['feedback', id], changed);
         void client.invalidateQueries({ queryKey: ['feedback', 'list'] });
-        toast(`The report is now ${changed.status}. Linked trackers are updated.`);
+        showToast(`The report is now ${changed.status}. Linked trackers are updated.`);
       }}
     >
       <SelectField label="New status" name="status" options={feedbackStatuses} defaultValue={status} />

@@ -8,7 +8,7 @@ interface Asked {
 }
 
 /** Placeholder while a panel's queries load, or the error of one that failed, with a button to retry. */
-export function Asking({ queries }: { queries: Asked[] }) {
+export function QueryPlaceholder({ queries }: { queries: Asked[] }) {
   const missing = queries.filter(({ data }) => data === undefined);
   if (missing.length === 0) return null;
   const failed = missing.find(({ error }) => error);

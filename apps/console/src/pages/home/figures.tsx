@@ -2,22 +2,22 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { type Agent, roiRead } from '../../api/generated';
-import { counted, formatCount, formatMoney, formatShare } from '../../format/format';
+import { formatCountWithNoun, formatCount, formatMoney, formatShare } from '../../format/format';
 import { Time } from '../../format/time';
 import { Progress } from '../../ui/page';
-import { dayMs, dayOf, useActivity, useMachines, useMonthCosts, useUsage, useWaiting } from './home-queries';
+import { dayMs, formatUtcDay, useActivity, useMachines, useMonthCosts, useUsage, useWaitingRuns } from './home-queries';
 
-const Spark = lazy(async () => ({ default: (await import('../../ui/plots/spark')).Spark }));
+const Spark = lazy(async () => ({ default: (await import('../../ui/plots/spark')).SparkLine }));
 
 /** Five figures of the day and the month. Each links to its source. */
-export function Figures() {
+export function HomeFigures() {
   return (
     <ul aria-label="Figures" className="grid grid-cols-2 gap-3 md:grid-cols-5 max-md:*:last:col-span-2">
       <RunsToday />
       <MachinesOn />
-      <Waiting />
+      <WaitingFigure />
       <SpendOfMonth />
-      <Brought />
+      <RoiFigure />
     </ul>
   );
 }
@@ -33,7 +33,7 @@ interface FigureProps {
   plot?: ReactNode;
 }
 
-function Figure({ name, value, to, search, beside, plot }: FigureProps) {
+function FigureTile({ name, value, to, search, beside, plot }: FigureProps) {
   return (
     <li className="min-w-0">
       <Link
@@ -57,23 +57,26 @@ function RunsToday() {
   const midnight = new Date().setHours(0, 0, 0, 0);
   const today = data?.hours.filter(({ at }) => Date.parse(at) >= midnight) ?? [];
   const before = data?.hours.filter(({ at }) => Date.parse(at) < midnight) ?? [];
-  const sum = (hours: typeof today) => ({
+  const sumOutcomes = (hours: typeof today) => ({
     completed: hours.reduce((total, { completed }) => total + completed, 0),
     failed: hours.reduce((total, { failed }) => total + failed, 0),
   });
-  const [now, then] = [sum(today), sum(before)];
-  const rate = ({ completed, failed }: typeof now) => formatShare(completed, completed + failed);
+  const [now, then] = [sumOutcomes(today), sumOutcomes(before)];
+  const formatSuccessRate = ({ completed, failed }: typeof now) => formatShare(completed, completed + failed);
   const byHour = Array.from({ length: 24 }, (_, hour) => {
     const found = today.find(({ at }) => new Date(at).getHours() === hour);
     return found ? found.completed + found.failed : 0;
   });
   return (
-    <Figure
+    <FigureTile
       name="Runs finished today"
       value={data && formatCount(now.completed + now.failed)}
       to="/runs"
       search={{ sort: '-finishedAt' }}
-      beside={data && `${rate(now)} succeeded · yesterday ${formatCount(then.completed + then.failed)}, ${rate(then)}`}
+      beside={
+        data &&
+        `${formatSuccessRate(now)} succeeded · yesterday ${formatCount(then.completed + then.failed)}, ${formatSuccessRate(then)}`
+      }
       plot={data && <Spark values={byHour} />}
     />
   );
@@ -95,7 +98,7 @@ function MachinesOn() {
     up.length > busy + pinned && `${formatCount(up.length - busy - pinned)} idle`,
   ].filter(Boolean);
   return (
-    <Figure
+    <FigureTile
       name="Machines on"
       value={data && `${formatCount(up.length)} of ${formatCount(machines.length)}${data.isMore ? '+' : ''}`}
       to="/agents"
@@ -111,13 +114,13 @@ function MachinesOn() {
   );
 }
 
-function Waiting() {
-  const { data } = useWaiting();
+function WaitingFigure() {
+  const { data } = useWaitingRuns();
   const oldest = data?.items.map(({ queuedAt }) => queuedAt).sort()[0];
   return (
-    <Figure
+    <FigureTile
       name="Waiting"
-      value={data && `${counted(data.items.length, 'run')}${data.isMore ? ' or more' : ''}`}
+      value={data && `${formatCountWithNoun(data.items.length, 'run')}${data.isMore ? ' or more' : ''}`}
       to="/runs"
       search={{ status: 'queued', sort: 'queuedAt' }}
       beside={
@@ -138,16 +141,16 @@ function SpendOfMonth() {
   const { data: costs } = useMonthCosts();
   const limit = usage?.limits.monthlySpendLimitUsd ?? null;
   const byDay = new Map(costs?.groups.map(({ key, totalUsd }) => [key, totalUsd]));
-  const days = Array.from({ length: 30 }, (_, at) => byDay.get(dayOf(Date.now() - (29 - at) * dayMs)) ?? 0);
+  const days = Array.from({ length: 30 }, (_, at) => byDay.get(formatUtcDay(Date.now() - (29 - at) * dayMs)) ?? 0);
   return (
-    <Figure
+    <FigureTile
       name="Spent this month"
       value={usage && formatMoney(usage.spendUsd)}
       to="/costs"
       beside={
         usage &&
         (limit === null
-          ? `${counted(usage.runs, 'run')}, no limit`
+          ? `${formatCountWithNoun(usage.runs, 'run')}, no limit`
           : `${formatShare(usage.spendUsd, limit)} of ${formatMoney(limit)}`)
       }
       plot={
@@ -164,8 +167,8 @@ function SpendOfMonth() {
   );
 }
 
-function Brought() {
-  const to = dayOf(Date.now());
+function RoiFigure() {
+  const to = formatUtcDay(Date.now());
   const from = `${to.slice(0, 8)}01`;
   const { data } = useQuery({
     queryKey: ['roi', { from, to }],
@@ -174,14 +177,14 @@ function Brought() {
     refetchInterval: dayMs / 288,
   });
   return (
-    <Figure
+    <FigureTile
       name="Claims this month"
       value={data && formatCount(data.claims.attempted)}
       to="/costs"
       search={{ from, to }}
       beside={
         data &&
-        `${counted(Math.round(data.savings.hoursSaved * 10) / 10, 'hour')} saved, ${formatMoney(data.savings.netUsd)} net`
+        `${formatCountWithNoun(Math.round(data.savings.hoursSaved * 10) / 10, 'hour')} saved, ${formatMoney(data.savings.netUsd)} net`
       }
       plot={data && data.daily.length > 1 && <Spark values={data.daily.map(({ claims }) => claims.attempted)} />}
     />

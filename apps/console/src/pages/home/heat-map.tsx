@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { jobSummariesActivity } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { counted, formatCount, formatWeekday } from '../../format/format';
+import { formatCountWithNoun, formatCount, formatWeekday } from '../../format/format';
 import { Panel } from '../../ui/page';
-import { Asking } from './asking';
+import { QueryPlaceholder } from './asking';
 import { dayMs } from './home-queries';
-import { type Hour, hoursByDay, shadeOf } from './hours';
+import { type Hour, groupHoursByDay, computeShade } from './hours';
 
 const days = 14;
 const hourMs = dayMs / 24;
@@ -25,14 +25,14 @@ export function HeatMap() {
   return (
     <Panel title="Runs and failures by hour">
       <div className="min-h-100">
-        <Asking queries={[activity]} />
-        {activity.data && <Hours rows={hoursByDay(activity.data.hours, now, days)} />}
+        <QueryPlaceholder queries={[activity]} />
+        {activity.data && <HourTable rows={groupHoursByDay(activity.data.hours, now, days)} />}
       </div>
     </Panel>
   );
 }
 
-function Hours({ rows }: { rows: Hour[][] }) {
+function HourTable({ rows }: { rows: Hour[][] }) {
   const busiest = Math.max(1, ...rows.flat().map(({ runs }) => runs));
   return (
     <>
@@ -57,12 +57,12 @@ function Hours({ rows }: { rows: Hour[][] }) {
             {rows.map((hours) => (
               <tr key={hours[0]!.at}>
                 <th scope="row" className="text-left text-xs font-normal whitespace-nowrap">
-                  <Link to="/runs" search={endedWithin(hours[0]!.at, hours[23]!.at)} className="hover:underline">
+                  <Link to="/runs" search={buildEndedFilter(hours[0]!.at, hours[23]!.at)} className="hover:underline">
                     {formatWeekday(hours[0]!.at)}
                   </Link>
                 </th>
                 {hours.map((hour) => (
-                  <td key={hour.at} className={`h-6 rounded-xs p-0 ${shades[shadeOf(hour.runs, busiest)]}`}>
+                  <td key={hour.at} className={`h-6 rounded-xs p-0 ${shades[computeShade(hour.runs, busiest)]}`}>
                     <HourLink hour={hour} />
                   </td>
                 ))}
@@ -82,11 +82,11 @@ function Hours({ rows }: { rows: Hour[][] }) {
 /** Only hours with failures are reached by the Tab key; the other hours are reached by the link of their day. */
 function HourLink({ hour: { at, runs, failed } }: { hour: Hour }) {
   if (runs === 0) return <span className="sr-only">0</span>;
-  const label = `${counted(runs, 'run')}, ${formatCount(failed)} failed`;
+  const label = `${formatCountWithNoun(runs, 'run')}, ${formatCount(failed)} failed`;
   return (
     <Link
       to="/runs"
-      search={{ ...endedWithin(at, at), ...(failed > 0 ? { status: 'failed' } : {}) }}
+      search={{ ...buildEndedFilter(at, at), ...(failed > 0 ? { status: 'failed' } : {}) }}
       tabIndex={failed > 0 ? 0 : -1}
       title={label}
       aria-label={label}
@@ -98,7 +98,7 @@ function HourLink({ hour: { at, runs, failed } }: { hour: Hour }) {
 }
 
 /** Filter of the runs that ended from the start of the first hour to the end of the last one, latest first. */
-function endedWithin(first: number, last: number) {
+function buildEndedFilter(first: number, last: number) {
   return {
     endedFrom: new Date(first).toISOString(),
     endedTo: new Date(last + hourMs).toISOString(),

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { allOf, firstOf } from '../../api/all-of';
+import { readAllItems, readFirstItems } from '../../api/read-all-items';
 import {
   agentsList,
   costsCosts,
@@ -16,11 +16,11 @@ export const dayMs = 24 * 60 * 60 * 1000;
 /** Maximum number of runs shown for each status. */
 const most = 8;
 
-export function useRuns(status: Job['status']) {
+export function useRunsWithStatus(status: Job['status']) {
   return useQuery({
     queryKey: ['runs', 'home', status],
     queryFn: ({ signal }) =>
-      firstOf(most, async (page) => {
+      readFirstItems(most, async (page) => {
         const { jobs, nextCursor } = await jobsList({ query: { ...page, status }, signal });
         return { items: jobs, nextCursor };
       }),
@@ -29,7 +29,7 @@ export function useRuns(status: Job['status']) {
 }
 
 /** Causes of the runs that failed in the last 24 hours. */
-export function useFailures() {
+export function useRecentFailures() {
   return useQuery({
     queryKey: ['runs', 'failures'],
     queryFn: ({ signal }) => jobSummariesFailures({ signal }),
@@ -57,7 +57,7 @@ export function useUsage() {
 
 /** Cost of the last 30 days by day. */
 export function useMonthCosts() {
-  const [from, to] = [dayOf(Date.now() - 29 * dayMs), dayOf(Date.now())];
+  const [from, to] = [formatUtcDay(Date.now() - 29 * dayMs), formatUtcDay(Date.now())];
   return useQuery({
     queryKey: ['costs', from, to],
     queryFn: ({ signal }) => costsCosts({ query: { from, to, groupBy: 'day' }, signal }),
@@ -66,7 +66,7 @@ export function useMonthCosts() {
 }
 
 /** Day in the format of the API: YYYY-MM-DD, in UTC. */
-export function dayOf(at: number): string {
+export function formatUtcDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
@@ -75,7 +75,7 @@ export function useMachines() {
   return useQuery({
     queryKey: ['agents', 'home'],
     queryFn: ({ signal }) =>
-      allOf(async (page) => {
+      readAllItems(async (page) => {
         const { agents, nextCursor } = await agentsList({ query: page, signal });
         return { items: agents, nextCursor };
       }),
@@ -84,11 +84,11 @@ export function useMachines() {
 }
 
 /** Queued runs. They are polled instead of refetched at every event, because there may be many pages. */
-export function useWaiting() {
+export function useWaitingRuns() {
   return useQuery({
     queryKey: ['waiting-runs'],
     queryFn: ({ signal }) =>
-      allOf(async (page) => {
+      readAllItems(async (page) => {
         const { jobs, nextCursor } = await jobsList({ query: { ...page, status: 'queued', sort: 'queuedAt' }, signal });
         const items = jobs.map(({ agentId, queuedAt, waiting }) => ({ agentId, queuedAt, reason: waiting?.reason }));
         return { items, nextCursor };

@@ -1,10 +1,10 @@
-import { hoursByDay, shadeOf } from './hours';
+import { groupHoursByDay, computeShade } from './hours';
 
 const at = (day: number, hour: number) => new Date(2026, 10, day, hour).toISOString();
 
 describe('the hours of the home page', () => {
   it('runs and failures are counted at the hour and day on which they ended, the latest day first', () => {
-    const rows = hoursByDay(
+    const rows = groupHoursByDay(
       [
         { at: at(24, 23), completed: 9, failed: 9, cancelled: 9 },
         { at: at(25, 0), completed: 4, failed: 1, cancelled: 2 },
@@ -20,6 +20,6 @@ describe('the hours of the home page', () => {
   });
 
   it('an hour with a single run is shaded, and only an hour near the busiest one has the darkest shade', () => {
-    expect([0, 1, 25, 26, 75, 76, 100].map((runs) => shadeOf(runs, 100))).toEqual([0, 1, 1, 2, 3, 4, 4]);
+    expect([0, 1, 25, 26, 75, 76, 100].map((runs) => computeShade(runs, 100))).toEqual([0, 1, 1, 2, 3, 4, 4]);
   });
 });

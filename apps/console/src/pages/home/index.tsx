@@ -2,50 +2,50 @@ import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { agentStatuses } from '@muster/contracts/words';
 import type { Agent, Job } from '../../api/generated';
-import { counted, formatCount, formatMoney } from '../../format/format';
+import { formatCountWithNoun, formatCount, formatMoney } from '../../format/format';
 import { Duration } from '../../format/time';
 import { isNeverConnected } from '../../parts/agent-status';
 import { AgentLink } from '../../parts/names';
 import { RunStatus } from '../../parts/run/run-status';
 import { RunTitle } from '../../parts/run/run-title';
-import { Empty, Page, Panel, Progress } from '../../ui/page';
+import { EmptyNote, Page, Panel, Progress } from '../../ui/page';
 import { PlotSkeleton } from '../../ui/plots/plot-skeleton';
 import { StatusMark } from '../../ui/status-mark';
-import { Asking } from './asking';
-import { Attention } from './attention';
-import { Figures } from './figures';
+import { QueryPlaceholder } from './asking';
+import { AttentionList } from './attention';
+import { HomeFigures } from './figures';
 import { HeatMap } from './heat-map';
-import { dayMs, dayOf, useMachines, useMonthCosts, useRuns } from './home-queries';
+import { dayMs, formatUtcDay, useMachines, useMonthCosts, useRunsWithStatus } from './home-queries';
 
-const Days = lazy(async () => ({ default: (await import('../../parts/days')).Days }));
+const Days = lazy(async () => ({ default: (await import('../../parts/days')).DayRange }));
 
 /** Figures and problems first, then runs in progress and machines, then the runs of the last days. */
 export function HomePage() {
   return (
     <Page title="Home">
-      <Figures />
+      <HomeFigures />
       <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-        <Attention />
+        <AttentionList />
         <div className="flex min-w-0 flex-col gap-4">
           <InProgress />
-          <Machines />
+          <MachineList />
         </div>
       </div>
-      <Month />
+      <MonthCosts />
       <HeatMap />
     </Page>
   );
 }
 
 function InProgress() {
-  const running = useRuns('running');
-  const queued = useRuns('queued');
+  const running = useRunsWithStatus('running');
+  const queued = useRunsWithStatus('queued');
   const runs: Job[] = [...(running.data?.items ?? []), ...(queued.data?.items ?? [])];
   return (
     <Panel title="In progress">
-      <Asking queries={[running, queued]} />
+      <QueryPlaceholder queries={[running, queued]} />
       {running.data && queued.data && runs.length === 0 && (
-        <Empty title="No runs in progress.">Start one with “Run” on a workflow, or create a schedule.</Empty>
+        <EmptyNote title="No runs in progress.">Start one with “Run” on a workflow, or create a schedule.</EmptyNote>
       )}
       <ul className="flex flex-col divide-y divide-line">
         {runs.map((run) => (
@@ -71,21 +71,21 @@ function InProgress() {
 }
 
 /** Number of machines in each status; those that never connected are counted separately. Each links to the list. */
-function Machines() {
+function MachineList() {
   const machines = useMachines();
   const { data } = machines;
   const counts = agentStatuses
     .flatMap((status) => [false, true].map((isNew) => ({ status, isNew })))
     .map(({ status, isNew }) => {
-      const isOne = (agent: Agent) => agent.status === status && isNeverConnected(agent) === isNew;
-      return { status, isNew, count: data?.items.filter(isOne).length ?? 0 };
+      const isMachineShown = (agent: Agent) => agent.status === status && isNeverConnected(agent) === isNew;
+      return { status, isNew, count: data?.items.filter(isMachineShown).length ?? 0 };
     })
     .filter(({ count }) => count > 0);
   return (
     <Panel title="Machines">
-      <Asking queries={[machines]} />
+      <QueryPlaceholder queries={[machines]} />
       {data?.items.length === 0 && (
-        <Empty title="No machines yet.">Create one with “New agent” on the Agents page.</Empty>
+        <EmptyNote title="No machines yet.">Create one with “New agent” on the Agents page.</EmptyNote>
       )}
       <ul className="flex flex-wrap gap-2">
         {counts.map(({ status, isNew, count }) => (
@@ -109,21 +109,21 @@ function Machines() {
   );
 }
 
-function Month() {
+function MonthCosts() {
   const costs = useMonthCosts();
   const { data } = costs;
   const runs = (data?.groups ?? []).reduce((sum, group) => sum + group.runs, 0);
   return (
     <Panel title="Last 30 days">
-      <Asking queries={[costs]} />
+      <QueryPlaceholder queries={[costs]} />
       {data && (
         <>
           <p className="mb-2 text-dim">
             <span className="text-base font-semibold text-ink tabular-nums">{formatMoney(data.totalUsd)}</span> for{' '}
-            {counted(runs, 'run')}
+            {formatCountWithNoun(runs, 'run')}
           </p>
           <Suspense fallback={<PlotSkeleton />}>
-            <Days from={dayOf(Date.now() - 29 * dayMs)} count={30} groups={data.groups} />
+            <Days from={formatUtcDay(Date.now() - 29 * dayMs)} count={30} groups={data.groups} />
           </Suspense>
         </>
       )}

@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { Question } from '../../api/generated';
-import { questionQuery } from '../../api/queries';
+import { buildQuestionQuery } from '../../api/queries';
 import { QuestionCard } from '../../parts/question/question-card';
 import { useOpenQuestions } from '../../parts/question/use-open-questions';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Page, Skeleton } from '../../ui/page';
+import { EmptyNote, Page, Skeleton } from '../../ui/page';
 
 /** The open questions, oldest first. Each is answered on its card. */
 export function InboxPage() {
   const { items, isPending, error, hasMore, isLoadingMore, loadMore, retry } = useOpenQuestions();
   const [touched, setTouched] = useState<Question | null>(null);
-  const shown = useWithTouched(items, touched);
+  const shown = useItemsWithTouched(items, touched);
   const list = useRef<HTMLDivElement>(null);
   useCardKeys(list, touched?.id);
   return (
@@ -20,10 +20,10 @@ export function InboxPage() {
       {error && <ErrorNote error={error} retry={retry} />}
       {isPending && !error && <Skeleton rows={4} />}
       {!isPending && !error && shown.length === 0 && (
-        <Empty title="No open questions.">
+        <EmptyNote title="No open questions.">
           Questions from running workflows appear here. A script asks with <code>muster.ask(…)</code>, and a recorded
           workflow with an <code>ask</code> step. The run waits until you answer here or on the run’s page.
-        </Empty>
+        </EmptyNote>
       )}
       <div ref={list} className="flex max-w-3xl flex-col gap-4">
         {shown.map((question) => (
@@ -40,9 +40,9 @@ export function InboxPage() {
 }
 
 /** Keeps the last edited question in the list after its end, with its outcome, until the user edits another one. */
-function useWithTouched(items: Question[], touched: Question | null): Question[] {
+function useItemsWithTouched(items: Question[], touched: Question | null): Question[] {
   const isGone = touched !== null && !items.some(({ id }) => id === touched.id);
-  const { data = touched } = useQuery({ ...questionQuery(touched?.id ?? ''), enabled: isGone });
+  const { data = touched } = useQuery({ ...buildQuestionQuery(touched?.id ?? ''), enabled: isGone });
   if (!isGone || !data) return items;
   // Ids are ordered by creation time.
   return [...items, data].sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -51,7 +51,7 @@ function useWithTouched(items: Question[], touched: Question | null): Question[]
 /** `j` and `k` move between questions, Enter focuses the answer, Escape returns to the card. */
 function useCardKeys(list: React.RefObject<HTMLElement | null>, currentId: string | undefined): void {
   useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
+    const handleKey = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || target.closest('[role=dialog], [role=menu]')) return;
       const cards = [...(list.current?.querySelectorAll<HTMLElement>('article') ?? [])];
@@ -66,7 +66,7 @@ function useCardKeys(list: React.RefObject<HTMLElement | null>, currentId: strin
         target.querySelector<HTMLElement>('input, textarea, select, button')?.focus();
       }
     };
-    document.addEventListener('keydown', pressed);
-    return () => document.removeEventListener('keydown', pressed);
+    document.addEventListener('keydown', handleKey);
+    return () => document.removeEventListener('keydown', handleKey);
   }, [list, currentId]);
 }

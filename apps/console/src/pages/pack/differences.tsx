@@ -4,7 +4,7 @@ import { type PackVersion, versionsDiff } from '../../api/generated';
 import { ErrorNote } from '../../ui/error-note';
 import { inputClass } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
-import { nameOfVersion } from './name-of-version';
+import { formatVersion } from './format-version';
 
 interface DifferencesProps {
   version: PackVersion;
@@ -14,7 +14,7 @@ interface DifferencesProps {
 }
 
 /** Lists the files that a version has added, removed or changed compared with another version. */
-export function Differences({ version, others, initial = others[0]! }: DifferencesProps) {
+export function VersionDifferences({ version, others, initial = others[0]! }: DifferencesProps) {
   const [from, setFrom] = useState(initial.versionId);
   const { packId, versionId } = version;
   const { data, error, refetch } = useQuery({
@@ -29,7 +29,7 @@ export function Differences({ version, others, initial = others[0]! }: Differenc
         <select className={`${inputClass} w-auto`} value={from} onChange={({ target }) => setFrom(target.value)}>
           {others.map((each) => (
             <option key={each.versionId} value={each.versionId}>
-              {nameOfVersion(each)}
+              {formatVersion(each)}
             </option>
           ))}
         </select>

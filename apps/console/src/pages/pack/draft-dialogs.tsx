@@ -6,10 +6,10 @@ import { formatSize } from '../../format/format';
 import { useVersionedSave } from '../../ui/conflict';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
-import { inventoryOf, sendDraft } from './bundle/send-draft';
-import { unzip, zip, type ZipEntry } from './bundle/zip';
-import { draftQuery } from './pack-queries';
+import { showToast } from '../../ui/toast';
+import { listInventory, sendDraft } from './bundle/send-draft';
+import { readZip, makeZip, type ZipEntry } from './bundle/zip';
+import { buildDraftQuery } from './pack-queries';
 
 interface DraftDialogProps {
   pack: WorkflowPack;
@@ -36,8 +36,8 @@ export function UploadBundleDialog({ pack, draft, close }: DraftDialogProps) {
       <Form
         submit="Upload"
         onSubmit={async (values) => {
-          const file = values.file('bundle')!;
-          return send(file, await unzip(new Uint8Array(await file.arrayBuffer())));
+          const file = values.readFile('bundle')!;
+          return send(file, await readZip(new Uint8Array(await file.arrayBuffer())));
         }}
         onDone={done}
       >
@@ -60,12 +60,12 @@ export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
       <Form
         submit="Add"
         onSubmit={async (values) => {
-          const folder = values.text('folder').replace(/^\/+|\/+$/g, '');
-          const added = await Promise.all(values.files('files').map((file) => entryOf(file, folder)));
+          const folder = values.readText('folder').replace(/^\/+|\/+$/g, '');
+          const added = await Promise.all(values.readFiles('files').map((file) => toZipEntry(file, folder)));
           const paths = new Set(added.map(({ path }) => path));
-          const remaining = (await entriesOf(draft)).filter(({ path }) => !paths.has(path));
+          const remaining = (await readDraftEntries(draft)).filter(({ path }) => !paths.has(path));
           const entries = [...remaining, ...added];
-          return send(await zip(entries), entries);
+          return send(await makeZip(entries), entries);
         }}
         onDone={done}
       >
@@ -94,8 +94,8 @@ export function RemoveFileDialog({ pack, draft, path, close }: RemoveFileProps) 
         title="Remove a file?"
         verb="Remove"
         act={async () => {
-          const entries = (await entriesOf(draft)).filter((entry) => entry.path !== path);
-          done(await send(await zip(entries), entries));
+          const entries = (await readDraftEntries(draft)).filter((entry) => entry.path !== path);
+          done(await send(await makeZip(entries), entries));
         }}
       >
         <code className="font-mono text-xs break-all">{path}</code> is removed from the draft. Published versions do not
@@ -112,25 +112,25 @@ function useSendDraft({ id }: WorkflowPack, draft: PackDraft | null, close: () =
   const [sent] = useState<{ zip?: Blob }>({});
   const client = useQueryClient();
   const { save, conflict } = useVersionedSave<Content, Content>({
-    read: async () => contentOf(await client.fetchQuery({ ...draftQuery(id), staleTime: 0 })),
+    read: async () => getDraftContent(await client.fetchQuery({ ...buildDraftQuery(id), staleTime: 0 })),
     write: async ({ files }, head) =>
-      contentOf(await sendDraft({ packId: id, zip: sent.zip!, files, base: head || null })),
+      getDraftContent(await sendDraft({ packId: id, zip: sent.zip!, files, base: head || null })),
     labels: { files: 'Files' },
     show: (files) => (files as BundleFileEntry[]).map(describeFile).join('\n') || '–',
   });
-  const send = async (bundle: Blob, entries: ZipEntry[]) => {
+  const sendBundle = async (bundle: Blob, entries: ZipEntry[]) => {
     sent.zip = bundle;
-    return save({ files: await inventoryOf(entries) }, contentOf(base));
+    return save({ files: await listInventory(entries) }, getDraftContent(base));
   };
-  const done = ({ isMine }: { isMine: boolean }) => {
+  const finishSend = ({ isMine }: { isMine: boolean }) => {
     void client.invalidateQueries({ queryKey: ['packs'] });
     close();
-    toast(isMine ? 'The draft was changed.' : 'Your change was not saved.');
+    showToast(isMine ? 'The draft was changed.' : 'Your change was not saved.');
   };
-  return { send, conflict, done };
+  return { send: sendBundle, conflict, done: finishSend };
 }
 
-function contentOf(draft: PackDraft | null) {
+function getDraftContent(draft: PackDraft | null) {
   return { files: draft?.files ?? [], etag: draft?.runtimeBundleId ?? '' };
 }
 
@@ -138,11 +138,11 @@ function describeFile({ path, size, sha256 }: BundleFileEntry): string {
   return `${path}  ${formatSize(size)}  ${sha256.slice(0, 12)}`;
 }
 
-async function entriesOf(draft: PackDraft | null): Promise<ZipEntry[]> {
-  return draft ? unzip(await getObject(draft.downloadUrl)) : [];
+async function readDraftEntries(draft: PackDraft | null): Promise<ZipEntry[]> {
+  return draft ? readZip(await getObject(draft.downloadUrl)) : [];
 }
 
-async function entryOf(file: File, folder: string): Promise<ZipEntry> {
+async function toZipEntry(file: File, folder: string): Promise<ZipEntry> {
   const path = folder ? `${folder}/${file.name}` : file.name;
   return { path: path.normalize('NFC'), content: new Uint8Array(await file.arrayBuffer()) };
 }

@@ -1,26 +1,26 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PackDraft, WorkflowPack } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { formatCount, formatSize } from '../../format/format';
 import { Time } from '../../format/time';
-import { Button, buttonClass } from '../../ui/button';
+import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { ActionMenu } from '../../ui/menu';
-import { Empty, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { AddFilesDialog, RemoveFileDialog, UploadBundleDialog } from './draft-dialogs';
-import { draftQuery } from './pack-queries';
+import { buildDraftQuery } from './pack-queries';
 import { PublishDialog } from './publish-dialog';
 
 type Open = 'upload' | 'add' | 'publish';
 
 /** Files of the next version, and the ways to change them. */
-export function Draft({ pack }: { pack: WorkflowPack }) {
-  const { data: draft, error, refetch } = useQuery(draftQuery(pack.id));
+export function DraftPanel({ pack }: { pack: WorkflowPack }) {
+  const { data: draft, error, refetch } = useQuery(buildDraftQuery(pack.id));
   const [open, setOpen] = useState<Open | null>(null);
   const [removed, setRemoved] = useState<string | null>(null);
-  const isMember = useMay('member');
-  const close = () => setOpen(null);
+  const isMember = useHasRole('member');
+  const closeDialog = () => setOpen(null);
   const isPublished = pack.versions.some(({ runtimeBundleId }) => runtimeBundleId === draft?.runtimeBundleId);
   return (
     <Panel
@@ -47,9 +47,9 @@ export function Draft({ pack }: { pack: WorkflowPack }) {
     >
       {draft === undefined && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />)}
       {draft === null && (
-        <Empty title="No draft yet.">
+        <EmptyNote title="No draft yet.">
           Use “Add files” to create a draft from files, or “Upload bundle” for a zip. A worker can also publish a draft.
-        </Empty>
+        </EmptyNote>
       )}
       {draft && (
         <>
@@ -57,16 +57,16 @@ export function Draft({ pack }: { pack: WorkflowPack }) {
             {formatCount(draft.files.length)} files, {formatSize(draft.size)} as a zip, by <bdi>{draft.createdBy}</bdi>,{' '}
             <Time at={draft.createdAt} relative />
             {isPublished && '; already published'}.{' '}
-            <a href={draft.downloadUrl} className={buttonClass('quiet')} rel="noreferrer">
+            <a href={draft.downloadUrl} className={getButtonClass('quiet')} rel="noreferrer">
               Download
             </a>
           </p>
-          <Files draft={draft} remove={isMember ? setRemoved : undefined} />
+          <DraftFiles draft={draft} remove={isMember ? setRemoved : undefined} />
         </>
       )}
-      {open === 'upload' && <UploadBundleDialog pack={pack} draft={draft ?? null} close={close} />}
-      {open === 'add' && <AddFilesDialog pack={pack} draft={draft ?? null} close={close} />}
-      {open === 'publish' && <PublishDialog pack={pack} close={close} />}
+      {open === 'upload' && <UploadBundleDialog pack={pack} draft={draft ?? null} close={closeDialog} />}
+      {open === 'add' && <AddFilesDialog pack={pack} draft={draft ?? null} close={closeDialog} />}
+      {open === 'publish' && <PublishDialog pack={pack} close={closeDialog} />}
       {removed !== null && draft && (
         <RemoveFileDialog pack={pack} draft={draft} path={removed} close={() => setRemoved(null)} />
       )}
@@ -74,7 +74,7 @@ export function Draft({ pack }: { pack: WorkflowPack }) {
   );
 }
 
-function Files({ draft, remove }: { draft: PackDraft; remove?: (path: string) => void }) {
+function DraftFiles({ draft, remove }: { draft: PackDraft; remove?: (path: string) => void }) {
   return (
     <div tabIndex={0} role="region" aria-label="Files of the draft" className="max-h-96 overflow-auto">
       <table className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1 [&_td]:pr-3">

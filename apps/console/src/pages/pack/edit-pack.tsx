@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { packsRead, packsUpdate, type UpdatePackBody, type WorkflowPack } from '../../api/generated';
-import { type Versioned, withEtag } from '../../api/versioned';
+import { type Versioned, readWithEtag } from '../../api/versioned';
 import { useVersionedSave } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>; close: () => void }) {
   // The pack as it was when the form opened. Later changes by others must lead to a conflict, not into the form.
@@ -13,9 +13,9 @@ export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>;
   const client = useQueryClient();
   const path = { id: pack.id };
   const { save, conflict } = useVersionedSave<WorkflowPack, UpdatePackBody>({
-    read: () => withEtag((options) => packsRead({ ...options, path })),
+    read: () => readWithEtag((options) => packsRead({ ...options, path })),
     write: (body, ifMatch) =>
-      withEtag((options) => packsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+      readWithEtag((options) => packsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
     labels: { name: 'Name', description: 'Description', stageTags: 'Tags' },
   });
   return (
@@ -25,10 +25,10 @@ export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>;
         onSubmit={(values) =>
           save(
             {
-              name: values.text('name'),
-              description: values.text('description'),
+              name: values.readText('name'),
+              description: values.readText('description'),
               stageTags: values
-                .text('stageTags')
+                .readText('stageTags')
                 .split(',')
                 .map((tag) => tag.trim())
                 .filter(Boolean),
@@ -39,7 +39,7 @@ export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>;
         onDone={async ({ isMine }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(isMine ? 'Saved.' : 'Your change was not saved.');
+          showToast(isMine ? 'Saved.' : 'Your change was not saved.');
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />

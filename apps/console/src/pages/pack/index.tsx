@@ -2,22 +2,22 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { WorkflowPack } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
-import { Facts, Page, Panel, Skeleton } from '../../ui/page';
-import { Draft } from './draft';
+import { FactList, Page, Panel, Skeleton } from '../../ui/page';
+import { DraftPanel } from './draft';
 import { EditPackDialog } from './edit-pack';
 import { Installations } from './installations';
-import { packQuery } from './pack-queries';
+import { buildPackQuery } from './pack-queries';
 import { Versions } from './versions';
 
 export function PackPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const { data: pack, error, refetch } = useQuery(packQuery(id));
+  const { data: pack, error, refetch } = useQuery(buildPackQuery(id));
   const [isEdited, setEdited] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   if (!pack) {
     return (
       <Page title="Pack">
@@ -37,20 +37,20 @@ export function PackPage() {
         <div className="flex min-w-0 flex-col gap-4">
           <Versions pack={pack} />
           <Installations pack={pack} />
-          <Draft pack={pack} />
+          <DraftPanel pack={pack} />
         </div>
-        <About pack={pack} />
+        <PackDetails pack={pack} />
       </div>
       {isEdited && <EditPackDialog pack={pack} close={() => setEdited(false)} />}
     </Page>
   );
 }
 
-function About({ pack }: { pack: WorkflowPack }) {
+function PackDetails({ pack }: { pack: WorkflowPack }) {
   return (
     <div className="min-w-0">
       <Panel title="About">
-        <Facts
+        <FactList
           facts={[
             ['Worker key', <code className="font-mono text-xs break-all">{pack.workerKey}</code>],
             ['Tags', <bdi>{pack.stageTags.join(', ') || '–'}</bdi>],

@@ -2,17 +2,17 @@ import { queryOptions } from '@tanstack/react-query';
 import { isApiError } from '../../api/api-error';
 import { draftsRead, packsRead } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { withEtag } from '../../api/versioned';
+import { readWithEtag } from '../../api/versioned';
 
-export const packQuery = (id: string) =>
+export const buildPackQuery = (id: string) =>
   queryOptions({
     queryKey: ['packs', 'one', id],
-    queryFn: ({ signal }) => withEtag((options) => packsRead({ ...options, path: { id }, signal })),
+    queryFn: ({ signal }) => readWithEtag((options) => packsRead({ ...options, path: { id }, signal })),
     refetchInterval: pollMs,
   });
 
 /** Null if the pack has no draft. */
-export const draftQuery = (id: string) =>
+export const buildDraftQuery = (id: string) =>
   queryOptions({
     queryKey: ['packs', 'one', id, 'draft'],
     queryFn: async ({ signal }) => {

@@ -3,7 +3,7 @@ import { versionsPublish, type WorkflowPack } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
 import { Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () => void }) {
   const keyOf = useIdempotencyKey();
@@ -18,14 +18,14 @@ export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () =
       <Form
         submit="Publish version"
         onSubmit={(values) => {
-          const [label, notes] = [values.text('label'), values.text('notes')];
+          const [label, notes] = [values.readText('label'), values.readText('notes')];
           const body = { ...(label ? { label } : {}), ...(notes ? { notes } : {}) };
           return versionsPublish({ path: { id: pack.id }, body, headers: keyOf(body) });
         }}
         onDone={async ({ number }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(`Version ${number} was published.`);
+          showToast(`Version ${number} was published.`);
         }}
       >
         <TextField label="Label" name="label" maxLength={200} placeholder="2024.6" autoComplete="off" />

@@ -1,29 +1,31 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { hasRole, type PackStage, roleForStage, allowedStageChanges } from '@muster/contracts/words';
+import { hasRole, type PackStage, getRoleForStage, allowedStageChanges } from '@muster/contracts/words';
 import { type PackVersion, versionsPromote, type WorkflowPack } from '../../api/generated';
-import { useMe } from '../../api/session';
+import { useCurrentUser } from '../../api/session';
 import { Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
-import { toast } from '../../ui/toast';
-import { nameOfVersion } from './name-of-version';
+import { showToast } from '../../ui/toast';
+import { formatVersion } from './format-version';
 
 const order: readonly PackStage[] = ['draft', 'internal_verified', 'pilot', 'production'];
 
 /** Menu of a version: the stage changes that the user's role allows, and the export. */
 export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
-  const { role } = useMe().user;
+  const { role } = useCurrentUser().user;
   const [targetStage, setTargetStage] = useState<PackStage | null>(null);
   const { packId, versionId, number, stage } = version;
-  const allowed = allowedStageChanges[stage].filter((to) => hasRole(role, 'member') && hasRole(role, roleForStage(to)));
+  const allowed = allowedStageChanges[stage].filter(
+    (to) => hasRole(role, 'member') && hasRole(role, getRoleForStage(to)),
+  );
   return (
     <>
       <ActionMenu
         name={`version ${number}`}
         actions={[
           ...allowed.map((to) => ({
-            label: verbOf(stage, to),
+            label: getStageVerb(stage, to),
             danger: to === 'archived',
             run: () => setTargetStage(to),
           })),
@@ -48,10 +50,10 @@ interface StageDialogProps {
 function StageDialog({ pack, version, to, close }: StageDialogProps) {
   const client = useQueryClient();
   const { versionId, stage } = version;
-  const verb = verbOf(stage, to);
+  const verb = getStageVerb(stage, to);
   const pinned = pack.installations.filter(({ pinnedVersionId }) => pinnedVersionId === versionId);
   return (
-    <Dialog open onOpenChange={close} title={`${verb}: ${nameOfVersion(version)}?`}>
+    <Dialog open onOpenChange={close} title={`${verb}: ${formatVersion(version)}?`}>
       <p className="text-dim">
         {effects[to]}
         {pinned.length > 0 && (
@@ -65,14 +67,14 @@ function StageDialog({ pack, version, to, close }: StageDialogProps) {
         submit={verb}
         danger={to === 'archived'}
         onSubmit={(values) => {
-          const reason = values.text('reason');
+          const reason = values.readText('reason');
           const body = { stage: to, ...(reason ? { reason } : {}) };
           return versionsPromote({ path: { id: pack.id, versionId }, body });
         }}
         onDone={async () => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(`${nameOfVersion(version)} is ${to}.`);
+          showToast(`${formatVersion(version)} is ${to}.`);
         }}
       >
         <TextField
@@ -96,7 +98,7 @@ const effects: Record<PackStage, string> = {
     'This cannot be undone. An archived version cannot change its stage, and installations cannot be pinned to it.',
 };
 
-function verbOf(from: PackStage, to: PackStage): string {
+function getStageVerb(from: PackStage, to: PackStage): string {
   if (to === 'archived') return 'Archive';
   if (to === 'deprecated') return 'Deprecate';
   const isBack = from !== 'deprecated' && order.indexOf(to) < order.indexOf(from);

@@ -3,10 +3,10 @@ import type { PackVersion, WorkflowPack } from '../../api/generated';
 import { formatSize } from '../../format/format';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
-import { Empty, Panel } from '../../ui/page';
+import { EmptyNote, Panel } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { Differences } from './differences';
-import { nameOfVersion } from './name-of-version';
+import { VersionDifferences } from './differences';
+import { formatVersion } from './format-version';
 import { VersionMenu } from './version-menu';
 
 /** The published versions, newest first, each with its stage, history, differences and actions. */
@@ -14,28 +14,28 @@ export function Versions({ pack }: { pack: WorkflowPack }) {
   return (
     <Panel title="Versions">
       {pack.versions.length === 0 && (
-        <Empty title="No versions yet.">Use “Publish” to create a version from the draft.</Empty>
+        <EmptyNote title="No versions yet.">Use “Publish” to create a version from the draft.</EmptyNote>
       )}
       <ul className="flex flex-col divide-y divide-line">
         {pack.versions.map((version) => (
-          <Version key={version.versionId} pack={pack} version={version} />
+          <VersionRow key={version.versionId} pack={pack} version={version} />
         ))}
       </ul>
     </Panel>
   );
 }
 
-function Version({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
+function VersionRow({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
   const [shown, setShown] = useState<'differences' | 'history' | null>(null);
   const { versionId, number, notes, stage, size, digest, createdBy, createdAt, history } = version;
   const installed = pack.installations.filter(({ pinnedVersionId }) => pinnedVersionId === versionId);
   const others = pack.versions.filter((each) => each.versionId !== versionId);
-  const toggle = (part: typeof shown) => setShown(shown === part ? null : part);
+  const togglePart = (part: typeof shown) => setShown(shown === part ? null : part);
   return (
     <li data-testid="version" className="flex flex-col gap-1 py-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <span className="min-w-0 font-medium">
-          <bdi>{nameOfVersion(version)}</bdi>
+          <bdi>{formatVersion(version)}</bdi>
         </span>
         <StatusMark status={stage} />
         <span className="text-dim">
@@ -43,11 +43,11 @@ function Version({ pack, version }: { pack: WorkflowPack; version: PackVersion }
         </span>
         <span className="ml-auto flex items-center gap-2">
           {others.length > 0 && (
-            <Button aria-expanded={shown === 'differences'} onClick={() => toggle('differences')}>
+            <Button aria-expanded={shown === 'differences'} onClick={() => togglePart('differences')}>
               Compare
             </Button>
           )}
-          <Button aria-expanded={shown === 'history'} onClick={() => toggle('history')}>
+          <Button aria-expanded={shown === 'history'} onClick={() => togglePart('history')}>
             History
           </Button>
           <VersionMenu pack={pack} version={version} />
@@ -64,7 +64,7 @@ function Version({ pack, version }: { pack: WorkflowPack; version: PackVersion }
         </p>
       )}
       {shown === 'differences' && (
-        <Differences version={version} others={others} initial={others.find((each) => each.number < number)} />
+        <VersionDifferences version={version} others={others} initial={others.find((each) => each.number < number)} />
       )}
       {shown === 'history' && (
         <div className="rounded-control bg-sunken p-2.5">

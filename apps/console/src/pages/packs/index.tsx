@@ -2,27 +2,27 @@ import { Link } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
 import { useMemo, useState } from 'react';
 import { packsList, type WorkflowPackList, type WorkflowPackSummary } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount } from '../../format/format';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
-import { Empty, Page } from '../../ui/page';
+import { EmptyNote, Page } from '../../ui/page';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { NewPackDialog } from './new-pack';
 
-const itemsOf = (page: WorkflowPackList) => page.packs;
+const getPacks = (page: WorkflowPackList) => page.packs;
 
 export function PacksPage() {
   const [{ q }] = useUrlState();
   const [isNew, setIsNew] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const list = useList({
     queryKey: ['packs', 'list', q],
     fetchPage: (page, signal) => packsList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getPacks,
   });
   return (
     <Page
@@ -40,16 +40,16 @@ export function PacksPage() {
       <DataTable
         label="Packs"
         list={list}
-        columns={useColumns()}
+        columns={usePackColumns()}
         rowId={({ id }) => id}
         empty={
           q ? (
-            <Empty title="No matching packs." />
+            <EmptyNote title="No matching packs." />
           ) : (
-            <Empty title="No packs yet.">
+            <EmptyNote title="No packs yet.">
               A pack contains the code of a process: a draft, tested versions and installations. Use “New pack” to
               create one.
-            </Empty>
+            </EmptyNote>
           )
         }
       />
@@ -58,7 +58,7 @@ export function PacksPage() {
   );
 }
 
-function useColumns(): ColumnDef<WorkflowPackSummary>[] {
+function usePackColumns(): ColumnDef<WorkflowPackSummary>[] {
   return useMemo(
     () => [
       {

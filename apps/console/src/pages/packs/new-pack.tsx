@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
 import { packsEnsure, processLibraryList, processLibraryPut } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
 
@@ -24,7 +24,7 @@ export function NewPackDialog({ open, onOpenChange }: NewPackProps) {
 
 function NewPackForm({ close }: { close: () => void }) {
   const known = useId();
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const navigate = useNavigate();
   const client = useQueryClient();
   const { data } = useQuery({
@@ -36,9 +36,9 @@ function NewPackForm({ close }: { close: () => void }) {
     <Form
       submit="Create pack"
       onSubmit={async (values) => {
-        const workerKey = values.text('workerKey');
-        const name = values.text('name');
-        const description = values.text('description');
+        const workerKey = values.readText('workerKey');
+        const name = values.readText('name');
+        const description = values.readText('description');
         if (isAdmin && !processes.some((each) => each.workerKey === workerKey)) {
           await processLibraryPut({ path: { workerKey }, body: { name: name || workerKey, description } });
         }

@@ -15,29 +15,29 @@ import { ConfirmDialog } from '../../ui/dialog';
 import { ActionMenu } from '../../ui/menu';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 
-const itemsOf = (page: DeadLetterList) => page.deadLetters;
+const getDeadLetters = (page: DeadLetterList) => page.deadLetters;
 
 /** Messages that failed permanently: the organization's own, or those of every organization and of the service. */
 export function DeadLetters({ ofAll }: { ofAll: boolean }) {
   const [{ q }] = useUrlState();
   const [leaving, setLeaving] = useState<DeadLetter | null>(null);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['queues'] });
+  const refreshQueues = () => client.invalidateQueries({ queryKey: ['queues'] });
   const list = useList({
     queryKey: ['queues', 'dead-letters', ofAll, q],
     fetchPage: (page, signal) => (ofAll ? queuesDeadLetters : deadLettersList)({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getDeadLetters,
   });
-  const replay = async ({ id, name }: DeadLetter) => {
+  const replayDeadLetter = async ({ id, name }: DeadLetter) => {
     try {
       await (ofAll ? queuesReplay : deadLettersReplay)({ path: { id } });
-      toast(`${name} is sent again with a new set of attempts.`);
+      showToast(`${name} is sent again with a new set of attempts.`);
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
-    await refresh();
+    await refreshQueues();
   };
   return (
     <>
@@ -65,7 +65,7 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
               <ActionMenu
                 name={`${letter.name} ${letter.id.slice(-8)}`}
                 actions={[
-                  { label: 'Replay', run: () => void replay(letter) },
+                  { label: 'Replay', run: () => void replayDeadLetter(letter) },
                   ofAll && { label: 'Discard', danger: true, run: () => setLeaving(letter) },
                 ]}
               />
@@ -81,8 +81,8 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
           verb="Discard"
           act={async () => {
             await queuesDiscard({ path: { id: leaving.id } });
-            await refresh();
-            toast('The message was discarded.');
+            await refreshQueues();
+            showToast('The message was discarded.');
           }}
         >
           The work that this message requested will not be done unless it is requested again. This cannot be undone.

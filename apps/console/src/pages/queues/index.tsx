@@ -1,4 +1,4 @@
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { Page } from '../../ui/page';
 import { DeadLetters } from './dead-letters';
 import { RunQueue } from './run-queue';
@@ -6,8 +6,8 @@ import { ServiceQueues } from './service-queues';
 
 /** Waiting runs, dead letters and the service's own queues. */
 export function QueuesPage() {
-  const isAdmin = useMay('admin');
-  const isSuperAdmin = useMay('super_admin');
+  const isAdmin = useHasRole('admin');
+  const isSuperAdmin = useHasRole('super_admin');
   return (
     <Page title="Queues">
       <RunQueue />

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { firstOf } from '../../api/all-of';
-import { endedSince } from '../../api/ended-since';
+import { readFirstItems } from '../../api/read-all-items';
+import { readRunsEndedSince } from '../../api/read-runs-ended-since';
 import { type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { formatCount } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
 
 const most = 200;
@@ -19,10 +19,10 @@ const hourMs = 60 * minuteMs;
 /** The organization's waiting runs with their reasons, and the number of runs that ended in the last hour. */
 export function RunQueue() {
   const since = new Date(Math.floor((Date.now() - hourMs) / minuteMs) * minuteMs).toISOString();
-  const queued = useRuns('queued');
-  const running = useRuns('running');
-  const completed = useEnded('completed', since);
-  const failed = useEnded('failed', since);
+  const queued = useRunsWithStatus('queued');
+  const running = useRunsWithStatus('running');
+  const completed = useRunsEndedSince('completed', since);
+  const failed = useRunsEndedSince('failed', since);
   const all = [queued, running, completed, failed];
   const error = all.find((each) => each.error)?.error;
   if (!queued.data || !running.data || !completed.data || !failed.data) {
@@ -42,22 +42,22 @@ export function RunQueue() {
   return (
     <Panel title="Runs">
       <dl className="flex flex-wrap gap-3">
-        <Figure name="Waiting" search={{ status: 'queued' }}>
-          {count(waiting.length, queued.data.isMore)}
-        </Figure>
-        <Figure name="Longest wait">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</Figure>
-        <Figure name="Running" search={{ status: 'running' }}>
-          {count(running.data.items.length, running.data.isMore)}
-        </Figure>
-        <Figure name="Ended in the last hour" search={{ sort: '-finishedAt' }}>
-          {count(ended, endedMore)}
-        </Figure>
-        <Figure name="Failed in the last hour" search={{ sort: '-finishedAt', status: 'failed' }}>
-          {count(failed.data.items.length, failed.data.isMore)}
-        </Figure>
+        <QueueFigure name="Waiting" search={{ status: 'queued' }}>
+          {formatCountOrMore(waiting.length, queued.data.isMore)}
+        </QueueFigure>
+        <QueueFigure name="Longest wait">{waiting[0] ? <Duration from={waiting[0].queuedAt} /> : '–'}</QueueFigure>
+        <QueueFigure name="Running" search={{ status: 'running' }}>
+          {formatCountOrMore(running.data.items.length, running.data.isMore)}
+        </QueueFigure>
+        <QueueFigure name="Ended in the last hour" search={{ sort: '-finishedAt' }}>
+          {formatCountOrMore(ended, endedMore)}
+        </QueueFigure>
+        <QueueFigure name="Failed in the last hour" search={{ sort: '-finishedAt', status: 'failed' }}>
+          {formatCountOrMore(failed.data.items.length, failed.data.isMore)}
+        </QueueFigure>
       </dl>
       <div className="mt-3">
-        {waiting.length === 0 && <Empty title="No runs are waiting." />}
+        {waiting.length === 0 && <EmptyNote title="No runs are waiting." />}
         {waiting.length > 0 && (
           <PlainTable label="Waiting runs" heads={['Run', 'Workflow', 'Agent', 'Waiting since', 'Reason']}>
             {waiting.slice(0, 50).map((run) => (
@@ -91,7 +91,7 @@ interface FigureProps {
   children: ReactNode;
 }
 
-function Figure({ name, search, children }: FigureProps) {
+function QueueFigure({ name, search, children }: FigureProps) {
   return (
     <div className="min-w-32 rounded-control border border-line px-3 py-1.5">
       <dt className="text-xs text-dim">{name}</dt>
@@ -108,12 +108,12 @@ function Figure({ name, search, children }: FigureProps) {
   );
 }
 
-function useRuns(status: Job['status']) {
+function useRunsWithStatus(status: Job['status']) {
   return useQuery({
     queryKey: ['runs', 'queue', status],
     // Oldest first, so that the longest waiting runs are on the first page.
     queryFn: ({ signal }) =>
-      firstOf(most, async (page) => {
+      readFirstItems(most, async (page) => {
         const { jobs, nextCursor } = await jobsList({ query: { ...page, status, sort: 'queuedAt' }, signal });
         return { items: jobs, nextCursor };
       }),
@@ -121,15 +121,15 @@ function useRuns(status: Job['status']) {
   });
 }
 
-function useEnded(status: 'completed' | 'failed', since: string) {
+function useRunsEndedSince(status: 'completed' | 'failed', since: string) {
   return useQuery({
     queryKey: ['runs', 'queue', status, since],
-    queryFn: ({ signal }) => endedSince({ status, since, most }, signal),
+    queryFn: ({ signal }) => readRunsEndedSince({ status, since, most }, signal),
     refetchInterval: pollMs,
     placeholderData: (previous) => previous,
   });
 }
 
-function count(number: number, hasMore: boolean): string {
+function formatCountOrMore(number: number, hasMore: boolean): string {
   return `${formatCount(number)}${hasMore ? '+' : ''}`;
 }

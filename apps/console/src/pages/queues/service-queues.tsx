@@ -7,7 +7,7 @@ import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Panel, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 /** The service's queues over all organizations, and the probe messages that prove that each queue is processed. */
 export function ServiceQueues() {
@@ -21,7 +21,7 @@ export function ServiceQueues() {
   const probing = useMutation({
     mutationFn: () => queuesProbe({ body: { count: 1 } }),
     onSuccess: async ({ probes }) => {
-      toast(`${probes.length} probe messages were sent.`);
+      showToast(`${probes.length} probe messages were sent.`);
       await client.invalidateQueries({ queryKey });
     },
   });
@@ -55,12 +55,12 @@ export function ServiceQueues() {
               <td title="Over the last five minutes">
                 {rate.handledPerMinute === null ? '–' : formatCount(rate.handledPerMinute)}
               </td>
-              <td className={rate.failedLastHour ? 'font-medium text-bad' : ''}>{failuresOf(rate)}</td>
+              <td className={rate.failedLastHour ? 'font-medium text-bad' : ''}>{formatFailures(rate)}</td>
               <td className={dead > 0 ? 'font-medium text-bad' : ''}>{formatCount(dead)}</td>
               <td>
                 <Time at={lastProbe?.requestedAt} relative />
               </td>
-              <td>{lastProbe ? answerOf(lastProbe) : '–'}</td>
+              <td>{lastProbe ? describeProbeAnswer(lastProbe) : '–'}</td>
             </tr>
           ))}
         </PlainTable>
@@ -69,12 +69,12 @@ export function ServiceQueues() {
   );
 }
 
-function answerOf({ requestedAt, handledAt }: QueueProbe): string {
+function describeProbeAnswer({ requestedAt, handledAt }: QueueProbe): string {
   return handledAt ? formatDuration(Date.parse(handledAt) - Date.parse(requestedAt)) : 'not processed yet';
 }
 
 /** Failures with the number of attempts, which shows whether a few attempts failed or all of them. */
-function failuresOf({
+function formatFailures({
   failedLastHour,
   handledLastHour,
 }: Pick<QueueState, 'failedLastHour' | 'handledLastHour'>): string {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { isTerminal } from '@muster/contracts/words';
+import { isTerminalStatus } from '@muster/contracts/words';
 import { type Job, jobsList, jobsRead } from '../../api/generated';
 import { Duration, Time } from '../../format/time';
 import { RunLink } from '../../parts/names';
@@ -10,7 +10,7 @@ const mostEarlier = 20;
 const mostLooked = 100;
 
 /** The run's attempts in order: the run that it retries and the run that retries it. */
-export function Attempts({ run }: { run: Job }) {
+export function RunAttempts({ run }: { run: Job }) {
   const { data: earlier = [] } = useQuery({
     queryKey: ['attempts', run.id],
     enabled: run.retryOf !== null,
@@ -19,7 +19,7 @@ export function Attempts({ run }: { run: Job }) {
   });
   const { data: later = [] } = useQuery({
     queryKey: ['run', run.id, 'retried'],
-    enabled: isTerminal(run.status) && run.status === 'failed' && run.maxRetries > 0,
+    enabled: isTerminalStatus(run.status) && run.status === 'failed' && run.maxRetries > 0,
     queryFn: ({ signal }) => readLaterAttempts(run, signal),
   });
   const all = [...earlier, run, ...later];

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { firstOf } from '../../api/all-of';
+import { readFirstItems } from '../../api/read-all-items';
 import { type AgentLogEntry, type Job, timelineLogs } from '../../api/generated';
 import { Time } from '../../format/time';
 import { ErrorNote } from '../../ui/error-note';
@@ -16,7 +16,7 @@ interface Stage {
   isEscalation?: boolean;
 }
 
-const asksFor = (action: string) => (entry: AgentLogEntry) =>
+const isRequestFor = (action: string) => (entry: AgentLogEntry) =>
   entry.data?.['cancelling'] === true && entry.message.endsWith(`: ${action}`);
 
 const stages: readonly Stage[] = [
@@ -28,13 +28,13 @@ const stages: readonly Stage[] = [
   {
     name: 'KILL',
     says: 'The agent did not confirm the stop and was asked to kill the run at once.',
-    is: asksFor('kill'),
+    is: isRequestFor('kill'),
     isEscalation: true,
   },
   {
     name: 'Reboot',
     says: 'The agent did not confirm the kill either. The machine is rebooted.',
-    is: asksFor('reboot'),
+    is: isRequestFor('reboot'),
     isEscalation: true,
   },
   {
@@ -45,14 +45,14 @@ const stages: readonly Stage[] = [
 ];
 
 /** The steps of a cancellation. A run is cancelled only after its machine confirms that its processes have ended. */
-export function Cancelling({ run }: { run: Job }) {
+export function CancelProgress({ run }: { run: Job }) {
   const isShown = run.cancelling || run.status === 'cancelled';
   const { data, error, refetch } = useQuery({
     // Starts with the key of the run's query, so that a refetch of the run also refetches these entries.
     queryKey: ['run', run.id, 'cancel', run.status],
     enabled: isShown,
     queryFn: ({ signal }) =>
-      firstOf(most, async (page) => {
+      readFirstItems(most, async (page) => {
         const query = { ...page, jobId: run.id, kind: 'job', order: 'desc' } as const;
         const { entries, nextCursor } = await timelineLogs({ path: { id: run.agentId }, query, signal });
         return { items: entries, nextCursor };

@@ -1,9 +1,9 @@
 import { PackageX } from 'lucide-react';
 import type { Job } from '../../api/generated';
-import { withoutDirectionMarks } from '../../format/one-direction';
+import { removeDirectionMarks } from '../../format/one-direction';
 
 /** The reports of the run that the service rejected. */
-export function Incomplete({ run }: { run: Job }) {
+export function IncompleteReportNote({ run }: { run: Job }) {
   if (run.incomplete.length === 0) return null;
   return (
     <div data-testid="run-incomplete" className="flex items-start gap-2 rounded-control bg-warn-soft p-3">
@@ -13,7 +13,7 @@ export function Incomplete({ run }: { run: Job }) {
         <ul className="max-h-40 list-disc overflow-y-auto pl-4">
           {run.incomplete.map(({ kind, reason }) => (
             <li key={`${kind} ${reason}`} className="[overflow-wrap:anywhere]">
-              <bdi>{withoutDirectionMarks(reason)}</bdi>{' '}
+              <bdi>{removeDirectionMarks(reason)}</bdi>{' '}
               <span className="text-xs text-dim">{kind.replaceAll('_', ' ')}</span>
             </li>
           ))}

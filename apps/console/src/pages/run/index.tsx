@@ -1,39 +1,39 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { isTerminal } from '@muster/contracts/words';
+import { isTerminalStatus } from '@muster/contracts/words';
 import { costsOfJob, type Job } from '../../api/generated';
-import { runQuery } from '../../api/queries';
-import { useMay } from '../../api/session';
-import { counted, formatCount, formatDuration, formatMoney } from '../../format/format';
+import { buildRunQuery } from '../../api/queries';
+import { useHasRole } from '../../api/session';
+import { formatCountWithNoun, formatCount, formatDuration, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { InstallationLink } from '../../parts/installation-link';
-import { AgentLink, RunLink, shortId, WorkflowLink } from '../../parts/names';
+import { AgentLink, RunLink, shortenId, WorkflowLink } from '../../parts/names';
 import { ReportIssue } from '../../parts/report-issue';
 import { RunAgainDialog } from '../../parts/run/run-dialog';
-import { CancelRunDialog, useReplay } from '../../parts/run/run-menu';
+import { CancelRunDialog, useReplayRun } from '../../parts/run/run-menu';
 import { RunStatus } from '../../parts/run/run-status';
-import { titleOfRun } from '../../parts/run/run-title';
+import { formatRunTitle } from '../../parts/run/run-title';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
-import { Facts, Page, Panel, Progress, Skeleton } from '../../ui/page';
-import { Attempts } from './attempts';
-import { Cancelling } from './cancelling';
-import { Incomplete } from './incomplete';
+import { FactList, Page, Panel, Progress, Skeleton } from '../../ui/page';
+import { RunAttempts } from './attempts';
+import { CancelProgress } from './cancelling';
+import { IncompleteReportNote } from './incomplete';
 import { OpenQuestion } from './open-question';
 import { RunLog } from './run-log';
 import { Steps } from './steps';
-import { Why } from './why';
+import { RunExplanation } from './why';
 
 export function RunPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const { data: run, error, refetch } = useQuery(runQuery(id));
-  const isMember = useMay('member');
+  const { data: run, error, refetch } = useQuery(buildRunQuery(id));
+  const isMember = useHasRole('member');
   const [asks, setAsks] = useState(false);
   const [isChanging, setIsChanging] = useState(false);
-  const { replay, isReplaying } = useReplay(id);
+  const { replay, isReplaying } = useReplayRun(id);
   useLiveRun(id, run?.agentId);
   if (error && !run) {
     return (
@@ -51,12 +51,12 @@ export function RunPage() {
   }
   return (
     <Page
-      title={titleOfRun(run)}
+      title={formatRunTitle(run)}
       aside={
         <>
           <RunStatus run={run} testId="run-status" large />
           <code className="font-mono text-xs text-dim select-all" title={run.id}>
-            {shortId(run.id)}
+            {shortenId(run.id)}
           </code>
         </>
       }
@@ -64,7 +64,7 @@ export function RunPage() {
         <>
           <ReportIssue run={run} />
           {isMember &&
-            (isTerminal(run.status) ? (
+            (isTerminalStatus(run.status) ? (
               <>
                 <Button onClick={() => setIsChanging(true)}>Change and run</Button>
                 <Button look="primary" busy={isReplaying} onClick={replay}>
@@ -86,18 +86,18 @@ export function RunPage() {
         </span>
       </div>
       <OpenQuestion run={run} />
-      <Why run={run} />
-      <Incomplete run={run} />
-      <Cancelling run={run} />
+      <RunExplanation run={run} />
+      <IncompleteReportNote run={run} />
+      <CancelProgress run={run} />
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,22rem)]">
         <div className="flex min-w-0 flex-col gap-4">
           <Steps run={run} />
           <RunLog run={run} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
-          <About run={run} />
-          <Attempts run={run} />
-          <Cost run={run} />
+          <RunDetails run={run} />
+          <RunAttempts run={run} />
+          <RunCost run={run} />
           <RunData run={run} />
         </div>
       </div>
@@ -117,10 +117,10 @@ function useLiveRun(id: string, agentId: string | undefined): void {
   });
 }
 
-function About({ run }: { run: Job }) {
+function RunDetails({ run }: { run: Job }) {
   return (
     <Panel title="About">
-      <Facts
+      <FactList
         facts={[
           ['Workflow', <WorkflowLink id={run.workflowId} />],
           ['Revision', formatCount(run.workflowRevision)],
@@ -135,7 +135,7 @@ function About({ run }: { run: Job }) {
           [
             'Claims',
             run.claims.attempted > 0
-              ? `${counted(run.claims.eobUploaded, 'EOB')} uploaded of ${counted(run.claims.attempted, 'claim')}, ${run.claims.noEobFound} without one, ${run.claims.failed} failed`
+              ? `${formatCountWithNoun(run.claims.eobUploaded, 'EOB')} uploaded of ${formatCountWithNoun(run.claims.attempted, 'claim')}, ${run.claims.noEobFound} without one, ${run.claims.failed} failed`
               : 'none',
           ],
           ...(run.bundle
@@ -170,7 +170,7 @@ function BatchLink({ id }: { id: string }) {
   );
 }
 
-function Cost({ run }: { run: Job }) {
+function RunCost({ run }: { run: Job }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['run', run.id, 'cost'],
     queryFn: ({ signal }) => costsOfJob({ path: { id: run.id }, signal }),
@@ -185,7 +185,7 @@ function Cost({ run }: { run: Job }) {
             {data.components.map(({ kind, model, quantity, unit, amountUsd, unpriced }, at) => (
               <li key={at} className="flex justify-between gap-3">
                 <span className="text-dim">
-                  {model ?? kind}, {quantityOf(quantity, unit)}
+                  {model ?? kind}, {formatQuantity(quantity, unit)}
                 </span>
                 <span className="tabular-nums">{unpriced ? 'no price' : formatMoney(amountUsd)}</span>
               </li>
@@ -198,9 +198,9 @@ function Cost({ run }: { run: Job }) {
 }
 
 /** Formats hours as a duration and other quantities as a count with their unit. */
-function quantityOf(quantity: number, unit: string): string {
+function formatQuantity(quantity: number, unit: string): string {
   if (unit === 'hour') return formatDuration(quantity * 60 * 60 * 1000);
-  return unit === 'reported' ? 'reported by the run' : counted(quantity, unit.replaceAll('_', ' '));
+  return unit === 'reported' ? 'reported by the run' : formatCountWithNoun(quantity, unit.replaceAll('_', ' '));
 }
 
 /** The run's variables, its result and the raw API response. */
@@ -208,7 +208,7 @@ function RunData({ run }: { run: Job }) {
   return (
     <Panel title="Variables and result">
       {Object.keys(run.variables).length > 0 && (
-        <Facts facts={Object.entries(run.variables).map(([name, value]) => [name, <bdi>{String(value)}</bdi>])} />
+        <FactList facts={Object.entries(run.variables).map(([name, value]) => [name, <bdi>{String(value)}</bdi>])} />
       )}
       {run.screenshotUrl && (
         <a href={run.screenshotUrl} target="_blank" rel="noreferrer">
@@ -219,13 +219,13 @@ function RunData({ run }: { run: Job }) {
           />
         </a>
       )}
-      {run.result !== null && <Json label="Result" value={run.result} open />}
-      <Json label="Raw JSON" value={run} />
+      {run.result !== null && <JsonBlock label="Result" value={run.result} open />}
+      <JsonBlock label="Raw JSON" value={run} />
     </Panel>
   );
 }
 
-function Json({ label, value, open }: { label: string; value: unknown; open?: boolean }) {
+function JsonBlock({ label, value, open }: { label: string; value: unknown; open?: boolean }) {
   return (
     <details open={open} className="mt-2">
       <summary className="text-dim">{label}</summary>

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { type Job, timelineLogs } from '../../api/generated';
 import { useAgentEvents } from '../../live/use-agent-events';
-import { Empty, Panel } from '../../ui/page';
+import { EmptyNote, Panel } from '../../ui/page';
 import { Timeline } from '../../ui/timeline/timeline';
 import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
 import { useLiveEntries } from '../../ui/timeline/use-live-entries';
@@ -24,7 +24,7 @@ export function RunLog({ run: { id, agentId, finishedAt } }: { run: Job }) {
         live={live}
         testId="log-line"
         empty={
-          <Empty
+          <EmptyNote
             title={
               q || level
                 ? 'No matching lines.'

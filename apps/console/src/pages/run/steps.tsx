@@ -3,26 +3,26 @@ import { useList } from '../../api/use-list';
 import { formatDuration } from '../../format/format';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 
-const itemsOf = (page: JobStepList) => page.steps;
+const getSteps = (page: JobStepList) => page.steps;
 
 /** The steps of a run on its time axis. The query is refreshed together with the run. */
 export function Steps({ run }: { run: Job }) {
   const { items, isPending, error, hasMore, isLoadingMore, loadMore, retry } = useList({
     queryKey: ['run', run.id, 'steps'],
     fetchPage: (page, signal) => jobsSteps({ path: { id: run.id }, query: page, signal }),
-    itemsOf,
+    itemsOf: getSteps,
   });
-  const span = spanOf(run, items);
+  const span = computeTimeSpan(run, items);
   return (
     <Panel title="Steps">
       {error && items.length === 0 ? <ErrorNote error={error} retry={retry} /> : isPending && <Skeleton />}
-      {!isPending && !error && items.length === 0 && <Empty title="The run has not reported any steps." />}
+      {!isPending && !error && items.length === 0 && <EmptyNote title="The run has not reported any steps." />}
       <ol className="flex flex-col">
         {items.map((step) => (
-          <Step key={step.stepOrder} step={step} span={span} />
+          <StepRow key={step.stepOrder} step={step} span={span} />
         ))}
       </ol>
       {hasMore && (
@@ -39,7 +39,7 @@ interface Span {
   ms: number;
 }
 
-function Step({ step, span }: { step: JobStep; span: Span }) {
+function StepRow({ step, span }: { step: JobStep; span: Span }) {
   const begin = step.startedAt ? Date.parse(step.startedAt) : null;
   const end = step.finishedAt ? Date.parse(step.finishedAt) : null;
   const ms = begin !== null && end !== null ? end - begin : null;
@@ -73,7 +73,7 @@ function Step({ step, span }: { step: JobStep; span: Span }) {
   );
 }
 
-function spanOf(run: Job, steps: JobStep[]): Span {
+function computeTimeSpan(run: Job, steps: JobStep[]): Span {
   const times = [
     run.startedAt,
     run.finishedAt,

@@ -3,7 +3,7 @@ import { CircleX, Hourglass } from 'lucide-react';
 import { Fragment } from 'react';
 import type { Job, JobWaiting } from '../../api/generated';
 import { type RunErrorCode, runErrorCodes } from '@muster/contracts/words';
-import { partsOfError } from '../../format/error-text';
+import { splitError } from '../../format/error-text';
 import { Duration } from '../../format/time';
 
 const reasons: Record<JobWaiting['reason'], string> = {
@@ -46,7 +46,7 @@ function KeyHolders({ detail: { key, limit, holders } }: { detail: NonNullable<J
 }
 
 /** Why a run waits, or why it failed. */
-export function Why({ run }: { run: Job }) {
+export function RunExplanation({ run }: { run: Job }) {
   if (run.waiting) {
     return (
       <p data-testid="run-why" className="flex items-start gap-2 rounded-control bg-warn-soft p-3">
@@ -62,7 +62,7 @@ export function Why({ run }: { run: Job }) {
   }
   // The status already shows that the run was cancelled.
   if (!run.error && (!run.errorCode || run.status === 'cancelled')) return null;
-  const { cause, details } = partsOfError(run.error ?? '');
+  const { cause, details } = splitError(run.error ?? '');
   return (
     <div data-testid="run-why" className="flex items-start gap-2 rounded-control bg-bad-soft p-3">
       <CircleX aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />

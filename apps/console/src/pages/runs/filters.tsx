@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { jobStatuses } from '@muster/contracts/words';
-import { allOf } from '../../api/all-of';
+import { readAllItems } from '../../api/read-all-items';
 import { schedulesList } from '../../api/generated';
 import { Time } from '../../format/time';
 import { useAgentChoices, useWorkflowChoices } from '../../parts/pickers';
@@ -11,7 +11,7 @@ import { DayFilter } from '../../ui/table/day-filter';
 import { FilterField } from '../../ui/table/filter-field';
 import { FilterSelect } from '../../ui/table/filter-select';
 import { ListTools } from '../../ui/table/list-tools';
-import { useNarrow } from '../../ui/table/use-narrow';
+import { useIsNarrow } from '../../ui/table/use-narrow';
 import { useUrlState } from '../../ui/table/use-url-state';
 
 const further = ['scheduleId', 'from', 'to', 'error', 'variable'] as const;
@@ -24,10 +24,10 @@ export function RunFilters({ children }: { children: ReactNode }) {
   const [isOpen, setIsOpen] = useState(further.some((name) => state[name]));
   const { data: workflows = [] } = useWorkflowChoices();
   const { data: agents = [] } = useAgentChoices();
-  const isNarrow = useNarrow();
+  const isNarrow = useIsNarrow();
   const usual = [
-    { name: 'workflowId', label: 'Workflow', options: choicesOf(workflows) },
-    { name: 'agentId', label: 'Agent', options: choicesOf(agents) },
+    { name: 'workflowId', label: 'Workflow', options: toChoices(workflows) },
+    { name: 'agentId', label: 'Agent', options: toChoices(agents) },
   ];
   const set = Object.entries(linked).filter(([name]) => state[name]);
   return (
@@ -99,7 +99,7 @@ function ScheduleFilter() {
   const { data } = useQuery({
     queryKey: ['schedules', 'choices'],
     queryFn: ({ signal }) =>
-      allOf(async (page) => {
+      readAllItems(async (page) => {
         const { schedules: items, nextCursor } = await schedulesList({ query: page, signal });
         return { items, nextCursor };
       }),
@@ -108,13 +108,13 @@ function ScheduleFilter() {
     <FilterSelect
       label="Schedule"
       value={state['scheduleId'] ?? ''}
-      options={choicesOf(data?.items ?? [])}
+      options={toChoices(data?.items ?? [])}
       all="All"
       change={(scheduleId) => change({ scheduleId })}
     />
   );
 }
 
-function choicesOf(things: readonly { id: string; name: string }[]) {
+function toChoices(things: readonly { id: string; name: string }[]) {
   return things.map(({ id, name }) => ({ value: id, label: name }));
 }

@@ -1,7 +1,7 @@
 import type { ColumnDef } from '@tanstack/react-table';
 import { useState } from 'react';
 import { type Job, type JobList, jobsList, type JobsListData } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
@@ -10,16 +10,16 @@ import { RunMenu } from '../../parts/run/run-menu';
 import { RunAnyDialog } from '../../parts/run/run-dialog';
 import { RunStatus } from '../../parts/run/run-status';
 import { RunCause, RunTitle } from '../../parts/run/run-title';
-import { Button, buttonClass } from '../../ui/button';
-import { Empty, Page } from '../../ui/page';
-import { Card } from '../../ui/table/card';
+import { Button, getButtonClass } from '../../ui/button';
+import { EmptyNote, Page } from '../../ui/page';
+import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 
 import { useUrlState } from '../../ui/table/use-url-state';
 import { RunFilters } from './filters';
 import { SeveralRuns } from './several-runs';
 
-const itemsOf = (page: JobList) => page.jobs;
+const getRuns = (page: JobList) => page.jobs;
 const filterNames = [
   ...(['status', 'agentId', 'workflowId', 'scheduleId', 'batchId', 'from', 'to'] as const),
   ...(['endedFrom', 'endedTo', 'q', 'error', 'variable', 'cause', 'sort'] as const),
@@ -29,12 +29,12 @@ export function RunsPage() {
   const [state] = useUrlState();
   const [isLaunching, setIsLaunching] = useState(false);
   const [selected, setSelected] = useState<Record<string, boolean>>({});
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const filter = Object.fromEntries(filterNames.map((name) => [name, state[name]])) as JobsListData['query'];
   const list = useList({
     queryKey: ['runs', filter],
     fetchPage: (page, signal) => jobsList({ query: { ...page, ...filter }, signal }),
-    itemsOf,
+    itemsOf: getRuns,
   });
   const isNarrowed = filterNames.some((name) => name !== 'sort' && state[name]);
   const picked = list.items.filter(({ id }) => selected[id]);
@@ -45,9 +45,9 @@ export function RunsPage() {
       actions={
         <>
           <a
-            href={`/api/jobs/export?${new URLSearchParams(activeFilters(filter)).toString()}`}
+            href={`/api/jobs/export?${new URLSearchParams(pickActiveFilters(filter)).toString()}`}
             download
-            className={buttonClass()}
+            className={getButtonClass()}
           >
             Export CSV
           </a>
@@ -71,9 +71,9 @@ export function RunsPage() {
         rowId={({ id }) => id}
         selection={isMember ? { selected, change: setSelected } : undefined}
         empty={
-          <Empty title={isNarrowed ? 'No matching runs.' : 'No runs yet.'}>
+          <EmptyNote title={isNarrowed ? 'No matching runs.' : 'No runs yet.'}>
             Start a run with “Run” on a workflow, or with a schedule.
-          </Empty>
+          </EmptyNote>
         }
       />
       <RunAnyDialog open={isLaunching} onOpenChange={setIsLaunching} />
@@ -83,7 +83,7 @@ export function RunsPage() {
 
 function RunCard(run: Job) {
   return (
-    <Card
+    <TableCard
       title={<RunTitle run={run} />}
       aside={<RunStatus run={run} />}
       facts={[
@@ -100,7 +100,7 @@ function RunCard(run: Job) {
 }
 
 /** The filters that are set. */
-function activeFilters(filter: object = {}): Record<string, string> {
+function pickActiveFilters(filter: object = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) as Record<string, string>;
 }
 

@@ -1,20 +1,20 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { isTerminal } from '@muster/contracts/words';
+import { isTerminalStatus } from '@muster/contracts/words';
 import { type Job, jobsCancelMany, jobsReplay } from '../../api/generated';
 import { Button } from '../../ui/button';
 import { ConfirmDialog } from '../../ui/dialog';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 /** Actions on several runs. They apply to the runs that were selected, even if the list has changed since. */
 export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
   const [confirming, setConfirming] = useState<Job[] | null>(null);
   const client = useQueryClient();
-  const open = runs.filter(({ status }) => !isTerminal(status));
-  const over = runs.filter(({ status }) => isTerminal(status));
-  const finish = async (text: string) => {
+  const open = runs.filter(({ status }) => !isTerminalStatus(status));
+  const over = runs.filter(({ status }) => isTerminalStatus(status));
+  const finishAction = async (text: string) => {
     await client.invalidateQueries({ queryKey: ['runs'] });
-    toast(text);
+    showToast(text);
     done();
   };
   const replaying = useMutation({
@@ -22,7 +22,7 @@ export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
       const outcomes = await Promise.allSettled(wanted.map(({ id }) => jobsReplay({ path: { id } })));
       const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
       const why = refused[0] ? ` ${(refused[0].reason as Error).message}` : '';
-      await finish(`${wanted.length - refused.length} of ${wanted.length} runs are queued again.${why}`);
+      await finishAction(`${wanted.length - refused.length} of ${wanted.length} runs are queued again.${why}`);
     },
   });
   return (
@@ -42,7 +42,7 @@ export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
           verb="Cancel runs"
           act={async () => {
             const answer = await jobsCancelMany({ body: { ids: confirming.map(({ id }) => id) } });
-            await finish(
+            await finishAction(
               `${answer.cancelled} runs were cancelled, ${answer.cancelling} are being stopped on their machines.`,
             );
           }}

@@ -1,12 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schedule, schedulesRead, schedulesUpdate, type UpdateScheduleBody } from '../../api/generated';
-import { type Versioned, withEtag } from '../../api/versioned';
-import { readSchedule, ScheduleFields } from '../../parts/schedule/schedule-fields';
+import { type Versioned, readWithEtag } from '../../api/versioned';
+import { parseScheduleForm, ScheduleFields } from '../../parts/schedule/schedule-fields';
 import { useVersionedSave } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 const labels: { [K in keyof UpdateScheduleBody]: string } = {
   name: 'Name',
@@ -33,20 +33,20 @@ export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Sc
   const client = useQueryClient();
   const path = { id: schedule.id };
   const { save, conflict } = useVersionedSave<Schedule, UpdateScheduleBody>({
-    read: () => withEtag((options) => schedulesRead({ ...options, path })),
+    read: () => readWithEtag((options) => schedulesRead({ ...options, path })),
     write: (body, ifMatch) =>
-      withEtag((options) => schedulesUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+      readWithEtag((options) => schedulesUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
     labels,
   });
   return (
     <Dialog open onOpenChange={close} title={`Edit ${base.name}`} wide>
       <Form
         submit="Save"
-        onSubmit={(values) => save(readSchedule(values), base)}
+        onSubmit={(values) => save(parseScheduleForm(values), base)}
         onDone={async ({ current, isMine }) => {
           await client.invalidateQueries({ queryKey: ['schedules'] });
           close();
-          toast(isMine ? `${current.name} was saved.` : 'Your change was not saved.');
+          showToast(isMine ? `${current.name} was saved.` : 'Your change was not saved.');
         }}
       >
         <ScheduleFields schedule={base} />

@@ -3,20 +3,20 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { type ScheduleDetail, schedulesPreview, schedulesRead } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { useMay } from '../../api/session';
-import { withEtag } from '../../api/versioned';
-import { cronInWords } from '../../format/cron-words';
+import { useHasRole } from '../../api/session';
+import { readWithEtag } from '../../api/versioned';
+import { describeCron } from '../../format/describe-cron';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { keysInWords } from '../../parts/concurrency-keys';
+import { formatConcurrencyKeys } from '../../parts/concurrency-keys';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { NextTimes } from '../../parts/schedule/next-times';
-import { reasonInWords } from '../../parts/schedule/reasons';
+import { describeSkipReason } from '../../parts/schedule/reasons';
 import { Week } from '../../parts/schedule/week';
 import { ScheduleMenu } from '../../parts/schedule-menu';
-import { Button, buttonClass } from '../../ui/button';
+import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Facts, Page, Panel, Skeleton } from '../../ui/page';
+import { EmptyNote, FactList, Page, Panel, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { EditScheduleDialog } from './edit-schedule';
 
@@ -26,11 +26,11 @@ export function SchedulePage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error, refetch } = useQuery({
     queryKey: ['schedules', 'one', id],
-    queryFn: ({ signal }) => withEtag((options) => schedulesRead({ ...options, path: { id }, signal })),
+    queryFn: ({ signal }) => readWithEtag((options) => schedulesRead({ ...options, path: { id }, signal })),
     refetchInterval: pollMs,
   });
   const [isEdited, setEdited] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   if (!data) {
     return (
       <Page title="Schedule">
@@ -44,7 +44,7 @@ export function SchedulePage() {
       aside={<StatusMark status={data.enabled ? 'enabled' : 'disabled'} large />}
       actions={
         <>
-          <Link to="/runs" search={{ scheduleId: id }} className={buttonClass()}>
+          <Link to="/runs" search={{ scheduleId: id }} className={getButtonClass()}>
             Runs
           </Link>
           {isMember && <Button onClick={() => setEdited(true)}>Edit schedule</Button>}
@@ -53,7 +53,7 @@ export function SchedulePage() {
       }
     >
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
-      <p>{cronInWords(data.cronExpression)}</p>
+      <p>{describeCron(data.cronExpression)}</p>
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,24rem)]">
         <div className="flex min-w-0 flex-col gap-4">
           {data.enabled && (
@@ -61,12 +61,12 @@ export function SchedulePage() {
               <Week schedules={[data]} />
             </Panel>
           )}
-          <History schedule={data} />
+          <ScheduleHistory schedule={data} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
-          <Next schedule={data} />
+          <NextRuns schedule={data} />
           <Panel title="About">
-            <Facts
+            <FactList
               facts={[
                 ['Workflow', <WorkflowLink id={data.scriptId} />],
                 ['Agent', <AgentLink id={data.agentId} />],
@@ -76,7 +76,7 @@ export function SchedulePage() {
                 ['Runs at once', data.concurrencyLimit ?? 'no limit'],
                 ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
                 ['Maximum run time', `${data.maxRuntimeMinutes} min`],
-                ['Concurrency keys', <bdi className="break-words">{keysInWords(data.concurrencyKeys)}</bdi>],
+                ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(data.concurrencyKeys)}</bdi>],
                 ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
                 ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} per run`],
                 ['Vault keys', data.vaultKeys.join(', ') || '–'],
@@ -95,10 +95,10 @@ export function SchedulePage() {
 }
 
 /** The outcome of each scheduled time, with its reason. */
-function History({ schedule }: { schedule: ScheduleDetail }) {
+function ScheduleHistory({ schedule }: { schedule: ScheduleDetail }) {
   return (
     <Panel title="History">
-      {schedule.recentRuns.length === 0 && <Empty title="No scheduled time has passed yet." />}
+      {schedule.recentRuns.length === 0 && <EmptyNote title="No scheduled time has passed yet." />}
       {schedule.recentRuns.length > 0 && (
         <table className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1.5 [&_td]:pr-3">
           <thead className="text-left text-xs text-dim">
@@ -122,7 +122,7 @@ function History({ schedule }: { schedule: ScheduleDetail }) {
                 <td className="text-dim">
                   {reason && (
                     <>
-                      <code className="font-mono text-xs">{reason}</code> {detail ?? reasonInWords(reason)}
+                      <code className="font-mono text-xs">{reason}</code> {detail ?? describeSkipReason(reason)}
                     </>
                   )}
                   {forced && ' by hand'}
@@ -137,7 +137,7 @@ function History({ schedule }: { schedule: ScheduleDetail }) {
   );
 }
 
-function Next({ schedule: { id, timezone, cronExpression } }: { schedule: ScheduleDetail }) {
+function NextRuns({ schedule: { id, timezone, cronExpression } }: { schedule: ScheduleDetail }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['schedules', 'next', id, cronExpression, timezone],
     queryFn: ({ signal }) => schedulesPreview({ path: { id }, query: { count: nextRuns }, signal }),

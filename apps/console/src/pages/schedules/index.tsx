@@ -3,23 +3,23 @@ import { Link } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
 import { useMemo, useState } from 'react';
 import { type Schedule, type ScheduleList, schedulesList, type SchedulesListData } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
-import { cronInWords } from '../../format/cron-words';
+import { describeCron } from '../../format/describe-cron';
 import { Time } from '../../format/time';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { Week } from '../../parts/schedule/week';
 import { ScheduleMenu } from '../../parts/schedule-menu';
 import { Button } from '../../ui/button';
-import { Empty, Page } from '../../ui/page';
+import { EmptyNote, Page } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { Card } from '../../ui/table/card';
+import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { NewScheduleDialog } from './new-schedule';
 
-const itemsOf = (page: ScheduleList) => page.schedules;
+const getSchedules = (page: ScheduleList) => page.schedules;
 const states = [
   { value: 'true', label: 'enabled' },
   { value: 'false', label: 'disabled' },
@@ -28,14 +28,14 @@ const states = [
 export function SchedulesPage() {
   const [{ agentId, scriptId, enabled, view, q, sort }, change] = useUrlState();
   const [isNew, setIsNew] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const client = useQueryClient();
   const filled = Object.entries({ agentId, scriptId, enabled, q, sort }).filter(([, value]) => value);
   const filter = Object.fromEntries(filled) as SchedulesListData['query'];
   const list = useList({
     queryKey: ['schedules', filter],
     fetchPage: (page, signal) => schedulesList({ query: { ...page, ...filter }, signal }),
-    itemsOf,
+    itemsOf: getSchedules,
   });
   const columns = useMemo<ColumnDef<Schedule>[]>(
     () => [
@@ -131,11 +131,11 @@ export function SchedulesPage() {
         rowId={({ id }) => id}
         empty={
           Object.keys(filter ?? {}).length > 0 ? (
-            <Empty title="No matching schedules." />
+            <EmptyNote title="No matching schedules." />
           ) : (
-            <Empty title="No schedules yet.">
+            <EmptyNote title="No schedules yet.">
               A schedule launches a workflow at set times. Use “New schedule” to create one.
-            </Empty>
+            </EmptyNote>
           )
         }
       />
@@ -150,7 +150,7 @@ export function SchedulesPage() {
 
 /** The schedule's times in words; the tooltip shows the cron expression and the time zone. */
 function ScheduleTimes({ schedule: { cronExpression, timezone } }: { schedule: Schedule }) {
-  const words = cronInWords(cronExpression)?.replace(/\.$/, '');
+  const words = describeCron(cronExpression)?.replace(/\.$/, '');
   return (
     <span title={`${cronExpression} (${timezone})`}>
       {words ?? <code className="font-mono text-xs">{cronExpression}</code>}
@@ -160,7 +160,7 @@ function ScheduleTimes({ schedule: { cronExpression, timezone } }: { schedule: S
 
 function ScheduleCard(schedule: Schedule) {
   return (
-    <Card
+    <TableCard
       title={
         <Link to="/schedules/$id" params={{ id: schedule.id }} className="font-medium hover:underline">
           <bdi>{schedule.name}</bdi>

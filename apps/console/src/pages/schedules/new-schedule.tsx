@@ -1,9 +1,9 @@
 import { schedulesCreate } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
-import { readSchedule, ScheduleFields } from '../../parts/schedule/schedule-fields';
+import { parseScheduleForm, ScheduleFields } from '../../parts/schedule/schedule-fields';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 interface NewScheduleProps {
   open: boolean;
@@ -26,13 +26,13 @@ function NewScheduleForm({ onOpenChange, made }: Omit<NewScheduleProps, 'open'>)
     <Form
       submit="Create schedule"
       onSubmit={(values) => {
-        const body = readSchedule(values);
+        const body = parseScheduleForm(values);
         return schedulesCreate({ body, headers: keyOf(body) });
       }}
       onDone={({ name }) => {
         onOpenChange(false);
         made();
-        toast(`${name} was created.`);
+        showToast(`${name} was created.`);
       }}
     >
       <ScheduleFields />

@@ -15,13 +15,13 @@ import { CopyText } from '../../ui/copy-text';
 import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog';
 import { Form, SelectField, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 import { AgentField } from '../../parts/pickers';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { RotateKey } from './rotate-key';
 
-const itemsOf = (page: ApiKeyList) => page.apiKeys;
+const getApiKeys = (page: ApiKeyList) => page.apiKeys;
 
 export function ApiKeys() {
   const [{ q }] = useUrlState();
@@ -31,13 +31,13 @@ export function ApiKeys() {
   const [rotating, setRotating] = useState<ApiKey | null>(null);
   const [scope, setScope] = useState<ApiKey['scope']>('api');
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['api-keys'] });
+  const refreshKeys = () => client.invalidateQueries({ queryKey: ['api-keys'] });
   const list = useList({
     queryKey: ['api-keys', q],
     fetchPage: (page, signal) => apiKeysList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getApiKeys,
   });
-  const close = () => {
+  const closeDialog = () => {
     setMaking(false);
     setMade(null);
   };
@@ -79,13 +79,13 @@ export function ApiKeys() {
           </tr>
         )}
       />
-      <Dialog open={isMaking} onOpenChange={close} title="New API key" keeps={made !== null}>
+      <Dialog open={isMaking} onOpenChange={closeDialog} title="New API key" keeps={made !== null}>
         {made ? (
           <div className="flex flex-col gap-4">
             <p>This key is shown only once. Copy it now.</p>
             <CopyText label={made.name} text={made.secret} />
             <DialogActions>
-              <Button look="primary" onClick={close}>
+              <Button look="primary" onClick={closeDialog}>
                 Done
               </Button>
             </DialogActions>
@@ -94,19 +94,21 @@ export function ApiKeys() {
           <Form
             submit="Create key"
             onSubmit={(values) => {
-              const agentId = values.text('agentId') || null;
-              const expires = values.text('expiresAt');
+              const agentId = values.readText('agentId') || null;
+              const expires = values.readText('expiresAt');
               const expiresAt = expires ? new Date(`${expires}T23:59:59`).toISOString() : null;
-              const role = scope === 'api' ? (values.text('role') as ApiKey['role']) : undefined;
+              const role = scope === 'api' ? (values.readText('role') as ApiKey['role']) : undefined;
               const ipAllow = values
-                .text('ipAllow')
+                .readText('ipAllow')
                 .split(/[\s,]+/)
                 .filter(Boolean);
-              return apiKeysCreate({ body: { name: values.text('name'), scope, agentId, expiresAt, role, ipAllow } });
+              return apiKeysCreate({
+                body: { name: values.readText('name'), scope, agentId, expiresAt, role, ipAllow },
+              });
             }}
             onDone={(created) => {
               setMade(created);
-              void refresh();
+              void refreshKeys();
             }}
           >
             <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
@@ -156,8 +158,8 @@ export function ApiKeys() {
           verb="Revoke"
           act={async () => {
             await apiKeysRevoke({ path: { id: revoking.id } });
-            await refresh();
-            toast(`${revoking.name} was revoked.`);
+            await refreshKeys();
+            showToast(`${revoking.name} was revoked.`);
           }}
         >
           Requests with this key are rejected from now on. This cannot be undone.

@@ -5,31 +5,31 @@ import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { escapeDirectionMarks } from '../../format/one-direction';
 import { Dialog } from '../../ui/dialog';
-import { Empty, Facts } from '../../ui/page';
+import { EmptyNote, FactList } from '../../ui/page';
 import { SearchBox } from '../../ui/search-box';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-const itemsOf = (page: AuditList) => page.entries;
+const getAuditEntries = (page: AuditList) => page.entries;
 
 /** The audit log: every change, with its actor and time. */
-export function Audit() {
+export function AuditLog() {
   const [{ q, action, actorId, targetId, from, to }, change] = useUrlState();
   const [shown, setShown] = useState<AuditEntry | null>(null);
-  const columns = useMemo(() => columnsWith(setShown), []);
+  const columns = useMemo(() => createColumns(setShown), []);
   const filter = {
     q,
     action,
     actorId,
     targetId,
-    from: dayBoundary(from, '00:00:00'),
-    to: dayBoundary(to, '23:59:59.999'),
+    from: getDayBoundary(from, '00:00:00'),
+    to: getDayBoundary(to, '23:59:59.999'),
   };
   const list = useList({
     queryKey: ['audit', filter],
     fetchPage: (page, signal) => auditList({ query: { ...page, ...filter }, signal }),
-    itemsOf,
+    itemsOf: getAuditEntries,
   });
   return (
     <div className="flex h-[calc(100dvh-7rem)] min-h-96 flex-col gap-4">
@@ -47,17 +47,17 @@ export function Audit() {
         columns={columns}
         rowId={({ id }) => id}
         empty={
-          <Empty
+          <EmptyNote
             title={q || action || actorId || targetId || from || to ? 'No matching changes.' : 'No changes yet.'}
           />
         }
       />
-      {shown && <Entry entry={shown} close={() => setShown(null)} />}
+      {shown && <AuditEntryDialog entry={shown} close={() => setShown(null)} />}
     </div>
   );
 }
 
-function columnsWith(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
+function createColumns(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[] {
   return [
     {
       id: 'at',
@@ -79,7 +79,7 @@ function columnsWith(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
       id: 'who',
       header: 'Who',
       meta: { className: 'w-52 max-md:hidden' },
-      cell: ({ row: { original } }) => <bdi>{nameOf(original)}</bdi>,
+      cell: ({ row: { original } }) => <bdi>{formatActor(original)}</bdi>,
     },
     {
       id: 'target',
@@ -104,14 +104,14 @@ function columnsWith(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>[]
   ];
 }
 
-function Entry({ entry, close }: { entry: AuditEntry; close: () => void }) {
+function AuditEntryDialog({ entry, close }: { entry: AuditEntry; close: () => void }) {
   const { at, action, actor, target, changes, requestId } = entry;
   return (
     <Dialog open onOpenChange={close} title={action} wide>
-      <Facts
+      <FactList
         facts={[
           ['When', <Time at={at} />],
-          ['Who', <bdi>{nameOf(entry)}</bdi>],
+          ['Who', <bdi>{formatActor(entry)}</bdi>],
           ['Who (id)', <code className="font-mono text-xs break-all">{actor.id}</code>],
           ['Target', target.type],
           ['Target (id)', <code className="font-mono text-xs break-all">{target.id}</code>],
@@ -129,12 +129,12 @@ function Entry({ entry, close }: { entry: AuditEntry; close: () => void }) {
   );
 }
 
-function nameOf({ actor: { email, kind, id } }: AuditEntry): string {
+function formatActor({ actor: { email, kind, id } }: AuditEntry): string {
   return email ?? `${kind.replace('_', ' ')} ${id}`;
 }
 
 /** Converts a day in the viewer's time zone to the time at which it starts or ends. */
-function dayBoundary(day: string | undefined, clock: string): string | undefined {
+function getDayBoundary(day: string | undefined, clock: string): string | undefined {
   const moment = new Date(`${day}T${clock}`);
   return day && !Number.isNaN(moment.getTime()) ? moment.toISOString() : undefined;
 }

@@ -9,7 +9,7 @@ import {
   concurrencyKeysList,
   concurrencyKeysSet,
 } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
@@ -17,39 +17,39 @@ import { Dialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { Form, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
-import { Empty, Skeleton } from '../../ui/page';
+import { EmptyNote, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 
-const itemsOf = (page: ConcurrencyKeyList) => page.concurrencyKeys;
+const getConcurrencyKeys = (page: ConcurrencyKeyList) => page.concurrencyKeys;
 
 /** Concurrency keys: how many runs hold each key, how many runs wait for it, and the organization's own limits. */
 export function Concurrency() {
   const [{ q }] = useUrlState();
   const [limiting, setLimiting] = useState<Partial<ConcurrencyKeyState> | null>(null);
   const [looking, setLooking] = useState<string | null>(null);
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const client = useQueryClient();
   const list = useList({
     queryKey: ['concurrency-keys', q],
     fetchPage: (page, signal) => concurrencyKeysList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getConcurrencyKeys,
   });
-  const change = async (act: Promise<unknown>, done: string) => {
+  const runChange = async (act: Promise<unknown>, done: string) => {
     try {
       await act;
-      toast(done);
+      showToast(done);
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
     void client.invalidateQueries({ queryKey: ['concurrency-keys'] });
   };
-  const pause = (key: string) =>
-    change(concurrencyKeysSet({ body: { key, limit: 0 } }), `No run that needs ${key} starts until you resume it.`);
-  const forget = (key: string) =>
-    change(concurrencyKeysDelete({ query: { key } }), `${key} uses the limit of its runs again.`);
+  const pauseKey = (key: string) =>
+    runChange(concurrencyKeysSet({ body: { key, limit: 0 } }), `No run that needs ${key} starts until you resume it.`);
+  const resetKeyLimit = (key: string) =>
+    runChange(concurrencyKeysDelete({ query: { key } }), `${key} uses the limit of its runs again.`);
   return (
     <>
       <SimpleList
@@ -76,10 +76,10 @@ export function Concurrency() {
                 actions={[
                   { label: 'Show runs that hold it', run: () => setLooking(state.key) },
                   isAdmin && { label: 'Set a limit', run: () => setLimiting(state) },
-                  isAdmin && !state.paused && { label: 'Pause', danger: true, run: () => void pause(state.key) },
+                  isAdmin && !state.paused && { label: 'Pause', danger: true, run: () => void pauseKey(state.key) },
                   isAdmin && {
                     label: state.paused ? 'Resume' : 'Remove the organization’s limit',
-                    run: () => void forget(state.key),
+                    run: () => void resetKeyLimit(state.key),
                   },
                 ]}
               />
@@ -96,7 +96,7 @@ export function Concurrency() {
         <Form
           submit="Set limit"
           onSubmit={(values) =>
-            concurrencyKeysSet({ body: { key: values.exact('key'), limit: values.number('limit') ?? 0 } })
+            concurrencyKeysSet({ body: { key: values.readExactText('key'), limit: values.readNumber('limit') ?? 0 } })
           }
           onDone={() => {
             setLimiting(null);
@@ -122,12 +122,12 @@ export function Concurrency() {
           />
         </Form>
       </Dialog>
-      {looking !== null && <Holders concurrencyKey={looking} onClose={() => setLooking(null)} />}
+      {looking !== null && <KeyHolders concurrencyKey={looking} onClose={() => setLooking(null)} />}
     </>
   );
 }
 
-function Holders({ concurrencyKey: key, onClose }: { concurrencyKey: string; onClose: () => void }) {
+function KeyHolders({ concurrencyKey: key, onClose }: { concurrencyKey: string; onClose: () => void }) {
   const { data, error } = useQuery({
     queryKey: ['concurrency-keys', 'holders', key],
     queryFn: ({ signal }) => concurrencyKeysHolders({ query: { key }, signal }),
@@ -136,7 +136,7 @@ function Holders({ concurrencyKey: key, onClose }: { concurrencyKey: string; onC
     <Dialog open onOpenChange={onClose} title={`Runs that hold ${key}`}>
       {error && <ErrorNote error={error} />}
       {!data && !error && <Skeleton rows={2} />}
-      {data?.holders.length === 0 && <Empty title="No run holds this key now." />}
+      {data?.holders.length === 0 && <EmptyNote title="No run holds this key now." />}
       {data && data.holders.length > 0 && (
         <PlainTable label="Runs" heads={['Run', 'Since']}>
           {data.holders.map(({ jobId, since }) => (

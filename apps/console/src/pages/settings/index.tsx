@@ -1,13 +1,13 @@
 import { lazy } from 'react';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
 import { ApiKeys } from './api-keys';
-import { Audit } from './audit';
-import { Limits } from './limits';
-import { Model } from './model';
+import { AuditLog } from './audit';
+import { UsageLimits } from './limits';
+import { ModelSettings } from './model';
 import { OrganizationPart } from './organization';
-import { Prices } from './prices';
+import { ModelPrices } from './prices';
 import { SignIn } from './sign-in';
 import { Users } from './users';
 import { Vault } from './vault';
@@ -18,21 +18,21 @@ const Security = lazy(async () => ({ default: (await import('./security/security
 
 const parts = [
   { name: 'Organization', admin: false, content: <OrganizationPart /> },
-  { name: 'Limits', admin: false, content: <Limits /> },
+  { name: 'Limits', admin: false, content: <UsageLimits /> },
   { name: 'Concurrency', admin: false, content: <Concurrency /> },
   { name: 'Security', admin: false, content: <Security /> },
   { name: 'Sign-in', admin: false, content: <SignIn /> },
   { name: 'Users', admin: false, content: <Users /> },
   { name: 'API keys', admin: true, content: <ApiKeys /> },
   { name: 'Vault', admin: true, content: <Vault /> },
-  { name: 'Model', admin: true, content: <Model /> },
-  { name: 'Prices', admin: false, content: <Prices /> },
+  { name: 'Model', admin: true, content: <ModelSettings /> },
+  { name: 'Prices', admin: false, content: <ModelPrices /> },
   { name: 'Webhooks', admin: true, content: <Webhooks /> },
-  { name: 'Audit', admin: true, content: <Audit /> },
+  { name: 'Audit', admin: true, content: <AuditLog /> },
 ];
 
 export function SettingsPage() {
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   return (
     <Page title="Settings">
       <Tabs

@@ -9,7 +9,7 @@ const labels = {
 } as const satisfies SettingLabels;
 
 /** The monthly limits and how much of each is used. */
-export function Limits() {
+export function UsageLimits() {
   return (
     <div className="flex flex-col gap-4">
       <UsageBars />
@@ -17,9 +17,9 @@ export function Limits() {
         title="Limits"
         labels={labels}
         changeOf={(values) => ({
-          monthlyRunLimit: values.number('monthlyRunLimit'),
-          monthlySpendLimitUsd: values.number('monthlySpendLimitUsd'),
-          maxConcurrentRuns: values.number('maxConcurrentRuns'),
+          monthlyRunLimit: values.readNumber('monthlyRunLimit'),
+          monthlySpendLimitUsd: values.readNumber('monthlySpendLimitUsd'),
+          maxConcurrentRuns: values.readNumber('maxConcurrentRuns'),
         })}
       >
         {(settings) => (

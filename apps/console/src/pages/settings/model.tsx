@@ -8,24 +8,24 @@ import {
   vaultList,
   type OrganizationModel,
 } from '../../api/generated';
-import { type Versioned, withEtag } from '../../api/versioned';
+import { type Versioned, readWithEtag } from '../../api/versioned';
 import { Button } from '../../ui/button';
 import { useVersionedSave } from '../../ui/conflict';
 import { ConfirmDialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { ChoiceField, Form, TextField } from '../../ui/form';
 import { Panel, Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 const key = ['organization-model'];
 
 /** The language model for chat, autopilot and video analysis: the organization's own, or else the deployment's. */
-export function Model() {
+export function ModelSettings() {
   const { data, error, refetch } = useQuery({
     queryKey: key,
     queryFn: async ({ signal }) => {
       try {
-        return await withEtag((options) => organizationModelRead({ ...options, signal }));
+        return await readWithEtag((options) => organizationModelRead({ ...options, signal }));
       } catch (refused) {
         if (isApiError(refused, 'not_found')) return null;
         throw refused;
@@ -77,16 +77,16 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
         submit="Save"
         onSubmit={(values) =>
           save({
-            baseUrl: values.text('baseUrl'),
-            name: values.text('name'),
-            visionName: values.text('visionName') || null,
-            apiKeyVaultKey: values.text('apiKeyVaultKey'),
+            baseUrl: values.readText('baseUrl'),
+            name: values.readText('name'),
+            visionName: values.readText('visionName') || null,
+            apiKeyVaultKey: values.readText('apiKeyVaultKey'),
           })
         }
         onDone={({ current, isMine, isShown }) => {
           setBase({ model: current, version: isShown ? version : version + 1 });
           client.setQueryData(key, current);
-          toast(isMine ? 'Saved.' : 'Your change was not saved.');
+          showToast(isMine ? 'Saved.' : 'Your change was not saved.');
         }}
       >
         <TextField
@@ -122,7 +122,7 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
         act={async () => {
           await organizationModelDelete({ headers: { 'If-Match': model!.etag } });
           client.setQueryData(key, null);
-          toast('The deployment’s model is used now.');
+          showToast('The deployment’s model is used now.');
         }}
       >
         Chat and autopilot use the deployment’s model. If it has none, they do not work.
@@ -135,8 +135,8 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
 /** The API replaces the whole model, so the fields that the user did not change are sent as last read. */
 function useVersionedModel(base: Versioned<OrganizationModel> | null) {
   const latest = useRef<OrganizationModel | null>(null);
-  const put = ({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModel, ifMatch?: string) =>
-    withEtag((options) =>
+  const putModel = ({ baseUrl, name, visionName, apiKeyVaultKey }: OrganizationModel, ifMatch?: string) =>
+    readWithEtag((options) =>
       organizationModelPut({
         ...options,
         body: { baseUrl, name, apiKeyVaultKey, ...(visionName === null ? {} : { visionName }) },
@@ -145,18 +145,18 @@ function useVersionedModel(base: Versioned<OrganizationModel> | null) {
     );
   const { save, conflict } = useVersionedSave<OrganizationModel, Partial<OrganizationModel>>({
     read: async () => {
-      const theirs = await withEtag((options) => organizationModelRead(options));
+      const theirs = await readWithEtag((options) => organizationModelRead(options));
       latest.current = theirs;
       return theirs;
     },
-    write: (change, ifMatch) => put({ ...latest.current!, ...change }, ifMatch),
+    write: (change, ifMatch) => putModel({ ...latest.current!, ...change }, ifMatch),
     labels,
   });
   return {
     conflict,
     save: async (whole: OrganizationModel) => {
       latest.current = base;
-      const saved = base ? await save(whole, base) : { current: await put(whole), isMine: true };
+      const saved = base ? await save(whole, base) : { current: await putModel(whole), isMine: true };
       const names = Object.keys(labels) as (keyof typeof labels)[];
       return { ...saved, isShown: names.every((name) => saved.current[name] === whole[name]) };
     },

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { type OrganizationSettings, organizationSigningSecret } from '../../api/generated';
-import { useMay, useMe } from '../../api/session';
+import { useHasRole, useCurrentUser } from '../../api/session';
 import { Button } from '../../ui/button';
 import { CopyText } from '../../ui/copy-text';
 import { ErrorNote } from '../../ui/error-note';
 import { CheckField, SelectField, TextField } from '../../ui/form';
-import { Facts, Panel } from '../../ui/page';
+import { FactList, Panel } from '../../ui/page';
 import { Savings } from './savings';
 import { type SettingLabels, SettingsForm } from './settings-form';
 
@@ -40,12 +40,12 @@ const sectionClass = 'flex flex-col gap-3.5 border-t border-line pt-3.5';
 
 /** Settings for the time zone, for starting and stopping machines, for the savings estimate and for retention. */
 export function OrganizationPart() {
-  const { organization } = useMe();
-  const isAdmin = useMay('admin');
+  const { organization } = useCurrentUser();
+  const isAdmin = useHasRole('admin');
   return (
     <div className="flex flex-col gap-4">
       <Panel title="Name">
-        <Facts
+        <FactList
           facts={[
             ['Name', <bdi>{organization.name}</bdi>],
             ['Id', <code className="font-mono text-xs break-all">{organization.id}</code>],
@@ -56,25 +56,25 @@ export function OrganizationPart() {
         title="Organization"
         labels={labels}
         changeOf={(values) => ({
-          timezone: values.text('timezone'),
-          vmAutoWakeOnJob: values.flag('vmAutoWakeOnJob'),
-          prewake: values.flag('prewake'),
-          autoStopEnabled: values.flag('autoStopEnabled'),
-          idleStopMinutes: values.number('idleStopMinutes') ?? undefined,
-          idleStopPolicy: values.text('idleStopPolicy') as OrganizationSettings['idleStopPolicy'],
-          failStalledRuns: values.flag('failStalledRuns'),
-          ...Object.fromEntries(money.map((name) => [name, values.number(name) ?? undefined])),
-          ...Object.fromEntries(retentions.map((name) => [name, values.number(name)])),
+          timezone: values.readText('timezone'),
+          vmAutoWakeOnJob: values.readFlag('vmAutoWakeOnJob'),
+          prewake: values.readFlag('prewake'),
+          autoStopEnabled: values.readFlag('autoStopEnabled'),
+          idleStopMinutes: values.readNumber('idleStopMinutes') ?? undefined,
+          idleStopPolicy: values.readText('idleStopPolicy') as OrganizationSettings['idleStopPolicy'],
+          failStalledRuns: values.readFlag('failStalledRuns'),
+          ...Object.fromEntries(money.map((name) => [name, values.readNumber(name) ?? undefined])),
+          ...Object.fromEntries(retentions.map((name) => [name, values.readNumber(name)])),
         })}
       >
-        {(settings) => <Fields settings={settings} />}
+        {(settings) => <OrganizationFields settings={settings} />}
       </SettingsForm>
       {isAdmin && <SigningSecret />}
     </div>
   );
 }
 
-function Fields({ settings }: { settings: OrganizationSettings }) {
+function OrganizationFields({ settings }: { settings: OrganizationSettings }) {
   return (
     <>
       <TextField

@@ -6,19 +6,21 @@ import { formatCount } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
 import { Form, TextField } from '../../ui/form';
 import { Panel } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 /** Applies the current prices to ended runs, which otherwise keep the prices of their time. */
-export function Recompute() {
+export function CostRecomputation() {
   const [id, setId] = useState<string | null>(null);
   return (
     <Panel title="Recompute costs of ended runs">
       <Form
         submit="Recompute costs"
-        onSubmit={(values) => modelPricesRecompute({ body: { from: values.text('from'), to: values.text('to') } })}
+        onSubmit={(values) =>
+          modelPricesRecompute({ body: { from: values.readText('from'), to: values.readText('to') } })
+        }
         onDone={({ recomputeId }) => {
           setId(recomputeId);
-          toast('Recomputing costs.');
+          showToast('Recomputing costs.');
         }}
       >
         <p className="text-dim">
@@ -29,12 +31,12 @@ export function Recompute() {
           <TextField label="To" name="to" type="date" required />
         </div>
       </Form>
-      {id && <Progress id={id} />}
+      {id && <RecomputeProgress id={id} />}
     </Panel>
   );
 }
 
-function Progress({ id }: { id: string }) {
+function RecomputeProgress({ id }: { id: string }) {
   const client = useQueryClient();
   const { data, error } = useQuery({
     queryKey: ['recompute', id],

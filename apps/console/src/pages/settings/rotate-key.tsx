@@ -6,13 +6,13 @@ import { Button } from '../../ui/button';
 import { CopyText } from '../../ui/copy-text';
 import { Dialog } from '../../ui/dialog';
 import { Form } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 /** Creates a key with the same rights as the old key. Both keys are valid until the user revokes the old key. */
 export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
   const [made, setMade] = useState<CreatedApiKey | null>(null);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['api-keys'] });
+  const refreshKeys = () => client.invalidateQueries({ queryKey: ['api-keys'] });
   return (
     <Dialog open onOpenChange={close} title={`Rotate ${old.name}`} keeps={made !== null}>
       {made ? (
@@ -22,8 +22,8 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
           actions={<Button onClick={close}>Keep both for now</Button>}
           onSubmit={() => apiKeysRevoke({ path: { id: old.id } })}
           onDone={() => {
-            void refresh();
-            toast(`The old key of ${old.name} is revoked.`);
+            void refreshKeys();
+            showToast(`The old key of ${old.name} is revoked.`);
             close();
           }}
         >
@@ -44,7 +44,7 @@ export function RotateKey({ old, close }: { old: ApiKey; close: () => void }) {
           }}
           onDone={(created) => {
             setMade(created);
-            void refresh();
+            void refreshKeys();
           }}
         >
           <p className="text-dim">

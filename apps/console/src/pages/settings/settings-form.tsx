@@ -5,13 +5,13 @@ import {
   organizationUpdate,
   type UpdateOrganizationSettingsBody,
 } from '../../api/generated';
-import { settingsQuery, useMay } from '../../api/session';
-import { type Versioned, withEtag } from '../../api/versioned';
+import { settingsQuery, useHasRole } from '../../api/session';
+import { type Versioned, readWithEtag } from '../../api/versioned';
 import { useVersionedSave } from '../../ui/conflict';
 import { ErrorNote } from '../../ui/error-note';
 import { Form, type Values } from '../../ui/form';
-import { Facts, Panel, Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
+import { FactList, Panel, Skeleton } from '../../ui/page';
+import { showToast } from '../../ui/toast';
 
 type Change = UpdateOrganizationSettingsBody;
 export type SettingLabels = { [K in keyof Change]?: string };
@@ -27,22 +27,22 @@ interface SettingsFormProps {
 /** Some of the organization's settings: a form for admins, a read-only list for other users. */
 export function SettingsForm(props: SettingsFormProps) {
   const { data, error, refetch } = useQuery(settingsQuery);
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={6} />;
-  if (!isAdmin) return <ReadOnly {...props} settings={data} />;
-  return <Editable {...props} settings={data} />;
+  if (!isAdmin) return <ReadOnlySettings {...props} settings={data} />;
+  return <EditableSettings {...props} settings={data} />;
 }
 
 type Loaded = SettingsFormProps & { settings: Versioned<OrganizationSettings> };
 
 /** The form keeps the settings that it loaded. Changes by other users are shown as a conflict when it is saved. */
-function Editable({ title, labels, changeOf, children, settings }: Loaded) {
+function EditableSettings({ title, labels, changeOf, children, settings }: Loaded) {
   const [{ base, key }, setState] = useState({ base: settings, key: 0 });
   const client = useQueryClient();
   const { save, conflict } = useVersionedSave<OrganizationSettings, Change>({
     read: () => client.fetchQuery({ ...settingsQuery, staleTime: 0 }),
     write: (body, etag) =>
-      withEtag((options) => organizationUpdate({ body, headers: { 'If-Match': etag }, ...options })),
+      readWithEtag((options) => organizationUpdate({ body, headers: { 'If-Match': etag }, ...options })),
     labels,
   });
   return (
@@ -61,7 +61,7 @@ function Editable({ title, labels, changeOf, children, settings }: Loaded) {
           setState({ base: current, key: isShown ? key : key + 1 });
           client.setQueryData(settingsQuery.queryKey, current);
           void client.invalidateQueries({ queryKey: ['usage'] });
-          toast(isMine ? 'Saved.' : 'Your change was not saved.');
+          showToast(isMine ? 'Saved.' : 'Your change was not saved.');
         }}
       >
         {children(base)}
@@ -71,16 +71,16 @@ function Editable({ title, labels, changeOf, children, settings }: Loaded) {
   );
 }
 
-function ReadOnly({ title, labels, settings }: Loaded) {
+function ReadOnlySettings({ title, labels, settings }: Loaded) {
   const names = Object.keys(labels) as (keyof Change)[];
   return (
     <Panel title={title}>
-      <Facts facts={names.map((name) => [labels[name]!, textOf(settings[name])])} />
+      <FactList facts={names.map((name) => [labels[name]!, formatSetting(settings[name])])} />
     </Panel>
   );
 }
 
-function textOf(value: string | number | boolean | null): string {
+function formatSetting(value: string | number | boolean | null): string {
   if (value === null) return 'no limit';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   return String(value);

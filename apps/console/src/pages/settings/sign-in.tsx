@@ -14,9 +14,9 @@ export function SignIn() {
       title="Sign-in"
       labels={labels}
       changeOf={(values) => ({
-        sessionIdleMinutes: values.number('sessionIdleMinutes') ?? undefined,
-        apiKeyMaxDays: values.number('apiKeyMaxDays'),
-        requireSecondFactor: values.flag('requireSecondFactor'),
+        sessionIdleMinutes: values.readNumber('sessionIdleMinutes') ?? undefined,
+        apiKeyMaxDays: values.readNumber('apiKeyMaxDays'),
+        requireSecondFactor: values.readFlag('requireSecondFactor'),
       })}
     >
       {(settings) => (

@@ -11,18 +11,18 @@ import {
   usersResetSecondFactor,
   usersUpdate,
 } from '../../api/generated';
-import { useMay, useMe } from '../../api/session';
+import { useHasRole, useCurrentUser } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Form, SelectField, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-const itemsOf = (page: UserList) => page.users;
+const getUsers = (page: UserList) => page.users;
 
 export function Users() {
   const [{ q }] = useUrlState();
@@ -30,23 +30,23 @@ export function Users() {
   const [leaving, setLeaving] = useState<User | null>(null);
   const [losing, setLosing] = useState<User | null>(null);
   const [renewing, setRenewing] = useState<User | null>(null);
-  const isAdmin = useMay('admin');
-  const me = useMe();
+  const isAdmin = useHasRole('admin');
+  const me = useCurrentUser();
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['users'] });
+  const refreshUsers = () => client.invalidateQueries({ queryKey: ['users'] });
   const list = useList({
     queryKey: ['users', q],
     fetchPage: (page, signal) => usersList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getUsers,
   });
-  const change = async ({ id, email }: User, body: { role?: User['role']; disabled?: boolean }, what: string) => {
+  const changeUser = async ({ id, email }: User, body: { role?: User['role']; disabled?: boolean }, what: string) => {
     try {
       await usersUpdate({ path: { id }, body });
-      toast(`${email} ${what}.`);
+      showToast(`${email} ${what}.`);
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
-    await refresh();
+    await refreshUsers();
   };
   return (
     <>
@@ -77,7 +77,7 @@ export function Users() {
                       .filter((role) => role !== user.role && user.role !== 'super_admin' && user.id !== me.user.id)
                       .map((role) => ({
                         label: `Make ${role}`,
-                        run: () => void change(user, { role }, `is ${role} now`),
+                        run: () => void changeUser(user, { role }, `is ${role} now`),
                       })),
                     { label: 'New password', run: () => setRenewing(user) },
                     user.id !== me.user.id &&
@@ -88,7 +88,10 @@ export function Users() {
                       },
                     user.id !== me.user.id &&
                       (user.disabled
-                        ? { label: 'Enable', run: () => void change(user, { disabled: false }, 'can sign in again') }
+                        ? {
+                            label: 'Enable',
+                            run: () => void changeUser(user, { disabled: false }, 'can sign in again'),
+                          }
                         : { label: 'Disable', danger: true, run: () => setLeaving(user) }),
                   ]}
                 />
@@ -103,16 +106,16 @@ export function Users() {
           onSubmit={(values) =>
             usersCreate({
               body: {
-                email: values.text('email'),
-                password: values.exact('password'),
-                role: values.text('role') as CreateUserBody['role'],
+                email: values.readText('email'),
+                password: values.readExactText('password'),
+                role: values.readText('role') as CreateUserBody['role'],
               },
             })
           }
           onDone={({ email }) => {
             setInviting(false);
-            void refresh();
-            toast(`${email} can sign in now.`);
+            void refreshUsers();
+            showToast(`${email} can sign in now.`);
           }}
         >
           <TextField label="Email" name="email" type="email" required autoComplete="off" />
@@ -130,11 +133,11 @@ export function Users() {
           <Form
             submit="Set password"
             onSubmit={(values) =>
-              usersUpdate({ path: { id: renewing.id }, body: { password: values.exact('password') } })
+              usersUpdate({ path: { id: renewing.id }, body: { password: values.readExactText('password') } })
             }
             onDone={() => {
               setRenewing(null);
-              toast(`${renewing.email} has a new password.`);
+              showToast(`${renewing.email} has a new password.`);
             }}
           >
             <PasswordField />
@@ -149,8 +152,8 @@ export function Users() {
           verb="Reset"
           act={async () => {
             await usersResetSecondFactor({ path: { id: losing.id } });
-            await refresh();
-            toast(`The second factor of ${losing.email} was reset.`);
+            await refreshUsers();
+            showToast(`The second factor of ${losing.email} was reset.`);
           }}
         >
           The codes and passkeys of this user are removed, and all sessions of this user end. This cannot be undone.
@@ -165,8 +168,8 @@ export function Users() {
           verb="Disable"
           act={async () => {
             await usersDisable({ path: { id: leaving.id } });
-            await refresh();
-            toast(`${leaving.email} can no longer sign in.`);
+            await refreshUsers();
+            showToast(`${leaving.email} can no longer sign in.`);
           }}
         >
           All sessions of this user end at once. The audit log keeps the actions of this user. You can enable the user

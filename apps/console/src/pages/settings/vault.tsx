@@ -7,11 +7,11 @@ import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 import { SimpleList } from '../../ui/table/simple-list';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-const itemsOf = (page: SecretList) => page.secrets;
+const getSecrets = (page: SecretList) => page.secrets;
 
 /** The names of the secrets. The service never shows their values again. */
 export function Vault() {
@@ -20,11 +20,11 @@ export function Vault() {
   const [writing, setWriting] = useState<string | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['vault'] });
+  const refreshSecrets = () => client.invalidateQueries({ queryKey: ['vault'] });
   const list = useList({
     queryKey: ['vault', q],
     fetchPage: (page, signal) => vaultList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getSecrets,
   });
   return (
     <>
@@ -62,11 +62,13 @@ export function Vault() {
       >
         <Form
           submit="Save"
-          onSubmit={(values) => vaultPut({ path: { key: values.text('key') }, body: { value: values.exact('value') } })}
+          onSubmit={(values) =>
+            vaultPut({ path: { key: values.readText('key') }, body: { value: values.readExactText('value') } })
+          }
           onDone={() => {
             setWriting(null);
-            void refresh();
-            toast('The secret was saved.');
+            void refreshSecrets();
+            showToast('The secret was saved.');
           }}
         >
           <TextField
@@ -89,8 +91,8 @@ export function Vault() {
           verb="Delete"
           act={async () => {
             await vaultDelete({ path: { key: leaving } });
-            await refresh();
-            toast(`${leaving} was deleted.`);
+            await refreshSecrets();
+            showToast(`${leaving} was deleted.`);
           }}
         >
           The value cannot be restored. Runs that need this secret fail with secret_missing, and schedules that need it

@@ -1,15 +1,15 @@
 import type { Workflow } from '../../api/generated';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { keysInWords } from '../../parts/concurrency-keys';
+import { formatConcurrencyKeys } from '../../parts/concurrency-keys';
 import { InstallationLink } from '../../parts/installation-link';
-import { Facts, Panel } from '../../ui/page';
+import { FactList, Panel } from '../../ui/page';
 
-export function About({ workflow }: { workflow: Workflow }) {
+export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
   const { source, workflowPackInstallationId, maxCostUsd, concurrencyKeys } = workflow;
   return (
     <Panel title="About">
-      <Facts
+      <FactList
         facts={[
           ['Revision', workflow.revision],
           ...(source
@@ -17,7 +17,7 @@ export function About({ workflow }: { workflow: Workflow }) {
             : []),
           ['Cost limit', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} per run`],
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
-          ['Concurrency keys', <bdi className="break-words">{keysInWords(concurrencyKeys)}</bdi>],
+          ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(concurrencyKeys)}</bdi>],
           ['Changed', <Time at={workflow.updatedAt} />],
           ['Created', <Time at={workflow.createdAt} />],
         ]}

@@ -7,12 +7,12 @@ import {
   workflowsRead,
   workflowsUpdate,
 } from '../../api/generated';
-import { type Versioned, withEtag } from '../../api/versioned';
-import { ConcurrencyKeysField, readConcurrencyKeys } from '../../parts/concurrency-keys';
+import { type Versioned, readWithEtag } from '../../api/versioned';
+import { ConcurrencyKeysField, parseConcurrencyKeys } from '../../parts/concurrency-keys';
 import { useVersionedSave } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
 import { ChoiceField, Form, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 const most = 200;
 
@@ -27,9 +27,9 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
     queryFn: ({ signal }) => installationsList({ query: { limit: most }, signal }),
   });
   const { save, conflict } = useVersionedSave<Workflow, UpdateWorkflowBody>({
-    read: () => withEtag((options) => workflowsRead({ ...options, path })),
+    read: () => readWithEtag((options) => workflowsRead({ ...options, path })),
     write: (body, ifMatch) =>
-      withEtag((options) => workflowsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+      readWithEtag((options) => workflowsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
     labels: {
       name: 'Name',
       description: 'Description',
@@ -46,11 +46,11 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
         onSubmit={(values) =>
           save(
             {
-              name: values.text('name'),
-              description: values.text('description'),
-              maxCostUsd: values.number('maxCostUsd'),
-              workflowPackInstallationId: values.text('workflowPackInstallationId') || null,
-              concurrencyKeys: readConcurrencyKeys(values),
+              name: values.readText('name'),
+              description: values.readText('description'),
+              maxCostUsd: values.readNumber('maxCostUsd'),
+              workflowPackInstallationId: values.readText('workflowPackInstallationId') || null,
+              concurrencyKeys: parseConcurrencyKeys(values),
             },
             base,
           )
@@ -59,7 +59,7 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
           void client.invalidateQueries({ queryKey: ['workflow', base.id] });
           void client.invalidateQueries({ queryKey: ['workflows'] });
           close();
-          toast(isMine ? `${current.name} was saved.` : 'Your change was not saved.');
+          showToast(isMine ? `${current.name} was saved.` : 'Your change was not saved.');
         }}
       >
         <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />

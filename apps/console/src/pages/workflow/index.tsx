@@ -2,27 +2,27 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useBlocker, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import type { Workflow } from '../../api/generated';
-import { workflowQuery } from '../../api/queries';
-import { useMay } from '../../api/session';
+import { buildWorkflowQuery } from '../../api/queries';
+import { useHasRole } from '../../api/session';
 import type { Versioned } from '../../api/versioned';
 import { RunDialog } from '../../parts/run/run-dialog';
-import { Button, buttonClass } from '../../ui/button';
+import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Page, Panel, Skeleton } from '../../ui/page';
-import { About } from './about';
+import { WorkflowDetails } from './about';
 import { BatchDialog } from './batch/batch-dialog';
-import { Durations } from './durations/durations';
+import { WorkflowDurations } from './durations/durations';
 import { EditWorkflowDialog } from './edit-workflow';
 import { Revisions } from './revisions';
 import { Steps } from './steps/steps';
-import { useEditing } from './use-editing';
+import { useWorkflowEditing } from './use-editing';
 import { Variables } from './variables';
 
 const CodeEditor = lazy(async () => ({ default: (await import('../../ui/code-editor')).CodeEditor }));
 
 export function WorkflowPage() {
   const { id } = useParams({ strict: false }) as { id: string };
-  const { data: workflow, error, refetch } = useQuery(workflowQuery(id));
+  const { data: workflow, error, refetch } = useQuery(buildWorkflowQuery(id));
   if (workflow) return <WorkflowView key={id} workflow={workflow} />;
   return (
     <Page title="Workflow">
@@ -36,21 +36,21 @@ type Open = 'run' | 'batch' | 'edit';
 function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
   const [open, setOpen] = useState<Open | null>(null);
   const [showsRevisions, setShowsRevisions] = useState(false);
-  const isMember = useMay('member');
-  const editing = useEditing(workflow);
+  const isMember = useHasRole('member');
+  const editing = useWorkflowEditing(workflow);
   const saving = useMutation({ mutationFn: editing.save });
   useBlocker({
     shouldBlockFn: () => !confirm('Your changes to this workflow are not saved. Leave the page and discard them?'),
     disabled: !editing.isChanged,
     enableBeforeUnload: editing.isChanged,
   });
-  const show = (part: Open) => (isShown: boolean) => setOpen(isShown ? part : null);
+  const createOpenHandler = (part: Open) => (isShown: boolean) => setOpen(isShown ? part : null);
   return (
     <Page
       title={workflow.name}
       actions={
         <>
-          <Link to="/runs" search={{ workflowId: workflow.id }} className={buttonClass()}>
+          <Link to="/runs" search={{ workflowId: workflow.id }} className={getButtonClass()}>
             Runs
           </Link>
           <Button onClick={() => setShowsRevisions(!showsRevisions)} aria-expanded={showsRevisions}>
@@ -111,16 +111,16 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
               />
             </Suspense>
           </Panel>
-          <Durations workflowId={workflow.id} />
+          <WorkflowDurations workflowId={workflow.id} />
         </div>
         <div className="flex min-w-0 flex-col gap-4">
-          <About workflow={workflow} />
+          <WorkflowDetails workflow={workflow} />
           <Variables editing={editing} mayEdit={isMember} />
           {!workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={isMember} />}
         </div>
       </div>
-      <RunDialog workflow={workflow} open={open === 'run'} onOpenChange={show('run')} />
-      <BatchDialog workflow={workflow} open={open === 'batch'} onOpenChange={show('batch')} />
+      <RunDialog workflow={workflow} open={open === 'run'} onOpenChange={createOpenHandler('run')} />
+      <BatchDialog workflow={workflow} open={open === 'batch'} onOpenChange={createOpenHandler('batch')} />
       {open === 'edit' && <EditWorkflowDialog workflow={workflow} close={() => setOpen(null)} />}
       {editing.conflict}
     </Page>

@@ -8,8 +8,8 @@ import {
   workflowsRestore,
   workflowsRevisions,
 } from '../../api/generated';
-import { useMay } from '../../api/session';
-import { type Versioned, withEtag } from '../../api/versioned';
+import { useHasRole } from '../../api/session';
+import { type Versioned, readWithEtag } from '../../api/versioned';
 import { escapeDirectionMarks } from '../../format/one-direction';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
@@ -17,22 +17,22 @@ import { useVersionedSave } from '../../ui/conflict';
 import { ConfirmDialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { Panel, Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
-import { summarizeStep, idOf, titleOf } from './steps/step-words';
+import { showToast } from '../../ui/toast';
+import { summarizeStep, getStepId, getStepTitle } from './steps/step-words';
 import type { Content } from './use-editing';
 
 /** The revisions of a workflow. Each can be compared with the current one and restored. */
 export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
   const { id } = workflow;
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const client = useQueryClient();
   const [compared, setCompared] = useState<number | null>(null);
   const [restoring, setRestoring] = useState<WorkflowRevision | null>(null);
   const { save, conflict } = useVersionedSave<Workflow, Content>({
-    read: () => withEtag((options) => workflowsRead({ ...options, path: { id } })),
+    read: () => readWithEtag((options) => workflowsRead({ ...options, path: { id } })),
     write: (_content, ifMatch) => {
       const path = { id, revision: String(restoring!.revision) };
-      return withEtag((options) => workflowsRestore({ ...options, path, headers: { 'If-Match': ifMatch } }));
+      return readWithEtag((options) => workflowsRestore({ ...options, path, headers: { 'If-Match': ifMatch } }));
     },
     labels: { script: 'Script', steps: 'Steps', variables: 'Variables' },
   });
@@ -68,7 +68,9 @@ export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
                 </span>
               )}
             </div>
-            {compared === each.revision && <Difference id={id} revision={workflow.revision} against={each.revision} />}
+            {compared === each.revision && (
+              <RevisionDiff id={id} revision={workflow.revision} against={each.revision} />
+            )}
           </li>
         ))}
       </ul>
@@ -82,7 +84,7 @@ export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
             const { script, steps, variables } = restoring;
             const { isMine } = await save({ script, steps, variables }, workflow);
             await client.invalidateQueries({ queryKey: ['workflow', id] });
-            toast(
+            showToast(
               isMine ? `Revision ${restoring.revision} is the current one again.` : 'The revision was not restored.',
             );
           }}
@@ -95,7 +97,7 @@ export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
   );
 }
 
-function Difference({ id, revision, against }: { id: string; revision: number; against: number }) {
+function RevisionDiff({ id, revision, against }: { id: string; revision: number; against: number }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['workflow', id, 'diff', revision, against],
     queryFn: ({ signal }) => workflowsDiff({ path: { id, revision: String(revision) }, query: { against }, signal }),
@@ -106,11 +108,11 @@ function Difference({ id, revision, against }: { id: string; revision: number; a
   const lines = [
     ...variables.added.map((name) => `+ variable ${name}`),
     ...variables.removed.map((name) => `- variable ${name}`),
-    ...steps.added.map((step) => `+ step ${idOf(step)}: ${titleOf(step)} ${summarizeStep(step)}`),
-    ...steps.removed.map((step) => `- step ${idOf(step)}: ${titleOf(step)} ${summarizeStep(step)}`),
+    ...steps.added.map((step) => `+ step ${getStepId(step)}: ${getStepTitle(step)} ${summarizeStep(step)}`),
+    ...steps.removed.map((step) => `- step ${getStepId(step)}: ${getStepTitle(step)} ${summarizeStep(step)}`),
     ...steps.changed.flatMap(({ id: step, before, after }) => [
-      `- step ${step}: ${titleOf(before)} ${summarizeStep(before)}`,
-      `+ step ${step}: ${titleOf(after)} ${summarizeStep(after)}`,
+      `- step ${step}: ${getStepTitle(before)} ${summarizeStep(before)}`,
+      `+ step ${step}: ${getStepTitle(after)} ${summarizeStep(after)}`,
     ]),
     ...steps.moved.map((step) => `  step ${step} is elsewhere`),
     ...(script === '' ? [] : script.split('\n')),

@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { type SaveWorkflowBody, type Workflow, workflowsRead, workflowsSave } from '../../api/generated';
-import { workflowQuery } from '../../api/queries';
-import { type Versioned, withEtag } from '../../api/versioned';
+import { buildWorkflowQuery } from '../../api/queries';
+import { type Versioned, readWithEtag } from '../../api/versioned';
 import { useVersionedSave } from '../../ui/conflict';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 export type Step = Workflow['steps'][number];
 export type Content = Required<SaveWorkflowBody>;
@@ -25,36 +25,36 @@ export interface Editing {
 }
 
 /** The unsaved next revision. Saves by other users do not change it. */
-export function useEditing(workflow: Versioned<Workflow>): Editing {
+export function useWorkflowEditing(workflow: Versioned<Workflow>): Editing {
   const { id } = workflow;
   const client = useQueryClient();
-  const [base, setBase] = useState(() => withoutFrameUrls(workflow));
-  const [content, setContent] = useState(() => contentOf(base));
+  const [base, setBase] = useState(() => removeFrameUrls(workflow));
+  const [content, setContent] = useState(() => pickContent(base));
   const [{ scriptAtFirst, turn }, setEditor] = useState({ scriptAtFirst: base.script, turn: 0 });
-  const begin = (from: Versioned<Workflow>) => {
+  const beginEditing = (from: Versioned<Workflow>) => {
     setBase(from);
-    setContent(contentOf(from));
+    setContent(pickContent(from));
     setEditor({ scriptAtFirst: from.script, turn: turn + 1 });
   };
   const written = useRef(content);
   useEffect(() => {
     written.current = content;
   });
-  const isChanged = !isSame(content, contentOf(base));
+  const isChanged = !isSameJson(content, pickContent(base));
   const isNewer = workflow.etag !== base.etag && workflow.revision >= base.revision;
-  const hasOtherContent = isNewer && !isSame(contentOf(withoutFrameUrls(workflow)), contentOf(base));
+  const hasOtherContent = isNewer && !isSameJson(pickContent(removeFrameUrls(workflow)), pickContent(base));
   // An editor without changes shows the newest revision. A new name alone does not reset it.
-  if (isNewer && !hasOtherContent) setBase(withoutFrameUrls(workflow));
-  else if (isNewer && !isChanged) begin(withoutFrameUrls(workflow));
+  if (isNewer && !hasOtherContent) setBase(removeFrameUrls(workflow));
+  else if (isNewer && !isChanged) beginEditing(removeFrameUrls(workflow));
 
   /** Continues from the saved revision. Edits that were made during the save remain as unsaved changes to it. */
-  const continueFrom = (sent: Content, saved: Versioned<Workflow>) => {
+  const continueFromSaved = (sent: Content, saved: Versioned<Workflow>) => {
     const { current: now } = written;
-    const stored = contentOf(saved);
+    const stored = pickContent(saved);
     const next: Content = {
       script: now.script === sent.script ? stored.script : now.script,
-      steps: isSame(now.steps, sent.steps) ? stored.steps : now.steps,
-      variables: isSame(now.variables, sent.variables) ? stored.variables : now.variables,
+      steps: isSameJson(now.steps, sent.steps) ? stored.steps : now.steps,
+      variables: isSameJson(now.variables, sent.variables) ? stored.variables : now.variables,
     };
     setBase(saved);
     setContent(next);
@@ -63,10 +63,10 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
 
   const path = { id };
   const { save, conflict } = useVersionedSave<Workflow, SaveWorkflowBody & Pick<Partial<Workflow>, 'name'>>({
-    read: async () => withoutFrameUrls(await withEtag((options) => workflowsRead({ ...options, path }))),
+    read: async () => removeFrameUrls(await readWithEtag((options) => workflowsRead({ ...options, path }))),
     write: async (body, ifMatch) => {
       const headers = { 'If-Match': ifMatch };
-      return withoutFrameUrls(await withEtag((options) => workflowsSave({ ...options, path, body, headers })));
+      return removeFrameUrls(await readWithEtag((options) => workflowsSave({ ...options, path, body, headers })));
     },
     labels: { script: 'Script', steps: 'Steps', variables: 'Variables', name: 'Name' },
   });
@@ -77,28 +77,28 @@ export function useEditing(workflow: Versioned<Workflow>): Editing {
     isChanged,
     isBehind: hasOtherContent && isChanged,
     edit: (part) => setContent((before) => ({ ...before, ...part })),
-    discard: () => begin(withoutFrameUrls(workflow)),
+    discard: () => beginEditing(removeFrameUrls(workflow)),
     save: async () => {
       const { current, isMine } = await save(content, base);
-      if (isMine) continueFrom(content, current);
-      else begin(current);
-      await client.invalidateQueries({ queryKey: workflowQuery(id).queryKey });
+      if (isMine) continueFromSaved(content, current);
+      else beginEditing(current);
+      await client.invalidateQueries({ queryKey: buildWorkflowQuery(id).queryKey });
       void client.invalidateQueries({ queryKey: ['workflows'] });
-      toast(isMine ? `Saved as revision ${current.revision}.` : 'Your change was not saved.');
+      showToast(isMine ? `Saved as revision ${current.revision}.` : 'Your change was not saved.');
     },
     conflict,
   };
 }
 
-function contentOf({ script, steps, variables }: Workflow): Content {
+function pickContent({ script, steps, variables }: Workflow): Content {
   return { script, steps, variables };
 }
 
 /** Returns the workflow with its steps as stored, without the presigned URLs of their video frames. */
-function withoutFrameUrls<W extends Workflow>(workflow: W): W {
+function removeFrameUrls<W extends Workflow>(workflow: W): W {
   return { ...workflow, steps: workflow.steps.map(({ frameUrl: _lent, ...step }) => step) };
 }
 
-function isSame(one: unknown, other: unknown): boolean {
+function isSameJson(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -6,7 +6,7 @@ import { type VideoAnalysis, videoAnalysesRead } from '../../api/generated';
 import { formatCount } from '../../format/format';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
-import { Button, buttonClass } from '../../ui/button';
+import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Progress } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
@@ -17,7 +17,7 @@ export function FilmAnalysis() {
   const [{ agentId, analysisId }, change] = useUrlState();
   if (!agentId || !analysisId) return null;
   return (
-    <Analysis
+    <AnalysisProgress
       agentId={agentId}
       analysisId={analysisId}
       leave={() => change({ agentId: undefined, analysisId: undefined })}
@@ -25,16 +25,16 @@ export function FilmAnalysis() {
   );
 }
 
-function Analysis({ agentId, analysisId, leave }: { agentId: string; analysisId: string; leave: () => void }) {
+function AnalysisProgress({ agentId, analysisId, leave }: { agentId: string; analysisId: string; leave: () => void }) {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery({
     queryKey: ['film', analysisId],
     queryFn: ({ signal }) => videoAnalysesRead({ path: { id: agentId }, query: { analysisId }, signal }),
-    refetchInterval: ({ state }) => (isOver(state.data) ? false : pollMs),
+    refetchInterval: ({ state }) => (hasAnalysisEnded(state.data) ? false : pollMs),
   });
-  const look = useThrottled(() => isOver(data) || refetch(), 1000);
+  const look = useThrottled(() => hasAnalysisEnded(data) || refetch(), 1000);
   // The agent’s timeline reports progress, such as the extraction of images.
-  useAgentEvents(isOver(data) ? undefined : agentId, look);
+  useAgentEvents(hasAnalysisEnded(data) ? undefined : agentId, look);
   const isMade = Boolean(data?.workflowId);
   useEffect(() => {
     if (isMade) void client.invalidateQueries({ queryKey: ['workflows'] });
@@ -50,7 +50,7 @@ function Analysis({ agentId, analysisId, leave }: { agentId: string; analysisId:
     >
       <span className="font-medium">Video</span>
       <StatusMark status={status} />
-      {!isOver(data) && (
+      {!hasAnalysisEnded(data) && (
         <span className="w-40">
           <Progress percent={progress} label="Analysis progress" />
         </span>
@@ -65,16 +65,16 @@ function Analysis({ agentId, analysisId, leave }: { agentId: string; analysisId:
       </span>
       <span className="ml-auto flex gap-2">
         {workflowId && (
-          <Link to="/workflows/$id" params={{ id: workflowId }} className={buttonClass('primary')}>
+          <Link to="/workflows/$id" params={{ id: workflowId }} className={getButtonClass('primary')}>
             Open the draft
           </Link>
         )}
-        <Button onClick={leave}>{isOver(data) ? 'Dismiss' : 'Hide'}</Button>
+        <Button onClick={leave}>{hasAnalysisEnded(data) ? 'Dismiss' : 'Hide'}</Button>
       </span>
     </section>
   );
 }
 
-function isOver(analysis: VideoAnalysis | undefined): boolean {
+function hasAnalysisEnded(analysis: VideoAnalysis | undefined): boolean {
   return analysis?.status === 'completed' || analysis?.status === 'failed';
 }

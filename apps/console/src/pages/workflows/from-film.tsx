@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { firstOf } from '../../api/all-of';
+import { readFirstItems } from '../../api/read-all-items';
 import { recordingsList, videoAnalysesStart, videoAnalysesUpload } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
 import { putObject } from '../../api/objects';
@@ -23,7 +23,7 @@ export function FromFilmDialog({ close }: { close: () => void }) {
     queryKey: ['recordings', agentId],
     enabled: agentId !== '',
     queryFn: ({ signal }) =>
-      firstOf(most, async (page) => {
+      readFirstItems(most, async (page) => {
         const path = { id: agentId };
         const { recordings: items, nextCursor } = await recordingsList({
           path,
@@ -40,10 +40,10 @@ export function FromFilmDialog({ close }: { close: () => void }) {
       .join(', '),
   }));
   /** The video is uploaded only once, even if the next request is retried. */
-  const uploadKeyOf = async (film: File): Promise<string> => {
+  const uploadOnce = async (film: File): Promise<string> => {
     const known = sent.get(film);
     if (known) return known;
-    const ticket = await videoAnalysesUpload({ body: { contentType: contentTypeOf(film), size: film.size } });
+    const ticket = await videoAnalysesUpload({ body: { contentType: getContentType(film), size: film.size } });
     await putObject(ticket, film);
     sent.set(film, ticket.uploadKey);
     return ticket.uploadKey;
@@ -58,10 +58,10 @@ export function FromFilmDialog({ close }: { close: () => void }) {
       <Form
         submit="Analyze"
         onSubmit={async (values) => {
-          const [name, hint] = [values.text('name'), values.text('hint')];
-          const from = recordingId ? { recordingId } : { uploadKey: await uploadKeyOf(values.file('film')!) };
+          const [name, hint] = [values.readText('name'), values.readText('hint')];
+          const from = recordingId ? { recordingId } : { uploadKey: await uploadOnce(values.readFile('film')!) };
           const body = { ...from, ...(name ? { name } : {}), ...(hint ? { hint } : {}) };
-          const agent = values.text('agentId');
+          const agent = values.readText('agentId');
           const { analysisId } = await videoAnalysesStart({
             path: { id: agent },
             body,
@@ -101,6 +101,6 @@ export function FromFilmDialog({ close }: { close: () => void }) {
   );
 }
 
-function contentTypeOf({ type }: File): string {
+function getContentType({ type }: File): string {
   return type.startsWith('video/') ? type : 'video/mp4';
 }

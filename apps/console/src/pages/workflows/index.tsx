@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
 import { useMemo, useState } from 'react';
-import { asForm } from '../../api/as-form';
+import { encodeAsForm } from '../../api/encode-as-form';
 import {
   workflowsArchive,
   workflowsCreate,
@@ -12,7 +12,7 @@ import {
   type WorkflowSummary,
   workflowsUpload,
 } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { RunDialog } from '../../parts/run/run-dialog';
@@ -20,15 +20,15 @@ import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
-import { Empty, Page } from '../../ui/page';
+import { EmptyNote, Page } from '../../ui/page';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 import { FilmAnalysis } from './film-analysis';
 import { FromFilmDialog } from './from-film';
 
-const itemsOf = (page: WorkflowList) => page.workflows;
+const getWorkflows = (page: WorkflowList) => page.workflows;
 
 export function WorkflowsPage() {
   const [{ q, sort }] = useUrlState();
@@ -36,12 +36,12 @@ export function WorkflowsPage() {
   const [making, setMaking] = useState<'new' | 'upload' | 'film' | null>(null);
   const [running, setRunning] = useState<WorkflowSummary | null>(null);
   const [leaving, setLeaving] = useState<WorkflowSummary | null>(null);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const client = useQueryClient();
   const list = useList({
     queryKey: ['workflows', filters],
     fetchPage: (page, signal) => workflowsList({ query: { ...page, ...filters }, signal }),
-    itemsOf,
+    itemsOf: getWorkflows,
   });
   const columns = useMemo<ColumnDef<WorkflowSummary>[]>(
     () => [
@@ -122,17 +122,17 @@ export function WorkflowsPage() {
         rowId={({ id }) => id}
         empty={
           q ? (
-            <Empty title="No matching workflows." />
+            <EmptyNote title="No matching workflows." />
           ) : (
-            <Empty title="No workflows yet.">
+            <EmptyNote title="No workflows yet.">
               Use “Upload recording” to create one from a recording of Chrome’s recorder, or “New workflow” to start
               with an empty script.
-            </Empty>
+            </EmptyNote>
           )
         }
       />
       <FilmAnalysis />
-      <MakeDialog making={making} close={() => setMaking(null)} />
+      <CreateWorkflowDialog making={making} close={() => setMaking(null)} />
       {running && <RunDialog workflow={running} open onOpenChange={() => setRunning(null)} />}
       {leaving && (
         <ConfirmDialog
@@ -143,7 +143,7 @@ export function WorkflowsPage() {
           act={async () => {
             await workflowsArchive({ path: { id: leaving.id } });
             await client.invalidateQueries({ queryKey: ['workflows'] });
-            toast(`${leaving.name} was archived.`);
+            showToast(`${leaving.name} was archived.`);
           }}
         >
           The workflow can no longer be launched. Existing runs are not deleted.
@@ -153,10 +153,10 @@ export function WorkflowsPage() {
   );
 }
 
-function MakeDialog({ making, close }: { making: 'new' | 'upload' | 'film' | null; close: () => void }) {
+function CreateWorkflowDialog({ making, close }: { making: 'new' | 'upload' | 'film' | null; close: () => void }) {
   const navigate = useNavigate();
   const client = useQueryClient();
-  const made = (workflow: { id: string }) => {
+  const openCreatedWorkflow = (workflow: { id: string }) => {
     close();
     void client.invalidateQueries({ queryKey: ['workflows'] });
     void navigate({ to: '/workflows/$id', params: { id: workflow.id } });
@@ -169,16 +169,16 @@ function MakeDialog({ making, close }: { making: 'new' | 'upload' | 'film' | nul
           onSubmit={(values) =>
             workflowsCreate({
               body: {
-                name: values.text('name'),
-                description: values.text('description'),
+                name: values.readText('name'),
+                description: values.readText('description'),
                 variables: values
-                  .text('variables')
+                  .readText('variables')
                   .split(/[\s,]+/)
                   .filter(Boolean),
               },
             })
           }
-          onDone={made}
+          onDone={openCreatedWorkflow}
         >
           <TextField label="Name" name="name" required maxLength={200} autoComplete="off" />
           <TextField label="Description" name="description" autoComplete="off" />
@@ -190,11 +190,11 @@ function MakeDialog({ making, close }: { making: 'new' | 'upload' | 'film' | nul
         <Form
           submit="Upload"
           onSubmit={(values) => {
-            const name = values.text('name');
-            const recording = values.file('recording') ?? undefined;
-            return workflowsUpload(asForm({ recording, ...(name ? { name } : {}) }));
+            const name = values.readText('name');
+            const recording = values.readFile('recording') ?? undefined;
+            return workflowsUpload(encodeAsForm({ recording, ...(name ? { name } : {}) }));
           }}
-          onDone={made}
+          onDone={openCreatedWorkflow}
         >
           <Field
             label="Recording"

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { autopilotAct, type AutopilotSessionSummary } from '../../api/generated';
 import { ConfirmDialog } from '../../ui/dialog';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 
 interface CancelSessionProps {
   session: Pick<AutopilotSessionSummary, 'sessionId' | 'agentId'> & { title?: string | null };
@@ -22,7 +22,7 @@ export function CancelSessionDialog({ session, open, onOpenChange }: CancelSessi
         await autopilotAct({ path: { id: agentId }, body: { action: 'cancel', sessionId } });
         await client.invalidateQueries({ queryKey: ['autopilot-sessions'] });
         await client.invalidateQueries({ queryKey: ['autopilot-session', sessionId] });
-        toast('The session is being cancelled.');
+        showToast('The session is being cancelled.');
       }}
     >
       The session’s browser is closed and no workflow is created. Data that the session has already submitted cannot be

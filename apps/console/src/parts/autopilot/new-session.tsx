@@ -7,7 +7,7 @@ import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
 import { CheckField, Field, Form, inputClass, SelectField, TextField } from '../../ui/form';
-import { toast } from '../../ui/toast';
+import { showToast } from '../../ui/toast';
 import { AgentField, WorkflowField } from '../pickers';
 
 type Source = 'intent' | 'workflow' | 'task';
@@ -40,7 +40,7 @@ export function NewSessionDialog({ agentId, open, onOpenChange }: NewSessionProp
         agentId={agentId}
         begun={(sessionId) => {
           onOpenChange(false);
-          toast('The session is queued.');
+          showToast('The session is queued.');
           void client.invalidateQueries({ queryKey: ['autopilot-sessions'] });
           void navigate({ to: '/autopilot/$id', params: { id: sessionId } });
         }}
@@ -76,23 +76,23 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
       onSubmit={(values) => {
         const body: AutopilotBody = {
           action: 'start',
-          ...(task.trim() ? { task: parseTask(task) } : { intent: values.text('intent') }),
-          inputs: parseInputs(values.exact('inputs')),
+          ...(task.trim() ? { task: parseTask(task) } : { intent: values.readText('intent') }),
+          inputs: parseInputs(values.readExactText('inputs')),
           vaultKeys: values
-            .text('vaultKeys')
+            .readText('vaultKeys')
             .split(/[\s,]+/)
             .filter(Boolean),
-          approve: values.flag('approve') ? 'before_submit' : 'never',
+          approve: values.readFlag('approve') ? 'before_submit' : 'never',
           limits: Object.fromEntries(
             limits.flatMap(({ name }) => {
-              const number = values.number(`limits.${name}`);
+              const number = values.readNumber(`limits.${name}`);
               return number === null ? [] : [[name, number]];
             }),
           ),
         };
-        const workflowName = values.text('workflowName');
+        const workflowName = values.readText('workflowName');
         if (workflowName) body.workflowName = workflowName;
-        return autopilotAct({ path: { id: values.text('agentId') }, body });
+        return autopilotAct({ path: { id: values.readText('agentId') }, body });
       }}
       onDone={({ sessionId }) => sessionId && begun(sessionId)}
     >
@@ -188,7 +188,7 @@ function parseTask(text: string): AutopilotTask {
   try {
     return JSON.parse(text) as AutopilotTask;
   } catch (error) {
-    throw fieldError('task', (error as Error).message);
+    throw createFieldError('task', (error as Error).message);
   }
 }
 
@@ -197,14 +197,14 @@ function parseInputs(text: string): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [, name, value] = /^\s*([^=\s]+)\s*=(.*)$/.exec(line) ?? [];
-      if (!name) throw fieldError('inputs', `“${line.trim().slice(0, 40)}” is not in the form NAME=value.`);
+      if (!name) throw createFieldError('inputs', `“${line.trim().slice(0, 40)}” is not in the form NAME=value.`);
       return [name, value!.trim()];
     }),
   );
 }
 
 /** Returns an error of a form field in the format of the service's errors, for a text that cannot be parsed. */
-function fieldError(field: string, message: string): ApiError {
+function createFieldError(field: string, message: string): ApiError {
   const detail = 'One of the fields is not valid.';
   return new ApiError(400, { code: 'invalid_payload', detail, errors: [{ field, message }] });
 }

@@ -8,22 +8,22 @@ import {
   type AutopilotSessionsListData,
   type AutopilotSessionSummary,
 } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatMoney } from '../../format/format';
-import { withoutDirectionMarks } from '../../format/one-direction';
+import { removeDirectionMarks } from '../../format/one-direction';
 import { Duration, Time } from '../../format/time';
 import { ActionMenu } from '../../ui/menu';
-import { Empty } from '../../ui/page';
+import { EmptyNote } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { CancelSessionDialog } from './cancel-session';
-import { shortId } from '../names';
+import { shortenId } from '../names';
 import { isSessionOver } from './session-words';
 
-const itemsOf = (page: AutopilotSessionList) => page.sessions;
+const getSessions = (page: AutopilotSessionList) => page.sessions;
 
 interface SessionListProps {
   /** Limits the list to this agent. */
@@ -36,12 +36,12 @@ interface SessionListProps {
 export function SessionList({ agentId, column }: SessionListProps) {
   const [{ q, status }] = useUrlState();
   const [ending, setEnding] = useState<AutopilotSessionSummary | null>(null);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   const query = { agentId, q, status } as AutopilotSessionsListData['query'];
   const list = useList({
     queryKey: ['autopilot-sessions', query],
     fetchPage: (page, signal) => autopilotSessionsList({ query: { ...page, ...query }, signal }),
-    itemsOf,
+    itemsOf: getSessions,
   });
   const columns = useColumns(isMember, column, setEnding);
   return (
@@ -54,12 +54,12 @@ export function SessionList({ agentId, column }: SessionListProps) {
         rowId={({ sessionId }) => sessionId}
         empty={
           q || status ? (
-            <Empty title="No sessions match these filters." />
+            <EmptyNote title="No sessions match these filters." />
           ) : (
-            <Empty title="No sessions yet">
+            <EmptyNote title="No sessions yet">
               Choose “New session”: the autopilot performs a task in a machine’s browser, step by step, and creates a
               workflow from it.
-            </Empty>
+            </EmptyNote>
           )
         }
       />
@@ -117,7 +117,7 @@ function useColumns(
         meta: { className: 'w-14 text-right' },
         cell: ({ row: { original } }) => (
           <ActionMenu
-            name={original.title ?? `session ${shortId(original.sessionId)}`}
+            name={original.title ?? `session ${shortenId(original.sessionId)}`}
             actions={[
               isMember &&
                 !isSessionOver(original.status) && { label: 'Cancel', danger: true, run: () => end(original) },
@@ -133,7 +133,7 @@ function useColumns(
 /** The session's task, with what it waits for or why it failed. */
 function SessionLink({ session: { sessionId, title, pausedFor, error } }: { session: AutopilotSessionSummary }) {
   const question = pausedFor?.question ?? error;
-  const note = question && withoutDirectionMarks(question);
+  const note = question && removeDirectionMarks(question);
   return (
     <>
       <Link

@@ -1,11 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { type AnswerQuestionBody, type Question, questionsAnswer, questionsDecline } from '../../api/generated';
-import { withoutDirectionMarks } from '../../format/one-direction';
+import { removeDirectionMarks } from '../../format/one-direction';
 import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { CheckField, Form, SelectField, TextAreaField, TextField, type Values } from '../../ui/form';
-import { toast, toastRefused } from '../../ui/toast';
+import { showToast, showErrorToast } from '../../ui/toast';
 
 type Answer = AnswerQuestionBody['answer'];
 
@@ -22,15 +22,15 @@ type AskedQuestion = Pick<Question, 'kind' | 'choices' | 'fields'>;
 
 /** The form that answers a question, according to its kind. */
 export function QuestionAnswer({ question }: { question: Question }) {
-  const refresh = useRefresh();
+  const refresh = useRefreshQuestions();
   const [isDeclining, setIsDeclining] = useState(false);
-  const answer = async (value: Answer) => {
+  const sendAnswer = async (value: Answer) => {
     await questionsAnswer({ path: { id: question.id }, body: { answer: value } }).finally(refresh);
-    toast('Answered. The run continues.');
+    showToast('Answered. The run continues.');
   };
   return (
     <>
-      <AnswerForm question={question} answer={answer}>
+      <AnswerForm question={question} answer={sendAnswer}>
         <Button look="quiet" className="ml-auto text-dim" onClick={() => setIsDeclining(true)}>
           Decline
         </Button>
@@ -50,12 +50,12 @@ interface AnswerFormProps {
 /** The buttons or fields for the answer. */
 export function AnswerForm({ question, answer, children }: AnswerFormProps) {
   const [isBusy, setIsBusy] = useState(false);
-  const choose = async (value: Answer) => {
+  const sendChoice = async (value: Answer) => {
     setIsBusy(true);
-    await answer(value).catch(toastRefused);
+    await answer(value).catch(showErrorToast);
     setIsBusy(false);
   };
-  const choices = choicesOf(question);
+  const choices = listChoices(question);
   if (!choices) {
     return (
       <Form submit="Answer" actions={children} onSubmit={(values) => answer(readAnswer(question, values))}>
@@ -71,7 +71,7 @@ export function AnswerForm({ question, answer, children }: AnswerFormProps) {
           look={value === true ? 'primary' : 'plain'}
           className="max-w-full min-w-0 max-sm:min-h-11"
           disabled={isBusy}
-          onClick={() => void choose(value)}
+          onClick={() => void sendChoice(value)}
         >
           <bdi className="min-w-0 [overflow-wrap:anywhere] whitespace-normal">{label}</bdi>
         </Button>
@@ -82,7 +82,7 @@ export function AnswerForm({ question, answer, children }: AnswerFormProps) {
 }
 
 function DeclineDialog({ question: { id }, close }: { question: Question; close: () => void }) {
-  const refresh = useRefresh();
+  const refresh = useRefreshQuestions();
   return (
     <Dialog
       open
@@ -94,11 +94,11 @@ function DeclineDialog({ question: { id }, close }: { question: Question; close:
         submit="Decline"
         danger
         onSubmit={(values) =>
-          questionsDecline({ path: { id }, body: { reason: values.text('reason') || null } }).finally(refresh)
+          questionsDecline({ path: { id }, body: { reason: values.readText('reason') || null } }).finally(refresh)
         }
         onDone={() => {
           close();
-          toast('The question is declined.');
+          showToast('The question is declined.');
         }}
       >
         <TextField label="Reason (optional)" name="reason" maxLength={500} />
@@ -107,13 +107,13 @@ function DeclineDialog({ question: { id }, close }: { question: Question; close:
   );
 }
 
-function useRefresh(): () => Promise<unknown> {
+function useRefreshQuestions(): () => Promise<unknown> {
   const client = useQueryClient();
   return () => Promise.all(['questions', 'run', 'runs'].map((key) => client.invalidateQueries({ queryKey: [key] })));
 }
 
 /** The choices that answer the question with one click; null if the answer is typed. */
-function choicesOf({ kind, choices }: AskedQuestion): { label: string; value: Answer }[] | null {
+function listChoices({ kind, choices }: AskedQuestion): { label: string; value: Answer }[] | null {
   if (kind === 'choice') return (choices ?? []).map((value) => ({ label: value, value }));
   if (kind !== 'confirm') return null;
   return [
@@ -125,7 +125,7 @@ function choicesOf({ kind, choices }: AskedQuestion): { label: string; value: An
 function AnswerFields({ question }: { question: AskedQuestion }) {
   switch (question.kind) {
     case 'form':
-      return fieldsOf(question).map((field) => <FieldOf key={field.name} field={field} />);
+      return getFormFields(question).map((field) => <AnswerField key={field.name} field={field} />);
     case 'code':
       return (
         <TextField
@@ -145,11 +145,11 @@ function AnswerFields({ question }: { question: AskedQuestion }) {
   }
 }
 
-function FieldOf({ field: { name, label, type, choices = [], required } }: { field: FormField }) {
-  const field = { label: withoutDirectionMarks(label), name: `answer.${name}` };
+function AnswerField({ field: { name, label, type, choices = [], required } }: { field: FormField }) {
+  const field = { label: removeDirectionMarks(label), name: `answer.${name}` };
   if (type === 'boolean') return <CheckField {...field} initial={false} />;
   if (type === 'choice') {
-    const options = choices.map((value) => ({ value, label: withoutDirectionMarks(value) }));
+    const options = choices.map((value) => ({ value, label: removeDirectionMarks(value) }));
     const none = { value: '', label: required ? 'Choose …' : 'None' };
     return <SelectField {...field} required={required} options={[none, ...options]} />;
   }
@@ -157,17 +157,17 @@ function FieldOf({ field: { name, label, type, choices = [], required } }: { fie
 }
 
 function readAnswer(question: AskedQuestion, values: Values): Answer {
-  if (question.kind !== 'form') return values.text('answer');
+  if (question.kind !== 'form') return values.readText('answer');
   return Object.fromEntries(
-    fieldsOf(question).flatMap(({ name, type }): [string, unknown][] => {
+    getFormFields(question).flatMap(({ name, type }): [string, unknown][] => {
       const field = `answer.${name}`;
-      if (type === 'boolean') return [[name, values.flag(field)]];
-      const value = type === 'number' ? values.number(field) : values.text(field);
+      if (type === 'boolean') return [[name, values.readFlag(field)]];
+      const value = type === 'number' ? values.readNumber(field) : values.readText(field);
       return value === null || value === '' ? [] : [[name, value]];
     }),
   );
 }
 
-function fieldsOf({ fields }: AskedQuestion): FormField[] {
+function getFormFields({ fields }: AskedQuestion): FormField[] {
   return (fields ?? []) as unknown as FormField[];
 }

@@ -1,6 +1,6 @@
 import { hasRole, type Role } from '@muster/contracts/words';
 import type { Question } from '../../api/generated';
-import { useMe } from '../../api/session';
+import { useCurrentUser } from '../../api/session';
 import { Time, TimeLeft } from '../../format/time';
 import { RunLink, WorkflowLink } from '../names';
 import { QuestionAnswer } from './question-answer';
@@ -15,7 +15,7 @@ interface QuestionCardProps {
 
 /** A question with its context and screenshot, and the answer form or the outcome. */
 export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps) {
-  const { user } = useMe();
+  const { user } = useCurrentUser();
   const { id, jobId, workflowId, context, screenshotUrl, status, expiresAt } = question;
   const isOpen = status === 'open';
   return (
@@ -63,11 +63,11 @@ export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps
         </dl>
       )}
       {!isOpen ? (
-        <Outcome question={question} />
+        <QuestionOutcome question={question} />
       ) : mayAnswer(question, user) ? (
         <QuestionAnswer question={question} />
       ) : (
-        <Audience to={question.to} />
+        <QuestionAudience to={question.to} />
       )}
     </article>
   );
@@ -75,14 +75,14 @@ export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps
 
 function mayAnswer({ to }: Question, { role, email }: { role: Role; email: string | null }): boolean {
   if (!hasRole(role, 'member')) return false;
-  const isAsked = (entry: string) =>
+  const includesUser = (entry: string) =>
     entry.startsWith('role:') ? hasRole(role, entry.slice('role:'.length) as Role) : entry === email?.toLowerCase();
-  return to.length === 0 || to.some(isAsked);
+  return to.length === 0 || to.some(includesUser);
 }
 
 /** Shows a user who may not answer who may. */
-function Audience({ to }: Pick<Question, 'to'>) {
-  const who = [...new Set(to.length > 0 ? to.map(nameOfAudience) : ['every member'])];
+function QuestionAudience({ to }: Pick<Question, 'to'>) {
+  const who = [...new Set(to.length > 0 ? to.map(formatAudience) : ['every member'])];
   const list = new Intl.ListFormat('en', { type: 'disjunction' });
   return (
     <p className="text-dim [overflow-wrap:anywhere]">
@@ -93,14 +93,14 @@ function Audience({ to }: Pick<Question, 'to'>) {
   );
 }
 
-function nameOfAudience(entry: string): string {
+function formatAudience(entry: string): string {
   if (entry === 'role:admin') return 'every administrator';
   if (entry === 'role:super_admin') return 'every super administrator';
   // Viewers cannot answer, so `role:viewer` means every member too.
   return entry.startsWith('role:') ? 'every member' : entry;
 }
 
-function Outcome({ question: { status, answeredBy, answeredAt, reason } }: { question: Question }) {
+function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason } }: { question: Question }) {
   if (status === 'answered') {
     return (
       <p role="status" className="[overflow-wrap:anywhere]">

@@ -1,19 +1,19 @@
 import { type InfiniteData, type QueryClient } from '@tanstack/react-query';
 import { type Question, type QuestionList, questionsList } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { type List, useList } from '../../api/use-list';
 
 const queryKey = ['questions', 'open'];
-const itemsOf = (page: QuestionList) => page.questions;
+const getQuestions = (page: QuestionList) => page.questions;
 
 /** Reads the open questions that the user may answer, or for a viewer all of them; oldest first. */
 export function useOpenQuestions(): List<Question> {
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   return useList({
     queryKey,
     fetchPage: (page, signal) =>
       questionsList({ query: { ...page, status: 'open', order: 'asc', mine: isMember ? 'true' : 'false' }, signal }),
-    itemsOf,
+    itemsOf: getQuestions,
   });
 }
 

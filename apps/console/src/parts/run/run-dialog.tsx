@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { ApiError } from '../../api/api-error';
 import { type Job, jobsLaunch, jobsList } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
-import { workflowQuery } from '../../api/queries';
+import { buildWorkflowQuery } from '../../api/queries';
 import { Dialog } from '../../ui/dialog';
 import { CheckField, Form, TextField } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
-import { toast } from '../../ui/toast';
-import { ConcurrencyKeysField, readConcurrencyKeys } from '../concurrency-keys';
+import { showToast } from '../../ui/toast';
+import { ConcurrencyKeysField, parseConcurrencyKeys } from '../concurrency-keys';
 import { AgentField, WorkflowField } from '../pickers';
 
 interface Runnable {
@@ -39,7 +39,7 @@ export function RunDialog({ open, onOpenChange, ...run }: RunDialogProps) {
 
 /** Launches the workflow of a run again; its variables are the initial values. */
 export function RunAgainDialog({ run, open, onOpenChange }: OpenProps & { run: Job }) {
-  const { data: workflow } = useQuery({ ...workflowQuery(run.workflowId), enabled: open });
+  const { data: workflow } = useQuery({ ...buildWorkflowQuery(run.workflowId), enabled: open });
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title={`Run ${run.workflowName}`}>
       {workflow ? (
@@ -54,7 +54,7 @@ export function RunAgainDialog({ run, open, onOpenChange }: OpenProps & { run: J
 /** Launches a workflow that the user chooses in the dialog. */
 export function RunAnyDialog({ open, onOpenChange }: OpenProps) {
   const [id, setId] = useState('');
-  const { data: workflow } = useQuery({ ...workflowQuery(id), enabled: open && id !== '' });
+  const { data: workflow } = useQuery({ ...buildWorkflowQuery(id), enabled: open && id !== '' });
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title="Run a workflow">
       <WorkflowField name="workflowId" choose={setId} />
@@ -88,19 +88,19 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
       submit="Run now"
       onSubmit={async (values) => {
         const entries = workflow.variables.map((name) => {
-          const isEmpty = values.flag(`empty.${name}`);
-          return { name, isEmpty, value: isEmpty ? '' : values.exact(`variables.${name}`) };
+          const isEmpty = values.readFlag(`empty.${name}`);
+          return { name, isEmpty, value: isEmpty ? '' : values.readExactText(`variables.${name}`) };
         });
         const untouched = entries.filter(({ isEmpty, value }) => value === '' && !isEmpty);
         if (untouched.length > 0) throw emptyFieldsError(untouched.map(({ name }) => name));
         const variables = Object.fromEntries(entries.map(({ name, value }) => [name, value]));
-        const concurrencyKeys = readConcurrencyKeys(values);
-        const body = { workflowId: workflow.id, agentId: values.text('agentId'), variables, concurrencyKeys };
+        const concurrencyKeys = parseConcurrencyKeys(values);
+        const body = { workflowId: workflow.id, agentId: values.readText('agentId'), variables, concurrencyKeys };
         return jobsLaunch({ body, headers: keyOf(body) });
       }}
       onDone={({ jobId }) => {
         onOpenChange(false);
-        toast('The run is queued.');
+        showToast('The run is queued.');
         void client.invalidateQueries({ queryKey: ['runs'] });
         void navigate({ to: '/runs/$id', params: { id: jobId } });
       }}

@@ -1,25 +1,25 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
-import { isTerminal } from '@muster/contracts/words';
+import { isTerminalStatus } from '@muster/contracts/words';
 import { type Job, jobsCancel, jobsReplay } from '../../api/generated';
-import { useMay } from '../../api/session';
+import { useHasRole } from '../../api/session';
 import { ConfirmDialog } from '../../ui/dialog';
 import { ActionMenu } from '../../ui/menu';
-import { toast, toastRefused } from '../../ui/toast';
-import { shortId } from '../names';
+import { showToast, showErrorToast } from '../../ui/toast';
+import { shortenId } from '../names';
 
 export function RunMenu({ run }: { run: Job }) {
   const [asks, setAsks] = useState(false);
-  const isMember = useMay('member');
-  const { replay } = useReplay(run.id);
+  const isMember = useHasRole('member');
+  const { replay } = useReplayRun(run.id);
   return (
     <>
       <ActionMenu
-        name={`run ${shortId(run.id)}`}
+        name={`run ${shortenId(run.id)}`}
         actions={[
-          isMember && isTerminal(run.status) && { label: 'Replay', run: replay },
-          isMember && !isTerminal(run.status) && { label: 'Cancel run', danger: true, run: () => setAsks(true) },
+          isMember && isTerminalStatus(run.status) && { label: 'Replay', run: replay },
+          isMember && !isTerminalStatus(run.status) && { label: 'Cancel run', danger: true, run: () => setAsks(true) },
         ]}
       />
       {asks && <CancelRunDialog run={run} open onOpenChange={setAsks} />}
@@ -45,7 +45,7 @@ export function CancelRunDialog({ run, open, onOpenChange }: CancelRunProps) {
         const cancelled = await jobsCancel({ path: { id: run.id }, body: {} });
         client.setQueryData(['run', run.id], cancelled);
         await client.invalidateQueries({ queryKey: ['runs'] });
-        toast(
+        showToast(
           cancelled.status === 'cancelled'
             ? 'The run is cancelled.'
             : 'Cancellation requested. The script is killed if it does not stop.',
@@ -60,7 +60,7 @@ export function CancelRunDialog({ run, open, onOpenChange }: CancelRunProps) {
 }
 
 /** Queues the run again and opens the new one. A double click queues only one. */
-export function useReplay(id: string): { replay: () => void; isReplaying: boolean } {
+export function useReplayRun(id: string): { replay: () => void; isReplaying: boolean } {
   const navigate = useNavigate();
   const client = useQueryClient();
   const isAsked = useRef(false);
@@ -68,16 +68,16 @@ export function useReplay(id: string): { replay: () => void; isReplaying: boolea
     mutationFn: () => jobsReplay({ path: { id } }),
     onSuccess: async ({ jobId }) => {
       await client.invalidateQueries({ queryKey: ['runs'] });
-      toast('The run is queued again.');
+      showToast('The run is queued again.');
       await navigate({ to: '/runs/$id', params: { id: jobId } });
     },
-    onError: toastRefused,
+    onError: showErrorToast,
     onSettled: () => void (isAsked.current = false),
   });
-  const replay = () => {
+  const replayOnce = () => {
     if (isAsked.current) return;
     isAsked.current = true;
     mutate();
   };
-  return { replay, isReplaying: isPending };
+  return { replay: replayOnce, isReplaying: isPending };
 }

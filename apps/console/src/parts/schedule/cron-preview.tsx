@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { isApiError } from '../../api/api-error';
 import { type SchedulePreview, schedulesPreviewAny } from '../../api/generated';
-import { cronInWords } from '../../format/cron-words';
+import { describeCron } from '../../format/describe-cron';
 import { Skeleton } from '../../ui/page';
 import { NextTimes } from './next-times';
 
@@ -18,7 +18,7 @@ export interface CronFacts {
 }
 
 /** Describes an expression and reads its next times from the service once typing pauses. */
-export function useCronFacts(cron: string, timezone: string): CronFacts {
+export function useCronPreview(cron: string, timezone: string): CronFacts {
   const [previewed, setPreviewed] = useState({ cron, timezone });
   useEffect(() => {
     const timer = setTimeout(() => setPreviewed({ cron, timezone }), pauseMs);
@@ -35,13 +35,13 @@ export function useCronFacts(cron: string, timezone: string): CronFacts {
   });
   const isOfThese = previewed.cron === cron && previewed.timezone === timezone;
   return {
-    words: cronInWords(cron),
+    words: describeCron(cron),
     times: isOfThese ? data : undefined,
-    fault: isOfThese && error ? faultOf(error) : undefined,
+    fault: isOfThese && error ? toCronFault(error) : undefined,
   };
 }
 
-function faultOf(error: Error): CronFacts['fault'] {
+function toCronFault(error: Error): CronFacts['fault'] {
   if (!isApiError(error)) return { field: undefined, message: 'The next times could not be loaded.' };
   const [first] = error.fields;
   return { field: first?.field, message: first?.message ?? error.message };

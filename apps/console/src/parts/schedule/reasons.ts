@@ -11,6 +11,6 @@ const reasons: Record<string, string> = {
 };
 
 /** Describes why a schedule's time was skipped; returns an unknown code unchanged. */
-export function reasonInWords(reason: string): string {
+export function describeSkipReason(reason: string): string {
   return reasons[reason] ?? reason;
 }

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import type { Schedule, UpdateScheduleBody } from '../../api/generated';
-import { workflowQuery } from '../../api/queries';
+import { buildWorkflowQuery } from '../../api/queries';
 import { settingsQuery } from '../../api/session';
 import type { Values } from '../../ui/form';
 import { SelectField, TextField } from '../../ui/form';
-import { ConcurrencyKeysField, readConcurrencyKeys } from '../concurrency-keys';
+import { ConcurrencyKeysField, parseConcurrencyKeys } from '../concurrency-keys';
 import { AgentField, WorkflowField } from '../pickers';
-import { CronPreview, useCronFacts } from './cron-preview';
+import { CronPreview, useCronPreview } from './cron-preview';
 
 const misfires = [
   { value: 'once', label: 'Run once, for the newest' },
@@ -21,12 +21,12 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
   const [cron, setCron] = useState(schedule?.cronExpression ?? '0 6 * * *');
   const [timezone, setTimezone] = useState(schedule?.timezone);
   const [workflowId, setWorkflowId] = useState(schedule?.scriptId ?? '');
-  const { data: workflow } = useQuery({ ...workflowQuery(workflowId), enabled: workflowId !== '' });
+  const { data: workflow } = useQuery({ ...buildWorkflowQuery(workflowId), enabled: workflowId !== '' });
   const variables = workflowId === '' ? [] : (workflow?.variables ?? []);
   const zone = timezone ?? settings?.timezone ?? 'UTC';
   const previewId = useId();
-  const facts = useCronFacts(cron.trim(), zone.trim());
-  const faultIn = (field: string) =>
+  const facts = useCronPreview(cron.trim(), zone.trim());
+  const getFaultAttributes = (field: string) =>
     facts.fault?.field === field ? { 'aria-invalid': true, 'aria-describedby': previewId } : {};
   return (
     <>
@@ -48,7 +48,7 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
         required
         value={cron}
         onChange={({ target }) => setCron(target.value)}
-        {...faultIn('cronExpression')}
+        {...getFaultAttributes('cronExpression')}
         hint="Minute, hour, day of the month, month, day of the week."
         autoComplete="off"
       />
@@ -58,21 +58,21 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
         required
         value={zone}
         onChange={({ target }) => setTimezone(target.value)}
-        {...faultIn('timezone')}
+        {...getFaultAttributes('timezone')}
         autoComplete="off"
       />
       <CronPreview id={previewId} facts={facts} />
       <details open={Boolean(schedule)}>
         <summary className="font-medium">Guards and limits</summary>
         <div className="mt-3 grid gap-3.5 sm:grid-cols-2">
-          <Guards schedule={schedule} />
+          <GuardFields schedule={schedule} />
         </div>
       </details>
     </>
   );
 }
 
-function Guards({ schedule }: { schedule?: Schedule }) {
+function GuardFields({ schedule }: { schedule?: Schedule }) {
   const number = { type: 'number', min: 0, step: 1 } as const;
   return (
     <>
@@ -138,26 +138,26 @@ function Guards({ schedule }: { schedule?: Schedule }) {
 }
 
 /** Reads the fields of a schedule. */
-export function readSchedule(values: Values) {
-  const number = (name: string) => values.number(name) ?? 0;
+export function parseScheduleForm(values: Values) {
+  const readNumber = (name: string) => values.readNumber(name) ?? 0;
   return {
-    name: values.text('name'),
-    scriptId: values.text('scriptId'),
-    agentId: values.text('agentId'),
-    cronExpression: values.text('cronExpression'),
-    timezone: values.text('timezone'),
-    variables: values.texts('variables.'),
+    name: values.readText('name'),
+    scriptId: values.readText('scriptId'),
+    agentId: values.readText('agentId'),
+    cronExpression: values.readText('cronExpression'),
+    timezone: values.readText('timezone'),
+    variables: values.readTexts('variables.'),
     vaultKeys: values
-      .text('vaultKeys')
+      .readText('vaultKeys')
       .split(/[\s,]+/)
       .filter(Boolean),
-    maxRuntimeMinutes: number('maxRuntimeMinutes'),
-    maxRetries: number('maxRetries'),
-    retryDelaySeconds: number('retryDelaySeconds'),
-    concurrencyLimit: values.number('concurrencyLimit'),
-    idempotencyWindowMinutes: values.number('idempotencyWindowMinutes'),
-    misfirePolicy: values.text('misfirePolicy') as 'once' | 'skip' | 'all',
-    maxCostUsd: values.number('maxCostUsd'),
-    concurrencyKeys: readConcurrencyKeys(values),
+    maxRuntimeMinutes: readNumber('maxRuntimeMinutes'),
+    maxRetries: readNumber('maxRetries'),
+    retryDelaySeconds: readNumber('retryDelaySeconds'),
+    concurrencyLimit: values.readNumber('concurrencyLimit'),
+    idempotencyWindowMinutes: values.readNumber('idempotencyWindowMinutes'),
+    misfirePolicy: values.readText('misfirePolicy') as 'once' | 'skip' | 'all',
+    maxCostUsd: values.readNumber('maxCostUsd'),
+    concurrencyKeys: parseConcurrencyKeys(values),
   } satisfies UpdateScheduleBody;
 }

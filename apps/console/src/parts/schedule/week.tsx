@@ -2,11 +2,11 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type PreviewRun, type Schedule, schedulesPreview } from '../../api/generated';
 import { settingsQuery } from '../../api/session';
-import { cronInWords } from '../../format/cron-words';
-import { zoneOf } from '../../format/format';
+import { describeCron } from '../../format/describe-cron';
+import { chooseKnownZone } from '../../format/format';
 import { ErrorNote } from '../../ui/error-note';
-import { Empty, Skeleton } from '../../ui/page';
-import { daysOfWeek, type WeekDay } from './days-of-week';
+import { EmptyNote, Skeleton } from '../../ui/page';
+import { listNextSevenDays, type WeekDay } from './list-next-seven-days';
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Maximum number of times per request. A schedule with more times in the week is listed above the days, in words. */
@@ -45,9 +45,11 @@ export function Week({ schedules }: { schedules: Schedule[] }) {
   if (!settings || isPending) return <Skeleton rows={6} />;
   if (error && runs.length === 0) return <ErrorNote error={error} />;
   if (planned.length === 0)
-    return <Empty title="Nothing is planned, because every schedule is paused. Resume a schedule to see its times." />;
-  const zone = zoneOf(settings.timezone);
-  const days = daysOfWeek(new Date(), zone);
+    return (
+      <EmptyNote title="Nothing is planned, because every schedule is paused. Resume a schedule to see its times." />
+    );
+  const zone = chooseKnownZone(settings.timezone);
+  const days = listNextSevenDays(new Date(), zone);
   return (
     <section aria-label="Week" className="flex flex-col gap-3">
       <p className="text-dim">
@@ -60,7 +62,7 @@ export function Week({ schedules }: { schedules: Schedule[] }) {
             <li key={schedule.id}>
               <ScheduleLink schedule={schedule} />{' '}
               <span className="text-dim">
-                {cronInWords(schedule.cronExpression) ?? schedule.cronExpression}
+                {describeCron(schedule.cronExpression) ?? schedule.cronExpression}
                 {schedule.timezone !== zone && ` (${schedule.timezone})`}
               </span>
             </li>
@@ -69,10 +71,10 @@ export function Week({ schedules }: { schedules: Schedule[] }) {
       )}
       <ol className="grid gap-px overflow-hidden rounded-panel border border-line bg-line lg:grid-cols-7">
         {days.map((day) => (
-          <Day
+          <WeekDayColumn
             key={day.label}
             day={day}
-            runs={runs.filter(({ run }) => isOn(day, run))}
+            runs={runs.filter(({ run }) => isOnDay(day, run))}
             nothing={often.length > 0 ? 'nothing else' : 'nothing'}
             zone={zone}
           />
@@ -90,7 +92,7 @@ interface DayProps {
   zone: string;
 }
 
-function Day({ day, runs, nothing, zone }: DayProps) {
+function WeekDayColumn({ day, runs, nothing, zone }: DayProps) {
   const shown = runs.sort((one, other) => (one.run.at < other.run.at ? -1 : 1)).slice(0, mostOfDay);
   return (
     <li data-testid="week-day" className="min-w-0 bg-surface p-2">
@@ -100,7 +102,7 @@ function Day({ day, runs, nothing, zone }: DayProps) {
         {shown.map(({ schedule, run }) => (
           <li key={`${schedule.id} ${run.at}`} className="min-w-0 text-xs">
             <time dateTime={run.at} className="tabular-nums" title={`${run.local} in ${schedule.timezone}`}>
-              {timeIn(run.at, zone)}
+              {formatTimeInZone(run.at, zone)}
             </time>{' '}
             <ScheduleLink schedule={schedule} />
             {run.shift && <span className="text-warn"> clocks change ({run.shift})</span>}
@@ -121,12 +123,12 @@ function ScheduleLink({ schedule: { id, name } }: { schedule: Schedule }) {
   );
 }
 
-function isOn({ from, to }: WeekDay, { at }: PreviewRun): boolean {
+function isOnDay({ from, to }: WeekDay, { at }: PreviewRun): boolean {
   const time = Date.parse(at);
   return time >= from && time < to;
 }
 
-function timeIn(at: string, timeZone: string): string {
+function formatTimeInZone(at: string, timeZone: string): string {
   const options = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   return new Intl.DateTimeFormat(undefined, options).format(new Date(at));
 }

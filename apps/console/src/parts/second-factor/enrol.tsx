@@ -13,7 +13,13 @@ interface EnrolProps<A extends RecoveryCodes> {
 }
 
 /** Sets up a second factor: the user adds the secret to an app, enters a first code and saves the recovery codes. */
-export function Enrol<A extends RecoveryCodes>({ children, actions, begin, confirm, onDone }: EnrolProps<A>) {
+export function EnrolAuthenticator<A extends RecoveryCodes>({
+  children,
+  actions,
+  begin,
+  confirm,
+  onDone,
+}: EnrolProps<A>) {
   const [begun, setBegun] = useState<TotpEnrolment | null>(null);
   const [confirmed, setConfirmed] = useState<A | null>(null);
   if (confirmed) {
@@ -30,11 +36,11 @@ export function Enrol<A extends RecoveryCodes>({ children, actions, begin, confi
         key="confirm"
         submit="Confirm"
         actions={actions}
-        onSubmit={(values) => confirm(values.text('code'))}
+        onSubmit={(values) => confirm(values.readText('code'))}
         onDone={setConfirmed}
       >
         <p>Scan the QR code with an authenticator app, or type the secret into the app.</p>
-        <Picture svg={begun.qrSvg} />
+        <QrPicture svg={begun.qrSvg} />
         <CopyText label="Secret" text={begun.secret} />
         <TextField
           label="Code that the app shows"
@@ -54,7 +60,7 @@ export function Enrol<A extends RecoveryCodes>({ children, actions, begin, confi
 }
 
 /** Shows the SVG in an <img> and not as markup, so that it cannot run scripts in the page. */
-function Picture({ svg }: { svg: string }) {
+function QrPicture({ svg }: { svg: string }) {
   const [address, setAddress] = useState<string>();
   useEffect(() => {
     const made = URL.createObjectURL(new Blob([svg], { type: 'image/svg+xml' }));

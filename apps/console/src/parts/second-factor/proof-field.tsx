@@ -27,7 +27,7 @@ export function ProofField() {
   );
 }
 
-export function proofOf(values: Values): SecondFactorProof {
-  const code = values.text('code');
-  return code ? { code } : { recoveryCode: values.text('recoveryCode') };
+export function readProof(values: Values): SecondFactorProof {
+  const code = values.readText('code');
+  return code ? { code } : { recoveryCode: values.readText('recoveryCode') };
 }

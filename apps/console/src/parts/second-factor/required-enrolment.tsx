@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { type Identity, secondFactorBeginAtLogin, secondFactorConfirmAtLogin } from '../../api/generated';
-import { Enrol } from './enrol';
+import { EnrolAuthenticator } from './enrol';
 
 interface RequiredProps {
   ticket: string;
@@ -11,13 +11,13 @@ interface RequiredProps {
 /** Setup during a sign-in, for users without a second factor if their organization requires one. */
 export function RequiredEnrolment({ ticket, actions, onDone }: RequiredProps) {
   return (
-    <Enrol
+    <EnrolAuthenticator
       actions={actions}
       begin={() => secondFactorBeginAtLogin({ body: { ticket } })}
       confirm={(code) => secondFactorConfirmAtLogin({ body: { ticket, code } })}
       onDone={({ user, organization }) => onDone({ user, organization })}
     >
       <p>Your organization requires a second factor: an app on your phone that shows codes.</p>
-    </Enrol>
+    </EnrolAuthenticator>
   );
 }

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button';
 import { Form, TextField } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
 import { PasskeyButton } from '../second-factor/passkey-button';
-import { ProofField, proofOf } from '../second-factor/proof-field';
+import { ProofField, readProof } from '../second-factor/proof-field';
 
 const RequiredEnrolment = lazy(async () => ({
   default: (await import('../second-factor/required-enrolment')).RequiredEnrolment,
@@ -42,7 +42,7 @@ export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
         key="code"
         submit="Sign in"
         actions={again}
-        onSubmit={(values) => secondFactorLogin({ body: { ticket: next.ticket, ...proofOf(values) } })}
+        onSubmit={(values) => secondFactorLogin({ body: { ticket: next.ticket, ...readProof(values) } })}
         onDone={onDone}
       >
         <ProofField />
@@ -54,7 +54,9 @@ export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
       <Form
         key="password"
         submit="Sign in"
-        onSubmit={(values) => authLogin({ body: { email: values.text('email'), password: values.exact('password') } })}
+        onSubmit={(values) =>
+          authLogin({ body: { email: values.readText('email'), password: values.readExactText('password') } })
+        }
         onDone={(answer) => ('needs' in answer ? setNext(answer) : onDone(answer))}
       >
         <TextField label="Email" name="email" type="email" autoComplete="username" required />

@@ -3,7 +3,7 @@ import { EditorState } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { basicSetup } from 'codemirror';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
-import { styleNonce } from '../style-nonce';
+import { readStyleNonce } from '../read-style-nonce';
 import { codeHighlight } from './code-highlight';
 
 interface CodeMirrorProps {
@@ -36,7 +36,7 @@ export function CodeMirror({ label, readOnly, onChange, ...begin }: CodeMirrorPr
           python(),
           look,
           EditorView.lineWrapping,
-          EditorView.cspNonce.of(styleNonce()),
+          EditorView.cspNonce.of(readStyleNonce()),
           EditorState.readOnly.of(readOnly),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of(({ docChanged, state }) => {

@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import { formatDay } from '../../format/format';
-import { axisBelow, type PlotColors } from './plot';
+import { createBottomAxis, type PlotColors } from './plot';
 
 export const daySeconds = 24 * 60 * 60;
 
@@ -16,8 +16,11 @@ export const dayScale: uPlot.Scale = {
   range: (_, least, most) => [least - daySeconds / 2, most + daySeconds / 2],
 };
 
-export function dayAxis(color: PlotColors): uPlot.Axis {
-  return { ...axisBelow(color), values: (_, all) => all.map((at) => formatDay(new Date(at * 1000).toISOString())) };
+export function createDayAxis(color: PlotColors): uPlot.Axis {
+  return {
+    ...createBottomAxis(color),
+    values: (_, all) => all.map((at) => formatDay(new Date(at * 1000).toISOString())),
+  };
 }
 
 export const dayBars = { points: { show: false }, paths: uPlot.paths.bars!({ size: [0.6] }) } satisfies uPlot.Series;

@@ -1,18 +1,18 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { useShownTheme } from '../../frame/theme';
+import { useDisplayedTheme } from '../../frame/theme';
 
 export type PlotColors = (name: string) => string;
 
 /** Look of every axis. */
-export function axisOf(color: PlotColors): uPlot.Axis {
+export function createAxis(color: PlotColors): uPlot.Axis {
   return { stroke: color('dim'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
 }
 
 /** Look of the axis below a plot. Its labels need less height than the library reserves. */
-export function axisBelow(color: PlotColors): uPlot.Axis {
-  return { ...axisOf(color), grid: { show: false }, size: 28 };
+export function createBottomAxis(color: PlotColors): uPlot.Axis {
+  return { ...createAxis(color), grid: { show: false }, size: 28 };
 }
 
 interface PlotProps {
@@ -28,7 +28,7 @@ interface PlotProps {
 export function Plot({ height, data, look, pick }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const latest = useRef({ look, pick });
-  const theme = useShownTheme();
+  const theme = useDisplayedTheme();
   const key = JSON.stringify(data);
   useEffect(() => {
     latest.current = { look, pick };
@@ -36,11 +36,11 @@ export function Plot({ height, data, look, pick }: PlotProps) {
   useEffect(() => {
     const element = host.current!;
     const style = getComputedStyle(element);
-    const color = (name: string) => resolveColor(element, style.getPropertyValue(`--color-${name}`));
-    const options = latest.current.look(color);
+    const resolveStyleColor = (name: string) => resolveColor(element, style.getPropertyValue(`--color-${name}`));
+    const options = latest.current.look(resolveStyleColor);
     const plot = new uPlot({ ...options, width: element.clientWidth || 300, height }, data, element);
-    const press = () => typeof plot.cursor.idx === 'number' && latest.current.pick?.(plot.cursor.idx);
-    plot.over.addEventListener('click', press);
+    const openPressedPoint = () => typeof plot.cursor.idx === 'number' && latest.current.pick?.(plot.cursor.idx);
+    plot.over.addEventListener('click', openPressedPoint);
     const fit = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
     fit.observe(element);
     return () => {

@@ -8,7 +8,7 @@ interface SparkProps {
 }
 
 /** Small bars that show the history of a number; the number itself must be shown next to it. */
-export function Spark({ values, color: name = 'accent' }: SparkProps) {
+export function SparkLine({ values, color: name = 'accent' }: SparkProps) {
   return (
     <Plot
       height={28}

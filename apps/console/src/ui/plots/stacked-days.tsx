@@ -1,6 +1,6 @@
 import type uPlot from 'uplot';
-import { dayAxis, dayBars, dayOptions, dayScale } from './day-bars';
-import { axisOf, Plot } from './plot';
+import { createDayAxis, dayBars, dayOptions, dayScale } from './day-bars';
+import { createAxis, Plot } from './plot';
 
 /** Looks of the parts from the bottom to the top. They differ in their pattern too, not only in their color. */
 const looks = [
@@ -45,7 +45,7 @@ export function StackedDays({ days, parts, format, pick }: StackedDaysProps) {
           x: dayScale,
           y: { range: (_, __, most) => [0, most || 1] },
         },
-        axes: [dayAxis(color), { ...axisOf(color), size: 64, values: (_, all) => all.map(format) }],
+        axes: [createDayAxis(color), { ...createAxis(color), size: 64, values: (_, all) => all.map(format) }],
         series: [
           {},
           ...[...parts].reverse().map(({ name }, at): uPlot.Series => {
@@ -54,7 +54,7 @@ export function StackedDays({ days, parts, format, pick }: StackedDaysProps) {
               label: name,
               stroke: color(look.color),
               width: 1,
-              fill: (plot) => patternOf(plot.ctx, look.name, { ink: color(look.color), paper: color('surface') }),
+              fill: (plot) => createPattern(plot.ctx, look.name, { ink: color(look.color), paper: color('surface') }),
               ...dayBars,
             };
           }),
@@ -80,7 +80,7 @@ export function StackLegend({ names }: { names: string[] }) {
 
 const tile = 6;
 
-function patternOf(
+function createPattern(
   context: CanvasRenderingContext2D,
   name: (typeof looks)[number]['name'],
   { ink, paper }: { ink: string; paper: string },

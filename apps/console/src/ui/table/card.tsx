@@ -10,7 +10,7 @@ interface CardProps {
 }
 
 /** A table row as two lines, for windows that are too narrow for columns. */
-export function Card({ title, aside, facts }: CardProps) {
+export function TableCard({ title, aside, facts }: CardProps) {
   const shown = facts.filter((fact) => fact !== null && fact !== undefined && fact !== false && fact !== '');
   return (
     <div className="min-w-0 whitespace-normal">

@@ -12,8 +12,8 @@ import { memo, type ReactNode, useEffect, useMemo, useRef } from 'react';
 import type { List } from '../../api/use-list';
 import { ErrorNote } from '../error-note';
 import { Skeleton } from '../page';
-import { HoldRows, useHeldRows } from './held-rows';
-import { useNarrow } from './use-narrow';
+import { HoldRows, useRowsInHeldOrder } from './held-rows';
+import { useIsNarrow } from './use-narrow';
 import { useUrlState } from './use-url-state';
 
 declare module '@tanstack/react-table' {
@@ -55,14 +55,14 @@ export function DataTable<T>({
   defaultSort,
   selection,
 }: DataTableProps<T>) {
-  const isNarrow = useNarrow();
+  const isNarrow = useIsNarrow();
   const isCards = isNarrow && card !== undefined;
-  const columns = useMemo(() => (isCards ? cardColumns(label, all, card) : all), [isCards, label, all, card]);
+  const columns = useMemo(() => (isCards ? createCardColumns(label, all, card) : all), [isCards, label, all, card]);
   const height = isCards ? cardHeight : rowHeight;
   const [state] = useUrlState();
   const sorted = state['sort'] ?? defaultSort;
   const { isPending, error, hasMore, isLoadingMore, loadMore, retry } = list;
-  const { rows: items, hold } = useHeldRows(list.items, rowId, JSON.stringify(state));
+  const { rows: items, hold } = useRowsInHeldOrder(list.items, rowId, JSON.stringify(state));
   const frame = useRef<HTMLDivElement>(null);
   const table = useReactTable({
     data: items,
@@ -126,7 +126,7 @@ export function DataTable<T>({
                   <th
                     key={id}
                     scope="col"
-                    aria-sort={sort ? ariaSortOf(sort, sorted) : undefined}
+                    aria-sort={sort ? getAriaSort(sort, sorted) : undefined}
                     className={`px-3 py-2 text-left text-xs font-medium text-dim first:pl-3.5 max-sm:px-2 ${className}`}
                   >
                     {sort ? (
@@ -166,7 +166,7 @@ export function DataTable<T>({
   );
 }
 
-function cardColumns<T>(label: string, columns: ColumnDef<T>[], card: (item: T) => ReactNode): ColumnDef<T>[] {
+function createCardColumns<T>(label: string, columns: ColumnDef<T>[], card: (item: T) => ReactNode): ColumnDef<T>[] {
   return [
     { id: 'card', header: label, cell: ({ row: { original } }) => card(original) },
     ...columns.filter(({ id }) => id === 'actions'),
@@ -214,7 +214,7 @@ const BodyRow = memo(function BodyRow({ row, index, height, selected }: BodyRowP
   );
 });
 
-function ariaSortOf(field: string, sorted: string | undefined): 'ascending' | 'descending' | 'none' {
+function getAriaSort(field: string, sorted: string | undefined): 'ascending' | 'descending' | 'none' {
   if (sorted === field) return 'ascending';
   return sorted === `-${field}` ? 'descending' : 'none';
 }

@@ -1,5 +1,5 @@
 import { inputClass } from '../form';
-import { useTyped } from './use-typed';
+import { useDelayedText } from './use-typed';
 import { useUrlState } from './use-url-state';
 
 const pauseMs = 500;
@@ -8,13 +8,13 @@ const pauseMs = 500;
 export function DayFilter({ name, label, ends = false }: { name: string; label: string; ends?: boolean }) {
   const [state, change] = useUrlState();
   const moment = new Date(Date.parse(state[name] ?? ''));
-  const day = Number.isNaN(moment.getTime()) ? '' : dayOf(moment);
-  const save = (typed: string) => {
+  const day = Number.isNaN(moment.getTime()) ? '' : formatDay(moment);
+  const saveDay = (typed: string) => {
     // While a year is typed, the browser reports years such as 0002. Wait until the year is complete.
     if (typed && !/^[12]\d{3}-/.test(typed)) return;
     change({ [name]: typed && new Date(`${typed}T${ends ? '23:59:59.999' : '00:00:00'}`).toISOString() });
   };
-  const [text, type] = useTyped(day, save, pauseMs);
+  const [text, type] = useDelayedText(day, saveDay, pauseMs);
   return (
     <label className="flex items-center gap-1.5">
       <span className="whitespace-nowrap text-dim">{label}</span>
@@ -28,7 +28,7 @@ export function DayFilter({ name, label, ends = false }: { name: string; label: 
   );
 }
 
-function dayOf(at: Date): string {
-  const two = (value: number) => String(value).padStart(2, '0');
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+function formatDay(at: Date): string {
+  const padTwoDigits = (value: number) => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${padTwoDigits(at.getMonth() + 1)}-${padTwoDigits(at.getDate())}`;
 }

@@ -1,5 +1,5 @@
 import { inputClass } from '../form';
-import { useTyped } from './use-typed';
+import { useDelayedText } from './use-typed';
 import { useUrlState } from './use-url-state';
 
 const pauseMs = 300;
@@ -15,7 +15,11 @@ interface FilterFieldProps {
 /** Text filter that is written to the address once typing pauses. */
 export function FilterField({ name, label, type = 'text', placeholder }: FilterFieldProps) {
   const [state, change] = useUrlState();
-  const [text, write] = useTyped(state[name] ?? '', (value) => change({ [name]: value }, { isTyped: true }), pauseMs);
+  const [text, write] = useDelayedText(
+    state[name] ?? '',
+    (value) => change({ [name]: value }, { isTyped: true }),
+    pauseMs,
+  );
   return (
     <label className="flex items-center gap-1.5">
       <span className="whitespace-nowrap text-dim">{label}</span>

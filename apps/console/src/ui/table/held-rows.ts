@@ -5,7 +5,7 @@ const Hold = createContext<(() => () => void) | undefined>(undefined);
 export const HoldRows = Hold.Provider;
 
 /** Holds the rows in their places while a menu, dialog or edited field of a row is open. */
-export function useHoldRows(isHeld: boolean): void {
+export function useHoldTableRows(isHeld: boolean): void {
   const hold = use(Hold);
   useEffect(() => (isHeld ? hold?.() : undefined), [isHeld, hold]);
 }
@@ -23,12 +23,13 @@ interface Held<T> {
  * The rows of a list that is refetched. While they are held, each row stays in its place with its latest content, even
  * if it has left the list, and new rows are appended. A change of the filters or the order ends the hold.
  */
-export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, filters: string) {
+export function useRowsInHeldOrder<T>(listed: T[], rowId: (row: T) => string, filters: string) {
   const [holders, setHolders] = useState(0);
   const [held, setHeld] = useState<Held<T> | null>(null);
   if (holders === 0 && held) setHeld(null);
   else if (holders > 0 && !held) setHeld({ rows: listed, listed, filters });
-  else if (held && held.listed !== listed) setHeld({ ...held, rows: keepRowOrder(held.rows, listed, rowId), listed });
+  else if (held && held.listed !== listed)
+    setHeld({ ...held, rows: mergeKeepingOrder(held.rows, listed, rowId), listed });
   const hold = useCallback(() => {
     setHolders((count) => count + 1);
     return () => setHolders((count) => count - 1);
@@ -36,7 +37,7 @@ export function useHeldRows<T>(listed: T[], rowId: (row: T) => string, filters: 
   return { rows: held?.filters === filters ? held.rows : listed, hold };
 }
 
-function keepRowOrder<T>(held: T[], listed: T[], rowId: (row: T) => string): T[] {
+function mergeKeepingOrder<T>(held: T[], listed: T[], rowId: (row: T) => string): T[] {
   const now = new Map(listed.map((row) => [rowId(row), row]));
   const inOrder = held.map((row) => {
     const id = rowId(row);

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { List } from '../../api/use-list';
 import { Button } from '../button';
 import { ErrorNote } from '../error-note';
-import { Empty, Panel, Skeleton } from '../page';
+import { EmptyNote, Panel, Skeleton } from '../page';
 import { SearchBox } from '../search-box';
 import { PlainTable } from './plain-table';
 import { useUrlState } from './use-url-state';
@@ -31,7 +31,7 @@ export function SimpleList<T>({ title, actions, list, empty, search, heads, row 
       {list.isPending && <Skeleton />}
       {list.error && <ErrorNote error={list.error} retry={list.retry} />}
       {!list.isPending && !list.error && list.items.length === 0 && (
-        <Empty title={search && q ? 'No results for this search.' : empty} />
+        <EmptyNote title={search && q ? 'No results for this search.' : empty} />
       )}
       {list.items.length > 0 && (
         <PlainTable label={title} heads={heads}>

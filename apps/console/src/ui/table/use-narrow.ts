@@ -3,11 +3,11 @@ import { useSyncExternalStore } from 'react';
 const narrow = matchMedia('(max-width: 639px)');
 
 /** Whether the window is as narrow as a phone's; tables then show cards instead of columns. */
-export function useNarrow(): boolean {
-  return useSyncExternalStore(watch, () => narrow.matches);
+export function useIsNarrow(): boolean {
+  return useSyncExternalStore(subscribe, () => narrow.matches);
 }
 
-function watch(changed: () => void): () => void {
+function subscribe(changed: () => void): () => void {
   narrow.addEventListener('change', changed);
   return () => narrow.removeEventListener('change', changed);
 }

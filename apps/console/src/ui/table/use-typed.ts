@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
  * State of a typed text that is stored elsewhere once typing pauses. If the stored text changes otherwise, such as by a
  * link to the same page, the typed text follows. A change that results from the typing itself does not overwrite it.
  */
-export function useTyped(
+export function useDelayedText(
   stored: string,
   keep: (text: string) => unknown,
   pauseMs: number,
@@ -17,7 +17,7 @@ export function useTyped(
   });
   useEffect(() => () => clearTimeout(timer.current), []);
   if (state.stored !== stored) setState({ text: stored === state.sent ? state.text : stored, stored, sent: stored });
-  const type = (text: string) => {
+  const changeText = (text: string) => {
     setState({ ...state, text });
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
@@ -26,5 +26,5 @@ export function useTyped(
       latest.current(sent);
     }, pauseMs);
   };
-  return [state.text, type];
+  return [state.text, changeText];
 }

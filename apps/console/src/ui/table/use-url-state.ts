@@ -16,16 +16,16 @@ export function useUrlState(): [state: UrlState, change: ChangeUrl] {
   const router = useRouter();
   const change = useCallback(
     (patch: UrlState, { isTyped = false }: ChangeOptions = {}) => {
-      const search = (before: UrlState) => withoutEmpty({ ...before, ...patch });
+      const mergeSearch = (before: UrlState) => removeEmpty({ ...before, ...patch });
       const now: UrlState = router.state.location.search;
       const replace = isTyped && Object.entries(patch).every(([name, value]) => now[name] && value);
-      void navigate({ to: '.', search, replace, resetScroll: false });
+      void navigate({ to: '.', search: mergeSearch, replace, resetScroll: false });
     },
     [navigate, router],
   );
   return [state, change];
 }
 
-function withoutEmpty(state: UrlState): UrlState {
+function removeEmpty(state: UrlState): UrlState {
   return Object.fromEntries(Object.entries(state).filter(([, value]) => value !== undefined && value !== ''));
 }

@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { AgentLogEntry } from '../../api/generated';
-import { formatClock, formatDateTime } from '../../format/format';
+import { formatTimeOfDay, formatDateTime } from '../../format/format';
 import { Button } from '../button';
 import { ErrorNote } from '../error-note';
 import { Skeleton } from '../page';
@@ -65,7 +65,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
     else if (hasNewer) loadNewer();
   }, [isLoading, error, entries.length, hasOlder, hasNewer, loadOlder, loadNewer]);
 
-  const scrolled = () => {
+  const handleScroll = () => {
     const { scrollTop, scrollHeight, clientHeight } = frame.current!;
     const below = scrollHeight - scrollTop - clientHeight;
     setFollows(below < 40 && !hasNewer);
@@ -73,7 +73,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
     if (scrollTop < roomToScroll && hasOlder) loadOlder();
     else if (below < roomToScroll && hasNewer) loadNewer();
   };
-  const leap = (to: 'oldest' | 'newest') => {
+  const jumpTo = (to: 'oldest' | 'newest') => {
     setFollows(to === 'newest');
     aimsAtTop.current = to === 'oldest';
     if (to === 'oldest' ? hasOlder : hasNewer) jump(to);
@@ -90,13 +90,13 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
         aria-label={label}
         aria-live="off"
         tabIndex={0}
-        onScroll={scrolled}
+        onScroll={handleScroll}
         hidden={entries.length === 0}
         className="max-h-[min(60vh,40rem)] overflow-y-auto rounded-control border border-line bg-sunken/50 font-mono text-xs leading-[1.375rem]"
       >
         <div className="relative w-full" style={{ height: inSight.getTotalSize() }}>
           {inSight.getVirtualItems().map(({ index, key, start }) => (
-            <Entry
+            <EntryRow
               key={key}
               entry={entries[index]!}
               index={index}
@@ -113,12 +113,12 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
       {!follows && (
         <div className="absolute right-4 bottom-3 flex gap-2">
           {hasOlder && (
-            <Button className="shadow-panel" onClick={() => leap('oldest')}>
+            <Button className="shadow-panel" onClick={() => jumpTo('oldest')}>
               <ArrowUp aria-hidden className="size-4" />
               Oldest
             </Button>
           )}
-          <Button className="shadow-panel" onClick={() => leap('newest')}>
+          <Button className="shadow-panel" onClick={() => jumpTo('newest')}>
             <ArrowDown aria-hidden className="size-4" />
             Newest
           </Button>
@@ -136,7 +136,7 @@ interface EntryProps {
   testId: string;
 }
 
-function Entry({ entry, index, start, measure, testId }: EntryProps) {
+function EntryRow({ entry, index, start, measure, testId }: EntryProps) {
   const { kind, level, message, source, timestamp } = entry;
   const isCalm = level === 'info' || level === 'debug';
   return (
@@ -148,7 +148,7 @@ function Entry({ entry, index, start, measure, testId }: EntryProps) {
       style={{ transform: `translateY(${start}px)` }}
     >
       <time dateTime={timestamp} title={formatDateTime(timestamp)} className="shrink-0 text-dim tabular-nums">
-        {formatClock(timestamp)}
+        {formatTimeOfDay(timestamp)}
       </time>
       <span className={`w-11 shrink-0 ${levels[level]} ${isCalm ? 'max-sm:hidden' : ''}`}>{level}</span>
       {kind !== 'execution' && (

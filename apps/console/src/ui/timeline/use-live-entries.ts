@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { AgentLogEntry, AgentLogList, TimelineLogsData } from '../../api/generated';
-import { onReturn } from '../../live/connection';
+import { onReconnect } from '../../live/connection';
 import { useThrottled } from '../../live/use-throttled';
 import type { TimelineFilters } from './timeline-tools';
 
@@ -79,10 +79,13 @@ export function useLiveEntries(
     (read: Read) => {
       const turn = wanted.current;
       const set = Object.fromEntries(Object.entries(latest.current.filters).filter(([, value]) => value !== ''));
-      const unfiltered = (query: Query) =>
+      const fetchUnfiltered = (query: Query) =>
         turn === wanted.current ? latest.current.fetchPage(query) : Promise.reject(new GivenUp());
-      const page = (query: Query) => unfiltered({ ...query, ...set });
-      const source: Source = { page, unfiltered: Object.keys(set).length > 0 ? unfiltered : null };
+      const fetchFilteredPage = (query: Query) => fetchUnfiltered({ ...query, ...set });
+      const source: Source = {
+        page: fetchFilteredPage,
+        unfiltered: Object.keys(set).length > 0 ? fetchUnfiltered : null,
+      };
       working.current = working.current.then(async () => {
         try {
           if (turn !== wanted.current) return;
@@ -107,7 +110,7 @@ export function useLiveEntries(
     void work(readNewEntries);
     return () => void (wanted.current += 1);
   }, [name, put, work]);
-  useEffect(() => onReturn(look), [look]);
+  useEffect(() => onReconnect(look), [look]);
 
   const load = useCallback(
     (read: Read) => {
@@ -116,9 +119,12 @@ export function useLiveEntries(
     },
     [work],
   );
-  const loadOlder = useCallback(() => load(prependOlder), [load]);
-  const loadNewer = useCallback(() => load(appendNewer), [load]);
-  const jump = useCallback((to: 'oldest' | 'newest') => load(to === 'oldest' ? readOldest : readNewest), [load]);
+  const loadOlder = useCallback(() => load(prependOlderEntries), [load]);
+  const loadNewer = useCallback(() => load(appendNewerEntries), [load]);
+  const jump = useCallback(
+    (to: 'oldest' | 'newest') => load(to === 'oldest' ? readOldestEntries : readNewestEntries),
+    [load],
+  );
 
   return useMemo(
     () => ({
@@ -141,7 +147,7 @@ class GivenUp extends Error {}
 
 /** Reads from the newest entry back to the loaded ones. Does nothing if the window is not at the timeline's end. */
 async function readNewEntries(known: State | null, source: Source): Promise<State> {
-  if (!known) return readNewest(known, source);
+  if (!known) return readNewestEntries(known, source);
   if (known.newer) return known;
   if (known.head !== null && source.unfiltered) return continueSearch(known, known.head, source);
   const ids = new Set(known.entries.slice(-pageSize * 2).map(({ id }) => id));
@@ -152,7 +158,7 @@ async function readNewEntries(known: State | null, source: Source): Promise<Stat
     const page = await source.page({ limit: pageSize, cursor, order: 'desc' });
     const unseen = page.entries.filter(({ id }) => !ids.has(id));
     newEntries.push(...unseen);
-    saveCursor(marks, page);
+    saveCursorMark(marks, page);
     const met = unseen.length < page.entries.length;
     if (met || page.nextCursor === null) break;
     // There are too many new entries to keep the old ones too, so the window restarts with the new ones.
@@ -161,12 +167,12 @@ async function readNewEntries(known: State | null, source: Source): Promise<Stat
     cursor = page.nextCursor;
   }
   if (newEntries.length === 0) return known;
-  return withoutOldest({ ...known, entries: [...known.entries, ...newEntries.reverse()], marks });
+  return dropOldestEntries({ ...known, entries: [...known.entries, ...newEntries.reverse()], marks });
 }
 
 /** Continues a search from the newest entry that it has read, because the last match may be far back. */
 async function continueSearch(known: State, from: string, source: Source): Promise<State> {
-  const head = await readHead(source);
+  const head = await readNewestId(source);
   if (head === from) return known;
   const ids = new Set(known.entries.slice(-pageSize * 2).map(({ id }) => id));
   const marks = new Map(known.marks);
@@ -174,45 +180,45 @@ async function continueSearch(known: State, from: string, source: Source): Promi
   for (let cursor: string | null = from; cursor !== null;) {
     const page: AgentLogList = await source.page({ limit: pageSize, cursor, order: 'asc' });
     newEntries.push(...page.entries.filter(({ id }) => !ids.has(id)));
-    saveCursor(marks, page);
+    saveCursorMark(marks, page);
     cursor = page.nextCursor;
   }
-  return withoutOldest({ ...known, head, entries: [...known.entries, ...newEntries], marks });
+  return dropOldestEntries({ ...known, head, entries: [...known.entries, ...newEntries], marks });
 }
 
 /** Cursor of the newest entry without filters; null if there is at most one entry. */
-async function readHead({ unfiltered }: Source): Promise<string | null> {
+async function readNewestId({ unfiltered }: Source): Promise<string | null> {
   return unfiltered && (await unfiltered({ limit: 1, order: 'desc' })).nextCursor;
 }
 
-async function prependOlder(known: State | null, source: Source): Promise<State | null> {
+async function prependOlderEntries(known: State | null, source: Source): Promise<State | null> {
   if (!known?.older) return known;
-  const { newEntries, onward, marks } = await readUnseen(known, known.older, 'desc', source);
-  return withoutNewest({ ...known, entries: [...newEntries.reverse(), ...known.entries], older: onward, marks });
+  const { newEntries, onward, marks } = await readUnseenEntries(known, known.older, 'desc', source);
+  return dropNewestEntries({ ...known, entries: [...newEntries.reverse(), ...known.entries], older: onward, marks });
 }
 
-async function appendNewer(known: State | null, source: Source): Promise<State | null> {
+async function appendNewerEntries(known: State | null, source: Source): Promise<State | null> {
   if (!known?.newer) return known;
-  const { newEntries, onward, marks } = await readUnseen(known, known.newer, 'asc', source);
-  return withoutOldest({ ...known, entries: [...known.entries, ...newEntries], newer: onward, marks });
+  const { newEntries, onward, marks } = await readUnseenEntries(known, known.newer, 'asc', source);
+  return dropOldestEntries({ ...known, entries: [...known.entries, ...newEntries], newer: onward, marks });
 }
 
 const nothing: State = { entries: [], older: null, newer: null, head: null, marks: new Map() };
 
-async function readOldest(_known: State | null, source: Source): Promise<State> {
-  const { newEntries, onward, marks } = await readUnseen(nothing, undefined, 'asc', source);
+async function readOldestEntries(_known: State | null, source: Source): Promise<State> {
+  const { newEntries, onward, marks } = await readUnseenEntries(nothing, undefined, 'asc', source);
   return { ...nothing, entries: newEntries, newer: onward, marks };
 }
 
-async function readNewest(_known: State | null, source: Source): Promise<State> {
+async function readNewestEntries(_known: State | null, source: Source): Promise<State> {
   // Read before the search, so that entries that arrive during the search are read again.
-  const head = await readHead(source);
-  const { newEntries, onward, marks } = await readUnseen(nothing, undefined, 'desc', source);
+  const head = await readNewestId(source);
+  const { newEntries, onward, marks } = await readUnseenEntries(nothing, undefined, 'desc', source);
   return { ...nothing, entries: newEntries.reverse(), older: onward, head, marks };
 }
 
 /** Reads pages until one contains an entry that is not loaded. Pages of a search can be empty before its end. */
-async function readUnseen(
+async function readUnseenEntries(
   { entries, marks: known }: State,
   from: string | undefined,
   order: 'asc' | 'desc',
@@ -222,7 +228,7 @@ async function readUnseen(
   const marks = new Map(known);
   for (let cursor = from; ;) {
     const page = await source.page({ limit: pageSize, order, ...(cursor ? { cursor } : {}) });
-    saveCursor(marks, page);
+    saveCursorMark(marks, page);
     const newEntries = page.entries.filter(({ id }) => !ids.has(id));
     if (newEntries.length > 0 || page.nextCursor === null) return { newEntries, onward: page.nextCursor, marks };
     cursor = page.nextCursor;
@@ -230,33 +236,33 @@ async function readUnseen(
 }
 
 /** Saves a page's cursor. It is the position of the page's last entry, and can be read from in both directions. */
-function saveCursor(marks: Map<string, string>, { entries, nextCursor }: AgentLogList): void {
+function saveCursorMark(marks: Map<string, string>, { entries, nextCursor }: AgentLogList): void {
   const last = entries.at(-1);
   if (last && nextCursor !== null) marks.set(last.id, nextCursor);
 }
 
 /** Drops the oldest entries beyond the window's size, up to an entry that has a cursor. */
-function withoutOldest(state: State): State {
+function dropOldestEntries(state: State): State {
   const { entries, marks } = state;
   if (entries.length <= maxKeptEntries) return state;
   for (let at = entries.length - maxKeptEntries; at > 0; at -= 1) {
     const cursor = marks.get(entries[at]!.id);
-    if (cursor !== undefined) return pruned({ ...state, entries: entries.slice(at), older: cursor });
+    if (cursor !== undefined) return pruneMarks({ ...state, entries: entries.slice(at), older: cursor });
   }
   return state;
 }
 
-function withoutNewest(state: State): State {
+function dropNewestEntries(state: State): State {
   const { entries, marks } = state;
   if (entries.length <= maxKeptEntries) return state;
   for (let at = maxKeptEntries - 1; at < entries.length - 1; at += 1) {
     const cursor = marks.get(entries[at]!.id);
-    if (cursor !== undefined) return pruned({ ...state, entries: entries.slice(0, at + 1), newer: cursor });
+    if (cursor !== undefined) return pruneMarks({ ...state, entries: entries.slice(0, at + 1), newer: cursor });
   }
   return state;
 }
 
-function pruned(state: State): State {
+function pruneMarks(state: State): State {
   const ids = new Set(state.entries.map(({ id }) => id));
   return { ...state, marks: new Map([...state.marks].filter(([id]) => ids.has(id))) };
 }

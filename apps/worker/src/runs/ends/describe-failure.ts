@@ -8,14 +8,14 @@ const longestCause = 500;
  */
 export function describeFailure(ended: string, stderr: string): string {
   const lines = stderr.replaceAll('\0', '\u{FFFD}').trimEnd().split(/\r?\n/);
-  const cause = findCause(lines);
-  const trace = lastBytesOf(lines.slice(-maxLines).join('\n'));
+  const cause = findFailureCause(lines);
+  const trace = takeLastBytes(lines.slice(-maxLines).join('\n'));
   // A trace of one line is the cause itself.
   return [cause, ended, trace === cause ? '' : trace].filter(Boolean).join('\n');
 }
 
 /** Returns the line of the last exception that Python printed; without an exception, the last line of the output. */
-function findCause(lines: string[]): string {
+function findFailureCause(lines: string[]): string {
   const at = lines.findLastIndex((line) => line.endsWith('Traceback (most recent call last):'));
   // Python prints the traces of an exception group with a margin at the left.
   const margin = at === -1 ? '' : (/^ *[|+] /.exec(lines[at]!)?.[0] ?? '').replace('+', '|');
@@ -26,7 +26,7 @@ function findCause(lines: string[]): string {
 }
 
 /** Returns the last bytes of a text, without a partial character at the start. */
-function lastBytesOf(text: string): string {
+function takeLastBytes(text: string): string {
   const bytes = Buffer.from(text);
   let from = Math.max(0, bytes.length - maxTraceBytes);
   while (from > 0 && from < bytes.length && (bytes[from]! & 0xc0) === 0x80) from += 1;

@@ -1,6 +1,6 @@
 import type { RunErrorCode } from '@muster/contracts';
-import { errorCodeOf } from '../../bundles/bundle';
-import { messageOf } from '../../protocol/service';
+import { getRunErrorCode } from '../../bundles/bundle';
+import { getErrorMessage } from '../../protocol/service';
 
 /** Why the worker ends a run. `silent`: the end is not reported, because the service has abandoned the job. */
 export type Ending = { error: string; graceMs: number } & (
@@ -13,8 +13,13 @@ export const restarted = 'the worker was restarted while this ran';
  * Returns the ending of a run that cannot start or cannot be watched. Its code is the error's own code, or else
  * `otherwise`.
  */
-export function endingOfError(error: unknown, otherwise: RunErrorCode): Ending {
-  return { status: 'failed', error: messageOf(error), errorCode: errorCodeOf(error) ?? otherwise, graceMs: 0 };
+export function toEnding(error: unknown, otherwise: RunErrorCode): Ending {
+  return {
+    status: 'failed',
+    error: getErrorMessage(error),
+    errorCode: getRunErrorCode(error) ?? otherwise,
+    graceMs: 0,
+  };
 }
 
 const byKill = 128 + 9;

@@ -24,6 +24,6 @@ export const sessionStatusChanges = {
 
 export type SessionStatusChange = keyof typeof sessionStatusChanges;
 
-export function isOpen(status: SessionStatus): boolean {
+export function isOpenSession(status: SessionStatus): boolean {
   return (openStatuses as readonly SessionStatus[]).includes(status);
 }

@@ -1,8 +1,8 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type SessionStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { isOpen } from './autopilot-life';
-import { beginEnding } from './end-session';
+import { isOpenSession } from './autopilot-life';
+import { startEnding } from './end-session';
 import { saveSession } from './save-session';
 import { appendSessionEvent } from './session-events';
 import { readSteps, requireSession } from './session-row';
@@ -14,7 +14,7 @@ export async function cancelSession(
   { agentId, sessionId }: { agentId: string; sessionId: string },
 ): Promise<{ sessionId: string; status: SessionStatus }> {
   const session = await requireSession(tx, { organizationId: caller.organizationId, agentId, sessionId });
-  if (!isOpen(session.status) || session.ending) {
+  if (!isOpenSession(session.status) || session.ending) {
     const detail = session.ending
       ? 'The session is already ending.'
       : `The session has ended: it is ${session.status}.`;
@@ -22,8 +22,8 @@ export async function cancelSession(
   }
   audit(tx, caller, { action: 'autopilot.cancel', target: { type: 'autopilot_session', id: sessionId } });
   const steps = await readSteps(tx, sessionId);
-  await beginEnding({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
-  if (isOpen(session.status)) {
+  await startEnding({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
+  if (isOpenSession(session.status)) {
     const data = { status: session.status, previousStatus: session.status, cancelling: true };
     appendSessionEvent(tx, session, {
       type: 'session',

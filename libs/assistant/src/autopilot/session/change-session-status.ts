@@ -4,7 +4,7 @@ import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muste
 import { emitEvent } from '@muster/webhooks';
 import { type SessionStatusChange, sessionStatusChanges } from './autopilot-life';
 import { appendSessionEvent } from './session-events';
-import { activeMsOf, type SessionRow } from './session-row';
+import { computeActiveMs, type SessionRow } from './session-row';
 
 interface StatusChangeFacts {
   change: SessionStatusChange;
@@ -36,7 +36,7 @@ export async function changeSessionStatus(
        started_at = CASE WHEN $3 = 'running' THEN COALESCE(started_at, muster_now()) ELSE started_at END,
        finished_at = CASE WHEN $6 THEN muster_now() END, error = $7, error_code = $8
      WHERE id = $1 AND status = ANY($2) RETURNING status, paused_for, active_ms, active_since`,
-    [id, from, to, pausedFor && JSON.stringify(pausedFor), activeMsOf(session), isEnd(to), error, code],
+    [id, from, to, pausedFor && JSON.stringify(pausedFor), computeActiveMs(session), isEndStatus(to), error, code],
     'move_autopilot_session',
   );
   if (!changed) return false;
@@ -52,7 +52,7 @@ export async function changeSessionStatus(
     source,
   });
   const { agentId } = session;
-  const eventType = to === 'paused' ? 'autopilot.paused' : isEnd(to) ? 'autopilot.finished' : null;
+  const eventType = to === 'paused' ? 'autopilot.paused' : isEndStatus(to) ? 'autopilot.finished' : null;
   if (eventType)
     emitEvent(tx, { organizationId, type: eventType, subjects: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
@@ -66,6 +66,6 @@ export async function changeSessionStatus(
   return true;
 }
 
-function isEnd(status: string): boolean {
+function isEndStatus(status: string): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

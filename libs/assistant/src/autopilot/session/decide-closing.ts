@@ -1,4 +1,4 @@
-import { isOff } from '@muster/machines';
+import { isOffStatus } from '@muster/machines';
 import type { AgentEntity, AutopilotEnding } from '@muster/database';
 
 export interface ClosingFacts {
@@ -18,7 +18,7 @@ export type ClosingDecision = { action: 'finish' | 'again' | 'reboot' | 'wait'; 
 /** Decides how an ending session continues after an attempt to close its browser. */
 export function decideClosing({ to, closed, closeStep, agentStatus, provider, booted }: ClosingFacts): ClosingDecision {
   if (closed) return { action: 'finish', reason: 'its browser is closed' };
-  if (isOff(agentStatus)) return { action: 'finish', reason: `the machine is ${agentStatus}` };
+  if (isOffStatus(agentStatus)) return { action: 'finish', reason: `the machine is ${agentStatus}` };
   if (booted) return { action: 'finish', reason: 'the machine has rebooted' };
   if (closeStep < 2) return { action: 'again', reason: 'the agent did not confirm that the browser is closed' };
   // The next session on the agent closes the browser of the previous one. Only `cancelled` promises that nothing runs.

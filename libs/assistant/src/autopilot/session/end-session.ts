@@ -1,13 +1,13 @@
-import { isOff, isOn, moveAgent, releaseSession } from '@muster/machines';
+import { isOffStatus, isOnStatus, setAgentStatus, releaseSession } from '@muster/machines';
 import { withdrawCommand } from '@muster/commands';
-import { shortened } from '@muster/contracts';
+import { shortenText } from '@muster/contracts';
 import type { AgentEntity, AutopilotEnding } from '@muster/database';
 import { endOpenAttempts } from '../steps/attempts';
 import type { EndedCommand } from '../steps/ended-command';
-import { issueClose } from '../steps/session-commands';
+import { issueCloseCommand } from '../steps/session-commands';
 import type { Work } from '../steps/work';
 import { decideClosing } from './decide-closing';
-import { makeWorkflow } from './make-workflow';
+import { createWorkflowFromSession } from './create-workflow-from-session';
 import { changeSessionStatus } from './change-session-status';
 
 type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
@@ -15,15 +15,15 @@ type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
 const maxErrorLength = 4000;
 
 /** Starts to end a session: its browser is closed first. A session without a browser ends at once. */
-export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<void> {
+export async function startEnding(work: Work, ending: AutopilotEnding): Promise<void> {
   const { tx, session } = work;
-  session.ending = { ...ending, error: ending.error && shortened(ending.error, maxErrorLength) };
+  session.ending = { ...ending, error: ending.error && shortenText(ending.error, maxErrorLength) };
   session.held = null;
   session.asking = null;
   endOpenAttempts(work, ending.to === 'cancelled' ? 'The session was cancelled.' : 'The session ended.');
   const agent = await readAgent(work);
   // A command that the agent never received has opened no browser.
-  if (session.commandId && !isOn(agent.status)) {
+  if (session.commandId && !isOnStatus(agent.status)) {
     const unopened = session.status === 'queued';
     if (await withdrawCommand(tx, session.commandId, 'The session ended before the agent received the command.')) {
       if (unopened) return finishEnding(work);
@@ -31,18 +31,18 @@ export async function beginEnding(work: Work, ending: AutopilotEnding): Promise<
   } else if (!session.commandId && session.status === 'queued') {
     return finishEnding(work);
   }
-  if (isOff(agent.status)) return finishEnding(work);
-  await issueClose(tx, session);
+  if (isOffStatus(agent.status)) return finishEnding(work);
+  await issueCloseCommand(tx, session);
 }
 
 /**
  * Finishes a session whose machine is off: no confirmation is needed, because nothing of it runs. Returns whether the
  * machine is off.
  */
-export async function finishIfOff(work: Work): Promise<boolean> {
+export async function finishIfMachineIsOff(work: Work): Promise<boolean> {
   const { tx, session } = work;
   const { status } = await readAgent(work);
-  if (!isOff(status)) return false;
+  if (!isOffStatus(status)) return false;
   if (session.commandId) await withdrawCommand(tx, session.commandId, `The machine is ${status}.`);
   await finishEnding(work);
   return true;
@@ -65,9 +65,9 @@ export async function applyCloseResult(work: Work, { status, output }: EndedComm
     case 'finish':
       return finishEnding(work);
     case 'again':
-      return issueClose(work.tx, session);
+      return issueCloseCommand(work.tx, session);
     case 'reboot':
-      return rebootForClosing(work, decision.reason);
+      return rebootToCloseBrowser(work, decision.reason);
     case 'wait':
       session.dueAt = new Date(session.now.getTime() + recheckDelayMs);
   }
@@ -75,9 +75,9 @@ export async function applyCloseResult(work: Work, { status, output }: EndedComm
 
 const recheckDelayMs = 5000;
 
-async function rebootForClosing({ tx, session }: Work, reason: string): Promise<void> {
+async function rebootToCloseBrowser({ tx, session }: Work, reason: string): Promise<void> {
   const { organizationId, agentId } = session;
-  const isRebooting = await moveAgent(tx, {
+  const isRebooting = await setAgentStatus(tx, {
     organizationId,
     agentId,
     move: 'recovery_reboot',
@@ -97,7 +97,7 @@ async function rebootForClosing({ tx, session }: Work, reason: string): Promise<
 export async function finishEnding(work: Work): Promise<void> {
   const { tx, session } = work;
   const { to, error, code } = session.ending!;
-  if (to === 'completed') session.workflowId = await makeWorkflow(work);
+  if (to === 'completed') session.workflowId = await createWorkflowFromSession(work);
   const changes = { completed: 'complete', failed: 'fail', cancelled: 'cancel' } as const;
   const reason = error ?? { completed: 'all its steps are done', failed: 'it failed', cancelled: 'on request' }[to];
   await changeSessionStatus(tx, session, { change: changes[to], source: 'dispatcher', reason, error, code });

@@ -1,4 +1,4 @@
-import { type PauseReason, shortened } from '@muster/contracts';
+import { type PauseReason, shortenText } from '@muster/contracts';
 import { maxPauseMs } from '../steps/session-commands';
 import type { Work } from '../steps/work';
 import { changeSessionStatus } from './change-session-status';
@@ -12,7 +12,7 @@ export async function pauseSession(
   { tx, session }: Work,
   { reason, question: text }: { reason: PauseReason; question: string },
 ): Promise<void> {
-  const question = shortened(text, maxQuestionLength);
+  const question = shortenText(text, maxQuestionLength);
   const screenshotKey = session.look?.screenshotKey ?? null;
   await changeSessionStatus(tx, session, {
     change: 'pause',

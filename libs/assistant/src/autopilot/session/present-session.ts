@@ -6,7 +6,7 @@ import {
   type SessionMetrics,
   type SessionPause,
   type SessionStep,
-  usdOf,
+  microsToUsd,
 } from '@muster/contracts';
 import type { AutopilotAttemptEntity, AutopilotSessionEntity, AutopilotStepEntity } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
@@ -17,7 +17,7 @@ export type PresignImage = (key: string | null) => Promise<string | null>;
 
 const urlSeconds = 900;
 
-export function imagePresigner(storage: ObjectStorage): PresignImage {
+export function createImagePresigner(storage: ObjectStorage): PresignImage {
   return async (key) => key && storage.presignGet(key, { expiresInSeconds: urlSeconds }).catch(() => null);
 }
 
@@ -50,7 +50,7 @@ export async function presentSession(
   };
 }
 
-export async function presentSummary(
+export async function presentSessionSummary(
   session: AutopilotSessionEntity,
   presignImage: PresignImage,
   now: Date,
@@ -107,7 +107,7 @@ async function presentAttempt(row: AutopilotAttemptEntity, presignImage: Presign
     error,
     code: errorCode,
     screenshotUrl: await presignImage(screenshotKey),
-    usage: usageOf(row),
+    usage: presentUsage(row),
   };
 }
 
@@ -115,11 +115,11 @@ function presentMetrics(session: AutopilotSessionEntity, steps: number, now: Dat
   const { passed, attempts, healed, startedAt, finishedAt } = session;
   const until = finishedAt ?? now;
   const durationMs = startedAt ? Math.max(0, until.getTime() - startedAt.getTime()) : 0;
-  return { steps, passed, attempts, ...usageOf(session), durationMs, healed };
+  return { steps, passed, attempts, ...presentUsage(session), durationMs, healed };
 }
 
 type Used = Pick<AutopilotAttemptEntity, 'modelCalls' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
 
-function usageOf({ modelCalls, inputTokens, outputTokens, costMicros }: Used): AttemptUsage {
-  return { modelCalls, inputTokens, outputTokens, costUsd: usdOf(costMicros) };
+function presentUsage({ modelCalls, inputTokens, outputTokens, costMicros }: Used): AttemptUsage {
+  return { modelCalls, inputTokens, outputTokens, costUsd: microsToUsd(costMicros) };
 }

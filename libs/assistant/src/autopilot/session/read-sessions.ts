@@ -4,11 +4,11 @@ import {
   type AutopilotSessionEntity,
   type AutopilotStepEntity,
   type Database,
-  hasPartSql,
+  containsIgnoringCaseSql,
   scanWithinSql,
 } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { noSuchSession } from './session-row';
+import { sessionNotFoundError } from './session-row';
 
 export interface WholeSession {
   session: AutopilotSessionEntity;
@@ -29,7 +29,7 @@ export async function findSession(
 ): Promise<WholeSession> {
   return database.transaction({ organizationId }, async (tx) => {
     const values = [sessionId, organizationId];
-    const [sessions, steps, attempts] = await tx.queryAll([
+    const [sessions, steps, attempts] = await tx.queryStatements([
       {
         name: 'find_autopilot_session',
         text: 'SELECT * FROM autopilot_session WHERE id = $1 AND organization_id = $2',
@@ -48,7 +48,7 @@ export async function findSession(
       },
     ]);
     const session = sessions![0] as AutopilotSessionEntity | undefined;
-    if (!session || (agentId !== undefined && session.agentId !== agentId)) throw noSuchSession();
+    if (!session || (agentId !== undefined && session.agentId !== agentId)) throw sessionNotFoundError();
     return { session, steps: steps as AutopilotStepEntity[], attempts: attempts as AutopilotAttemptEntity[] };
   });
 }
@@ -60,18 +60,18 @@ export function listSessions(
   { page, filter: { agentId, status, q } }: { page: Page; filter: AutopilotSessionsQuery },
 ): Promise<AutopilotSessionEntity[]> {
   const values: unknown[] = [organizationId];
-  const placeholder = (value: unknown) => `$${values.push(value)}`;
+  const addParameter = (value: unknown) => `$${values.push(value)}`;
   const within = ['organization_id = $1'];
-  if (agentId) within.push(`agent_id = ${placeholder(agentId)}`);
-  if (page.after) within.push(`id < ${placeholder(page.after[0])}`);
-  const filters = status ? [`status = ${placeholder(status)}`] : [];
+  if (agentId) within.push(`agent_id = ${addParameter(agentId)}`);
+  if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
+  const filters = status ? [`status = ${addParameter(status)}`] : [];
   if (q) {
-    const text = placeholder(q);
+    const text = addParameter(q);
     filters.push(
-      `(id::text = lower(${text}) OR ${hasPartSql("COALESCE(task->>'title', intent)", text)} OR ${hasPartSql('error', text)})`,
+      `(id::text = lower(${text}) OR ${containsIgnoringCaseSql("COALESCE(task->>'title', intent)", text)} OR ${containsIgnoringCaseSql('error', text)})`,
     );
   }
-  const limit = placeholder(page.limit + 1);
+  const limit = addParameter(page.limit + 1);
   const listed = scanWithinSql({
     from: 'autopilot_session',
     columns: 'id',

@@ -1,5 +1,5 @@
-import { audit, type Principal, sourceOf } from '@muster/access';
-import { AppError, invalidField, type SessionStatus, type StepOverride } from '@muster/contracts';
+import { audit, type Principal, callerChannel } from '@muster/access';
+import { AppError, invalidFieldError, type SessionStatus, type StepOverride } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { appendStepEvent } from '../steps/start-next-step';
 import type { Work } from '../steps/work';
@@ -31,17 +31,21 @@ export async function resumeSession(
   const work: Work = { tx, session, steps };
   const reason = session.pausedFor?.reason;
   const current = steps[session.atStep ?? 0]!;
-  const step = stepOverride ? stepToOverride(steps, current, stepOverride) : null;
+  const step = stepOverride ? findStepToOverride(steps, current, stepOverride) : null;
   resetAttempts(current);
   // Resuming without a change approves the submit that the session stopped before.
-  const isUnchanged = step === null || (step === current && isEmpty(stepOverride!));
+  const isUnchanged = step === null || (step === current && isEmptyOverride(stepOverride!));
   if (isUnchanged && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
   else session.held = null;
-  if (step) override(work, step, stepOverride!);
+  if (step) applyOverride(work, step, stepOverride!);
   for (const each of new Set([current, ...(step ? [step] : [])])) saveStep(tx, each);
   session.passed = steps.filter(({ status }) => status === 'passed').length;
-  const by = sourceOf(caller);
-  await changeSessionStatus(tx, session, { change: 'resume', source: by, reason: reasonOf(stepOverride, step) });
+  const by = callerChannel(caller);
+  await changeSessionStatus(tx, session, {
+    change: 'resume',
+    source: by,
+    reason: describeResumeReason(stepOverride, step),
+  });
   session.phase = 'begin';
   session.dueAt = session.now;
   saveSession(tx, session);
@@ -49,7 +53,10 @@ export async function resumeSession(
   audit(tx, caller, {
     action: 'autopilot.resume',
     target: { type: 'autopilot_session', id: sessionId },
-    changes: { pausedFor: reason ?? null, ...(step ? { stepId: step.stepId, override: fieldsOf(stepOverride!) } : {}) },
+    changes: {
+      pausedFor: reason ?? null,
+      ...(step ? { stepId: step.stepId, override: listOverriddenFields(stepOverride!) } : {}),
+    },
   });
   return { sessionId, status: session.status };
 }
@@ -61,25 +68,25 @@ function resetAttempts(step: StepRow): void {
   if (step.status === 'failed') step.status = 'running';
 }
 
-function stepToOverride(
+function findStepToOverride(
   steps: StepRow[],
   current: StepRow,
   { stepId, instruction, code, skip }: StepOverride,
 ): StepRow {
-  if (skip === false) throw invalidField('stepOverride.skip', 'skip must be true or absent');
+  if (skip === false) throw invalidFieldError('stepOverride.skip', 'skip must be true or absent');
   if (skip && (instruction !== undefined || code !== undefined)) {
-    throw invalidField('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');
+    throw invalidFieldError('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');
   }
   if (instruction !== undefined && code !== undefined) {
-    throw invalidField('stepOverride.code', 'give either instruction or code');
+    throw invalidFieldError('stepOverride.code', 'give either instruction or code');
   }
   if (stepId === undefined) return current;
   const step = steps.find((each) => each.stepId === stepId);
-  if (!step) throw invalidField('stepOverride.stepId', `the session has no step ${stepId}`);
+  if (!step) throw invalidFieldError('stepOverride.stepId', `the session has no step ${stepId}`);
   return step;
 }
 
-function override(work: Work, step: StepRow, { instruction, code, skip }: StepOverride): void {
+function applyOverride(work: Work, step: StepRow, { instruction, code, skip }: StepOverride): void {
   if (skip) step.status = 'skipped';
   else if (step.status === 'passed' || step.status === 'skipped') step.status = 'pending';
   if (instruction !== undefined) step.instruction = instruction;
@@ -90,17 +97,17 @@ function override(work: Work, step: StepRow, { instruction, code, skip }: StepOv
   if (skip) appendStepEvent(work, step);
 }
 
-function isEmpty({ instruction, code, skip }: StepOverride): boolean {
+function isEmptyOverride({ instruction, code, skip }: StepOverride): boolean {
   return instruction === undefined && code === undefined && skip === undefined;
 }
 
 /** Returns the names of the provided fields without their values: a value can contain a one-time code. */
-function fieldsOf(override: StepOverride): string[] {
+function listOverriddenFields(override: StepOverride): string[] {
   return Object.entries(override).flatMap(([name, value]) => (value === undefined || name === 'stepId' ? [] : [name]));
 }
 
-function reasonOf(override: StepOverride | undefined, step: StepRow | null): string {
-  const fields = override ? fieldsOf(override) : [];
+function describeResumeReason(override: StepOverride | undefined, step: StepRow | null): string {
+  const fields = override ? listOverriddenFields(override) : [];
   return step && fields.length
     ? `a person provided ${fields.join(', ')} for step ${step.stepId}`
     : 'a person resumed it';

@@ -5,17 +5,32 @@ import type { SessionRow, StepRow } from './session-row';
 /** Saves a session: its phase, what it waits for, its task and its totals. The caller holds the session's lock. */
 export function saveSession(tx: Transaction, session: SessionRow): void {
   const { task, held, look, ending } = session;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE autopilot_session SET phase = $2, command_id = $3, asking = $4, due_at = $5, at_step = $6, held = $7,
        look = $8, ending = $9, close_step = $10, steps_begun = $11, attempts = $12, passed = $13, healed = $14,
        model_calls = $15, input_tokens = $16, output_tokens = $17, cost_micros = $18, task = $19, task_key = $20,
        workflow_id = $21, faults = $22, ring_at = $23
      WHERE id = $1`,
     [
-      ...[session.id, session.phase, session.commandId, session.asking, session.dueAt, session.atStep, json(held)],
-      ...[json(look), json(ending), session.closeStep, session.stepsBegun, session.attempts, session.passed],
+      ...[
+        session.id,
+        session.phase,
+        session.commandId,
+        session.asking,
+        session.dueAt,
+        session.atStep,
+        toJsonOrNull(held),
+      ],
+      ...[
+        toJsonOrNull(look),
+        toJsonOrNull(ending),
+        session.closeStep,
+        session.stepsBegun,
+        session.attempts,
+        session.passed,
+      ],
       ...[session.healed, session.modelCalls, session.inputTokens, session.outputTokens, session.costMicros],
-      ...[json(task), session.taskKey, session.workflowId, session.faults, session.ringAt],
+      ...[toJsonOrNull(task), session.taskKey, session.workflowId, session.faults, session.ringAt],
     ],
     'save_autopilot_session',
   );
@@ -23,7 +38,7 @@ export function saveSession(tx: Transaction, session: SessionRow): void {
 
 export function saveStep(tx: Transaction, step: StepRow): void {
   const { sessionId, position, status, instruction, codeOnce, tried, unsure, maySubmit, submitted, byHand } = step;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE autopilot_step SET status = $3, instruction = $4, code_once = $5, tried = $6, unsure = $7, may_submit = $8,
        submitted = $9, by_hand = $10, last_error = $11, selectors = $12, stable_code = $13, extracted = $14
      WHERE session_id = $1 AND position = $2`,
@@ -40,7 +55,7 @@ export function insertSteps(
   { id, organizationId }: Pick<SessionRow, 'id' | 'organizationId'>,
   { steps }: AutopilotTask,
 ): void {
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO autopilot_step (session_id, organization_id, position, step_id)
      SELECT $1, $2, ordinality - 1, step_id FROM unnest($3::text[]) WITH ORDINALITY AS s (step_id, ordinality)`,
     [id, organizationId, steps.map((step) => step.id)],
@@ -48,6 +63,6 @@ export function insertSteps(
   );
 }
 
-function json(value: unknown): string | null {
+function toJsonOrNull(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }

@@ -20,7 +20,7 @@ export function appendSessionEvent(
   { id, organizationId, agentId }: Pick<SessionRow, 'id' | 'organizationId' | 'agentId'>,
   { type, data, onStream = {}, message, level, source = 'dispatcher' }: SessionEventFacts,
 ): void {
-  tx.defer(
+  tx.deferStatement(
     `WITH next AS (UPDATE autopilot_session SET last_event = last_event + 1 WHERE id = $1 RETURNING last_event)
      INSERT INTO autopilot_event (session_id, seq, organization_id, type, data)
      SELECT $1, next.last_event, $2, $3, $4 FROM next`,

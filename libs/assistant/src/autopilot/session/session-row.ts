@@ -21,11 +21,11 @@ export async function requireSession(
 ): Promise<SessionRow> {
   const session = await lockSession(tx, sessionRef.sessionId);
   if (!session || session.organizationId !== sessionRef.organizationId || session.agentId !== sessionRef.agentId)
-    throw noSuchSession();
+    throw sessionNotFoundError();
   return session;
 }
 
-export function noSuchSession(): AppError {
+export function sessionNotFoundError(): AppError {
   return new AppError('not_found', { detail: 'There is no such session of this agent.' });
 }
 
@@ -39,7 +39,7 @@ export function readSteps(tx: Transaction, sessionId: string): Promise<StepRow[]
 }
 
 /** Returns how long the session has been running, in milliseconds, without its pauses. */
-export function activeMsOf({
+export function computeActiveMs({
   activeMs,
   activeSince,
   now,

@@ -2,10 +2,10 @@ import { AsyncResource } from 'node:async_hooks';
 import type { OutgoingMessage } from 'node:http';
 import type { LastingAccess } from '@muster/access';
 import type { AutopilotEventEntity, AutopilotPause, AutopilotSessionEntity, Database } from '@muster/database';
-import { eventFrame, type OpenStreams, type PubSub } from '@muster/platform';
+import { formatEventFrame, type OpenStreams, type PubSub } from '@muster/platform';
 import { ReaderConnection } from '@muster/timeline';
 import type { PresignImage } from './present-session';
-import { noSuchSession } from './session-row';
+import { sessionNotFoundError } from './session-row';
 
 const batchSize = 200;
 const pollEveryMs = 2000;
@@ -28,7 +28,7 @@ interface StreamParts {
 type EventRow = Pick<AutopilotEventEntity, 'seq' | 'type' | 'data' | 'at'>;
 
 /** Returns the number of the event after which a stream starts: `lastEventId`, or 0 without one. */
-export async function beginOfStream(
+export async function findStreamStart(
   database: Database,
   { organizationId, agentId, sessionId }: SessionRef,
   lastEventId: string | undefined,
@@ -39,7 +39,7 @@ export async function beginOfStream(
     [sessionId, organizationId, agentId],
     'autopilot_stream_head',
   );
-  if (!session) throw noSuchSession();
+  if (!session) throw sessionNotFoundError();
   const requested = Number(lastEventId ?? 0);
   // The number is higher than the last event if the database was restored from a backup. Then all events are sent.
   return requested <= session.lastEvent ? requested : 0;
@@ -71,7 +71,7 @@ export function followSession(
           [sessionId, organizationId, seq, batchSize],
           'autopilot_events',
         );
-        const frames = await Promise.all(rows.map((row) => frameOf(sessionId, row, presignImage)));
+        const frames = await Promise.all(rows.map((row) => buildEventFrame(sessionId, row, presignImage)));
         if (rows.length > 0) reader.write(frames.join(''));
         seq = rows.at(-1)?.seq ?? seq;
         again ||= rows.length === batchSize;
@@ -85,8 +85,8 @@ export function followSession(
 
   const stopListening = pubSub.subscribe('autopilot', (id) => void (id === sessionId && read()));
   const poll = setInterval(() => void read(), pollEveryMs);
-  const beat = setInterval(() => reader.beat(), beatMs);
-  const removeStream = streams.add(() => reader.end());
+  const beat = setInterval(() => reader.sendHeartbeat(), beatMs);
+  const removeStream = streams.addStream(() => reader.end());
   reader.onceClosed(() => {
     stopListening();
     clearInterval(poll);
@@ -96,7 +96,7 @@ export function followSession(
   void read();
 }
 
-async function frameOf(
+async function buildEventFrame(
   sessionId: string,
   { seq, type, data, at }: EventRow,
   presignImage: PresignImage,
@@ -110,5 +110,5 @@ async function frameOf(
     },
   };
   const event = { type, sessionId, ...data, ...presented, timestamp: at.toISOString() };
-  return eventFrame({ id: seq, event: type, data: event });
+  return formatEventFrame({ id: seq, event: type, data: event });
 }

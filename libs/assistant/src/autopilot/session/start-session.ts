@@ -1,23 +1,23 @@
-import { audit, type Principal, requireSecrets } from '@muster/access';
+import { audit, type Principal, requireExistingSecrets } from '@muster/access';
 import { type AgentBusy, requestWake, assignAgentToSession } from '@muster/machines';
 import { requireWakeable } from '@muster/commands';
 import {
   AppError,
   type AutopilotBody,
   type AutopilotTask,
-  invalidField,
-  microsOf,
-  refusedVariableName,
+  invalidFieldError,
+  usdToMicros,
+  checkVariableName,
   type SessionStatus,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { issueOpen } from '../steps/session-commands';
-import { requireTask } from '../task/check-task';
+import { issueOpenCommand } from '../steps/session-commands';
+import { requireValidTask } from '../task/check-task';
 import { insertSteps, saveSession } from './save-session';
 import { appendSessionEvent } from './session-events';
 import { lockSession } from './session-row';
-import { taskKeyOf } from '../task/task-key';
+import { hashTask } from '../task/task-key';
 
 const defaultLimits = { steps: 50, attemptsPerStep: 5, minutes: 60, costUsd: 5 };
 
@@ -34,20 +34,20 @@ export async function startSession(
   const { organizationId } = caller;
   const { task, intent, inputs = {}, vaultKeys = [], workflowName, limits = {}, approve = 'never' } = body;
   if ((task === undefined) === (intent === undefined)) {
-    throw invalidField('task', 'specify either task or intent', 'Specify what to do: either task or intent.');
+    throw invalidFieldError('task', 'specify either task or intent', 'Specify what to do: either task or intent.');
   }
-  if (task) requireTask(task);
-  requireNames(inputs, vaultKeys);
-  if (task) requireInputs(task, [...Object.keys(inputs), ...vaultKeys]);
-  await requireSecrets(tx, organizationId, vaultKeys);
+  if (task) requireValidTask(task);
+  requireInputNames(inputs, vaultKeys);
+  if (task) requireInputValues(task, [...Object.keys(inputs), ...vaultKeys]);
+  await requireExistingSecrets(tx, organizationId, vaultKeys);
   const { status: agentStatus, action } = await requireWakeable(tx, { organizationId, agentId }, 'autopilot_open');
   const id = newId();
-  requireFree(await assignAgentToSession(tx, { organizationId, agentId }, id), agentStatus);
+  requireFreeAgent(await assignAgentToSession(tx, { organizationId, agentId }, id), agentStatus);
   if (action === 'wake') {
     const reason = 'an autopilot session waits';
     await requestWake(tx, { organizationId, agentId, source: 'api', reason, timeoutMs: wakeTimeoutMs });
   }
-  const { steps, attemptsPerStep, minutes, costUsd } = { ...defaultLimits, ...withoutUndefined(limits) };
+  const { steps, attemptsPerStep, minutes, costUsd } = { ...defaultLimits, ...omitUndefined(limits) };
   const { kind, id: actorId } = caller;
   const askedBy = { kind, id: actorId, ...(caller.kind === 'user' ? { email: caller.email } : {}) };
   await tx.execute(
@@ -57,15 +57,15 @@ export async function startSession(
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
       ...[id, organizationId, agentId, task ? 'open' : 'plan', JSON.stringify(askedBy), intent ?? null],
-      ...[task ? JSON.stringify(task) : null, task ? taskKeyOf(task) : null, JSON.stringify(inputs), vaultKeys],
-      ...[workflowName ?? null, steps, attemptsPerStep, Math.round(minutes * 60_000), microsOf(costUsd), approve],
+      ...[task ? JSON.stringify(task) : null, task ? hashTask(task) : null, JSON.stringify(inputs), vaultKeys],
+      ...[workflowName ?? null, steps, attemptsPerStep, Math.round(minutes * 60_000), usdToMicros(costUsd), approve],
     ],
     'insert_autopilot_session',
   );
   const session = (await lockSession(tx, id))!;
   if (task) {
     insertSteps(tx, session, task);
-    await issueOpen(tx, session, { waitsMs: wakeTimeoutMs });
+    await issueOpenCommand(tx, session, { waitsMs: wakeTimeoutMs });
     saveSession(tx, session);
   } else {
     await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId: id } });
@@ -86,26 +86,26 @@ export async function startSession(
 }
 
 /** Throws invalid_payload if the session has no value for an input of the task. */
-export function requireInputs({ inputs }: AutopilotTask, names: readonly string[]): void {
+export function requireInputValues({ inputs }: AutopilotTask, names: readonly string[]): void {
   const errors = inputs
     .filter((name) => !names.includes(name))
     .map((name) => ({ field: `inputs.${name}`, message: `the task needs ${name}: an input or a vault key` }));
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-function requireNames(inputs: Record<string, string>, vaultKeys: readonly string[]): void {
+function requireInputNames(inputs: Record<string, string>, vaultKeys: readonly string[]): void {
   for (const name of Object.keys(inputs)) {
-    const message = refusedVariableName(name) ?? (vaultKeys.includes(name) ? `${name} is a vault key too` : null);
-    if (message) throw invalidField(`inputs.${name}`, message, message);
+    const message = checkVariableName(name) ?? (vaultKeys.includes(name) ? `${name} is a vault key too` : null);
+    if (message) throw invalidFieldError(`inputs.${name}`, message, message);
   }
 }
 
-function requireFree(taken: AgentBusy | null, agentStatus: string): void {
+function requireFreeAgent(taken: AgentBusy | null, agentStatus: string): void {
   if (!taken) return;
   const by = 'jobId' in taken ? `job ${taken.jobId}` : `autopilot session ${taken.sessionId}`;
   throw new AppError('agent_not_ready', { detail: `The agent is in use by ${by}.`, extra: { agentStatus, ...taken } });
 }
 
-function withoutUndefined<T extends object>(value: T): Partial<T> {
+function omitUndefined<T extends object>(value: T): Partial<T> {
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as Partial<T>;
 }

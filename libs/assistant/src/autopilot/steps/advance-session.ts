@@ -1,33 +1,33 @@
-import { hideSecrets } from '@muster/access';
+import { loadSecretRedactor } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { AutopilotTask, PageLooked } from '@muster/contracts';
 import { Database, isDatabaseUnavailable } from '@muster/database';
 import { maxPictureBytes, ModelAborted, ModelFault, Models, type ModelUsage } from '@muster/models';
-import { Clock, holdLease, inSentence, newId, type ReceivedMessage } from '@muster/platform';
-import { openModel } from '@muster/pricing';
+import { Clock, runWhileRenewingLease, cleanNameForSentence, newId, type ReceivedMessage } from '@muster/platform';
+import { openModelForCaller } from '@muster/pricing';
 import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { isOpen } from '../session/autopilot-life';
-import { beginEnding, finishIfOff, applyCloseResult } from '../session/end-session';
+import { isOpenSession } from '../session/autopilot-life';
+import { startEnding, finishIfMachineIsOff, applyCloseResult } from '../session/end-session';
 import { insertSteps, saveSession, saveStep } from '../session/save-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
-import { activeMsOf, lockSession, readSteps, type SessionRow } from '../session/session-row';
-import { requireInputs } from '../session/start-session';
+import { computeActiveMs, lockSession, readSteps, type SessionRow } from '../session/session-row';
+import { requireInputValues } from '../session/start-session';
 import { retryOrFailSession } from '../retry-or-fail-session';
-import { taskKeyOf } from '../task/task-key';
-import { writeTask } from '../task/write-task';
-import { addUsage, beginAttempt } from './attempts';
-import { askStep, type StepAnswer, type StepQuestion } from './ask-step';
-import { type EndedCommand, readCommand } from './ended-command';
-import { issueOpen, maxWakeMs, loseBrowser } from './session-commands';
+import { hashTask } from '../task/task-key';
+import { generateTask } from '../task/generate-task';
+import { addModelUsage, startAttempt } from './attempts';
+import { askModelForStep, type StepAnswer, type StepQuestion } from './ask-model-for-step';
+import { type EndedCommand, readEndedCommand } from './ended-command';
+import { issueOpenCommand, maxWakeMs, reopenLostBrowser } from './session-commands';
 import { applyAttemptResult } from './apply-attempt-result';
 import { applyOpenResult, applyRecheckResult, applySuccessResult } from './apply-browser-result';
 import { applyModelAnswer, applyModelFailure } from './apply-model-answer';
 import { recordPageSnapshot } from './record-page-snapshot';
-import { limitReached, startNextStep } from './start-next-step';
-import { namesOf, stepAt, taskOf, type Work } from './work';
+import { limitReachedEnding, startNextStep } from './start-next-step';
+import { listPlaceholderNames, getCurrentStep, requireTaskOfSession, type Work } from './work';
 
 /** Lease on a model request, in ms. The process that calls the model renews it, so it expires if the process dies. */
 const leaseMs = 20_000;
@@ -57,10 +57,10 @@ export class Autopilot {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  async advance(sessionId: string, message?: ReceivedMessage): Promise<void> {
+  async advanceSession(sessionId: string, message?: ReceivedMessage): Promise<void> {
     try {
-      const request = await this.handle(sessionId, (work) => advancePhase(work), message);
-      if (request) await this.ask(request);
+      const request = await this.runLockedStep(sessionId, (work) => advanceSessionPhase(work), message);
+      if (request) await this.askModelAndApply(request);
     } catch (error) {
       // Without the database, the failure cannot be recorded. The message is delivered again.
       if (isDatabaseUnavailable(error)) throw error;
@@ -70,13 +70,13 @@ export class Autopilot {
   }
 
   /** Runs a step under the session's lock and then saves the session. */
-  private handle(
+  private runLockedStep(
     sessionId: string,
     step: (work: Work) => Promise<ModelRequest | void>,
     message?: ReceivedMessage,
   ): Promise<ModelRequest | void> {
     return this.database.transaction('system', async (tx) => {
-      if (message) tx.handles(message);
+      if (message) tx.markMessageHandled(message);
       const session = await lockSession(tx, sessionId);
       if (!session || session.phase === 'over') return;
       const work: Work = { tx, session, steps: await readSteps(tx, sessionId) };
@@ -88,14 +88,14 @@ export class Autopilot {
     });
   }
 
-  private async ask(request: ModelRequest): Promise<void> {
+  private async askModelAndApply(request: ModelRequest): Promise<void> {
     const { token, session } = request;
     let result: ModelResult;
     // Null if no model was called.
     let usage: ModelUsage | null = null;
     try {
-      [result, usage] = await holdLease(
-        () => this.renew(session.id, token),
+      [result, usage] = await runWhileRenewingLease(
+        () => this.renewModelLease(session.id, token),
         (lost) => this.callModel(request, lost),
         leaseMs / 4,
       );
@@ -105,7 +105,7 @@ export class Autopilot {
       if (error instanceof ModelFault) usage = error.usage;
       result = { fault: error };
     }
-    await this.handle(session.id, (work) => applyModelResult(work, { token, result, usage }));
+    await this.runLockedStep(session.id, (work) => applyModelResult(work, { token, result, usage }));
   }
 
   private async callModel(
@@ -115,20 +115,20 @@ export class Autopilot {
     const { database, keyRing, models, clock } = this;
     const { id: sessionId, organizationId, agentId, intent } = session;
     const caller = { organizationId, agentId, sessionId, purpose: 'autopilot' as const };
-    const model = await openModel({ database, keyRing, models, clock }, caller);
-    const hidden = await hideSecrets({ database, keyRing }, { organizationId, agentId });
+    const model = await openModelForCaller({ database, keyRing, models, clock }, caller);
+    const hidden = await loadSecretRedactor({ database, keyRing }, { organizationId, agentId });
     if (!question) {
-      const { task, usage } = await writeTask(model, hidden.text(intent!));
+      const { task, usage } = await generateTask(model, hidden.text(intent!));
       return [{ task }, usage];
     }
     const { screenshotKey } = question.look;
     const limits = { maxBytes: maxPictureBytes };
     const picture = screenshotKey ? await this.storage.get(screenshotKey, limits).catch(() => null) : null;
-    const answer = await askStep(model, hidden.deep(question), { picture, signal });
+    const answer = await askModelForStep(model, hidden.deep(question), { picture, signal });
     return [{ step: answer.value }, answer.usage];
   }
 
-  private async renew(sessionId: string, token: string): Promise<boolean> {
+  private async renewModelLease(sessionId: string, token: string): Promise<boolean> {
     const rows = await this.database.queryUnflushed(
       'system',
       `UPDATE autopilot_session SET due_at = muster_now() + $3 * interval '1 millisecond'
@@ -140,21 +140,21 @@ export class Autopilot {
   }
 }
 
-async function advancePhase(work: Work): Promise<ModelRequest | void> {
+async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   const { tx, session } = work;
   const { commandId, status, ending } = session;
   const late = session.dueAt !== null && session.dueAt <= session.now;
   if (!ending && status === 'paused') {
     if (!late) return;
     const error = 'The question of the paused session was not answered in time.';
-    return beginEnding(work, { to: 'failed', error, code: 'execution_timeout' });
+    return startEnding(work, { to: 'failed', error, code: 'execution_timeout' });
   }
-  if (!ending && activeMsOf(session) >= session.maxActiveMs) {
-    return beginEnding(work, limitReached(`its limit of ${session.maxActiveMs / 60_000} minutes is used up`));
+  if (!ending && computeActiveMs(session) >= session.maxActiveMs) {
+    return startEnding(work, limitReachedEnding(`its limit of ${session.maxActiveMs / 60_000} minutes is used up`));
   }
-  const command = commandId ? await readCommand(tx, commandId) : null;
+  const command = commandId ? await readEndedCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
-    if (session.phase === 'close' && (await finishIfOff(work))) return;
+    if (session.phase === 'close' && (await finishIfMachineIsOff(work))) return;
     // The end of the command will enqueue a message. This call comes from the sweep for lost messages.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;
@@ -168,7 +168,7 @@ async function advancePhase(work: Work): Promise<ModelRequest | void> {
   if (commandId && session.phase !== 'close') session.commandId = null;
   switch (session.phase) {
     case 'plan':
-      return isOverBudget(session) ? endOverBudget(work) : lease(work, null);
+      return isOverBudget(session) ? endSessionOverBudget(work) : leaseModelRequest(work, null);
     case 'open':
       return applyOpenResult(work, answered);
     case 'begin':
@@ -199,18 +199,18 @@ async function advancePhase(work: Work): Promise<ModelRequest | void> {
 /** Processes a page snapshot: asks a person if the page wants a captcha or a one-time code, and otherwise the model. */
 async function applyLookResult(work: Work, { status, output }: EndedCommand): Promise<ModelRequest | void> {
   const { session } = work;
-  if (status === 'failed') return loseBrowser(work);
+  if (status === 'failed') return reopenLostBrowser(work);
   await recordPageSnapshot(work, (output as unknown as PageLooked).look);
-  const { step, taskStep } = stepAt(work);
+  const { step, taskStep } = getCurrentStep(work);
   const { asksFor } = session.look!;
   if (asksFor && step.instruction === null) {
     const requirement = asksFor === 'captcha' ? 'proof that a person is there (a captcha)' : 'a one-time code';
     return pauseSession(work, {
       reason: asksFor,
-      question: `The page asks for ${requirement} in “${inSentence(taskStep.title)}”.`,
+      question: `The page asks for ${requirement} in “${cleanNameForSentence(taskStep.title)}”.`,
     });
   }
-  const attemptId = await beginAttempt(work, step, 'model');
+  const attemptId = await startAttempt(work, step, 'model');
   session.held = {
     attemptId,
     strategy: 'model',
@@ -227,11 +227,11 @@ async function applyLookResult(work: Work, { status, output }: EndedCommand): Pr
 function askModel(work: Work): Promise<ModelRequest | void> | ModelRequest | void {
   const { session } = work;
   if (session.asking && session.dueAt && session.dueAt > session.now) return;
-  if (isOverBudget(session)) return endOverBudget(work);
-  const { step, taskStep } = stepAt(work);
-  const { title, goal } = taskOf(session);
+  if (isOverBudget(session)) return endSessionOverBudget(work);
+  const { step, taskStep } = getCurrentStep(work);
+  const { title, goal } = requireTaskOfSession(session);
   const { inputs, vaultKeys, look } = session;
-  return lease(work, {
+  return leaseModelRequest(work, {
     task: { title, goal },
     step: {
       id: taskStep.id,
@@ -252,11 +252,11 @@ function isOverBudget({ costMicros, maxCostMicros }: SessionRow): boolean {
   return costMicros >= maxCostMicros;
 }
 
-function endOverBudget(work: Work): Promise<void> {
-  return beginEnding(work, limitReached('its limit for the cost of model calls is used up'));
+function endSessionOverBudget(work: Work): Promise<void> {
+  return startEnding(work, limitReachedEnding('its limit for the cost of model calls is used up'));
 }
 
-function lease({ session }: Work, question: StepQuestion | null): ModelRequest | void {
+function leaseModelRequest({ session }: Work, question: StepQuestion | null): ModelRequest | void {
   if (session.asking && session.dueAt && session.dueAt > session.now) return;
   session.asking = newId();
   session.dueAt = new Date(session.now.getTime() + leaseMs);
@@ -269,8 +269,8 @@ async function applyModelResult(
   { token, result, usage }: { token: string; result: ModelResult; usage: ModelUsage | null },
 ): Promise<void> {
   const { session } = work;
-  const holds = session.asking === token && isOpen(session.status) && !session.ending;
-  if (usage) addUsage(work, holds ? (session.held?.attemptId ?? null) : null, usage);
+  const holds = session.asking === token && isOpenSession(session.status) && !session.ending;
+  if (usage) addModelUsage(work, holds ? (session.held?.attemptId ?? null) : null, usage);
   if (!holds) return;
   session.asking = null;
   if (session.phase === 'plan') return applyPlan(work, result);
@@ -280,17 +280,17 @@ async function applyModelResult(
 
 async function applyPlan(work: Work, result: ModelResult): Promise<void> {
   const { tx, session } = work;
-  const fail = (error: AppError) => beginEnding(work, { to: 'failed', error: error.message, code: error.code });
-  if ('fault' in result) return fail(result.fault);
+  const failSession = (error: AppError) => startEnding(work, { to: 'failed', error: error.message, code: error.code });
+  if ('fault' in result) return failSession(result.fault);
   if (!('task' in result)) return;
   try {
-    requireInputs(result.task, namesOf(session));
+    requireInputValues(result.task, listPlaceholderNames(session));
   } catch (error) {
-    if (error instanceof AppError) return fail(error);
+    if (error instanceof AppError) return failSession(error);
     throw error;
   }
   session.task = result.task;
-  session.taskKey = taskKeyOf(result.task);
+  session.taskKey = hashTask(result.task);
   insertSteps(tx, session, result.task);
-  await issueOpen(tx, session, { waitsMs: maxWakeMs });
+  await issueOpenCommand(tx, session, { waitsMs: maxWakeMs });
 }

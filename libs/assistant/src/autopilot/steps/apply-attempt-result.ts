@@ -1,23 +1,30 @@
 import { appendTimeline } from '@muster/timeline';
-import { type InterruptedAttempt, shortened, type StepAttempted } from '@muster/contracts';
+import { type InterruptedAttempt, shortenText, type StepAttempted } from '@muster/contracts';
 import type { HeldAttempt } from '@muster/database';
-import { inSentence } from '@muster/platform';
+import { cleanNameForSentence } from '@muster/platform';
 import { writeStableCode } from '@muster/workflows';
 import { pauseSession } from '../session/pause-session';
 import type { StepRow } from '../session/session-row';
 import { endAttempt } from './attempts';
 import type { EndedCommand } from './ended-command';
-import { findLesson, saveLesson, type Lesson, rank, withRankedSelectors, withSureSelectors } from './lessons';
-import { issueAttempt, loseBrowser } from './session-commands';
+import {
+  findLesson,
+  saveLesson,
+  type Lesson,
+  rankSelectors,
+  rankSelectorsOfActions,
+  addSureSelectors,
+} from './lessons';
+import { issueAttemptCommand, reopenLostBrowser } from './session-commands';
 import { recordPageSnapshot } from './record-page-snapshot';
-import { markSubmitting, startNextStep, appendStepEvent } from './start-next-step';
-import { stepAt, type Work } from './work';
+import { markStepSubmitting, startNextStep, appendStepEvent } from './start-next-step';
+import { getCurrentStep, type Work } from './work';
 
 /** Processes the end of an attempt's command: passes the step, continues with a submit, or tries another strategy. */
 export async function applyAttemptResult(work: Work, command: EndedCommand): Promise<void> {
   const { session } = work;
   const held = session.held!;
-  const { step } = stepAt(work);
+  const { step } = getCurrentStep(work);
   if (command.status === 'failed') return applyUnknownResult(work, command);
   const answer = command.output as unknown as StepAttempted;
   await recordPageSnapshot(work, answer.look);
@@ -25,7 +32,7 @@ export async function applyAttemptResult(work: Work, command: EndedCommand): Pro
   held.done = [...held.done, ...answer.done];
   held.steps = [...held.steps, ...answer.steps];
   step.extracted = { ...step.extracted, ...answer.extracted };
-  if (answer.outcome === 'would_submit') return stopBeforeSubmit(work, held, answer);
+  if (answer.outcome === 'would_submit') return pauseBeforeSubmit(work, held, answer);
   const { screenshotKey } = session.look!;
   // If the worker was allowed to submit and stopped before the submit, it reports `submitted: false`.
   step.submitted = held.sentBefore || answer.submitted;
@@ -34,7 +41,7 @@ export async function applyAttemptResult(work: Work, command: EndedCommand): Pro
   session.held = null;
   if (answer.outcome === 'passed') {
     await endAttempt(work, step, held.attemptId, { outcome: 'passed', screenshotKey, submitted: answer.submitted });
-    return passStep(work, step, held);
+    return markStepPassed(work, step, held);
   }
   await endAttempt(work, step, held.attemptId, {
     outcome: 'failed',
@@ -43,18 +50,18 @@ export async function applyAttemptResult(work: Work, command: EndedCommand): Pro
     screenshotKey,
     submitted: answer.submitted,
   });
-  return isByHand ? askForOtherCode(work, step) : startNextStep(work);
+  return isByHand ? pauseForOtherCode(work, step) : startNextStep(work);
 }
 
 /**
  * Asks the person whose code failed what to do next. The model is not called, because the person did not request that
  * and a call costs money.
  */
-function askForOtherCode(work: Work, step: StepRow): Promise<void> {
-  const { taskStep } = stepAt(work);
+function pauseForOtherCode(work: Work, step: StepRow): Promise<void> {
+  const { taskStep } = getCurrentStep(work);
   step.status = 'failed';
   appendStepEvent(work, step);
-  const code = `The code for “${inSentence(taskStep.title)}”`;
+  const code = `The code for “${cleanNameForSentence(taskStep.title)}”`;
   const question = `${code} failed. ${step.lastError ?? ''}\nWhat should the session do?`;
   return pauseSession(work, { reason: 'attempts_exhausted', question });
 }
@@ -62,27 +69,27 @@ function askForOtherCode(work: Work, step: StepRow): Promise<void> {
 /**
  * Records a submit before it is executed. Asks a person before a repeated submit, or if every submit needs approval.
  */
-async function stopBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttempted): Promise<void> {
+async function pauseBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAttempted): Promise<void> {
   const { tx, session } = work;
-  const { step, taskStep } = stepAt(work);
+  const { step, taskStep } = getCurrentStep(work);
   held.from = at;
   if (step.submitted && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${inSentence(taskStep.title)}” has already sent something and would send it again. Should it?`;
+    const question = `“${cleanNameForSentence(taskStep.title)}” has already sent something and would send it again. Should it?`;
     return pauseSession(work, { reason: 'outcome_unknown', question });
   }
   if (session.approve === 'before_submit' && !step.maySubmit) {
     await endAttempt(work, step, held.attemptId, { outcome: 'stopped', screenshotKey: session.look!.screenshotKey });
-    const question = `“${inSentence(taskStep.title)}” is about to send what the page shows. Should it?`;
+    const question = `“${cleanNameForSentence(taskStep.title)}” is about to send what the page shows. Should it?`;
     return pauseSession(work, { reason: 'before_submit', question });
   }
-  markSubmitting(step, held);
-  tx.defer('UPDATE autopilot_attempt SET submitted = true WHERE id = $1', [held.attemptId], 'attempt_submits');
-  await issueAttempt(tx, session, held, taskStep.expect);
+  markStepSubmitting(step, held);
+  tx.deferStatement('UPDATE autopilot_attempt SET submitted = true WHERE id = $1', [held.attemptId], 'attempt_submits');
+  await issueAttemptCommand(tx, session, held, taskStep.expect);
 }
 
 /** Marks a step as passed and stores how it was done, for later sessions. A person's code is not stored. */
-export async function passStep(work: Work, step: StepRow, held: HeldAttempt | null): Promise<void> {
+export async function markStepPassed(work: Work, step: StepRow, held: HeldAttempt | null): Promise<void> {
   const { session } = work;
   if (step.status !== 'passed') step.status = 'passed';
   step.unsure = 0;
@@ -104,13 +111,13 @@ async function learnFromAttempt({ tx, session }: Work, step: StepRow, held: Held
     return;
   }
   step.byHand = false;
-  const actions = withRankedSelectors(held.actions ?? [], held.done, previous);
+  const actions = rankSelectorsOfActions(held.actions ?? [], held.done, previous);
   const selectors = held.done
     .filter(({ candidates }) => candidates.length > 0)
-    .map(({ name, candidates }) => ({ name, candidates: rank(candidates) }));
+    .map(({ name, candidates }) => ({ name, candidates: rankSelectors(candidates) }));
   const lesson: Lesson = {
     stepId: step.stepId,
-    code: writeStableCode(withSureSelectors(held.steps, held.done)),
+    code: writeStableCode(addSureSelectors(held.steps, held.done)),
     actions,
     selectors,
     extracts: (held.actions ?? []).filter(({ action }) => action === 'extract').map(({ name }) => name),
@@ -126,7 +133,7 @@ async function learnFromAttempt({ tx, session }: Work, step: StepRow, held: Held
 /** Handles an attempt without a result. An attempt that was not allowed to submit has submitted nothing. */
 async function applyUnknownResult(work: Work, { code, error, output }: EndedCommand): Promise<void> {
   const { session } = work;
-  const { step } = stepAt(work);
+  const { step } = getCurrentStep(work);
   const held = session.held!;
   const { submit } = (output ?? {}) as Partial<InterruptedAttempt>;
   const sent = held.submitting ? (submit ?? (code === 'browser_lost' ? 'none' : 'unknown')) : 'none';
@@ -136,16 +143,16 @@ async function applyUnknownResult(work: Work, { code, error, output }: EndedComm
   step.codeOnce = null;
   if (sent === 'none') {
     await endAttempt(work, step, held.attemptId, { outcome: 'failed', ...end });
-    return isByHand ? askForOtherCode(work, step) : loseBrowser(work);
+    return isByHand ? pauseForOtherCode(work, step) : reopenLostBrowser(work);
   }
   await endAttempt(work, step, held.attemptId, { outcome: 'unknown', submitted: true, ...end });
-  return loseBrowser(work);
+  return reopenLostBrowser(work);
 }
 
 function recordBlockedAddresses({ tx, session }: Work, blocked: string[]): void {
   if (blocked.length === 0) return;
   const { organizationId, agentId, id: sessionId } = session;
-  const addresses = blocked.slice(0, 20).map((address) => shortened(address, 200));
+  const addresses = blocked.slice(0, 20).map((address) => shortenText(address, 200));
   appendTimeline(tx, { organizationId, agentId }, [
     {
       kind: 'execution',

@@ -1,23 +1,23 @@
 import { appendTimeline } from '@muster/timeline';
-import { type PageLooked, type SessionOpened, shortened } from '@muster/contracts';
-import { inSentence } from '@muster/platform';
-import { beginEnding } from '../session/end-session';
+import { type PageLooked, type SessionOpened, shortenText } from '@muster/contracts';
+import { cleanNameForSentence } from '@muster/platform';
+import { startEnding } from '../session/end-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
 import type { EndedCommand } from './ended-command';
-import { issueLook } from './session-commands';
-import { passStep } from './apply-attempt-result';
+import { issueLookCommand } from './session-commands';
+import { markStepPassed } from './apply-attempt-result';
 import { recordPageSnapshot } from './record-page-snapshot';
-import { originOf } from '../task/task-key';
+import { parseOriginOrNull } from '../task/task-key';
 import { startNextStep } from './start-next-step';
-import { stepAt, taskOf, type Work } from './work';
+import { getCurrentStep, requireTaskOfSession, type Work } from './work';
 
 /** Processes the end of the open command: the browser is reused, new, or could not be opened. */
 export async function applyOpenResult(work: Work, { status, output, error, code }: EndedCommand): Promise<void> {
   const { tx, session } = work;
   if (status === 'failed') {
     const reason = error ?? 'the agent did not open a browser';
-    return beginEnding(work, {
+    return startEnding(work, {
       to: 'failed',
       error: `The session has no browser: ${reason}`,
       code: code ?? 'browser_unavailable',
@@ -33,16 +33,16 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
       source: 'dispatcher',
       reason: `its browser is open (${maxSteps} steps at most)`,
     });
-    const isElsewhere = originOf(taskOf(session).startUrl) !== originAt(session.look!.url);
-    if (startError && isElsewhere) return failStart(work, startError);
+    const isElsewhere = parseOriginOrNull(requireTaskOfSession(session).startUrl) !== parseOrigin(session.look!.url);
+    if (startError && isElsewhere) return failSessionStart(work, startError);
     return startNextStep(work);
   }
-  const { step, taskStep } = stepAt(work);
+  const { step, taskStep } = getCurrentStep(work);
   const looksFirst = step.submitted && step.status === 'running';
   if (!reused) resetPassedSteps(work);
   if (!looksFirst) return startNextStep(work);
-  if (reused && taskStep.expect) return issueLook(tx, session, { phase: 'recheck', expect: taskStep.expect });
-  return askForOutcome(work);
+  if (reused && taskStep.expect) return issueLookCommand(tx, session, { phase: 'recheck', expect: taskStep.expect });
+  return pauseForOutcome(work);
 }
 
 /** Records the error on the timeline and on the next step, so that its strategy takes the error into account. */
@@ -55,22 +55,22 @@ function recordStartError({ tx, session, steps }: Work, startError: string): voi
       kind: 'execution',
       level: 'warn',
       source: 'dispatcher',
-      message: `autopilot session could not open its start page: ${shortened(startError, 500)}`,
+      message: `autopilot session could not open its start page: ${shortenText(startError, 500)}`,
       data: { sessionId, type: 'start_page' },
     },
   ]);
 }
 
 /** Fails the session, because its start page did not load and a model cannot work with an error page. */
-function failStart(work: Work, startError: string): Promise<void> {
-  return beginEnding(work, {
+function failSessionStart(work: Work, startError: string): Promise<void> {
+  return startEnding(work, {
     to: 'failed',
-    error: `The start page ${taskOf(work.session).startUrl} cannot be opened from the agent: ${startError}`,
+    error: `The start page ${requireTaskOfSession(work.session).startUrl} cannot be opened from the agent: ${startError}`,
     code: 'start_page_failed',
   });
 }
 
-function originAt(url: string): string | null {
+function parseOrigin(url: string): string | null {
   return URL.canParse(url) ? new URL(url).origin : null;
 }
 
@@ -88,17 +88,17 @@ function resetPassedSteps({ session, steps }: Work): void {
 
 /** Processes the check of a step whose attempt has an unknown result: the step passes if its expectation holds. */
 export async function applyRecheckResult(work: Work, { status, output }: EndedCommand): Promise<void> {
-  const { step } = stepAt(work);
-  if (status === 'failed') return askForOutcome(work);
+  const { step } = getCurrentStep(work);
+  if (status === 'failed') return pauseForOutcome(work);
   const { look, holds } = output as unknown as PageLooked;
   await recordPageSnapshot(work, look);
-  return holds ? passStep(work, step, null) : askForOutcome(work);
+  return holds ? markStepPassed(work, step, null) : pauseForOutcome(work);
 }
 
-function askForOutcome(work: Work): Promise<void> {
-  const { taskStep } = stepAt(work);
+function pauseForOutcome(work: Work): Promise<void> {
+  const { taskStep } = getCurrentStep(work);
   const question =
-    `“${inSentence(taskStep.title)}” may have sent something, but its result is unknown. Check whether it arrived: ` +
+    `“${cleanNameForSentence(taskStep.title)}” may have sent something, but its result is unknown. Check whether it arrived: ` +
     'skip the step if it did, or resume to do it again.';
   return pauseSession(work, { reason: 'outcome_unknown', question });
 }
@@ -107,7 +107,7 @@ function askForOutcome(work: Work): Promise<void> {
 export async function applySuccessResult(work: Work, { status, output, error }: EndedCommand): Promise<void> {
   const { session } = work;
   if (status === 'failed') {
-    return beginEnding(work, {
+    return startEnding(work, {
       to: 'failed',
       error: `The success condition could not be checked: ${error ?? 'no answer'}`,
       code: 'check_failed',
@@ -115,12 +115,12 @@ export async function applySuccessResult(work: Work, { status, output, error }: 
   }
   const { look, holds, unmet } = output as unknown as PageLooked;
   await recordPageSnapshot(work, look);
-  if (holds) return beginEnding(work, { to: 'completed', error: null, code: null });
-  const { description } = taskOf(session).success;
+  if (holds) return startEnding(work, { to: 'completed', error: null, code: null });
+  const { description } = requireTaskOfSession(session).success;
   const reason = unmet ?? 'the page does not show it';
-  return beginEnding(work, {
+  return startEnding(work, {
     to: 'failed',
-    error: `The success condition “${inSentence(description)}” is not met: ${reason}`,
+    error: `The success condition “${cleanNameForSentence(description)}” is not met: ${reason}`,
     code: 'check_failed',
   });
 }

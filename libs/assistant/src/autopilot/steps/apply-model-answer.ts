@@ -1,14 +1,14 @@
-import { AppError, type ErrorCode, wireCodeOf } from '@muster/contracts';
-import { inSentence } from '@muster/platform';
-import { beginEnding } from '../session/end-session';
+import { AppError, type ErrorCode, toWireCode } from '@muster/contracts';
+import { cleanNameForSentence } from '@muster/platform';
+import { startEnding } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
 import { endAttempt } from './attempts';
-import type { StepAnswer } from './ask-step';
-import { faultOfActions } from './check-actions';
-import { issueAttempt } from './session-commands';
-import { passStep } from './apply-attempt-result';
+import type { StepAnswer } from './ask-model-for-step';
+import { checkActions } from './check-actions';
+import { issueAttemptCommand } from './session-commands';
+import { markStepPassed } from './apply-attempt-result';
 import { startNextStep } from './start-next-step';
-import { stepAt, type Work } from './work';
+import { getCurrentStep, type Work } from './work';
 
 /** Errors that only a person can fix, by changing a limit or the model's configuration. */
 const endingCodes: readonly ErrorCode[] = ['billing_gate_closed', 'model_not_configured'];
@@ -16,7 +16,7 @@ const endingCodes: readonly ErrorCode[] = ['billing_gate_closed', 'model_not_con
 /** Applies the model's answer: executes its actions, passes the step, or asks a person. */
 export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<void> {
   const { tx, session } = work;
-  const { step, taskStep } = stepAt(work);
+  const { step, taskStep } = getCurrentStep(work);
   const held = session.held!;
   const screenshotKey = session.look?.screenshotKey ?? null;
   const { status, reason, question } = answer;
@@ -25,19 +25,19 @@ export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<
     step.unsure += 1;
     await endAttempt(work, step, held.attemptId, { outcome: 'unsure', error: question || null, screenshotKey });
     if (step.unsure < 2) return startNextStep(work);
-    const text = question || `The model does not know how to do “${inSentence(taskStep.title)}”.`;
+    const text = question || `The model does not know how to do “${cleanNameForSentence(taskStep.title)}”.`;
     return pauseSession(work, { reason: 'unsure', question: text });
   }
   step.unsure = 0;
   if (status === 'blocked') {
     session.held = null;
-    const text = question || `The page does not allow “${inSentence(taskStep.title)}”.`;
+    const text = question || `The page does not allow “${cleanNameForSentence(taskStep.title)}”.`;
     await endAttempt(work, step, held.attemptId, { outcome: 'blocked', error: text, screenshotKey });
     if (reason === 'one_time_code' || reason === 'captcha') return pauseSession(work, { reason, question: text });
     return startNextStep(work);
   }
   const actions = status === 'done' ? [] : answer.actions;
-  const fault = faultOfActions(session, actions);
+  const fault = checkActions(session, actions);
   if (fault) {
     session.held = null;
     await endAttempt(work, step, held.attemptId, {
@@ -51,22 +51,22 @@ export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<
   if (status === 'done' && !taskStep.expect) {
     session.held = null;
     await endAttempt(work, step, held.attemptId, { outcome: 'passed', screenshotKey });
-    return passStep(work, step, { ...held, actions: [] });
+    return markStepPassed(work, step, { ...held, actions: [] });
   }
   session.held = { ...held, actions };
-  await issueAttempt(tx, session, session.held, taskStep.expect);
+  await issueAttemptCommand(tx, session, session.held, taskStep.expect);
 }
 
 /** Applies a failed model call: it counts as a failed attempt of the step, or ends the session. */
 export async function applyModelFailure(work: Work, error: AppError): Promise<void> {
   const { session } = work;
-  const { step } = stepAt(work);
+  const { step } = getCurrentStep(work);
   const { code, message } = error;
   const { attemptId } = session.held!;
   session.held = null;
-  await endAttempt(work, step, attemptId, { outcome: 'failed', error: message, code: wireCodeOf(code) });
+  await endAttempt(work, step, attemptId, { outcome: 'failed', error: message, code: toWireCode(code) });
   if (endingCodes.includes(code)) {
-    return beginEnding(work, { to: 'failed', error: message, code: wireCodeOf(code) });
+    return startEnding(work, { to: 'failed', error: message, code: toWireCode(code) });
   }
   return startNextStep(work);
 }

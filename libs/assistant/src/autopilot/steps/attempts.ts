@@ -1,12 +1,12 @@
-import { type AttemptOutcome, shortened, type StepStrategy } from '@muster/contracts';
+import { type AttemptOutcome, shortenText, type StepStrategy } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import type { ModelUsage } from '@muster/models';
 import { appendSessionEvent } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
-import { titleOf, type Work } from './work';
+import { getStepTitle, type Work } from './work';
 
 /** Records an attempt of a step before the attempt is executed. Returns its id. */
-export async function beginAttempt({ tx, session }: Work, step: StepRow, strategy: StepStrategy): Promise<string> {
+export async function startAttempt({ tx, session }: Work, step: StepRow, strategy: StepStrategy): Promise<string> {
   const id = newId();
   const [row] = await tx.query<{ attempt: number }>(
     `INSERT INTO autopilot_attempt (id, session_id, organization_id, position, attempt, strategy)
@@ -35,7 +35,7 @@ const maxErrorLength = 2000;
 export async function endAttempt(work: Work, step: StepRow, attemptId: string, end: AttemptEnd): Promise<void> {
   const { tx, session } = work;
   const { outcome, code = null, screenshotKey = null, submitted = null } = end;
-  const error = end.error ? shortened(end.error, maxErrorLength) : null;
+  const error = end.error ? shortenText(end.error, maxErrorLength) : null;
   const [row] = await tx.query<{ attempt: number; strategy: StepStrategy }>(
     `UPDATE autopilot_attempt SET outcome = $2, error = $3, error_code = $4,
        screenshot_key = COALESCE($5, screenshot_key), submitted = COALESCE($6, submitted), finished_at = muster_clock()
@@ -47,19 +47,19 @@ export async function endAttempt(work: Work, step: StepRow, attemptId: string, e
   if (outcome !== 'passed') step.lastError = error;
   const { attempt, strategy } = row;
   const data = { stepId: step.stepId, attempt, strategy, status: outcome, ...(error ? { error } : {}) };
-  const summary = `${titleOf(work, step.position)}: attempt ${attempt} by ${strategyLabels[strategy]} ${outcome}`;
+  const summary = `${getStepTitle(work, step.position)}: attempt ${attempt} by ${strategyLabels[strategy]} ${outcome}`;
   const message = error ? `${summary}: ${error}` : summary;
   appendSessionEvent(tx, session, { type: 'attempt', data, message, level: outcome === 'passed' ? 'info' : 'warn' });
 }
 
 /** Adds the usage of a model call, also of a failed one, to the session and to its attempt. */
-export function addUsage({ tx, session }: Work, attemptId: string | null, usage: ModelUsage): void {
+export function addModelUsage({ tx, session }: Work, attemptId: string | null, usage: ModelUsage): void {
   session.modelCalls += usage.calls;
   session.inputTokens += usage.inputTokens;
   session.outputTokens += usage.outputTokens;
   session.costMicros = BigInt(session.costMicros) + BigInt(usage.costMicros);
   if (!attemptId) return;
-  tx.defer(
+  tx.deferStatement(
     `UPDATE autopilot_attempt SET model_calls = model_calls + $5, input_tokens = input_tokens + $2,
        output_tokens = output_tokens + $3, cost_micros = cost_micros + $4 WHERE id = $1`,
     [attemptId, usage.inputTokens, usage.outputTokens, usage.costMicros, usage.calls],
@@ -69,7 +69,7 @@ export function addUsage({ tx, session }: Work, attemptId: string | null, usage:
 
 /** Ends the attempts that are still running when the session ends. */
 export function endOpenAttempts({ tx, session }: Pick<Work, 'tx' | 'session'>, error: string): void {
-  tx.defer(
+  tx.deferStatement(
     `UPDATE autopilot_attempt SET outcome = CASE WHEN submitted THEN 'unknown' ELSE 'failed' END, error = $2,
        finished_at = muster_now() WHERE session_id = $1 AND outcome = 'running'`,
     [session.id, error],

@@ -1,6 +1,6 @@
 import type { SessionAction } from '@muster/contracts';
 import type { SessionRow } from '../session/session-row';
-import { faultOfActions } from './check-actions';
+import { checkActions } from './check-actions';
 
 const session = {
   inputs: { PAGE: 'claims' },
@@ -9,9 +9,9 @@ const session = {
 } as unknown as SessionRow;
 
 const faultOf = (action: string, value: string) =>
-  faultOfActions(session, [{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
+  checkActions(session, [{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
 
-describe('faultOfActions', () => {
+describe('checkActions', () => {
   it('an action may refer to inputs and secrets of the session, also with white space around their names', () => {
     expect(faultOf('fill', '{{PAGE}} {{ PORTAL_PASSWORD }} {{\tPAGE\n}}')).toBeNull();
     expect(faultOf('fill', '{{ OTHER }}')).toBe('{{OTHER}} is neither an input nor a vault key of the session');

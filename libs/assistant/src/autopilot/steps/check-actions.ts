@@ -1,15 +1,15 @@
 import type { SessionAction } from '@muster/contracts';
-import { originOf } from '../task/task-key';
+import { parseOriginOrNull } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
-import { namesOf, taskOf } from './work';
+import { listPlaceholderNames, requireTaskOfSession } from './work';
 
 const maxActions = 50;
 const limits = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
 
 /** Returns why a browser must not execute these actions; null if they are allowed. The worker checks this again. */
-export function faultOfActions(session: SessionRow, actions: SessionAction[]): string | null {
+export function checkActions(session: SessionRow, actions: SessionAction[]): string | null {
   if (actions.length > maxActions) return `${actions.length} actions are more than the ${maxActions} of one attempt`;
-  const names = namesOf(session);
+  const names = listPlaceholderNames(session);
   for (const { action, name: called, value, selectors } of actions) {
     if (selectors.length > limits.selectors) {
       return `${selectors.length} selectors are more than the ${limits.selectors} of one action`;
@@ -20,10 +20,10 @@ export function faultOfActions(session: SessionRow, actions: SessionAction[]): s
       return `a selector is longer than ${limits.selector} characters`;
     }
     const texts = [value, ...selectors.map(({ selector }) => selector)];
-    const unknown = texts.flatMap(placeholdersIn).find((name) => !names.includes(name));
+    const unknown = texts.flatMap(findPlaceholders).find((name) => !names.includes(name));
     if (unknown !== undefined) return `{{${unknown}}} is neither an input nor a vault key of the session`;
     if (action === 'navigate') {
-      const fault = faultOfAddress(session, value);
+      const fault = checkNavigationAddress(session, value);
       if (fault) return fault;
     }
   }
@@ -31,13 +31,13 @@ export function faultOfActions(session: SessionRow, actions: SessionAction[]): s
 }
 
 /** Checks the address of a navigation after its inputs are filled in. */
-function faultOfAddress(session: SessionRow, value: string): string | null {
+function checkNavigationAddress(session: SessionRow, value: string): string | null {
   const { inputs, vaultKeys } = session;
-  const secret = placeholdersIn(value).find((name) => vaultKeys.includes(name));
+  const secret = findPlaceholders(value).find((name) => vaultKeys.includes(name));
   if (secret !== undefined) return `an address must not contain the secret {{${secret}}}`;
   const address = value.replaceAll(placeholder, (_, name: string) => inputs[name.trim()] ?? '');
-  const { startUrl } = taskOf(session);
-  const site = originOf(startUrl);
+  const { startUrl } = requireTaskOfSession(session);
+  const site = parseOriginOrNull(startUrl);
   const resolved = URL.canParse(address, startUrl ?? undefined) ? new URL(address, startUrl ?? undefined) : null;
   if (resolved && site && resolved.origin === site && /^https?:$/.test(resolved.protocol)) return null;
   return `${address.slice(0, 200)} is not on the site that the session may visit (${site ?? 'none'})`;
@@ -46,6 +46,6 @@ function faultOfAddress(session: SessionRow, value: string): string | null {
 /** White space around a name is trimmed afterwards: matching it here would take quadratic time on unclosed braces. */
 const placeholder = /\{\{([^{}]+)\}\}/g;
 
-function placeholdersIn(text: string): string[] {
+function findPlaceholders(text: string): string[] {
   return [...text.matchAll(placeholder)].map(([, name]) => name!.trim());
 }

@@ -8,16 +8,18 @@ export interface EndedCommand {
 }
 
 /** Returns the state of the command that a session waits for; null if retention has deleted it. */
-export async function readCommand(tx: Transaction, id: string): Promise<EndedCommand | null> {
+export async function readEndedCommand(tx: Transaction, id: string): Promise<EndedCommand | null> {
   const [row] = await tx.query<Pick<AgentCommandEntity, 'status' | 'output' | 'error' | 'errorCode'>>(
     'SELECT status, output, error, error_code FROM agent_command WHERE id = $1',
     [id],
     'autopilot_command',
   );
-  return row ? { status: row.status, output: parsed(row.output), error: row.error, code: row.errorCode } : null;
+  return row
+    ? { status: row.status, output: parseJsonObject(row.output), error: row.error, code: row.errorCode }
+    : null;
 }
 
-function parsed(output: string | null): Record<string, unknown> | null {
+function parseJsonObject(output: string | null): Record<string, unknown> | null {
   if (!output) return null;
   try {
     const value = JSON.parse(output) as unknown;

@@ -22,7 +22,7 @@ export function saveLesson(
   lessonRef: LessonRef & { sessionId: string; healed: boolean },
   { stepId, code, actions, selectors, extracts }: Lesson,
 ): void {
-  tx.defer(
+  tx.deferStatement(
     `INSERT INTO autopilot_lesson AS l
        (organization_id, task_key, step_id, code, actions, selectors, extracts, session_id, healed)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -49,7 +49,7 @@ export function saveLesson(
  * Gives each action all its known selectors, best first: the ones that fitted the page in this attempt, and those of
  * the previous lesson with half their score.
  */
-export function withRankedSelectors(
+export function rankSelectorsOfActions(
   actions: SessionAction[],
   done: DoneAction[],
   previous: Lesson | null,
@@ -57,14 +57,14 @@ export function withRankedSelectors(
   return actions.map((action, at) => {
     const now = done.find((each) => each.at === at)?.candidates ?? [];
     const before = previous?.selectors.find(({ name }) => name === action.name)?.candidates ?? [];
-    const ranked = rank([...now, ...before.map((each) => ({ ...each, score: each.score / 2 }))]);
+    const ranked = rankSelectors([...now, ...before.map((each) => ({ ...each, score: each.score / 2 }))]);
     if (ranked.length === 0) return action;
     return { ...action, selectors: ranked.map(({ kind, selector }) => ({ kind, selector })) };
   });
 }
 
 /** Removes duplicates and returns the best candidates, best first. */
-export function rank(candidates: SelectorCandidate[]): SelectorCandidate[] {
+export function rankSelectors(candidates: SelectorCandidate[]): SelectorCandidate[] {
   const best = new Map<string, SelectorCandidate>();
   for (const each of candidates) {
     const existing = best.get(each.selector);
@@ -80,7 +80,7 @@ export function rank(candidates: SelectorCandidate[]): SelectorCandidate[] {
 const sureScore = 0.6;
 
 /** Keeps only the sure selectors of each step; a step that has none of them keeps all its selectors. */
-export function withSureSelectors(steps: Record<string, unknown>[], done: DoneAction[]): Record<string, unknown>[] {
+export function addSureSelectors(steps: Record<string, unknown>[], done: DoneAction[]): Record<string, unknown>[] {
   const sure = new Set(
     done.flatMap(({ candidates }) =>
       candidates.filter(({ score }) => score >= sureScore).map(({ selector }) => selector),

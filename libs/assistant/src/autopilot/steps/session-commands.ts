@@ -8,8 +8,8 @@ import type {
   TaskExpectation,
 } from '@muster/contracts';
 import type { HeldAttempt, Transaction } from '@muster/database';
-import { sessionProgram } from '@muster/workflows';
-import { originOf } from '../task/task-key';
+import { buildSessionProgram } from '@muster/workflows';
+import { parseOriginOrNull } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
 import type { Work } from './work';
 
@@ -17,9 +17,9 @@ import type { Work } from './work';
  * Opens the session's browser again after the browser was lost or may have been lost. The held attempt is dropped; if
  * its step may have submitted something, the page is checked before the step is tried again.
  */
-export async function loseBrowser({ tx, session }: Work): Promise<void> {
+export async function reopenLostBrowser({ tx, session }: Work): Promise<void> {
   session.held = null;
-  await issueOpen(tx, session);
+  await issueOpenCommand(tx, session);
 }
 
 /** Timeouts of the commands in milliseconds, without the time to wake the agent. */
@@ -32,37 +32,42 @@ const recheckDelayMs = 5000;
 export const maxPauseMs = 24 * 3_600_000;
 
 /** Opens the session's browser, or reuses it if it is open. Only this command's delivery contains the secrets. */
-export async function issueOpen(
+export async function issueOpenCommand(
   tx: Transaction,
   session: SessionRow,
   { waitsMs = 0 }: { waitsMs?: number } = {},
 ): Promise<void> {
   const { id: sessionId, task, inputs } = session;
-  const origin = originOf(task?.startUrl);
+  const origin = parseOriginOrNull(task?.startUrl);
   const payload: OpenSession = {
     sessionId,
-    program: sessionProgram(),
+    program: buildSessionProgram(),
     ...(task?.startUrl ? { startUrl: task.startUrl } : {}),
     allowedOrigins: origin ? [origin] : [],
     inputs,
     idleMinutes: maxPauseMs / 60_000 + 60,
   };
   session.phase = 'open';
-  await issue(tx, session, { kind: 'autopilot_open', payload, timeoutMs: timeouts.open + waitsMs, withSecrets: true });
+  await issueSessionCommand(tx, session, {
+    kind: 'autopilot_open',
+    payload,
+    timeoutMs: timeouts.open + waitsMs,
+    withSecrets: true,
+  });
 }
 
-export async function issueLook(
+export async function issueLookCommand(
   tx: Transaction,
   session: SessionRow,
   { phase, expect }: { phase: 'look' | 'recheck' | 'check'; expect?: TaskExpectation | null },
 ): Promise<void> {
-  const payload: LookAtPage = { sessionId: session.id, ...(expect ? { expect: definedOf(expect) } : {}) };
+  const payload: LookAtPage = { sessionId: session.id, ...(expect ? { expect: omitNullFields(expect) } : {}) };
   session.phase = phase;
-  await issue(tx, session, { kind: 'autopilot_look', payload, timeoutMs: timeouts.look });
+  await issueSessionCommand(tx, session, { kind: 'autopilot_look', payload, timeoutMs: timeouts.look });
 }
 
 /** Issues the held attempt, starting at its action `from`. */
-export async function issueAttempt(
+export async function issueAttemptCommand(
   tx: Transaction,
   session: SessionRow,
   { actions, code, from, submitting }: HeldAttempt,
@@ -73,17 +78,17 @@ export async function issueAttempt(
     ...(code === undefined ? { actions: actions ?? [] } : { code }),
     ...(from ? { from } : {}),
     maySubmit: submitting,
-    ...(expect ? { expect: definedOf(expect) } : {}),
+    ...(expect ? { expect: omitNullFields(expect) } : {}),
   };
   session.phase = 'act';
-  await issue(tx, session, { kind: 'autopilot_attempt', payload, timeoutMs: timeouts.act });
+  await issueSessionCommand(tx, session, { kind: 'autopilot_attempt', payload, timeoutMs: timeouts.act });
 }
 
-export async function issueClose(tx: Transaction, session: SessionRow): Promise<void> {
+export async function issueCloseCommand(tx: Transaction, session: SessionRow): Promise<void> {
   const payload: CloseSession = { sessionId: session.id };
   session.phase = 'close';
   session.closeStep += 1;
-  await issue(tx, session, { kind: 'autopilot_close', payload, timeoutMs: timeouts.close });
+  await issueSessionCommand(tx, session, { kind: 'autopilot_close', payload, timeoutMs: timeouts.close });
 }
 
 interface Issue {
@@ -93,7 +98,11 @@ interface Issue {
   withSecrets?: boolean;
 }
 
-async function issue(tx: Transaction, session: SessionRow, { kind, payload, timeoutMs, withSecrets }: Issue) {
+async function issueSessionCommand(
+  tx: Transaction,
+  session: SessionRow,
+  { kind, payload, timeoutMs, withSecrets }: Issue,
+) {
   const { organizationId, agentId, vaultKeys, now } = session;
   const deadline = new Date(now.getTime() + timeoutMs);
   session.commandId = await issueCommand(tx, {
@@ -108,7 +117,7 @@ async function issue(tx: Transaction, session: SessionRow, { kind, payload, time
   session.dueAt = new Date(deadline.getTime() + recheckDelayMs);
 }
 
-function definedOf({ url, text, notText, selector }: TaskExpectation) {
+function omitNullFields({ url, text, notText, selector }: TaskExpectation) {
   const fields = { url, text, notText, selector };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
 }

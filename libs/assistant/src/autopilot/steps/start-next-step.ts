@@ -1,14 +1,14 @@
 import type { HeldAttempt } from '@muster/database';
-import { inSentence } from '@muster/platform';
-import { beginEnding } from '../session/end-session';
+import { cleanNameForSentence } from '@muster/platform';
+import { startEnding } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
 import { appendSessionEvent } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
-import { beginAttempt } from './attempts';
+import { startAttempt } from './attempts';
 import { chooseStrategy } from './choose-strategy';
 import { findLesson } from './lessons';
-import { issueAttempt, issueLook } from './session-commands';
-import { taskOf, type Work } from './work';
+import { issueAttemptCommand, issueLookCommand } from './session-commands';
+import { requireTaskOfSession, type Work } from './work';
 
 /**
  * Continues with the first step that is not done: tries its cheapest strategy that has not failed, or asks a person.
@@ -16,16 +16,16 @@ import { taskOf, type Work } from './work';
 export async function startNextStep(work: Work): Promise<void> {
   const { tx, session, steps } = work;
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
-  const task = taskOf(session);
+  const task = requireTaskOfSession(session);
   if (!step) {
-    if (task.success.check) return issueLook(tx, session, { phase: 'check', expect: task.success.check });
-    return beginEnding(work, { to: 'completed', error: null, code: null });
+    if (task.success.check) return issueLookCommand(tx, session, { phase: 'check', expect: task.success.check });
+    return startEnding(work, { to: 'completed', error: null, code: null });
   }
   const taskStep = task.steps[step.position]!;
   if (step.status !== 'running') {
     session.stepsBegun += 1;
     if (session.stepsBegun > session.maxSteps) {
-      return beginEnding(work, limitReached(`its limit of ${session.maxSteps} steps is used up`));
+      return startEnding(work, limitReachedEnding(`its limit of ${session.maxSteps} steps is used up`));
     }
     step.status = 'running';
     appendStepEvent(work, step);
@@ -38,15 +38,15 @@ export async function startNextStep(work: Work): Promise<void> {
     appendStepEvent(work, step);
     const lastError = step.lastError ? ` The last error: ${step.lastError}` : '';
     const question =
-      `“${inSentence(taskStep.title)}” did not succeed in ${step.tried.length} attempts.${lastError}\n` +
+      `“${cleanNameForSentence(taskStep.title)}” did not succeed in ${step.tried.length} attempts.${lastError}\n` +
       'What should the session do?';
     return pauseSession(work, { reason: 'attempts_exhausted', question });
   }
   const { taskKey, organizationId } = session;
   const lesson = await findLesson(tx, { organizationId, taskKey: taskKey! }, step.stepId);
   const chosen = chooseStrategy({ step, task: taskStep, lesson });
-  if (chosen.with === 'look') return issueLook(tx, session, { phase: 'look' });
-  const attemptId = await beginAttempt(work, step, chosen.strategy);
+  if (chosen.with === 'look') return issueLookCommand(tx, session, { phase: 'look' });
+  const attemptId = await startAttempt(work, step, chosen.strategy);
   const held: HeldAttempt = {
     attemptId,
     strategy: chosen.strategy,
@@ -62,23 +62,23 @@ export async function startNextStep(work: Work): Promise<void> {
   else held.actions = lesson!.actions;
   session.held = held;
   // An attempt without actions only checks the expectation.
-  await issueAttempt(tx, session, held, taskStep.expect);
+  await issueAttemptCommand(tx, session, held, taskStep.expect);
 }
 
 /** Continues a held attempt after a person approved its submit. */
 async function continueAttempt({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
-  markSubmitting(step, held);
-  const taskStep = taskOf(session).steps[step.position]!;
-  tx.defer(
+  markStepSubmitting(step, held);
+  const taskStep = requireTaskOfSession(session).steps[step.position]!;
+  tx.deferStatement(
     `UPDATE autopilot_attempt SET submitted = true, outcome = 'running', finished_at = NULL WHERE id = $1`,
     [held.attemptId],
     'continue_autopilot_attempt',
   );
-  await issueAttempt(tx, session, held, taskStep.expect);
+  await issueAttemptCommand(tx, session, held, taskStep.expect);
 }
 
 /** Records that the step may have submitted something. Call this before the command that submits is issued. */
-export function markSubmitting(step: StepRow, held: HeldAttempt): void {
+export function markStepSubmitting(step: StepRow, held: HeldAttempt): void {
   held.submitting = true;
   step.submitted = true;
   step.maySubmit = false;
@@ -90,6 +90,6 @@ export function appendStepEvent({ tx, session }: Work, step: StepRow): void {
 
 const advice = 'What the session learned is stored. Start a new session with a higher limit.';
 
-export function limitReached(reason: string) {
+export function limitReachedEnding(reason: string) {
   return { to: 'failed', error: `The session was ended: ${reason}. ${advice}`, code: 'limit_reached' } as const;
 }

@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import { firstCursor, Round, sweep, type SweepCounts, type TimedCursor } from '@muster/platform';
+import { firstCursor, Round, sweepRows, type SweepCounts, type TimedCursor } from '@muster/platform';
 
 /**
  * ring_at is the time of the next message if one was sent already, or if an advance failed; otherwise due_at applies.
@@ -14,7 +14,7 @@ export function sweepSessions(
   database: Database,
   round = new Round('sweep autopilot sessions'),
 ): Promise<SweepCounts<'rung'>> {
-  return sweep(round, {
+  return sweepRows(round, {
     name: 'autopilot sessions',
     outcomes: ['rung'],
     candidates: (after: TimedCursor | null, limit) =>

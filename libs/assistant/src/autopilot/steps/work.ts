@@ -10,21 +10,21 @@ export interface Work {
 }
 
 /** Returns the row of the session's current step and its definition in the task. */
-export function stepAt({ session, steps }: Work): { step: StepRow; taskStep: TaskStep } {
+export function getCurrentStep({ session, steps }: Work): { step: StepRow; taskStep: TaskStep } {
   const step = steps[session.atStep ?? 0]!;
-  return { step, taskStep: taskOf(session).steps[step.position]! };
+  return { step, taskStep: requireTaskOfSession(session).steps[step.position]! };
 }
 
-export function taskOf({ task }: SessionRow): AutopilotTask {
+export function requireTaskOfSession({ task }: SessionRow): AutopilotTask {
   if (!task) throw new Error('the session has no task yet');
   return task;
 }
 
 /** Returns the names that {{NAME}} can refer to. */
-export function namesOf({ inputs, vaultKeys }: SessionRow): string[] {
+export function listPlaceholderNames({ inputs, vaultKeys }: SessionRow): string[] {
   return [...Object.keys(inputs), ...vaultKeys];
 }
 
-export function titleOf({ session, steps }: Work, position: number): string {
+export function getStepTitle({ session, steps }: Work, position: number): string {
   return session.task?.steps[position]?.title ?? steps[position]?.stepId ?? '';
 }

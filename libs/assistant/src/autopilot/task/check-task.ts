@@ -5,29 +5,29 @@ import {
   type FieldError,
   AutopilotTask as Task,
   readFields,
-  refusedVariableName,
+  checkVariableName,
   type TaskExpectation,
 } from '@muster/contracts';
 
 /** Throws invalid_payload with all errors of a task that its field types do not exclude. */
-export function requireTask(task: AutopilotTask): void {
-  const errors = faultsOf(task);
+export function requireValidTask(task: AutopilotTask): void {
+  const errors = listTaskErrors(task);
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
 /** Reads a task that a model wrote, with the rules for a person's task. Throws invalid_payload with all errors. */
-export function readTask(value: unknown): AutopilotTask {
+export function parseTask(value: unknown): AutopilotTask {
   const faults = new Faults();
-  const plain = withoutNulls(value);
+  const plain = removeNulls(value);
   if (typeof plain !== 'object' || plain === null)
     throw new AppError('invalid_payload', { detail: 'A task must be an object.' });
   const task = readFields(Task, plain, { faults, path: '', unknown: 'refuse' });
-  const errors = faults.none ? faultsOf(task) : faults.errors;
+  const errors = faults.isEmpty ? listTaskErrors(task) : faults.errors;
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
   return task;
 }
 
-function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldError[] {
+function listTaskErrors({ steps, inputs, success, startUrl }: AutopilotTask): FieldError[] {
   const ids = new Set<string>();
   const prefix = 'task';
   return [
@@ -35,7 +35,7 @@ function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldErr
       ? [{ field: `${prefix}.startUrl`, message: 'startUrl must be an http or https URL' }]
       : []),
     ...inputs.flatMap((name, at) => {
-      const message = refusedVariableName(name);
+      const message = checkVariableName(name);
       return message ? [{ field: `${prefix}.inputs.${at}`, message }] : [];
     }),
     ...steps.flatMap(({ id, expect }, at) => {
@@ -43,23 +43,23 @@ function faultsOf({ steps, inputs, success, startUrl }: AutopilotTask): FieldErr
       ids.add(id);
       return [
         ...(twin ? [{ field: `${prefix}.steps.${at}.id`, message: `two steps have the id ${id}` }] : []),
-        ...expectationFaults(expect, `${prefix}.steps.${at}.expect`),
+        ...checkExpectation(expect, `${prefix}.steps.${at}.expect`),
       ];
     }),
-    ...expectationFaults(success.check, `${prefix}.success.check`),
+    ...checkExpectation(success.check, `${prefix}.success.check`),
   ];
 }
 
-function expectationFaults(expect: TaskExpectation | null | undefined, field: string): FieldError[] {
+function checkExpectation(expect: TaskExpectation | null | undefined, field: string): FieldError[] {
   if (!expect || Object.values(expect).some((value) => value !== undefined)) return [];
   return [{ field, message: 'an expectation needs url, text, notText or selector' }];
 }
 
 /** Removes nulls: the strict schema makes a model send every key, with null for an absent value. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
+function removeNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(removeNulls);
   if (typeof value !== 'object' || value === null) return value;
   const present = Object.entries(value).filter(([, inner]) => inner !== null);
-  const plain = Object.fromEntries(present.map(([key, inner]) => [key, withoutNulls(inner)]));
+  const plain = Object.fromEntries(present.map(([key, inner]) => [key, removeNulls(inner)]));
   return plain;
 }

@@ -5,27 +5,32 @@ import { selectorKinds, sessionActions, taskStepKinds } from '@muster/contracts'
 // the classes of contracts.
 
 const text = { type: 'string' };
-const orNull = (type: string) => ({ type: [type, 'null'] });
+const nullableSchema = (type: string) => ({ type: [type, 'null'] });
 
-function object(properties: Record<string, object>) {
+function objectSchema(properties: Record<string, object>) {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
 }
 
 const expectation = {
   anyOf: [
-    object({ url: orNull('string'), text: orNull('string'), notText: orNull('string'), selector: orNull('string') }),
+    objectSchema({
+      url: nullableSchema('string'),
+      text: nullableSchema('string'),
+      notText: nullableSchema('string'),
+      selector: nullableSchema('string'),
+    }),
     { type: 'null' },
   ],
 };
 
-export const taskSchema = object({
+export const taskSchema = objectSchema({
   title: text,
   goal: text,
-  startUrl: orNull('string'),
+  startUrl: nullableSchema('string'),
   inputs: { type: 'array', items: text },
   steps: {
     type: 'array',
-    items: object({
+    items: objectSchema({
       id: text,
       title: text,
       instruction: text,
@@ -33,10 +38,10 @@ export const taskSchema = object({
       kind: { type: 'string', enum: [...taskStepKinds] },
     }),
   },
-  success: object({ description: text, check: expectation }),
+  success: objectSchema({ description: text, check: expectation }),
 });
 
-export const planSchema = object({
+export const planSchema = objectSchema({
   task: taskSchema,
   // eslint-disable-next-line id-denylist -- A field of the API.
   kept: { type: 'array', items: text },
@@ -44,19 +49,19 @@ export const planSchema = object({
   notes: text,
 });
 
-export const stepSchema = object({
+export const stepSchema = objectSchema({
   status: { type: 'string', enum: ['act', 'done', 'blocked', 'unsure'] },
   reason: { type: 'string', enum: ['', 'one_time_code', 'captcha', 'other'] },
   question: text,
   confidence: { type: 'number', minimum: 0, maximum: 1 },
   actions: {
     type: 'array',
-    items: object({
+    items: objectSchema({
       action: { type: 'string', enum: [...sessionActions] },
       name: text,
       selectors: {
         type: 'array',
-        items: object({ kind: { type: 'string', enum: [...selectorKinds] }, selector: text }),
+        items: objectSchema({ kind: { type: 'string', enum: [...selectorKinds] }, selector: text }),
       },
       value: text,
       all: { type: 'boolean' },

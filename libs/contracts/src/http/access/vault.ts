@@ -7,7 +7,7 @@ const refusedNames = new Set(['PATH', 'HOME']);
 const refusedPrefixes = ['PYTHON', 'LD_', 'NODE_', 'SERVICE_', 'AGENT_', 'ORGANIZATION_', 'MUSTER_'];
 
 /** Returns why the name is not allowed for a variable or a vault key, or null if it is allowed. */
-export function refusedVariableName(name: string): string | null {
+export function checkVariableName(name: string): string | null {
   if (!variableNamePattern.test(name))
     return 'a name consists of letters, digits and underscores and does not start with a digit';
   if (name.length > 128) return 'a name has at most 128 characters';

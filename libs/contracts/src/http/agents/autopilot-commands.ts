@@ -19,8 +19,8 @@ export type SessionFault = (typeof sessionFaults)[number];
 export interface OpenSession {
   sessionId: string;
   /**
-   * Python program that keeps the browser open and executes the commands: `sessionProgram()` of workflows. It is sent
-   * with the command, so that it never depends on the version of the worker.
+   * Python program that keeps the browser open and executes the commands: `buildSessionProgram()` of workflows. It is
+   * sent with the command, so that it never depends on the version of the worker.
    */
   program: string;
   /** URL of the first page, opened only in a new browser. Its origin must be one of allowedOrigins. */

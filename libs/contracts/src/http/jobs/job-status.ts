@@ -6,7 +6,7 @@ export const openJobStatuses = ['queued', 'running'] as const satisfies readonly
 export const terminalJobStatuses = ['completed', 'failed', 'cancelled'] as const satisfies readonly JobStatus[];
 export type TerminalJobStatus = (typeof terminalJobStatuses)[number];
 
-export function isTerminal(status: JobStatus): status is TerminalJobStatus {
+export function isTerminalStatus(status: JobStatus): status is TerminalJobStatus {
   return (terminalJobStatuses as readonly JobStatus[]).includes(status);
 }
 

@@ -34,7 +34,7 @@ export type RunErrorCode = keyof typeof runErrorCodes;
 /** An error code that a script chose: `muster.error_code("portal_down")`. */
 export type ScriptErrorCode = string & { readonly chosenBy: 'script' };
 
-export function isErrorWord(text: string | null | undefined): text is ScriptErrorCode {
+export function isScriptErrorCode(text: string | null | undefined): text is ScriptErrorCode {
   return /^[a-z][a-z0-9_]{0,63}$/.test(text ?? '');
 }
 

@@ -15,12 +15,12 @@ export const allowedStageChanges: Record<PackStage, readonly PackStage[]> = {
 };
 
 /** Returns the role that may set the stage. Stages that affect every installation require an admin. */
-export function roleForStage(to: PackStage): Role {
+export function getRoleForStage(to: PackStage): Role {
   return ['production', 'deprecated', 'archived'].includes(to) ? 'admin' : 'member';
 }
 
 /** Whether an installation may be pinned to a version in this stage. */
-export function isInstallable(stage: PackStage): boolean {
+export function isInstallableStage(stage: PackStage): boolean {
   return stage === 'pilot' || stage === 'production';
 }
 

@@ -67,7 +67,7 @@ export class RunSummaryStop {
 const claimsExample = [{ claimId: 'C-1042', npi: '1234567893', outcome: 'eob_uploaded', processingSeconds: 42.5 }];
 const stopsExample = [{ reason: 'portal_logged_out', at: '2026-01-31T09:30:00.000Z' }];
 
-/** Content of a reported run summary. Each key is in camelCase or in snake_case. */
+/** Content of a reported run summary. Each key is in toCamelCase or in snake_case. */
 @IgnoreUnknownFields()
 export class RunSummaryContent {
   @ObjectField(() => RunSummaryBatch, { example: { batchId: 'front-desk-2026-01-31' } }) batchSummary!: RunSummaryBatch;
@@ -88,7 +88,7 @@ export class RunSummaryContent {
 }
 
 /**
- * Exactly one of three envelopes: the content itself in camelCase, or the content under practiceRunSummary or
+ * Exactly one of three envelopes: the content itself in toCamelCase, or the content under practiceRunSummary or
  * practice_run_summary.
  */
 @IgnoreUnknownFields()

@@ -11,7 +11,7 @@ export function isAddressOrRange(word: string): boolean {
 }
 
 /** Returns an error for each entry of the deployment's list that is not a host, an address or a CIDR. */
-export function outboundFaults(allow: readonly string[]): string[] {
+export function checkOutboundList(allow: readonly string[]): string[] {
   return allow
     .filter((entry) => !isAddressOrRange(entry) && !/^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(entry))
     .map((entry) => `OUTBOUND_ALLOW: ${entry} is not a host, an address or a CIDR`);
@@ -26,11 +26,11 @@ export class AddressPolicy {
   private readonly ranges: [Address, number][] = [];
 
   constructor(allow: readonly string[]) {
-    const faults = outboundFaults(allow);
+    const faults = checkOutboundList(allow);
     if (faults.length) throw new Error(faults.join('; '));
     for (const entry of allow) {
-      if (ipaddr.isValidCIDR(entry) || ipaddr.isValid(entry)) this.ranges.push(rangeOf(entry));
-      else this.hosts.add(plainHost(entry));
+      if (ipaddr.isValidCIDR(entry) || ipaddr.isValid(entry)) this.ranges.push(parseRange(entry));
+      else this.hosts.add(normalizeHost(entry));
     }
   }
 
@@ -43,12 +43,12 @@ export class AddressPolicy {
   }
 
   /** Whether this address may be called, as itself or as an address of the host. */
-  allows(address: string, host?: string): boolean {
-    if (host !== undefined && this.hosts.has(plainHost(host))) return true;
+  allowsAddress(address: string, host?: string): boolean {
+    if (host !== undefined && this.hosts.has(normalizeHost(host))) return true;
     if (!ipaddr.isValid(address)) return false;
     // An IPv4-mapped IPv6 address counts as the IPv4 address.
     const plain = ipaddr.process(address);
-    return isPublic(plain) || this.ranges.some((range) => within(plain, range));
+    return isPublic(plain) || this.ranges.some((range) => isInRange(plain, range));
   }
 }
 
@@ -56,13 +56,13 @@ export class AddressPolicy {
  * Whether an address belongs to the host that calls from `from`: both addresses are the same, or both belong to this
  * machine.
  */
-export function isOfHost(address: string, from: string | null): boolean {
+export function isAddressOfHost(address: string, from: string | null): boolean {
   if (!from || !ipaddr.isValid(address) || !ipaddr.isValid(from)) return false;
   const [one, other] = [ipaddr.process(address), ipaddr.process(from)];
-  return one.toNormalizedString() === other.toNormalizedString() || (isOfThisMachine(one) && isOfThisMachine(other));
+  return one.toNormalizedString() === other.toNormalizedString() || (isLocalAddress(one) && isLocalAddress(other));
 }
 
-function isOfThisMachine(address: Address): boolean {
+function isLocalAddress(address: Address): boolean {
   if (address.range() === 'loopback') return true;
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return own.some(({ address: text }) => ipaddr.process(text).toNormalizedString() === address.toNormalizedString());
@@ -80,14 +80,14 @@ function isPublic(address: Address): boolean {
  * Whether an address equals one of the entries or is in one of their ranges. An IPv4-mapped IPv6 address counts as the
  * IPv4 address.
  */
-export function isWithin(address: string, entries: readonly string[]): boolean {
+export function isWithinRanges(address: string, entries: readonly string[]): boolean {
   if (!ipaddr.isValid(address)) return false;
   const plain = ipaddr.process(address);
-  return entries.some((entry) => within(plain, rangeOf(entry)));
+  return entries.some((entry) => isInRange(plain, parseRange(entry)));
 }
 
 /** Parses a CIDR, or an address as a range of one address. An IPv4-mapped IPv6 range becomes the IPv4 range. */
-function rangeOf(entry: string): [Address, number] {
+function parseRange(entry: string): [Address, number] {
   const [base, bits]: [Address, number] = ipaddr.isValidCIDR(entry)
     ? ipaddr.parseCIDR(entry)
     : [ipaddr.parse(entry), entry.includes(':') ? 128 : 32];
@@ -95,10 +95,10 @@ function rangeOf(entry: string): [Address, number] {
   return isMapped ? [base.toIPv4Address(), bits - 96] : [base, bits];
 }
 
-function within(address: Address, [base, bits]: [Address, number]): boolean {
+function isInRange(address: Address, [base, bits]: [Address, number]): boolean {
   return address.kind() === base.kind() && address.match(base as ipaddr.IPv4 & ipaddr.IPv6, bits);
 }
 
-function plainHost(host: string): string {
+function normalizeHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, '');
 }

@@ -1,8 +1,8 @@
-import { clientAddress } from './client-address';
+import { getClientAddress } from './client-address';
 
 describe('the address that a request is counted under', () => {
   const addressOf = (ip: string, remoteAddress = '192.0.2.1') =>
-    clientAddress({ ip, socket: { remoteAddress } as never });
+    getClientAddress({ ip, socket: { remoteAddress } as never });
 
   it.each([
     ['203.0.113.9', '203.0.113.9'],

@@ -7,17 +7,17 @@ import ipaddr from 'ipaddr.js';
  * report, or the connection's own if they report no valid one. An IPv6 address counts as its /64, because its owner
  * usually has the whole /64.
  */
-export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
-  return groupOf(ip) ?? groupOf(socket.remoteAddress) ?? 'unknown';
+export function getClientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
+  return toAddressGroup(ip) ?? toAddressGroup(socket.remoteAddress) ?? 'unknown';
 }
 
 /** Returns the exact address of the caller; null if no trusted proxy reports one and the connection has none. */
-export function exactAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string | null {
-  return [ip, socket.remoteAddress].map((text) => withoutPort(text ?? '')).find((text) => isIP(text)) ?? null;
+export function getExactAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string | null {
+  return [ip, socket.remoteAddress].map((text) => removePort(text ?? '')).find((text) => isIP(text)) ?? null;
 }
 
-function groupOf(text: string | undefined): string | null {
-  const plain = withoutPort(text ?? '');
+function toAddressGroup(text: string | undefined): string | null {
+  const plain = removePort(text ?? '');
   // Some parsers accept 1.2.3 as an address, but no proxy writes an address like that.
   if (!isIP(plain)) return null;
   const address = ipaddr.process(plain);
@@ -26,6 +26,6 @@ function groupOf(text: string | undefined): string | null {
 }
 
 /** Some proxies append the port to the address. */
-function withoutPort(text: string): string {
+function removePort(text: string): string {
   return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text;
 }

@@ -38,42 +38,42 @@ describe('the lookup of a host name', () => {
   it('the lookup of a host name queries both address families and accepts either', async () => {
     zone.set('both.test', { A: ['93.184.216.34', '93.184.216.35'], AAAA: ['2606:2800:220:1::1'] });
     zone.set('six.test', { AAAA: ['2606:2800:220:1::1'] });
-    expect(await names().find('Both.test.')).toEqual([
+    expect(await names().findAddresses('Both.test.')).toEqual([
       { address: '93.184.216.34', family: 4 },
       { address: '93.184.216.35', family: 4 },
       { address: '2606:2800:220:1::1', family: 6 },
     ]);
-    expect(await names().find('six.test')).toEqual([{ address: '2606:2800:220:1::1', family: 6 }]);
+    expect(await names().findAddresses('six.test')).toEqual([{ address: '2606:2800:220:1::1', family: 6 }]);
   });
 
   it('a name of this machine is found in the hosts file without a query', async () => {
-    expect((await names().find('LOCALHOST')).map(({ address }) => address)).toContain('127.0.0.1');
+    expect((await names().findAddresses('LOCALHOST')).map(({ address }) => address)).toContain('127.0.0.1');
     expect(queries).toEqual([]);
   });
 
   it('the lookup of a host name reports why there are no addresses; private addresses are refused', async () => {
     zone.set('broken.test', 'broken');
-    await expect(names().find('nobody.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
-    await expect(names().find('broken.test')).rejects.toMatchObject({ code: 'ESERVFAIL' });
-    const outbound = new Outbound([], (hostname) => names().find(hostname));
-    const refused = outbound.check('https://nobody.test/hook');
+    await expect(names().findAddresses('nobody.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    await expect(names().findAddresses('broken.test')).rejects.toMatchObject({ code: 'ESERVFAIL' });
+    const outbound = new Outbound([], (hostname) => names().findAddresses(hostname));
+    const refused = outbound.checkAddress('https://nobody.test/hook');
     await expect(refused).rejects.toMatchObject({ name: 'OutboundRefused', cause: { code: 'ENOTFOUND' } });
     zone.set('inside.test', { A: ['10.0.0.7'], AAAA: ['fd00::7'] });
-    await expect(outbound.check('https://inside.test/hook')).rejects.toBeInstanceOf(OutboundRefused);
+    await expect(outbound.checkAddress('https://inside.test/hook')).rejects.toBeInstanceOf(OutboundRefused);
   });
 
   it('the lookup of an unknown name uses the system’s resolver if internal names are allowed', async () => {
     // The system reads this as a number.
-    expect(await names({ inside: true }).find('127.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
-    await expect(names().find('127.1')).rejects.toMatchObject({ code: 'ENOTFOUND' });
+    expect(await names({ inside: true }).findAddresses('127.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
+    await expect(names().findAddresses('127.1')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
   it('the lookup of a host name whose name servers are silent fails in time without delaying other lookups', async () => {
     zone.set('quick.test', { A: ['93.184.216.34'] });
-    const silent = Array.from({ length: 40 }, (_, at) => names({ limitMs: 2000 }).find(`silent-${at}.test`));
+    const silent = Array.from({ length: 40 }, (_, at) => names({ limitMs: 2000 }).findAddresses(`silent-${at}.test`));
     const ended = Promise.allSettled(silent);
     const began = performance.now();
-    await Promise.all(Array.from({ length: 40 }, () => names().find('quick.test')));
+    await Promise.all(Array.from({ length: 40 }, () => names().findAddresses('quick.test')));
     // The threads of the system's own lookups are free.
     await Promise.all(Array.from({ length: 8 }, () => lookup('localhost')));
     expect(performance.now() - began).toBeLessThan(1500);
@@ -90,7 +90,7 @@ describe('the lookup of a host name', () => {
       if (read(query).type === 'A') (before as (...args: unknown[]) => void)(query, from);
     });
     try {
-      expect(await names().find('half.test')).toEqual([{ address: '93.184.216.34', family: 4 }]);
+      expect(await names().findAddresses('half.test')).toEqual([{ address: '93.184.216.34', family: 4 }]);
     } finally {
       server.removeAllListeners('message');
       server.on('message', before as never);

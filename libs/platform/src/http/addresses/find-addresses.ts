@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { Semaphore } from '../../context/semaphore';
-import { within } from '../../context/within';
+import { finishWithin } from '../../context/finish-within';
 
 export interface FoundAddress {
   address: string;
@@ -40,35 +40,35 @@ export class Names {
    * Returns all addresses of a name within the time limit. If there are none, throws an error with the code of the
    * reason.
    */
-  async find(hostname: string): Promise<FoundAddress[]> {
+  async findAddresses(hostname: string): Promise<FoundAddress[]> {
     const { limitMs = defaultLimitMs } = this.settings;
     const name = hostname.toLowerCase().replace(/\.$/, '');
-    const local = (await this.inHosts()).get(name);
+    const local = (await this.readHostsFile()).get(name);
     if (local) return local;
     const resolver = new Resolver({ timeout: askAgainMs, tries: 2 });
     if (this.settings.servers) resolver.setServers(this.settings.servers);
     const over = new AbortController();
-    const late = () => {
-      throw nameError('ETIMEOUT', name);
+    const throwTimeout = () => {
+      throw createNameError('ETIMEOUT', name);
     };
     try {
-      return await within(limitMs, this.ask(resolver, name, over.signal), late);
+      return await finishWithin(limitMs, this.queryResolver(resolver, name, over.signal), throwTimeout);
     } finally {
       over.abort();
       resolver.cancel();
     }
   }
 
-  private async ask(resolver: Resolver, name: string, over: AbortSignal): Promise<FoundAddress[]> {
-    const families = [ofFamily(resolver, name, 4), ofFamily(resolver, name, 6)];
+  private async queryResolver(resolver: Resolver, name: string, over: AbortSignal): Promise<FoundAddress[]> {
+    const families = [resolveFamily(resolver, name, 4), resolveFamily(resolver, name, 6)];
     try {
       await Promise.any(families);
     } catch (error) {
       const codes = (error as AggregateError).errors.map(({ code }: NodeJS.ErrnoException) => code ?? 'EAI_FAIL');
-      const unanswered = codes.find((code) => !isAbsence(code));
-      if (unanswered) throw nameError(unanswered, name);
-      if (!this.settings.inside) throw nameError('ENOTFOUND', name);
-      return this.askSystem(name, over);
+      const unanswered = codes.find((code) => !isNotFoundCode(code));
+      if (unanswered) throw createNameError(unanswered, name);
+      if (!this.settings.inside) throw createNameError('ENOTFOUND', name);
+      return this.querySystemResolver(name, over);
     }
     let timer: NodeJS.Timeout | undefined;
     const enough = new Promise<FoundAddress[]>((resolve) => (timer = setTimeout(resolve, otherFamilyMs, [])));
@@ -81,7 +81,7 @@ export class Names {
    * Asks the system's own lookup, which covers search domains, mDNS and everything else that the system is configured
    * for.
    */
-  private async askSystem(name: string, over: AbortSignal): Promise<FoundAddress[]> {
+  private async querySystemResolver(name: string, over: AbortSignal): Promise<FoundAddress[]> {
     const leave = await this.systemLookups.acquire(over);
     return new Promise((resolve, reject) => {
       lookup(name, { all: true }, (error, addresses) => {
@@ -92,20 +92,20 @@ export class Names {
     });
   }
 
-  private async inHosts(): Promise<Map<string, FoundAddress[]>> {
+  private async readHostsFile(): Promise<Map<string, FoundAddress[]>> {
     if (performance.now() - this.hostsReadAt < hostsCacheMs) return this.hosts;
     this.hostsReadAt = performance.now();
     const text = await readFile(hostsFile, 'utf8').catch(() => '');
-    this.hosts = hostsIn(text);
+    this.hosts = parseHostsFile(text);
     return this.hosts;
   }
 }
 
-function ofFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<FoundAddress[]> {
+function resolveFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<FoundAddress[]> {
   return new Promise((resolve, reject) => {
     resolver[family === 4 ? 'resolve4' : 'resolve6'](name, (error, addresses) => {
       if (error) reject(error);
-      else if (addresses.length === 0) reject(nameError('ENODATA', name));
+      else if (addresses.length === 0) reject(createNameError('ENODATA', name));
       else resolve(addresses.map((address) => ({ address, family })));
     });
   });
@@ -115,15 +115,15 @@ function ofFamily(resolver: Resolver, name: string, family: 4 | 6): Promise<Foun
  * Whether the error means that the name does not exist or that no name server could be queried. The system's own lookup
  * may still know the name.
  */
-function isAbsence(code: string): boolean {
+function isNotFoundCode(code: string): boolean {
   return ['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME'].includes(code);
 }
 
-function nameError(code: string, name: string): NodeJS.ErrnoException {
+function createNameError(code: string, name: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${code} ${name}`), { code });
 }
 
-function hostsIn(text: string): Map<string, FoundAddress[]> {
+function parseHostsFile(text: string): Map<string, FoundAddress[]> {
   const hosts = new Map<string, FoundAddress[]>();
   for (const line of text.split('\n')) {
     const [address, ...names] = line.replace(/#.*/, '').trim().split(/\s+/);

@@ -31,7 +31,7 @@ describe('outbound calls', () => {
   it('outbound calls send a body and return the response, several calls on one connection', async () => {
     const post = { url: `http://127.0.0.1:${port}/echo`, method: 'POST', body: '{"a":"ü"}' };
     for (let i = 0; i < 3; i += 1) {
-      const { status, body } = await open.fetch(post);
+      const { status, body } = await open.fetchBounded(post);
       expect([status, body.toString()]).toEqual([200, '{"a":"ü"}']);
     }
     expect(new Set(requests).size).toBe(1);
@@ -69,20 +69,20 @@ describe('outbound calls', () => {
     ['reserved', '240.0.0.1'],
     ['a name of this machine', 'localhost'],
   ])('outbound calls never reach %s (%s)', async (_, host) => {
-    await expect(shut.fetch({ url: `http://${host}:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
-    await expect(shut.check(`http://${host}:${port}/`)).rejects.toBeInstanceOf(OutboundRefused);
+    await expect(shut.fetchBounded({ url: `http://${host}:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    await expect(shut.checkAddress(`http://${host}:${port}/`)).rejects.toBeInstanceOf(OutboundRefused);
     expect(requests).toEqual([]);
   });
 
   it.each(['ftp://example.com/', 'file:///etc/passwd', 'gopher://example.com', 'http://', 'nonsense', 'javascript:1'])(
     'outbound calls refuse the URL %s',
     async (url) => {
-      await expect(shut.fetch({ url })).rejects.toBeInstanceOf(OutboundRefused);
+      await expect(shut.fetchBounded({ url })).rejects.toBeInstanceOf(OutboundRefused);
     },
   );
 
   it('outbound calls refuse credentials in a URL', async () => {
-    await expect(open.fetch({ url: `http://a:b@127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    await expect(open.fetchBounded({ url: `http://a:b@127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
   });
 
   it('outbound calls refuse a name that resolves to a private address after a successful check', async () => {
@@ -91,8 +91,10 @@ describe('outbound calls', () => {
       lookups += 1;
       return Promise.resolve([{ address: lookups === 1 ? '93.184.216.34' : '127.0.0.1', family: 4 }]);
     });
-    await rebinding.check('http://rebind.test/');
-    await expect(rebinding.fetch({ url: `http://rebind.test:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    await rebinding.checkAddress('http://rebind.test/');
+    await expect(rebinding.fetchBounded({ url: `http://rebind.test:${port}/` })).rejects.toBeInstanceOf(
+      OutboundRefused,
+    );
     expect(requests).toEqual([]);
   });
 
@@ -103,18 +105,18 @@ describe('outbound calls', () => {
         { address: '192.0.2.1', family: 4 },
       ]),
     );
-    const call = mixed.fetch({ url: `http://mixed.test:${port}/`, timeoutMs: 300 });
+    const call = mixed.fetchBounded({ url: `http://mixed.test:${port}/`, timeoutMs: 300 });
     await expect(call).rejects.toBeInstanceOf(OutboundFailed);
     expect(requests).toEqual([]);
   });
 
   it('outbound calls reach only hosts, addresses and ranges that the deployment allows', async () => {
     const byHost = new Outbound(['localhost']);
-    expect((await byHost.fetch({ url: `http://LOCALHOST:${port}/` })).status).toBe(200);
-    await expect(byHost.fetch({ url: `http://127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    expect((await byHost.fetchBounded({ url: `http://LOCALHOST:${port}/` })).status).toBe(200);
+    await expect(byHost.fetchBounded({ url: `http://127.0.0.1:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
     const byAddress = new Outbound(['127.0.0.1']);
-    expect((await byAddress.fetch({ url: `http://[::ffff:127.0.0.1]:${port}/` })).status).toBe(200);
-    await expect(byAddress.fetch({ url: `http://127.0.0.2:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
+    expect((await byAddress.fetchBounded({ url: `http://[::ffff:127.0.0.1]:${port}/` })).status).toBe(200);
+    await expect(byAddress.fetchBounded({ url: `http://127.0.0.2:${port}/` })).rejects.toBeInstanceOf(OutboundRefused);
     expect(() => new Outbound(['10.0.0.0/99'])).toThrow(/OUTBOUND_ALLOW/);
     byHost.onApplicationShutdown();
     byAddress.onApplicationShutdown();
@@ -124,7 +126,8 @@ describe('outbound calls', () => {
     const named = new Outbound(['127.0.0.0/8', 'localhost', '10.0.0.0/8'], () =>
       Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     );
-    const call = (host: string, namedFrom: string | null) => named.fetch({ url: `http://${host}:${port}/`, namedFrom });
+    const call = (host: string, namedFrom: string | null) =>
+      named.fetchBounded({ url: `http://${host}:${port}/`, namedFrom });
     for (const host of ['127.0.0.1', 'localhost', 'near.localhost']) {
       expect((await call(host, '127.0.0.1')).status).toBe(200);
       expect((await call(host, '::ffff:127.0.0.1')).status).toBe(200);
@@ -138,28 +141,28 @@ describe('outbound calls', () => {
   });
 
   it('outbound calls do not follow redirects', async () => {
-    expect((await open.fetch({ url: `http://127.0.0.1:${port}/redirect` })).status).toBe(302);
+    expect((await open.fetchBounded({ url: `http://127.0.0.1:${port}/redirect` })).status).toBe(302);
     expect(requests).toHaveLength(1);
   });
 
   it('outbound calls time out if no response or only a part of it arrives', async () => {
     for (const path of ['/hang', '/trickle']) {
-      const call = open.fetch({ url: `http://127.0.0.1:${port}${path}`, timeoutMs: 200 });
+      const call = open.fetchBounded({ url: `http://127.0.0.1:${port}${path}`, timeoutMs: 200 });
       await expect(call).rejects.toThrow('no answer within 200 ms');
     }
   });
 
   it('outbound calls fail if the response is larger than 1 MiB', async () => {
-    await expect(open.fetch({ url: `http://127.0.0.1:${port}/large` })).rejects.toThrow(/longer than/);
+    await expect(open.fetchBounded({ url: `http://127.0.0.1:${port}/large` })).rejects.toThrow(/longer than/);
   });
 
   it('outbound calls fail if no server listens', async () => {
-    await expect(open.fetch({ url: 'http://127.0.0.1:1/' })).rejects.toBeInstanceOf(OutboundFailed);
+    await expect(open.fetchBounded({ url: 'http://127.0.0.1:1/' })).rejects.toBeInstanceOf(OutboundFailed);
   });
 
   it('outbound calls are repeated on a new connection if the reused connection was closed', async () => {
-    await open.fetch({ url: `http://127.0.0.1:${port}/` });
+    await open.fetchBounded({ url: `http://127.0.0.1:${port}/` });
     server.closeIdleConnections();
-    expect((await open.fetch({ url: `http://127.0.0.1:${port}/` })).status).toBe(200);
+    expect((await open.fetchBounded({ url: `http://127.0.0.1:${port}/` })).status).toBe(200);
   });
 });

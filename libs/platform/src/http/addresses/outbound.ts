@@ -8,7 +8,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction, Socket } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { AddressPolicy, isOfHost } from './address-policy';
+import { AddressPolicy, isAddressOfHost } from './address-policy';
 import { type FoundAddress, Names } from './find-addresses';
 
 export interface OutboundRequest {
@@ -79,31 +79,33 @@ export class Outbound implements OnApplicationShutdown {
   constructor(allow: readonly string[], resolve?: Resolve) {
     this.policy = new AddressPolicy(allow);
     const names = new Names({ inside: allow.length > 0 });
-    this.resolve = resolve ?? ((hostname) => names.find(hostname));
+    this.resolve = resolve ?? ((hostname) => names.findAddresses(hostname));
   }
 
-  fetch(request: OutboundRequest): Promise<OutboundAnswer> {
-    return this.call(request, (url) => this.exchange(url, request));
+  fetchBounded(request: OutboundRequest): Promise<OutboundAnswer> {
+    return this.callChecked(request, (url) => this.exchangeOnce(url, request));
   }
 
   /**
-   * Like `fetch`, but returns the body as a stream, without a limit of time or size. The signal aborts the whole
+   * Like `fetchBounded`, but returns the body as a stream, without a limit of time or size. The signal aborts the whole
    * exchange.
    */
-  open(
+  openStream(
     request: Omit<OutboundRequest, 'timeoutMs' | 'maxAnswerBytes'>,
     signal?: AbortSignal | null,
   ): Promise<OutboundStream> {
-    return this.call(request, (url) => this.begin(url, request, signal));
+    return this.callChecked(request, (url) => this.startStream(url, request, signal));
   }
 
   /** Throws OutboundRefused if a call would, or if the name cannot be resolved. For addresses that are used later. */
-  async check(text: string): Promise<void> {
+  async checkAddress(text: string): Promise<void> {
     const url = this.checkUrl(text);
-    const hostname = bareHost(url);
+    const hostname = getBareHost(url);
     if (this.policy.isAddress(hostname)) return;
     await new Promise<void>((resolve, reject) => {
-      this.lookupFor()(hostname, { all: true }, (error) => (error ? reject(asRefusal(error, hostname)) : resolve()));
+      this.createLookup()(hostname, { all: true }, (error) =>
+        error ? reject(toRefusalError(error, hostname)) : resolve(),
+      );
     });
   }
 
@@ -111,10 +113,10 @@ export class Outbound implements OnApplicationShutdown {
     for (const agent of Object.values(this.agents)) agent.destroy();
   }
 
-  private async call<T>(request: OutboundRequest, exchange: (url: URL) => Promise<T>): Promise<T> {
+  private async callChecked<T>(request: OutboundRequest, exchange: (url: URL) => Promise<T>): Promise<T> {
     const url = this.checkUrl(request.url);
-    const hostname = bareHost(url);
-    if (this.policy.isAddress(hostname)) this.requireNear(hostname, request.namedFrom);
+    const hostname = getBareHost(url);
+    if (this.policy.isAddress(hostname)) this.requireAllowedAddress(hostname, request.namedFrom);
     try {
       return await exchange(url);
     } catch (error) {
@@ -135,8 +137,8 @@ export class Outbound implements OnApplicationShutdown {
       throw new OutboundRefused('only http and https URLs are allowed');
     }
     if (url.username || url.password) throw new OutboundRefused('a URL with credentials is not allowed');
-    const hostname = bareHost(url);
-    if (this.policy.isAddress(hostname) && !this.policy.allows(hostname)) {
+    const hostname = getBareHost(url);
+    if (this.policy.isAddress(hostname) && !this.policy.allowsAddress(hostname)) {
       throw new OutboundRefused(`${hostname} is not a public address`);
     }
     return url;
@@ -146,24 +148,24 @@ export class Outbound implements OnApplicationShutdown {
    * Whether the address may be called for a URL that a client at `namedFrom` specified. A loopback or private address
    * means another machine to a client on another host, and may mean this service to the service.
    */
-  private isNear(address: string, namedFrom: string | null | undefined): boolean {
-    return namedFrom === undefined || this.policy.isPublic(address) || isOfHost(address, namedFrom);
+  private isAllowedAddress(address: string, namedFrom: string | null | undefined): boolean {
+    return namedFrom === undefined || this.policy.isPublic(address) || isAddressOfHost(address, namedFrom);
   }
 
-  private requireNear(address: string, namedFrom: string | null | undefined): void {
-    if (this.isNear(address, namedFrom)) return;
+  private requireAllowedAddress(address: string, namedFrom: string | null | undefined): void {
+    if (this.isAllowedAddress(address, namedFrom)) return;
     throw new OutboundRefused(
       `${address} is neither a public address nor an address of the host that registered it (${namedFrom ?? 'unknown'})`,
     );
   }
 
   /** Replaces the system's lookup, so that the connection is made to the address that was checked. */
-  private lookupFor(namedFrom?: string | null): LookupFunction {
+  private createLookup(namedFrom?: string | null): LookupFunction {
     return (hostname, options, answer) => {
       this.resolve(hostname).then(
         (found) => {
-          const open = found.filter(({ address }) => this.policy.allows(address, hostname));
-          const allowed = open.filter(({ address }) => this.isNear(address, namedFrom));
+          const open = found.filter(({ address }) => this.policy.allowsAddress(address, hostname));
+          const allowed = open.filter(({ address }) => this.isAllowedAddress(address, namedFrom));
           const [first] = allowed;
           if (!first) {
             const reason = open.length
@@ -179,40 +181,40 @@ export class Outbound implements OnApplicationShutdown {
     };
   }
 
-  private exchange(url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
+  private exchangeOnce(url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
     const { timeoutMs = defaultTimeoutMs, maxAnswerBytes = defaultAnswerBytes } = request;
     return new Promise((resolve, reject) => {
       let answered = false;
-      const outgoing = this.prepare(url, request);
+      const outgoing = this.prepareRequest(url, request);
       const timer = setTimeout(() => {
         outgoing.destroy(new OutboundFailed(`no answer within ${timeoutMs} ms`));
       }, timeoutMs);
-      const fail = (error: NodeJS.ErrnoException) => {
+      const failExchange = (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
-        reject(faultOf(error, outgoing, answered));
+        reject(toExchangeError(error, outgoing, answered));
       };
-      outgoing.on('error', fail);
+      outgoing.on('error', failExchange);
       outgoing.on('response', (response) => {
         answered = true;
         readBody(response, maxAnswerBytes).then((bytes) => {
           clearTimeout(timer);
           resolve({ status: response.statusCode!, headers: response.headers, body: bytes });
-        }, fail);
+        }, failExchange);
       });
       outgoing.end(request.body);
     });
   }
 
-  private begin(url: URL, request: OutboundRequest, signal?: AbortSignal | null): Promise<OutboundStream> {
+  private startStream(url: URL, request: OutboundRequest, signal?: AbortSignal | null): Promise<OutboundStream> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
       let answered = false;
-      const outgoing = this.prepare(url, request);
-      const end = () => outgoing.destroy(signal!.reason as Error);
-      signal?.addEventListener('abort', end, { once: true });
-      outgoing.on('close', () => signal?.removeEventListener('abort', end));
+      const outgoing = this.prepareRequest(url, request);
+      const abortExchange = () => outgoing.destroy(signal!.reason as Error);
+      signal?.addEventListener('abort', abortExchange, { once: true });
+      outgoing.on('close', () => signal?.removeEventListener('abort', abortExchange));
       // After the headers of the response, its body reports errors.
-      outgoing.on('error', (error) => reject(signal?.aborted ? error : faultOf(error, outgoing, answered)));
+      outgoing.on('error', (error) => reject(signal?.aborted ? error : toExchangeError(error, outgoing, answered)));
       outgoing.on('response', (response) => {
         answered = true;
         resolve({ status: response.statusCode!, headers: response.headers, body: response });
@@ -232,12 +234,12 @@ export class Outbound implements OnApplicationShutdown {
   }
 
   /** Creates a request that can only connect to checked addresses. The caller sends it. */
-  private prepare(url: URL, { method = 'GET', headers = {}, body, namedFrom }: OutboundRequest): ClientRequest {
+  private prepareRequest(url: URL, { method = 'GET', headers = {}, body, namedFrom }: OutboundRequest): ClientRequest {
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const outgoing = send(url, {
       method,
       agent: this.agents[url.protocol as 'http:' | 'https:'],
-      lookup: this.lookupFor(namedFrom),
+      lookup: this.createLookup(namedFrom),
       headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
     });
     // A reused connection may have been made for another caller that used the same name.
@@ -245,7 +247,7 @@ export class Outbound implements OnApplicationShutdown {
       this.ignoreErrors(socket);
       if (socket.connecting || !socket.remoteAddress) return;
       try {
-        this.requireNear(socket.remoteAddress, namedFrom);
+        this.requireAllowedAddress(socket.remoteAddress, namedFrom);
       } catch (error) {
         outgoing.destroy(error as Error);
       }
@@ -256,9 +258,9 @@ export class Outbound implements OnApplicationShutdown {
 
 class StaleConnection extends Error {}
 
-function faultOf(error: NodeJS.ErrnoException, { reusedSocket }: ClientRequest, answered: boolean): Error {
+function toExchangeError(error: NodeJS.ErrnoException, { reusedSocket }: ClientRequest, answered: boolean): Error {
   const stale = reusedSocket && !answered && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
-  return stale ? new StaleConnection() : asOutboundError(error);
+  return stale ? new StaleConnection() : toOutboundError(error);
 }
 
 async function readBody(response: IncomingMessage, maxAnswerBytes: number): Promise<Buffer> {
@@ -274,16 +276,16 @@ async function readBody(response: IncomingMessage, maxAnswerBytes: number): Prom
 }
 
 /** Returns the host for a lookup: without the brackets of an IPv6 address. */
-function bareHost(url: URL): string {
+function getBareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-function asOutboundError(error: NodeJS.ErrnoException): Error {
+function toOutboundError(error: NodeJS.ErrnoException): Error {
   if (error instanceof OutboundRefused || error instanceof OutboundFailed) return error;
   return new OutboundFailed(error.code ?? error.message, { cause: error });
 }
 
-function asRefusal(error: Error, hostname: string): Error {
+function toRefusalError(error: Error, hostname: string): Error {
   if (error instanceof OutboundRefused) return error;
   return new OutboundRefused(`the host name ${hostname} cannot be resolved`, { cause: error });
 }

@@ -3,7 +3,7 @@ import { AppError } from '@muster/contracts';
 import type { FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { Transform } from 'node:stream';
-import { hasNul } from './text-faults';
+import { containsNul } from './text-faults';
 
 export interface FormRules {
   /** Name of the field with the form's only file. */
@@ -38,33 +38,33 @@ const maxListFields = 2000;
  */
 const sliceBytes = 16 * 1024;
 
-export function isForm(request: FastifyRequest): boolean {
+export function isFormRequest(request: FastifyRequest): boolean {
   return /^multipart\/form-data(;|$)/i.test(request.headers['content-type'] ?? '');
 }
 
 /**
  * Reads multipart/form-data while it arrives, on a route that declares a form. The caller is already authenticated. The
- * bytes of the file are passed to `read` only.
+ * bytes of the file are passed to `collectTexts` only.
  */
-export async function readForm<T>(
+export async function parseForm<T>(
   request: FastifyRequest,
   rules: FormRules,
   read: (chunks: AsyncIterable<Buffer>) => Promise<T>,
 ): Promise<Form<T>> {
-  if (!isForm(request)) {
+  if (!isFormRequest(request)) {
     throw new AppError('unsupported_media_type', { detail: 'The content type must be multipart/form-data.' });
   }
-  const busboy = parserOf(request, rules);
+  const busboy = createFormParser(request, rules);
   const texts = new Texts(rules);
   const hash = createHash('sha256');
-  const slices = inSlices();
+  const slices = createSlicingStream();
   const [marks, ownMarks] = [new Replacements(), new Replacements()];
   let file: { filename: string; contentType: string; content: Promise<T> } | undefined;
   let stream: BusboyFileStream | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
       busboy.on('field', (name, value, _nameCut, cut) => {
-        const fault = texts.add(name, value, cut);
+        const fault = texts.addText(name, value, cut);
         if (fault) reject(fault);
       });
       busboy.on('file', (name, chunks, filename, _encoding, contentType) => {
@@ -73,34 +73,34 @@ export async function readForm<T>(
         if (name !== rules.file || file) {
           chunks.resume();
           return reject(
-            broken(
+            brokenFormError(
               file ? 'The form has two files.' : `The form's file must be in the field ${rules.file}, not in ${name}.`,
               name,
             ),
           );
         }
         stream = chunks;
-        const content = read(metered(chunks, { hash, marks: ownMarks }, rules));
+        const content = read(meterFile(chunks, { hash, marks: ownMarks }, rules));
         content.catch(reject);
         file = { filename, contentType, content };
       });
       for (const event of ['partsLimit', 'fieldsLimit', 'filesLimit'] as const) {
         busboy.on(event, () =>
-          reject(broken(`The form has more than one file, or more than ${maxFieldsOf(rules)} fields.`)),
+          reject(brokenFormError(`The form has more than one file, or more than ${getMaxFields(rules)} fields.`)),
         );
       }
-      busboy.on('error', (error) => reject(broken(`The form cannot be read: ${(error as Error).message}.`)));
+      busboy.on('error', (error) => reject(brokenFormError(`The form cannot be read: ${(error as Error).message}.`)));
       busboy.on('finish', resolve);
       request.raw.on('error', reject);
-      request.raw.on('close', () => request.raw.readableEnded || reject(broken('The form is not complete.')));
-      request.raw.on('data', (chunk: Buffer) => marks.look(chunk));
+      request.raw.on('close', () => request.raw.readableEnded || reject(brokenFormError('The form is not complete.')));
+      request.raw.on('data', (chunk: Buffer) => marks.countReplacements(chunk));
       request.raw.pipe(slices).pipe(busboy);
     });
     const content = await file?.content;
-    const form: Form<T> = { ...texts.read(), ...(file ? { file: { ...file, content: content as T } } : {}) };
+    const form: Form<T> = { ...texts.collectTexts(), ...(file ? { file: { ...file, content: content as T } } : {}) };
     // The sender wrote as many U+FFFD as its bytes contain. The decoder added the others in place of invalid bytes.
     if (texts.replacements > marks.count - ownMarks.count)
-      throw broken('The form contains a text that is not valid UTF-8.');
+      throw brokenFormError('The form contains a text that is not valid UTF-8.');
     // These values identify a repeated request.
     request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
@@ -115,51 +115,51 @@ export async function readForm<T>(
   }
 }
 
-function maxFieldsOf({ lists }: FormRules): number {
+function getMaxFields({ lists }: FormRules): number {
   return lists ? maxListFields : maxFields;
 }
 
-function inSlices(): Transform {
+function createSlicingStream(): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      const pass = (at: number): void => {
+      const passSlices = (at: number): void => {
         this.push(chunk.subarray(at, at + sliceBytes));
-        if (at + sliceBytes < chunk.length) setImmediate(pass, at + sliceBytes);
+        if (at + sliceBytes < chunk.length) setImmediate(passSlices, at + sliceBytes);
         else done();
       };
-      pass(0);
+      passSlices(0);
     },
   });
 }
 
-function parserOf(request: FastifyRequest, rules: FormRules) {
+function createFormParser(request: FastifyRequest, rules: FormRules) {
   try {
     return new Busboy({
       headers: request.headers as BusboyHeaders,
       limits: {
         fieldNameSize: 200,
         fieldSize: maxFieldBytes,
-        fields: maxFieldsOf(rules),
+        fields: getMaxFields(rules),
         files: 2,
-        parts: maxFieldsOf(rules) + 2,
+        parts: getMaxFields(rules) + 2,
         fileSize: rules.maxFileBytes,
         headerPairs: 20,
         headerSize: 8192,
       },
     });
   } catch (error) {
-    throw broken(`The form cannot be read: ${(error as Error).message}.`);
+    throw brokenFormError(`The form cannot be read: ${(error as Error).message}.`);
   }
 }
 
-async function* metered(
+async function* meterFile(
   chunks: BusboyFileStream,
   { hash, marks }: { hash: ReturnType<typeof createHash>; marks: Replacements },
   { file, maxFileBytes }: FormRules,
 ): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     hash.update(chunk as Buffer);
-    marks.look(chunk as Buffer);
+    marks.countReplacements(chunk as Buffer);
     yield chunk as Buffer;
   }
   if (chunks.truncated) {
@@ -174,7 +174,7 @@ class Replacements {
   count = 0;
   private last = Buffer.alloc(0);
 
-  look(chunk: Buffer): void {
+  countReplacements(chunk: Buffer): void {
     const bytes = Buffer.concat([this.last, chunk]);
     for (let at = bytes.indexOf(replacement); at !== -1; at = bytes.indexOf(replacement, at + 3)) this.count += 1;
     this.last = bytes.subarray(1 - replacement.length);
@@ -189,35 +189,37 @@ class Texts {
 
   constructor(private readonly rules: FormRules) {}
 
-  add(name: string, value: string, cut: boolean): AppError | null {
+  addText(name: string, value: string, cut: boolean): AppError | null {
     const { file, lists = [] } = this.rules;
-    if (name === file) return broken(`${name} must be a file. Send it with a file name.`, name);
+    if (name === file) return brokenFormError(`${name} must be a file. Send it with a file name.`, name);
     const earlier = this.values.get(name);
-    if (earlier && !lists.includes(name)) return broken(`The form has the field ${name} twice.`, name);
+    if (earlier && !lists.includes(name)) return brokenFormError(`The form has the field ${name} twice.`, name);
     this.bytes += name.length + Buffer.byteLength(value);
     if (cut || this.bytes > maxFieldBytes) {
       return new AppError('payload_too_large', {
         detail: `The form's text fields have more than ${maxFieldBytes} bytes.`,
       });
     }
-    if (hasNul(name) || hasNul(value)) return broken('The form contains a text with U+0000.', name);
+    if (containsNul(name) || containsNul(value)) return brokenFormError('The form contains a text with U+0000.', name);
     this.replacements += (name + value).split('\ufffd').length - 1;
     if (earlier) earlier.push(value);
     else this.values.set(name, [value]);
     return null;
   }
 
-  read(): { fields: Record<string, string>; lists: Record<string, unknown> } {
+  collectTexts(): { fields: Record<string, string>; lists: Record<string, unknown> } {
     const { lists = [] } = this.rules;
     const all = [...this.values];
     return {
       fields: Object.fromEntries(all.flatMap(([name, [text]]) => (lists.includes(name) ? [] : [[name, text!]]))),
-      lists: Object.fromEntries(all.flatMap(([name, texts]) => (lists.includes(name) ? [[name, listOf(texts)]] : []))),
+      lists: Object.fromEntries(
+        all.flatMap(([name, texts]) => (lists.includes(name) ? [[name, parseListField(texts)]] : [])),
+      ),
     };
   }
 }
 
-function listOf(texts: string[]): unknown {
+function parseListField(texts: string[]): unknown {
   const [first] = texts;
   if (texts.length > 1) return texts;
   if (!/^\s*\[/.test(first!)) {
@@ -232,7 +234,7 @@ function listOf(texts: string[]): unknown {
   }
 }
 
-function broken(detail: string, field?: string): AppError {
+function brokenFormError(detail: string, field?: string): AppError {
   return new AppError('invalid_payload', {
     detail,
     ...(field === undefined ? {} : { errors: [{ field: field.slice(0, 200), message: detail }] }),

@@ -1,8 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { parse } from 'secure-json-parse';
-import { forbidden, halfPair, invalid, notJson, parseInSlices, tooDeep } from './parse-in-slices';
-import { hasNul } from './text-faults';
+import {
+  forbiddenKeyError,
+  halfPairError,
+  invalidBodyError,
+  notJsonError,
+  parseInSlices,
+  tooDeepError,
+} from './parse-in-slices';
+import { containsNul } from './text-faults';
 
 const maxDepth = 64;
 /** Maximum number of values in a body: a hundred columns in each row of the longest batch. */
@@ -25,7 +32,7 @@ export interface JsonOptions {
 
 /** Parses strict JSON: no `__proto__`, no U+0000, no excessive nesting. Each error states the reason. */
 export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions = {}): Promise<unknown> {
-  if (!isUtf8(raw)) throw invalid('The body is not valid UTF-8.');
+  if (!isUtf8(raw)) throw invalidBodyError('The body is not valid UTF-8.');
   const isLarge = raw.length > atOnceBytes;
   // A body of many megabytes is decoded in a separate turn of the event loop, because joining its chunks has used this
   // one.
@@ -37,15 +44,15 @@ export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonO
 }
 
 function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
-  const text = withoutHalfPairs(input, halfPairs);
-  if (depthExceeds(text, maxDepth)) throw tooDeep(maxDepth);
+  const text = replaceHalfPairs(input, halfPairs);
+  if (exceedsDepth(text, maxDepth)) throw tooDeepError(maxDepth);
   let value: unknown;
   try {
     value = parse(text, undefined, { protoAction: 'error', constructorAction: 'error' });
   } catch (error) {
-    throw /forbidden prototype/i.test((error as Error).message) ? forbidden() : notJson();
+    throw /forbidden prototype/i.test((error as Error).message) ? forbiddenKeyError() : notJsonError();
   }
-  if (text.includes('\\u0000') && hasNul(value)) throw invalid('The body contains a string with U+0000.');
+  if (text.includes('\\u0000') && containsNul(value)) throw invalidBodyError('The body contains a string with U+0000.');
   return value;
 }
 
@@ -55,17 +62,17 @@ function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
  */
 const escapes = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|[^])/g;
 
-function withoutHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string {
+function replaceHalfPairs(text: string, halfPairs: 'refuse' | 'replace'): string {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return text;
   return text.replace(escapes, (escape: string, half: string | undefined) => {
     if (half === undefined) return escape;
-    if (halfPairs === 'refuse') throw halfPair();
+    if (halfPairs === 'refuse') throw halfPairError();
     return '\\ufffd';
   });
 }
 
 /** Counts brackets outside strings before any recursive code gets the text. */
-function depthExceeds(text: string, limit: number): boolean {
+function exceedsDepth(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;
   for (let i = 0; i < text.length; i += 1) {

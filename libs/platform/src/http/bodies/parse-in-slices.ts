@@ -1,6 +1,6 @@
 import { AppError } from '@muster/contracts';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { hasHalfPair } from './text-faults';
+import { hasHalfSurrogatePair } from './text-faults';
 
 export interface JsonLimits {
   maxDepth: number;
@@ -15,7 +15,7 @@ const stepsPerTurn = 10_000;
 /** Parses like JSON.parse, but in slices, so that other work can run while a large text is parsed. */
 export async function parseInSlices(text: string, limits: JsonLimits): Promise<unknown> {
   const reader = new JsonReader(text, limits);
-  while (!reader.read(stepsPerTurn)) await breathe();
+  while (!reader.readTokens(stepsPerTurn)) await breathe();
   return reader.result;
 }
 
@@ -42,75 +42,75 @@ class JsonReader {
   ) {}
 
   /** Reads up to `steps` tokens. Returns whether the end of the text was reached. */
-  read(steps: number): boolean {
+  readTokens(steps: number): boolean {
     for (let step = 0; step < steps; step += 1) {
-      const code = this.nextCode();
+      const code = this.skipToNextCode();
       if (this.next === 'nothing') {
-        if (this.at < this.text.length) throw notJson();
+        if (this.at < this.text.length) throw notJsonError();
         return true;
       }
-      if (this.next === 'comma or end') this.comma(code);
-      else if (this.next === 'key' || this.next === 'key or end') this.key(code);
-      else this.value(code);
+      if (this.next === 'comma or end') this.readComma(code);
+      else if (this.next === 'key' || this.next === 'key or end') this.readKey(code);
+      else this.readValue(code);
     }
     return false;
   }
 
-  private nextCode(): number {
+  private skipToNextCode(): number {
     for (; ; this.at += 1) {
       const code = this.text.charCodeAt(this.at);
       if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return code;
     }
   }
 
-  private value(code: number): void {
-    if (code === 0x7b) this.begin({}, 'key or end');
-    else if (code === 0x5b) this.begin([], 'item or end');
-    else if (code === 0x5d && this.next === 'item or end') this.end();
-    else if (code === 0x22) this.put(this.string());
+  private readValue(code: number): void {
+    if (code === 0x7b) this.beginContainer({}, 'key or end');
+    else if (code === 0x5b) this.beginContainer([], 'item or end');
+    else if (code === 0x5d && this.next === 'item or end') this.endContainer();
+    else if (code === 0x22) this.addValue(this.readString());
     else {
       plain.lastIndex = this.at;
       const token = plain.exec(this.text)?.[0];
-      if (token === undefined) throw notJson();
+      if (token === undefined) throw notJsonError();
       this.at += token.length;
-      this.put(JSON.parse(token));
+      this.addValue(JSON.parse(token));
     }
   }
 
-  private key(code: number): void {
-    if (code === 0x7d && this.next === 'key or end') return this.end();
-    if (code !== 0x22) throw notJson();
-    const key = this.string();
-    if (key === '__proto__') throw forbidden();
+  private readKey(code: number): void {
+    if (code === 0x7d && this.next === 'key or end') return this.endContainer();
+    if (code !== 0x22) throw notJsonError();
+    const key = this.readString();
+    if (key === '__proto__') throw forbiddenKeyError();
     this.keys[this.open.length - 1] = key;
-    if (this.nextCode() !== 0x3a) throw notJson();
+    if (this.skipToNextCode() !== 0x3a) throw notJsonError();
     this.at += 1;
     this.next = 'value';
   }
 
-  private comma(code: number): void {
+  private readComma(code: number): void {
     const isList = Array.isArray(this.open.at(-1));
     if (code === 0x2c) {
       this.at += 1;
       this.next = isList ? 'value' : 'key';
-    } else if (code === (isList ? 0x5d : 0x7d)) this.end();
-    else throw notJson();
+    } else if (code === (isList ? 0x5d : 0x7d)) this.endContainer();
+    else throw notJsonError();
   }
 
-  private begin(container: Container, next: Next): void {
-    if (this.open.length === this.limits.maxDepth) throw tooDeep(this.limits.maxDepth);
+  private beginContainer(container: Container, next: Next): void {
+    if (this.open.length === this.limits.maxDepth) throw tooDeepError(this.limits.maxDepth);
     this.at += 1;
     this.open.push(container);
     this.sizes[this.open.length - 1] = 0;
     this.next = next;
   }
 
-  private end(): void {
+  private endContainer(): void {
     this.at += 1;
-    this.put(this.open.pop());
+    this.addValue(this.open.pop());
   }
 
-  private put(value: unknown): void {
+  private addValue(value: unknown): void {
     this.values += 1;
     if (this.values > this.limits.maxValues) {
       throw new AppError('payload_too_large', {
@@ -124,11 +124,11 @@ class JsonReader {
       return;
     }
     if (Array.isArray(into)) into.push(value);
-    else this.member(into, value);
+    else this.setMember(into, value);
     this.next = 'comma or end';
   }
 
-  private member(into: Record<string, unknown>, value: unknown): void {
+  private setMember(into: Record<string, unknown>, value: unknown): void {
     const at = this.open.length - 1;
     this.sizes[at]! += 1;
     if (this.sizes[at]! > this.limits.maxNames) {
@@ -138,18 +138,18 @@ class JsonReader {
     }
     const key = this.keys[at]!;
     const reaches = typeof value === 'object' && value !== null && Object.hasOwn(value, 'prototype');
-    if (key === 'constructor' && reaches) throw forbidden();
+    if (key === 'constructor' && reaches) throw forbiddenKeyError();
     into[key] = value;
   }
 
-  private string(): string {
+  private readString(): string {
     const from = this.at;
     let end = from;
     do end = this.text.indexOf('"', end + 1);
     while (end !== -1 && this.isEscaped(end, from));
-    if (end === -1) throw notJson();
+    if (end === -1) throw notJsonError();
     this.at = end + 1;
-    return this.checked(parsed(this.text.slice(from, this.at)));
+    return this.checkString(parseJsonText(this.text.slice(from, this.at)));
   }
 
   private isEscaped(quote: number, from: number): boolean {
@@ -158,38 +158,38 @@ class JsonReader {
     return (quote - slash) % 2 === 0;
   }
 
-  private checked(value: string): string {
-    if (value.includes('\0')) throw invalid('The body contains a string with U+0000.');
-    if (!hasHalfPair(value)) return value;
-    if (this.limits.halfPairs === 'refuse') throw halfPair();
+  private checkString(value: string): string {
+    if (value.includes('\0')) throw invalidBodyError('The body contains a string with U+0000.');
+    if (!hasHalfSurrogatePair(value)) return value;
+    if (this.limits.halfPairs === 'refuse') throw halfPairError();
     return value.replace(surrogates, '\ufffd');
   }
 }
 
-function parsed(text: string): string {
+function parseJsonText(text: string): string {
   try {
     return JSON.parse(text) as string;
   } catch {
-    throw notJson();
+    throw notJsonError();
   }
 }
 
-export function notJson(): AppError {
-  return invalid('The body is not valid JSON.');
+export function notJsonError(): AppError {
+  return invalidBodyError('The body is not valid JSON.');
 }
 
-export function forbidden(): AppError {
-  return invalid('The body contains a forbidden key (__proto__ or constructor).');
+export function forbiddenKeyError(): AppError {
+  return invalidBodyError('The body contains a forbidden key (__proto__ or constructor).');
 }
 
-export function halfPair(): AppError {
-  return invalid('The body contains a string with half of a surrogate pair, which is not a valid character.');
+export function halfPairError(): AppError {
+  return invalidBodyError('The body contains a string with half of a surrogate pair, which is not a valid character.');
 }
 
-export function tooDeep(maxDepth: number): AppError {
-  return invalid(`The body is nested deeper than ${maxDepth} levels.`);
+export function tooDeepError(maxDepth: number): AppError {
+  return invalidBodyError(`The body is nested deeper than ${maxDepth} levels.`);
 }
 
-export function invalid(detail: string): AppError {
+export function invalidBodyError(detail: string): AppError {
   return new AppError('invalid_payload', { detail });
 }

@@ -16,7 +16,7 @@ export class UnparsedBody {
   ) {}
 
   /** Parses the body as an instance of the class, for a route that accepts only JSON. */
-  async read<T extends object>(type: new () => T): Promise<T> {
+  async parseAs<T extends object>(type: new () => T): Promise<T> {
     if (!json.test(this.contentType ?? '')) {
       throw new AppError('unsupported_media_type', { detail: 'The content type must be application/json.' });
     }

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { testConfig, waitFor } from '@muster/testing';
+import { loadTestConfig, waitFor } from '@muster/testing';
 import { type App, createApp } from '../../create-app';
 
 /** Sends the whole body like a proxy, whatever the response is. `failed`: whether the connection failed. */
@@ -37,7 +37,7 @@ describe('a response before the body was read', () => {
   let url: string;
 
   beforeAll(async () => {
-    const config = testConfig('postgres://127.0.0.1:1/none', { LOG_LEVEL: 'silent' });
+    const config = loadTestConfig('postgres://127.0.0.1:1/none', { LOG_LEVEL: 'silent' });
     app = await createApp({ name: 'gateway', configs: [config], modules: [] });
     await app.nest.listen(0, '127.0.0.1');
     url = await app.nest.getUrl();

@@ -10,14 +10,14 @@ const lookEveryMs = 250;
  * would be lost: a client that is still sending, above all a proxy, would see a connection error. So the rest of the
  * body is dropped. Node does that while the connection stays open.
  */
-export function keepForUnread(request: FastifyRequest, reply: FastifyReply): void {
+export function drainUnreadBody(request: FastifyRequest, reply: FastifyReply): void {
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced <= maxDroppedBytes) void reply.removeHeader('connection');
   else void reply.header('connection', 'close');
 }
 
 /** Closes the connection of a client that keeps sending beyond the limit. */
-export function dropUnread({ raw }: FastifyRequest): void {
+export function destroyUnreadBody({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;
   const maxBytesRead = socket.bytesRead + maxDroppedBytes;

@@ -1,5 +1,5 @@
 import { type ArgumentMetadata, Injectable } from '@nestjs/common';
-import { AppError, Faults, ignoresUnknownFields, invalidField, readFields } from '@muster/contracts';
+import { AppError, Faults, ignoresUnknownFields, invalidFieldError, readFields } from '@muster/contracts';
 import { isUuid } from '../../context/ids';
 
 /**
@@ -10,20 +10,20 @@ import { isUuid } from '../../context/ids';
 export class InputPipe {
   transform(input: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     if (type === 'custom') return input;
-    if (type === 'param' && data) return checkParam(input, data);
+    if (type === 'param' && data) return checkPathParameter(input, data);
     if (!metatype || !isObjectType(metatype)) return input;
-    return type === 'body' ? readBody(metatype, input) : read(metatype, input ?? {}, 'ignore');
+    return type === 'body' ? readBody(metatype, input) : readFieldsOf(metatype, input ?? {}, 'ignore');
   }
 }
 
 /** Validates a JSON body. A missing body counts as an empty object, which is valid if no field is required. */
 export function readBody<T extends object>(type: Class<T>, input: unknown): T {
-  return read(type, input === undefined ? {} : input, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
+  return readFieldsOf(type, input === undefined ? {} : input, ignoresUnknownFields(type) ? 'ignore' : 'refuse');
 }
 
 /** Validates a body that did not arrive as JSON, or not all at once. */
 export function checkBody<T extends object>(type: new () => T, value: unknown): T {
-  return read(type, value, 'refuse');
+  return readFieldsOf(type, value, 'refuse');
 }
 
 type Class<T extends object = object> = new () => T;
@@ -32,22 +32,22 @@ function isObjectType(type: unknown): type is Class {
   return ![String, Number, Boolean, Array, Object].includes(type as never);
 }
 
-function read<T extends object>(type: Class<T>, value: unknown, unknown: 'refuse' | 'ignore'): T {
+function readFieldsOf<T extends object>(type: Class<T>, value: unknown, unknown: 'refuse' | 'ignore'): T {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
   }
   const faults = new Faults();
   const instance = readFields(type, value, { faults, path: '', unknown });
-  if (faults.none) return instance;
+  if (faults.isEmpty) return instance;
   const { errors } = faults;
   throw new AppError('invalid_payload', { detail: errors[0]!.message, errors });
 }
 
-function checkParam(value: unknown, name: string): unknown {
+function checkPathParameter(value: unknown, name: string): unknown {
   const idLike = name === 'id' || name.endsWith('Id');
   if (!idLike) return value;
   if (!isUuid(value)) {
-    throw invalidField(name, `${name} must be a UUID`, `The path's ${name} must be a UUID.`);
+    throw invalidFieldError(name, `${name} must be a UUID`, `The path's ${name} must be a UUID.`);
   }
   // A UUID in capitals is the same id, so each id is converted to lower case.
   return value.toLowerCase();

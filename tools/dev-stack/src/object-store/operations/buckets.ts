@@ -1,5 +1,5 @@
 import { S3Error } from '../errors';
-import { callBucket, type Call } from '../operation';
+import { getBucketOfCall, type Call } from '../operation';
 import { sendEmpty, sendXml } from '../wire/respond';
 import type { XmlNode } from '../wire/xml';
 
@@ -15,7 +15,7 @@ export async function listBuckets({ response, store }: Call): Promise<void> {
 }
 
 export async function headBucket(call: Call): Promise<void> {
-  callBucket(call);
+  getBucketOfCall(call);
   sendEmpty(call.response, 200, { 'x-amz-bucket-region': call.region });
 }
 

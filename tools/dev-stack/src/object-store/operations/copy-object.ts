@@ -1,16 +1,16 @@
-import { BodyDigest, digesting } from '../wire/body-digest';
+import { BodyDigest, updateDigestWhileReading } from '../wire/body-digest';
 import { assertMayCopy, assertMayWrite, readWriteCondition } from '../conditions';
 import { S3Error } from '../errors';
-import { callBucket, callKey, type Call } from '../operation';
-import { objectTime, storedHeaders } from '../storage/object-metadata';
+import { getBucketOfCall, getKeyOfCall, type Call } from '../operation';
+import { formatObjectTime, selectStoredHeaders } from '../storage/object-metadata';
 import { sendXml } from '../wire/respond';
 import { readBytes, stageFile } from '../storage/stored-file';
 import { parseCopySource } from '../wire/uri';
 
 export async function copyObject(call: Call): Promise<void> {
   const { request, response, store, now } = call;
-  const bucket = callBucket(call);
-  const key = callKey(call);
+  const bucket = getBucketOfCall(call);
+  const key = getKeyOfCall(call);
   const from = parseCopySource(request.headers.get('x-amz-copy-source') ?? '');
   const replaces = readDirective(request.headers.get('x-amz-metadata-directive'));
   if (!replaces && from.bucket === bucket.name && from.key === key) {
@@ -21,17 +21,22 @@ export async function copyObject(call: Call): Promise<void> {
   }
   const condition = readWriteCondition(request.headers);
   assertMayWrite(condition, bucket.index.get(key));
-  const source = await store.bucket(from.bucket).open(from.key);
+  const source = await store.getBucket(from.bucket).open(from.key);
   try {
     assertMayCopy(request.headers, source.metadata);
     const digest = new BodyDigest();
-    const headers = replaces ? storedHeaders(request.headers) : source.metadata.headers;
+    const headers = replaces ? selectStoredHeaders(request.headers) : source.metadata.headers;
     const staged = await stageFile({
       directory: store.tempDirectory,
-      chunks: digesting(readBytes(source, { start: 0, end: source.size - 1 }), digest),
-      describe: () => ({ key, etag: digest.finish().md5.toString('hex'), lastModified: objectTime(now()), headers }),
+      chunks: updateDigestWhileReading(readBytes(source, { start: 0, end: source.size - 1 }), digest),
+      describe: () => ({
+        key,
+        etag: digest.finish().md5.toString('hex'),
+        lastModified: formatObjectTime(now()),
+        headers,
+      }),
     });
-    bucket.put(staged, condition);
+    bucket.putFile(staged, condition);
     await bucket.flush();
     const { lastModified, etag } = staged.metadata;
     sendXml(response, [

@@ -1,25 +1,25 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readByteRange } from '../byte-range';
-import { evaluateReadCondition, rangeStillApplies } from '../conditions';
-import { callBucket, callKey, type Call } from '../operation';
-import { objectResponseHeaders, responseOverrides, withSafeHeaders } from '../object-response';
+import { evaluateReadCondition, doesRangeStillApply } from '../conditions';
+import { getBucketOfCall, getKeyOfCall, type Call } from '../operation';
+import { buildObjectHeaders, readResponseOverrides, addSafeHeaders } from '../object-response';
 import { readBytes } from '../storage/stored-file';
 
 /** Handles GET and HEAD: the same response with and without the bytes. */
 export async function getObject(call: Call): Promise<void> {
   const { request, response } = call;
-  const file = await callBucket(call).open(callKey(call));
+  const file = await getBucketOfCall(call).open(getKeyOfCall(call));
   try {
     const { metadata, size } = file;
     const unmodified = evaluateReadCondition(request.headers, metadata) === 'not-modified';
     const range =
-      !unmodified && rangeStillApplies(request.headers, metadata)
+      !unmodified && doesRangeStillApply(request.headers, metadata)
         ? readByteRange(request.headers.get('range'), size)
         : undefined;
-    const headers = withSafeHeaders({
-      ...objectResponseHeaders(metadata),
-      ...responseOverrides(request.query),
+    const headers = addSafeHeaders({
+      ...buildObjectHeaders(metadata),
+      ...readResponseOverrides(request.query),
     });
     if (unmodified) {
       response.writeHead(304, { etag: headers['etag'], 'last-modified': headers['last-modified'] });

@@ -1,18 +1,18 @@
 import { S3Error } from '../errors';
-import { decodePosition, encodePosition, listPage, type ListPosition } from '../listing';
-import { callBucket, type Call } from '../operation';
+import { decodePosition, encodePosition, buildListPage, type ListPosition } from '../listing';
+import { getBucketOfCall, type Call } from '../operation';
 import { sendXml } from '../wire/respond';
 import type { XmlNode } from '../wire/xml';
 
 export async function listObjects(call: Call): Promise<void> {
   const { query } = call.request;
-  const bucket = callBucket(call);
+  const bucket = getBucketOfCall(call);
   if (query.get('list-type') !== '2') throw new S3Error('NotImplemented', { Parameter: 'list-type' });
   const { prefix = '', delimiter = '' } = { prefix: query.get('prefix'), delimiter: query.get('delimiter') };
-  const encode = keyEncoder(query.get('encoding-type'));
+  const encode = chooseKeyEncoder(query.get('encoding-type'));
   const maxKeys = readMaxKeys(query.get('max-keys'));
-  const page = listPage(bucket.index, { prefix, delimiter, maxKeys, after: readAfter(query) });
-  const echoed = (name: string, parameter: string, encoded = true): XmlNode | undefined => {
+  const page = buildListPage(bucket.index, { prefix, delimiter, maxKeys, after: readStartPosition(query) });
+  const echoParameter = (name: string, parameter: string, encoded = true): XmlNode | undefined => {
     const value = query.get(parameter);
     return value ? [name, encoded ? encode(value) : value] : undefined;
   };
@@ -21,13 +21,13 @@ export async function listObjects(call: Call): Promise<void> {
     [
       ['Name', bucket.name],
       ['Prefix', encode(prefix)],
-      echoed('Delimiter', 'delimiter'),
-      echoed('StartAfter', 'start-after'),
-      echoed('ContinuationToken', 'continuation-token', false),
+      echoParameter('Delimiter', 'delimiter'),
+      echoParameter('StartAfter', 'start-after'),
+      echoParameter('ContinuationToken', 'continuation-token', false),
       page.next && ['NextContinuationToken', encodePosition(page.next)],
       ['KeyCount', page.contents.length + page.commonPrefixes.length],
       ['MaxKeys', maxKeys],
-      echoed('EncodingType', 'encoding-type', false),
+      echoParameter('EncodingType', 'encoding-type', false),
       ['IsTruncated', page.next !== undefined],
       ...page.contents.map(({ key, lastModified, etag, size }): XmlNode => [
         'Contents',
@@ -55,14 +55,14 @@ function readMaxKeys(text: string | undefined): number {
 }
 
 /** A continuation token takes precedence over start-after, which only determines the start of the first page. */
-function readAfter(query: ReadonlyMap<string, string>): ListPosition | undefined {
+function readStartPosition(query: ReadonlyMap<string, string>): ListPosition | undefined {
   const token = query.get('continuation-token');
   if (token !== undefined) return decodePosition(token);
   const startAfter = query.get('start-after');
   return startAfter ? { kind: 'key', value: startAfter } : undefined;
 }
 
-function keyEncoder(encodingType: string | undefined): (text: string) => string {
+function chooseKeyEncoder(encodingType: string | undefined): (text: string) => string {
   if (encodingType === undefined || encodingType === '') return (text) => text;
   if (encodingType !== 'url') {
     throw new S3Error('InvalidArgument', {

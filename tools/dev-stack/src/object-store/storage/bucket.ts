@@ -23,23 +23,23 @@ export class Bucket {
    * Synchronous, so that no other request runs between the check of the condition, the rename and the index update: of
    * many racing writers, exactly one finds the key absent. `flush` makes the change durable; respond only after it.
    */
-  put({ path, metadata, size }: StagedFile<ObjectMetadata>, condition: WriteCondition): void {
+  putFile({ path, metadata, size }: StagedFile<ObjectMetadata>, condition: WriteCondition): void {
     try {
       assertMayWrite(condition, this.index.get(metadata.key));
-      renameSync(path, this.pathOf(metadata.key));
+      renameSync(path, this.getFilePath(metadata.key));
     } catch (error) {
       rmSync(path, { force: true });
       throw error;
     }
-    this.index.set(indexEntry(metadata, size));
+    this.index.set(createIndexEntry(metadata, size));
   }
 
-  /** Synchronous for the same reason as `put`. A missing key is not an error, because deletes are idempotent. */
-  remove(key: string, condition: WriteCondition): void {
+  /** Synchronous for the same reason as `putFile`. A missing key is not an error, because deletes are idempotent. */
+  removeKey(key: string, condition: WriteCondition): void {
     const existing = this.index.get(key);
     if (!existing) return;
     assertMayWrite(condition, existing);
-    rmSync(this.pathOf(key), { force: true });
+    rmSync(this.getFilePath(key), { force: true });
     this.index.delete(key);
   }
 
@@ -49,13 +49,13 @@ export class Bucket {
 
   /** Opens one complete version, even if the object is overwritten later. The caller closes the handle. */
   async open(key: string): Promise<StoredFile<ObjectMetadata>> {
-    const file = await openStoredFile<ObjectMetadata>(this.pathOf(key));
+    const file = await openStoredFile<ObjectMetadata>(this.getFilePath(key));
     if (!file) throw new S3Error('NoSuchKey', { Key: key });
     return file;
   }
 
-  private pathOf(key: string): string {
-    return join(this.directory, fileName(key));
+  private getFilePath(key: string): string {
+    return join(this.directory, buildFileName(key));
   }
 }
 
@@ -63,8 +63,8 @@ function readEntries(directory: string, onLog: (line: string) => void): IndexEnt
   return readdirSync(directory).flatMap((name) => {
     try {
       const { metadata, size } = readStoredMetadata<ObjectMetadata>(join(directory, name));
-      if (fileName(metadata.key) !== name) throw new Error(`${name} contains another key`);
-      return [indexEntry(metadata, size)];
+      if (buildFileName(metadata.key) !== name) throw new Error(`${name} contains another key`);
+      return [createIndexEntry(metadata, size)];
     } catch (error) {
       // One damaged file must not make the other objects unavailable.
       onLog(`object skipped while building the index: ${String(error)}`);
@@ -73,10 +73,10 @@ function readEntries(directory: string, onLog: (line: string) => void): IndexEnt
   });
 }
 
-function indexEntry({ key, etag, lastModified }: ObjectMetadata, size: number): IndexEntry {
+function createIndexEntry({ key, etag, lastModified }: ObjectMetadata, size: number): IndexEntry {
   return { key, etag, lastModified, size };
 }
 
-function fileName(key: string): string {
+function buildFileName(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

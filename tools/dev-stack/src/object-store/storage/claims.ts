@@ -17,7 +17,7 @@ export interface SignatureClaims {
 
 export type MalformedCode = 'AuthorizationHeaderMalformed' | 'AuthorizationQueryParametersError';
 
-export function malformedCode(request: S3Request): MalformedCode {
+export function getMalformedCode(request: S3Request): MalformedCode {
   return request.presigned.size > 0 ? 'AuthorizationQueryParametersError' : 'AuthorizationHeaderMalformed';
 }
 
@@ -32,14 +32,14 @@ export function readSignatureClaims(request: S3Request): SignatureClaims {
         'Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature query string parameter or the Authorization header should be specified',
     });
   }
-  if (request.presigned.size > 0) return fromQuery(request);
-  if (authorization !== undefined) return fromHeader(request, authorization);
+  if (request.presigned.size > 0) return readClaimsFromQuery(request);
+  if (authorization !== undefined) return readClaimsFromHeader(request, authorization);
   throw new S3Error('AccessDenied');
 }
 
 const MAX_EXPIRES_SECONDS = 604_800;
 
-function fromHeader(request: S3Request, authorization: string): SignatureClaims {
+function readClaimsFromHeader(request: S3Request, authorization: string): SignatureClaims {
   const [scheme, ...rest] = authorization.split(' ');
   if (scheme !== ALGORITHM) {
     throw new S3Error('InvalidRequest', {
@@ -56,7 +56,7 @@ function fromHeader(request: S3Request, authorization: string): SignatureClaims 
   if (timestamp === undefined) {
     throw new S3Error('AccessDenied', { message: 'AWS authentication requires a valid x-amz-date header' });
   }
-  return readClaims(malformedCode(request), {
+  return parseClaims(getMalformedCode(request), {
     credential: fields.get('Credential'),
     signedHeaders: fields.get('SignedHeaders'),
     signature: fields.get('Signature'),
@@ -64,7 +64,7 @@ function fromHeader(request: S3Request, authorization: string): SignatureClaims 
   });
 }
 
-function fromQuery({ presigned }: S3Request): SignatureClaims {
+function readClaimsFromQuery({ presigned }: S3Request): SignatureClaims {
   if (presigned.get('x-amz-algorithm') !== ALGORITHM) {
     throw new S3Error('AuthorizationQueryParametersError', {
       message: `X-Amz-Algorithm only supports "${ALGORITHM}"`,
@@ -77,7 +77,7 @@ function fromQuery({ presigned }: S3Request): SignatureClaims {
       message: `X-Amz-Expires must be between 1 and a week (in seconds) that is ${MAX_EXPIRES_SECONDS}`,
     });
   }
-  const claims = readClaims('AuthorizationQueryParametersError', {
+  const claims = parseClaims('AuthorizationQueryParametersError', {
     credential: presigned.get('x-amz-credential'),
     signedHeaders: presigned.get('x-amz-signedheaders'),
     signature: presigned.get('x-amz-signature'),
@@ -86,7 +86,7 @@ function fromQuery({ presigned }: S3Request): SignatureClaims {
   return { ...claims, expiresSeconds };
 }
 
-function readClaims(
+function parseClaims(
   code: MalformedCode,
   raw: { credential?: string; signedHeaders?: string; signature?: string; timestamp?: string },
 ): SignatureClaims {

@@ -21,22 +21,22 @@ export class KeyIndex {
 
   set(entry: IndexEntry): void {
     const bytes = Buffer.from(entry.key);
-    if (!this.entries.has(entry.key)) this.keys.splice(this.positionOf(bytes), 0, bytes);
+    if (!this.entries.has(entry.key)) this.keys.splice(this.findPosition(bytes), 0, bytes);
     this.entries.set(entry.key, entry);
   }
 
   delete(key: string): void {
-    if (this.entries.delete(key)) this.keys.splice(this.positionOf(Buffer.from(key)), 1);
+    if (this.entries.delete(key)) this.keys.splice(this.findPosition(Buffer.from(key)), 1);
   }
 
   /** Returns the entries with keys from `start` on, in order. */
-  *from(start: string): Generator<IndexEntry> {
-    for (let at = this.positionOf(Buffer.from(start)); at < this.keys.length; at += 1) {
+  *iterateFrom(start: string): Generator<IndexEntry> {
+    for (let at = this.findPosition(Buffer.from(start)); at < this.keys.length; at += 1) {
       yield this.entries.get(this.keys[at]!.toString())!;
     }
   }
 
-  private positionOf(key: Buffer): number {
+  private findPosition(key: Buffer): number {
     let low = 0;
     let high = this.keys.length;
     while (low < high) {

@@ -13,11 +13,11 @@ export interface ObjectMetadata {
  * Truncates a time to seconds, as S3 dates have only seconds. This keeps Last-Modified, listings and conditions
  * consistent.
  */
-export function objectTime(now: Date): string {
+export function formatObjectTime(now: Date): string {
   return new Date(Math.floor(now.getTime() / 1000) * 1000).toISOString();
 }
 
-export function storedHeaders(headers: ReadonlyMap<string, string>): [string, string][] {
+export function selectStoredHeaders(headers: ReadonlyMap<string, string>): [string, string][] {
   const stored = [...headers]
     .filter(([name]) => STANDARD_HEADERS.includes(name) || name.startsWith('x-amz-meta-'))
     .filter(([, value]) => value !== '');

@@ -24,7 +24,7 @@ export class Store {
     mkdirSync(this.tempDirectory, { recursive: true });
     this.bucketsDirectory = join(dataDir, 'buckets');
     mkdirSync(this.bucketsDirectory, { recursive: true });
-    for (const name of readdirSync(this.bucketsDirectory)) this.load(name);
+    for (const name of readdirSync(this.bucketsDirectory)) this.loadBucket(name);
   }
 
   /** Returns false if the bucket already existed. */
@@ -32,12 +32,12 @@ export class Store {
     assertBucketName(name);
     if (this.buckets.has(name)) return false;
     mkdirSync(join(this.bucketsDirectory, name));
-    this.load(name);
+    this.loadBucket(name);
     await syncDirectory(this.bucketsDirectory);
     return true;
   }
 
-  bucket(name: string): Bucket {
+  getBucket(name: string): Bucket {
     const found = this.buckets.get(name);
     if (!found) throw new S3Error('NoSuchBucket', { BucketName: name });
     return found.bucket;
@@ -49,7 +49,7 @@ export class Store {
       .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
-  private load(name: string): void {
+  private loadBucket(name: string): void {
     const directory = join(this.bucketsDirectory, name);
     const createdAt = statSync(directory).birthtime;
     this.buckets.set(name, { bucket: new Bucket(name, directory, this.onLog), createdAt });

@@ -64,7 +64,7 @@ export async function openStoredFile<Metadata>(path: string): Promise<StoredFile
       return tail;
     };
     let tail = await readTail(LIKELY_FOOTER_BYTES);
-    const bytes = footerBytes(path, tail);
+    const bytes = readFooterLength(path, tail);
     if (bytes > tail.length) tail = await readTail(bytes);
     return { handle, metadata: parseFooter<Metadata>(path, tail, bytes), size: size - bytes };
   } catch (error) {
@@ -87,7 +87,7 @@ export function readStoredMetadata<Metadata>(path: string): { metadata: Metadata
       return tail;
     };
     let tail = readTail(LIKELY_FOOTER_BYTES);
-    const bytes = footerBytes(path, tail);
+    const bytes = readFooterLength(path, tail);
     if (bytes > tail.length) tail = readTail(bytes);
     return { metadata: parseFooter<Metadata>(path, tail, bytes), size: size - bytes };
   } finally {
@@ -131,7 +131,7 @@ function encodeFooter(metadata: unknown): Buffer {
   return Buffer.concat([json, length, MAGIC]);
 }
 
-function footerBytes(path: string, tail: Buffer): number {
+function readFooterLength(path: string, tail: Buffer): number {
   const lengthAt = tail.length - MAGIC.length - LENGTH_BYTES;
   if (lengthAt < 0 || !tail.subarray(lengthAt + LENGTH_BYTES).equals(MAGIC)) throw new Error(`${path} is incomplete`);
   return tail.readUInt32BE(lengthAt) + LENGTH_BYTES + MAGIC.length;

@@ -1,5 +1,13 @@
 import { GetObjectCommand, PutObjectCommand, type S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
-import { BUCKET, CREDENTIALS, filesBelow, refusal, sendRaw, signRaw, startFixture } from '../object-store.harness';
+import {
+  BUCKET,
+  CREDENTIALS,
+  listFilesBelow,
+  captureRefusal,
+  sendRawRequest,
+  signRawRequest,
+  startFixture,
+} from '../object-store.harness';
 import type { Fixture, RawRequest, Signing } from '../object-store.harness';
 
 let fixture: Fixture;
@@ -11,7 +19,7 @@ beforeAll(async () => {
   fixture = await startFixture();
   s3 = fixture.client();
   await s3.send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'for signers only' }));
-  before = await filesBelow(fixture.dataDir);
+  before = await listFilesBelow(fixture.dataDir);
 });
 
 afterAll(() => fixture.close());
@@ -20,7 +28,7 @@ afterAll(() => fixture.close());
 afterEach(async () => {
   const { Body } = await s3.send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
   await expect(Body?.transformToString()).resolves.toBe('for signers only');
-  await expect(filesBelow(fixture.dataDir)).resolves.toEqual(before);
+  await expect(listFilesBelow(fixture.dataDir)).resolves.toEqual(before);
 });
 
 it.each<[string, S3ClientConfig, string, number]>([
@@ -33,14 +41,14 @@ it.each<[string, S3ClientConfig, string, number]>([
 ])('the object store refuses reads and writes of the SDK with %s', async (_, config, name, status) => {
   // A new client for each request, because the SDK corrects its clock after the first error.
   const get = fixture.client(config).send(new GetObjectCommand({ Bucket: BUCKET, Key: 'secret' }));
-  await expect(refusal(get)).resolves.toEqual({ name, status });
+  await expect(captureRefusal(get)).resolves.toEqual({ name, status });
   const put = fixture.client(config).send(new PutObjectCommand({ Bucket: BUCKET, Key: 'secret', Body: 'x' }));
-  await expect(refusal(put)).resolves.toEqual({ name, status });
+  await expect(captureRefusal(put)).resolves.toEqual({ name, status });
 });
 
 it.each(['GET', 'PUT', 'HEAD', 'DELETE', 'POST'])('the object store refuses an anonymous %s', async (method) => {
   for (const each of [path, `/${BUCKET}`, '/', '/no-such-bucket/key', `${path}?response-content-type=text/html`]) {
-    const answer = await sendRaw({ endpoint: fixture.store.endpoint, method, path: each });
+    const answer = await sendRawRequest({ endpoint: fixture.store.endpoint, method, path: each });
     expect(answer.status).toBe(403);
     expect(answer.code).toBe(method === 'HEAD' ? undefined : 'AccessDenied');
   }
@@ -67,7 +75,9 @@ it.each<[string, Partial<RawRequest>, Signing, string]>([
 ])('the object store checks a request with %s', async (_, request, signing, code) => {
   const method = code === '' ? 'GET' : 'PUT';
   const body = method === 'GET' ? undefined : 'x';
-  const answer = await sendRaw(signRaw({ endpoint: fixture.store.endpoint, method, path, body, ...request }, signing));
+  const answer = await sendRawRequest(
+    signRawRequest({ endpoint: fixture.store.endpoint, method, path, body, ...request }, signing),
+  );
   expect({ status: answer.status, code: answer.code ?? '' }).toMatchObject(code === '' ? { status: 200 } : { code });
 });
 
@@ -81,8 +91,8 @@ it.each<[string, (request: RawRequest) => RawRequest]>([
   ['set of headers', (request) => withHeader(request, 'x-amz-meta-a', undefined)],
 ])('the object store refuses a request whose %s was changed after signing', async (_, tamper) => {
   const headers = { 'x-amz-meta-a': '1' };
-  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'PUT', path, headers, body: 'x' });
-  const answer = await sendRaw(tamper({ ...signed }));
+  const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'PUT', path, headers, body: 'x' });
+  const answer = await sendRawRequest(tamper({ ...signed }));
   expect(answer).toMatchObject({ status: 403, code: 'SignatureDoesNotMatch' });
 });
 
@@ -102,41 +112,41 @@ it.each<[string, (authorization: string) => string, string]>([
   ],
   ['a changed signature', (text) => text.replace(/[0-9a-f]{64}$/, '0'.repeat(64)), 'SignatureDoesNotMatch'],
 ])('the object store refuses an authorization header with %s', async (_, change, code) => {
-  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
+  const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path });
   const authorization = change(signed.headers?.['authorization'] ?? '');
-  await expect(sendRaw(withHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
+  await expect(sendRawRequest(withHeader(signed, 'authorization', authorization))).resolves.toMatchObject({ code });
 });
 
 it.each([['20260230T000000Z'], ['2026-01-01T00:00:00Z'], ['yesterday']])(
   'the object store refuses the date %s',
   async (date) => {
-    const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
-    await expect(sendRaw(withHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
+    const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path });
+    await expect(sendRawRequest(withHeader(signed, 'x-amz-date', date))).resolves.toMatchObject({
       code: 'AuthorizationHeaderMalformed',
     });
   },
 );
 
 it('the object store refuses a request without a date, and one without a payload hash', async () => {
-  const signed = signRaw({ endpoint: fixture.store.endpoint, method: 'GET', path });
+  const signed = signRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path });
   for (const [name, code] of [
     ['x-amz-date', 'AccessDenied'],
     ['x-amz-content-sha256', 'InvalidRequest'],
   ] as const) {
-    await expect(sendRaw(withHeader(signed, name, undefined))).resolves.toMatchObject({ code });
+    await expect(sendRawRequest(withHeader(signed, name, undefined))).resolves.toMatchObject({ code });
   }
 });
 
 it('the object store responds to a refused upload without waiting for its body', async () => {
   const headers = { 'content-length': '1000000', expect: '100-continue' };
   const unsigned = { endpoint: fixture.store.endpoint, method: 'PUT', path, headers };
-  const answer = await sendRaw(unsigned);
+  const answer = await sendRawRequest(unsigned);
   expect(answer).toMatchObject({ status: 403, code: 'AccessDenied' });
   expect(answer.headers.connection).toBe('close');
 });
 
 it('the object store writes no signature to its log', async () => {
-  await sendRaw({ endpoint: fixture.store.endpoint, method: 'GET', path: `${path}?X-Amz-Signature=0123abcd` });
+  await sendRawRequest({ endpoint: fixture.store.endpoint, method: 'GET', path: `${path}?X-Amz-Signature=0123abcd` });
   expect(fixture.log.at(-1)).toMatch(`GET ${path} 400 AuthorizationQueryParametersError`);
   expect(fixture.log.join()).not.toContain('0123abcd');
 });

@@ -21,7 +21,10 @@ export class BodyDigest {
 }
 
 /** Passes the bytes through unchanged and adds them to the digest. */
-export async function* digesting(chunks: AsyncIterable<Buffer>, digest: BodyDigest): AsyncGenerator<Buffer> {
+export async function* updateDigestWhileReading(
+  chunks: AsyncIterable<Buffer>,
+  digest: BodyDigest,
+): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     digest.update(chunk);
     yield chunk;

@@ -8,7 +8,7 @@ import { EMPTY_SHA256 } from './signature';
 export interface Payload {
   /** The body, to be read once to its end. It ends without an error only if length and hashes match. */
   chunks: AsyncIterable<Buffer>;
-  /** Returns the MD5 of the body. May be called only after `chunks` has ended. */
+  /** Returns the MD5 of the body. May be called only after `readChunks` has ended. */
   verified(): Buffer;
 }
 
@@ -22,7 +22,7 @@ export function openPayload(
   { declared, onFirstRead, maxBytes }: PayloadOptions & { declared: DeclaredPayload; onFirstRead: () => void },
 ): Payload {
   const { headers } = request;
-  const length = payloadLength(request);
+  const length = parsePayloadLength(request);
   if (length > maxBytes) {
     throw new S3Error('EntityTooLarge', { ProposedSize: `${length}`, MaxSizeAllowed: `${maxBytes}` });
   }
@@ -30,9 +30,9 @@ export function openPayload(
   const digest = new BodyDigest({ withSha256: declared.sha256 !== undefined });
   let result: Buffer | undefined;
 
-  async function* chunks(): AsyncGenerator<Buffer> {
+  async function* readChunks(): AsyncGenerator<Buffer> {
     onFirstRead();
-    for await (const chunk of readWire(request.incoming)) {
+    for await (const chunk of readRawBody(request.incoming)) {
       digest.update(chunk);
       if (digest.size > length) throw new S3Error('IncompleteBody');
       yield chunk;
@@ -52,7 +52,7 @@ export function openPayload(
   }
 
   return {
-    chunks: chunks(),
+    chunks: readChunks(),
     verified() {
       if (!result) throw new Error('the payload was not read to its end');
       return result;
@@ -69,7 +69,7 @@ export function assertEmptyPayload(request: S3Request, declared: DeclaredPayload
   if (declared.sha256 !== undefined && declared.sha256 !== EMPTY_SHA256) throw new S3Error('XAmzContentSHA256Mismatch');
 }
 
-function payloadLength({ headers }: S3Request): number {
+function parsePayloadLength({ headers }: S3Request): number {
   const length = headers.get('content-length');
   if (length === undefined) throw new S3Error('MissingContentLength');
   if (!/^\d{1,15}$/.test(length)) {
@@ -89,6 +89,6 @@ function readContentMd5(value: string | undefined): Buffer | undefined {
  * Reads the body without the stream's default iterator, which destroys the socket when a reader stops early. Then no
  * response could be sent.
  */
-function readWire(incoming: IncomingMessage): AsyncIterable<Buffer> {
+function readRawBody(incoming: IncomingMessage): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer> };
 }

@@ -25,12 +25,13 @@ export function parseRequest(incoming: IncomingMessage): S3Request {
   const isPresigned = target.query.some(([name]) => PRESIGN_PARAMETERS.has(name.toLowerCase()));
   for (const [name, value] of target.query) {
     const lowerName = name.toLowerCase();
-    if (isPresigned && PRESIGN_PARAMETERS.has(lowerName)) addOnce(presigned, lowerName, value);
-    else if (isPresigned && lowerName.startsWith('x-amz-')) addOnce(hoisted, lowerName, asHeaderValue(name, value));
-    else addOnce(query, name, value);
+    if (isPresigned && PRESIGN_PARAMETERS.has(lowerName)) addHeaderOnce(presigned, lowerName, value);
+    else if (isPresigned && lowerName.startsWith('x-amz-'))
+      addHeaderOnce(hoisted, lowerName, requireHeaderValue(name, value));
+    else addHeaderOnce(query, name, value);
   }
   for (const name of hoisted.keys()) {
-    if (sentHeaders.has(name)) throw ambiguous(name);
+    if (sentHeaders.has(name)) throw createAmbiguousError(name);
   }
   return {
     method: incoming.method ?? '',
@@ -44,7 +45,7 @@ export function parseRequest(incoming: IncomingMessage): S3Request {
 }
 
 /** Checks a query value that is sent or stored as a header: one character per byte, without control characters. */
-export function asHeaderValue(name: string, value: string): string {
+export function requireHeaderValue(name: string, value: string): string {
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
     throw new S3Error('InvalidArgument', {
       message: 'Header value cannot be represented using ISO-8859-1.',
@@ -75,11 +76,11 @@ function joinHeaders(rawHeaders: readonly string[]): Map<string, string> {
 }
 
 /** Rejects repeated names: the signature would cover all values, but the operation would use only one of them. */
-function addOnce(values: Map<string, string>, name: string, value: string): void {
-  if (values.has(name)) throw ambiguous(name);
+function addHeaderOnce(values: Map<string, string>, name: string, value: string): void {
+  if (values.has(name)) throw createAmbiguousError(name);
   values.set(name, value);
 }
 
-function ambiguous(name: string): S3Error {
+function createAmbiguousError(name: string): S3Error {
   return new S3Error('InvalidArgument', { message: 'A parameter was specified more than once.', ArgumentName: name });
 }

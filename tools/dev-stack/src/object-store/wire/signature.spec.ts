@@ -1,4 +1,11 @@
-import { canonicalRequest, EMPTY_SHA256, requestStringToSign, sign, signingKey, type SignedRequest } from './signature';
+import {
+  buildCanonicalRequest,
+  EMPTY_SHA256,
+  buildStringToSign,
+  signString,
+  deriveSigningKey,
+  type SignedRequest,
+} from './signature';
 
 /** From AWS's own SigV4 test suite. Each request covers one peculiarity of headers or queries. */
 const SUITE_SCOPE = { date: '20150830', region: 'us-east-1', service: 'service' };
@@ -146,7 +153,7 @@ const S3_EXAMPLES: { name: string; request: Omit<SignedRequest, 'signedHeaders'>
 
 it.each(SUITE)('the signature of the AWS test suite request $name equals that of AWS', ({ request, signature }) => {
   const headers = request.headers ?? suiteHeaders({});
-  const canonical = canonicalRequest({
+  const canonical = buildCanonicalRequest({
     method: 'GET',
     rawPath: '/',
     query: [],
@@ -155,26 +162,26 @@ it.each(SUITE)('the signature of the AWS test suite request $name equals that of
     headers,
     signedHeaders: [...headers.keys()].sort(),
   });
-  const key = signingKey('wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', SUITE_SCOPE);
-  const stringToSign = requestStringToSign({
+  const key = deriveSigningKey('wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY', SUITE_SCOPE);
+  const stringToSign = buildStringToSign({
     timestamp: '20150830T123600Z',
     scope: SUITE_SCOPE,
     canonicalRequest: canonical,
   });
-  expect(sign(key, stringToSign)).toBe(signature);
+  expect(signString(key, stringToSign)).toBe(signature);
 });
 
 it.each(S3_EXAMPLES)(
   'the signature of the S3 documentation example equals that of S3: $name',
   ({ request, signature }) => {
-    const canonical = canonicalRequest({ ...request, signedHeaders: [...request.headers.keys()].sort() });
-    const key = signingKey('wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', S3_SCOPE);
-    const stringToSign = requestStringToSign({
+    const canonical = buildCanonicalRequest({ ...request, signedHeaders: [...request.headers.keys()].sort() });
+    const key = deriveSigningKey('wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', S3_SCOPE);
+    const stringToSign = buildStringToSign({
       timestamp: '20130524T000000Z',
       scope: S3_SCOPE,
       canonicalRequest: canonical,
     });
-    expect(sign(key, stringToSign)).toBe(signature);
+    expect(signString(key, stringToSign)).toBe(signature);
   },
 );
 

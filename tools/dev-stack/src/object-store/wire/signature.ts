@@ -19,41 +19,41 @@ export interface SignedRequest {
   payloadHash: string;
 }
 
-export function canonicalRequest(request: SignedRequest): string {
+export function buildCanonicalRequest(request: SignedRequest): string {
   return [
     request.method,
     request.rawPath,
-    canonicalQuery(request.query),
-    ...request.signedHeaders.map((name) => `${name}:${canonicalHeaderValue(request.headers.get(name) ?? '')}`),
+    buildCanonicalQuery(request.query),
+    ...request.signedHeaders.map((name) => `${name}:${normalizeHeaderValue(request.headers.get(name) ?? '')}`),
     '',
     request.signedHeaders.join(';'),
     request.payloadHash,
   ].join('\n');
 }
 
-export function requestStringToSign(signing: { timestamp: string; scope: Scope; canonicalRequest: string }): string {
-  return [ALGORITHM, signing.timestamp, scopeText(signing.scope), sha256Hex(signing.canonicalRequest)].join('\n');
+export function buildStringToSign(signing: { timestamp: string; scope: Scope; canonicalRequest: string }): string {
+  return [ALGORITHM, signing.timestamp, formatScope(signing.scope), sha256Hex(signing.canonicalRequest)].join('\n');
 }
 
-export function signingKey(secretAccessKey: string, scope: Scope): Buffer {
+export function deriveSigningKey(secretAccessKey: string, scope: Scope): Buffer {
   return [scope.date, scope.region, scope.service, 'aws4_request'].reduce(
     (key, part) => createHmac('sha256', key).update(part).digest(),
     Buffer.from(`AWS4${secretAccessKey}`),
   );
 }
 
-export function sign(key: Buffer, stringToSign: string): string {
+export function signString(key: Buffer, stringToSign: string): string {
   return createHmac('sha256', key).update(stringToSign, 'latin1').digest('hex');
 }
 
 /**
  * Compares hashes, which have equal lengths, so the time of the comparison does not reveal where the secrets differ.
  */
-export function sameSecret(left: string, right: string): boolean {
+export function equalsInConstantTime(left: string, right: string): boolean {
   return timingSafeEqual(createHash('sha256').update(left).digest(), createHash('sha256').update(right).digest());
 }
 
-export function scopeText(scope: Scope): string {
+export function formatScope(scope: Scope): string {
   return `${scope.date}/${scope.region}/${scope.service}/aws4_request`;
 }
 
@@ -65,16 +65,16 @@ function sha256Hex(text: string): string {
   return createHash('sha256').update(text, 'latin1').digest('hex');
 }
 
-function canonicalQuery(query: SignedRequest['query']): string {
+function buildCanonicalQuery(query: SignedRequest['query']): string {
   return query
     .filter(([name]) => name.toLowerCase() !== 'x-amz-signature')
     .map(([name, value]) => [escapeUri(name), escapeUri(value)] as const)
-    .sort(([nameA, valueA], [nameB, valueB]) => compare(nameA, nameB) || compare(valueA, valueB))
+    .sort(([nameA, valueA], [nameB, valueB]) => compareBytes(nameA, nameB) || compareBytes(valueA, valueB))
     .map(([name, value]) => `${name}=${value}`)
     .join('&');
 }
 
-function compare(left: string, right: string): number {
+function compareBytes(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
@@ -85,6 +85,6 @@ function escapeUri(text: string): string {
   );
 }
 
-function canonicalHeaderValue(value: string): string {
+function normalizeHeaderValue(value: string): string {
   return value.replace(/[ \t]+/g, ' ').trim();
 }

@@ -14,8 +14,8 @@ export interface RequestTarget {
  */
 export function parseRequestTarget(target: string): RequestTarget {
   if (!/^\/[\x21-\x7e]*$/.test(target) || target.includes('#')) throw new S3Error('InvalidURI', { URI: target });
-  const [rawPath = '/', rawQuery = ''] = splitOnce(target, '?');
-  const [rawBucket = '', rawKey = ''] = splitOnce(rawPath.slice(1), '/');
+  const [rawPath = '/', rawQuery = ''] = splitAtFirst(target, '?');
+  const [rawBucket = '', rawKey = ''] = splitAtFirst(rawPath.slice(1), '/');
   const key = decodePercent(rawKey);
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) {
     throw new S3Error('KeyTooLongError', { Size: `${Buffer.byteLength(key)}`, MaxSizeAllowed: `${MAX_KEY_BYTES}` });
@@ -50,12 +50,12 @@ function parseQuery(rawQuery: string): (readonly [string, string])[] {
     .split('&')
     .filter((pair) => pair !== '')
     .map((pair) => {
-      const [name = '', value = ''] = splitOnce(pair, '=');
+      const [name = '', value = ''] = splitAtFirst(pair, '=');
       return [decodePercent(name.replaceAll('+', ' ')), decodePercent(value.replaceAll('+', ' '))] as const;
     });
 }
 
-function splitOnce(text: string, separator: string): string[] {
+function splitAtFirst(text: string, separator: string): string[] {
   const at = text.indexOf(separator);
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }

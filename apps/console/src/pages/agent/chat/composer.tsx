@@ -1,6 +1,6 @@
 import { SendHorizontal, Square } from 'lucide-react';
 import { useId, useRef, useState } from 'react';
-import { useMay } from '../../../api/session';
+import { useHasRole } from '../../../api/session';
 import { Button } from '../../../ui/button';
 import { inputClass } from '../../../ui/form';
 
@@ -18,9 +18,9 @@ interface ComposerProps {
 export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerProps) {
   const [message, setMessage] = useState('');
   const autoConfirm = useRef<HTMLInputElement>(null);
-  const isAdmin = useMay('admin');
+  const isAdmin = useHasRole('admin');
   const id = useId();
-  const send = () => {
+  const sendMessage = () => {
     if (isTalking || message.trim() === '') return;
     setMessage('');
     void say(message, autoConfirm.current?.checked ?? false);
@@ -30,7 +30,7 @@ export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerP
       className="flex flex-col gap-2"
       onSubmit={(event) => {
         event.preventDefault();
-        send();
+        sendMessage();
       }}
     >
       <label htmlFor={id} className="font-medium">
@@ -45,7 +45,7 @@ export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerP
         onKeyDown={(event) => {
           if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
           event.preventDefault();
-          send();
+          sendMessage();
         }}
         className={inputClass}
       />

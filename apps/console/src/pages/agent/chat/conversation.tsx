@@ -1,11 +1,11 @@
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useLayoutEffect, useRef } from 'react';
 import { chatHistory, type ChatMessage } from '../../../api/generated';
-import { useMe } from '../../../api/session';
+import { useCurrentUser } from '../../../api/session';
 import { type ChatTurn, forgetChatTurn, startChatTurn, stopChatTurn, useChatTurn } from '../../../live/chat-turns';
 import { Button } from '../../../ui/button';
 import { ErrorNote } from '../../../ui/error-note';
-import { Empty, Panel, Skeleton } from '../../../ui/page';
+import { EmptyNote, Panel, Skeleton } from '../../../ui/page';
 import { Composer } from './composer';
 import { Message } from './message';
 
@@ -18,26 +18,26 @@ interface ConversationProps {
 
 /** One conversation: its history, the answer in progress and the field for the next message. */
 export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
-  const { user, organization } = useMe();
+  const { user, organization } = useCurrentUser();
   const client = useQueryClient();
   const owner = `${organization.id} ${user.id} ${agentId}`;
   const any = useChatTurn(owner);
   const turn = any && belongsToConversation(any, sessionId) ? any : undefined;
   const isTalking = any?.state === 'running';
-  const history = useHistory(agentId, sessionId, isTalking && turn !== undefined);
+  const history = useChatHistory(agentId, sessionId, isTalking && turn !== undefined);
   const end = useRef<HTMLDivElement>(null);
 
   const newSessionId = turn?.sessionId;
   useEffect(() => {
     if (newSessionId && !sessionId) begun(newSessionId);
   }, [newSessionId, sessionId, begun]);
-  const messages = historyWithoutTurn(history.messages, turn);
-  useFollowing(end, `${messages.length} ${turn?.text.length} ${turn?.calls.length}`);
+  const messages = removeTurnFromHistory(history.messages, turn);
+  useScrollFollowing(end, `${messages.length} ${turn?.text.length} ${turn?.calls.length}`);
 
   const settle = useCallback(async () => {
     await client.invalidateQueries({ queryKey: ['chat', agentId] });
   }, [client, agentId]);
-  const say = async (message: string, autoConfirm: boolean) => {
+  const startTurn = async (message: string, autoConfirm: boolean) => {
     const lastAt = history.messages.at(-2)?.at;
     await startChatTurn(owner, { agentId, lastAt, message, sessionId, ...(autoConfirm ? { autoConfirm } : {}) });
     await settle();
@@ -67,9 +67,9 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
             history.isPending && !turn && <Skeleton />
           )}
           {!sessionId && !turn && (
-            <Empty title="Ask about this machine, or let the assistant change something on it.">
+            <EmptyNote title="Ask about this machine, or let the assistant change something on it.">
               For example: Why is the last run waiting? What did it log? Changes wait for your approval.
-            </Empty>
+            </EmptyNote>
           )}
           {messages.map((message) => (
             // The key does not depend on the position, so open details stay open when older messages are loaded.
@@ -92,7 +92,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
           isNew={!sessionId && !turn}
           isTalking={isTalking}
           isElsewhere={isTalking && !turn}
-          say={say}
+          say={startTurn}
           stop={() => stopChatTurn(owner)}
         />
         <div ref={end} />
@@ -111,7 +111,7 @@ function toAnswerMessage({ text, calls, state }: ChatTurn): ChatMessage {
 }
 
 /** Messages of the history, without the turn that is shown live. */
-function historyWithoutTurn(messages: ChatMessage[], turn: ChatTurn | undefined): ChatMessage[] {
+function removeTurnFromHistory(messages: ChatMessage[], turn: ChatTurn | undefined): ChatMessage[] {
   return turn && endsWithTurn(messages, turn) ? messages.slice(0, -2) : messages;
 }
 
@@ -122,7 +122,7 @@ function endsWithTurn(messages: ChatMessage[], turn: ChatTurn): boolean {
 
 const runningAnswerPollMs = 1000;
 
-function useHistory(agentId: string, sessionId: string | undefined, isTalking: boolean) {
+function useChatHistory(agentId: string, sessionId: string | undefined, isTalking: boolean) {
   const query = useInfiniteQuery({
     queryKey: ['chat', agentId, 'messages', sessionId],
     enabled: sessionId !== undefined,
@@ -145,17 +145,17 @@ function useHistory(agentId: string, sessionId: string | undefined, isTalking: b
 }
 
 /** Scrolls to the end when content is added, unless the user has scrolled up. */
-function useFollowing(end: React.RefObject<HTMLDivElement | null>, length: string): void {
+function useScrollFollowing(end: React.RefObject<HTMLDivElement | null>, length: string): void {
   const wasNear = useRef(true);
   useLayoutEffect(() => {
     const { current } = end;
     const scroller = current?.closest('main');
     if (!current || !scroller) return;
     if (wasNear.current) current.scrollIntoView({ block: 'nearest' });
-    const scrolled = () => {
+    const handleScroll = () => {
       wasNear.current = current.getBoundingClientRect().top < scroller.getBoundingClientRect().bottom + 80;
     };
-    scroller.addEventListener('scroll', scrolled, { passive: true });
-    return () => scroller.removeEventListener('scroll', scrolled);
+    scroller.addEventListener('scroll', handleScroll, { passive: true });
+    return () => scroller.removeEventListener('scroll', handleScroll);
   }, [end, length]);
 }

@@ -12,14 +12,14 @@ import { Conversation } from './conversation';
 export function Chat({ agentId }: { agentId: string }) {
   const [{ sessionId }, change] = useUrlState();
   const [drafts, setDrafts] = useState(0);
-  const open = (id: string | undefined) => {
+  const openSession = (id: string | undefined) => {
     change({ sessionId: id });
     setDrafts(drafts + 1);
   };
   return (
     <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_16rem]">
       <Conversation key={drafts} agentId={agentId} sessionId={sessionId} begun={(id) => change({ sessionId: id })} />
-      <Conversations agentId={agentId} shown={sessionId} open={open} />
+      <Conversations agentId={agentId} shown={sessionId} open={openSession} />
     </div>
   );
 }

@@ -48,7 +48,7 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
         </div>
       )}
       {deciding.isError && <ErrorNote error={deciding.error} />}
-      {(answer?.result ?? result) !== undefined && <Json label="Result" value={answer?.result ?? result} />}
+      {(answer?.result ?? result) !== undefined && <ExpandableValue label="Result" value={answer?.result ?? result} />}
       <FaultNote error={answer?.error ?? error} code={answer?.code ?? code} />
     </div>
   );
@@ -63,22 +63,22 @@ function CallArguments({ tool, values, open }: { tool: string; values: Record<st
     <details open={open} className="mt-1.5">
       <summary className="text-xs text-dim">Arguments of {tool}</summary>
       {Object.entries(values).map(([name, value]) => (
-        <Text key={name} label={name} value={value} showsLabel />
+        <ValueText key={name} label={name} value={value} showsLabel />
       ))}
     </details>
   );
 }
 
-function Json({ label, value }: { label: string; value: unknown }) {
+function ExpandableValue({ label, value }: { label: string; value: unknown }) {
   return (
     <details className="mt-1.5">
       <summary className="text-xs text-dim">{label}</summary>
-      <Text label={label} value={value} />
+      <ValueText label={label} value={value} />
     </details>
   );
 }
 
-function Text({ label, value, showsLabel }: { label: string; value: unknown; showsLabel?: boolean }) {
+function ValueText({ label, value, showsLabel }: { label: string; value: unknown; showsLabel?: boolean }) {
   return (
     <>
       {showsLabel && <p className="mt-1 font-mono text-xs break-all text-dim">{label}</p>}

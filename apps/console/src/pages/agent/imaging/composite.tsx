@@ -3,17 +3,17 @@ import { imagingCompositeStart, type ImagingCompositeStatus, imagingCompositeSta
 import { useCommand } from '../../../parts/use-command';
 import { ErrorNote, FaultNote } from '../../../ui/error-note';
 import { Form, TextField } from '../../../ui/form';
-import { Empty, Facts, Panel } from '../../../ui/page';
+import { EmptyNote, FactList, Panel } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
 import { useUrlState } from '../../../ui/table/use-url-state';
-import { Earlier } from './earlier';
-import { TeethField, teethIn } from './teeth-field';
+import { EarlierCommands } from './earlier';
+import { TeethField, parseTeeth } from './teeth-field';
 
 /** Creates one image from the newest image of each requested tooth. */
-export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
+export function ImagingComposite({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [{ compositeId }, change] = useUrlState();
   const client = useQueryClient();
-  const show = (id: string) => change({ compositeId: id });
+  const showComposite = (id: string) => change({ compositeId: id });
   const answer = useCommand(agentId, compositeId, (commandId, signal) =>
     imagingCompositeStatus({ path: { id: agentId }, query: { commandId }, signal }),
   );
@@ -27,11 +27,11 @@ export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolea
               onSubmit={(values) =>
                 imagingCompositeStart({
                   path: { id: agentId },
-                  body: { patientLookup: values.text('patientLookup'), teeth: teethIn(values.all('teeth')) },
+                  body: { patientLookup: values.readText('patientLookup'), teeth: parseTeeth(values.readAll('teeth')) },
                 })
               }
               onDone={({ commandId }) => {
-                show(commandId);
+                showComposite(commandId);
                 void client.invalidateQueries({ queryKey: ['commands', agentId] });
               }}
             >
@@ -46,12 +46,12 @@ export function Composite({ agentId, mayAsk }: { agentId: string; mayAsk: boolea
               <TeethField />
             </Form>
           )}
-          <Earlier agentId={agentId} kind="imaging_composite" shown={compositeId} show={show} />
+          <EarlierCommands agentId={agentId} kind="imaging_composite" shown={compositeId} show={showComposite} />
         </div>
         <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
-          {!compositeId && <Empty title="The composite image appears here." />}
+          {!compositeId && <EmptyNote title="The composite image appears here." />}
           {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
-          {answer.data && <Made status={answer.data} />}
+          {answer.data && <CompositeResult status={answer.data} />}
         </div>
       </div>
     </Panel>
@@ -64,8 +64,12 @@ interface MadeOf {
   teeth_missing?: number[];
 }
 
-function Made({ status: { status, output, error, code, compositeUrl } }: { status: ImagingCompositeStatus }) {
-  const report = output === undefined ? undefined : parseOutput(output);
+function CompositeResult({
+  status: { status, output, error, code, compositeUrl },
+}: {
+  status: ImagingCompositeStatus;
+}) {
+  const report = output === undefined ? undefined : parseCompositeOutput(output);
   const found = report?.teeth_found ?? [];
   return (
     <>
@@ -84,7 +88,7 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
         <p>The image is ready but cannot be shown at the moment. Reload the page later.</p>
       )}
       {report && (
-        <Facts
+        <FactList
           facts={[
             ['Patient', <bdi>{[report.patient?.name, report.patient?.chart].filter(Boolean).join(', ') || '–'}</bdi>],
             ['PATIMAGEID', report.patient?.patimageid ?? '–'],
@@ -99,7 +103,7 @@ function Made({ status: { status, output, error, code, compositeUrl } }: { statu
 }
 
 /** Parses the JSON between the markers in the command's output. Returns undefined if the JSON is missing or invalid. */
-function parseOutput(output: string): MadeOf | undefined {
+function parseCompositeOutput(output: string): MadeOf | undefined {
   const [, json] = /__IMAGING_COMP_START__([^]*?)__IMAGING_COMP_END__/.exec(output) ?? [];
   try {
     return json === undefined ? undefined : (JSON.parse(json) as MadeOf);

@@ -3,17 +3,17 @@ import { imagingImagesConvert, imagingImagesStatus } from '../../../api/generate
 import { useCommand } from '../../../parts/use-command';
 import { ErrorNote, FaultNote } from '../../../ui/error-note';
 import { Field, Form, inputClass, TextField } from '../../../ui/form';
-import { Empty, Panel } from '../../../ui/page';
+import { EmptyNote, Panel } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
 import { useUrlState } from '../../../ui/table/use-url-state';
-import { Earlier } from './earlier';
-import { Pictures } from './pictures';
+import { EarlierCommands } from './earlier';
+import { ConvertedPictures } from './pictures';
 
 /** Converts image files of a customer to images that a browser can show. */
-export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
+export function ImageConversion({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   const [{ imagesId }, change] = useUrlState();
   const client = useQueryClient();
-  const show = (id: string) => change({ imagesId: id });
+  const showConversion = (id: string) => change({ imagesId: id });
   const answer = useCommand(agentId, imagesId, (commandId, signal) =>
     imagingImagesStatus({ path: { id: agentId }, query: { commandId }, signal }),
   );
@@ -26,21 +26,21 @@ export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boole
               submit="Convert images"
               onSubmit={(values) => {
                 const names = values
-                  .exact('images')
+                  .readExactText('images')
                   .split('\n')
                   .map((name) => name.trim())
                   .filter(Boolean);
                 return imagingImagesConvert({
                   path: { id: agentId },
                   body: {
-                    imagingPath: values.text('imagingPath'),
-                    patimageid: values.number('patimageid') ?? 0,
+                    imagingPath: values.readText('imagingPath'),
+                    patimageid: values.readNumber('patimageid') ?? 0,
                     images: names.map((filename, at) => ({ ordinal: at + 1, filename })),
                   },
                 });
               }}
               onDone={({ commandId }) => {
-                show(commandId);
+                showConversion(commandId);
                 void client.invalidateQueries({ queryKey: ['commands', agentId] });
               }}
             >
@@ -65,10 +65,10 @@ export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boole
               </Field>
             </Form>
           )}
-          <Earlier agentId={agentId} kind="imaging_images" shown={imagesId} show={show} />
+          <EarlierCommands agentId={agentId} kind="imaging_images" shown={imagesId} show={showConversion} />
         </div>
         <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
-          {!imagesId && <Empty title="The converted images appear here." />}
+          {!imagesId && <EmptyNote title="The converted images appear here." />}
           {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
           {answer.data && (
             <>
@@ -77,7 +77,7 @@ export function Conversion({ agentId, mayAsk }: { agentId: string; mayAsk: boole
                 <p className="text-dim">The machine is converting the images. Its timeline shows the progress.</p>
               )}
               {answer.data.status === 'failed' && <FaultNote error={answer.data.error} code={answer.data.code} />}
-              {answer.data.output && <Pictures key={imagesId} output={answer.data.output} />}
+              {answer.data.output && <ConvertedPictures key={imagesId} output={answer.data.output} />}
             </>
           )}
         </div>

@@ -13,7 +13,7 @@ interface EarlierProps {
 const most = 10;
 
 /** Earlier requests of one kind. Only their time and status are stored, not the patient or the files. */
-export function Earlier({ agentId, kind, shown, show }: EarlierProps) {
+export function EarlierCommands({ agentId, kind, shown, show }: EarlierProps) {
   const { data } = useQuery({
     queryKey: ['commands', agentId, { kind }],
     queryFn: ({ signal }) => agentCommandsHistory({ path: { id: agentId }, query: { kind, limit: most }, signal }),

@@ -1,12 +1,12 @@
-import { Composite } from './composite';
-import { Conversion } from './conversion';
+import { ImagingComposite } from './composite';
+import { ImageConversion } from './conversion';
 
 /** Dental images on this machine: a composite of one patient's teeth, and converted image files. */
 export function Imaging({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
   return (
     <>
-      <Composite agentId={agentId} mayAsk={mayAsk} />
-      <Conversion agentId={agentId} mayAsk={mayAsk} />
+      <ImagingComposite agentId={agentId} mayAsk={mayAsk} />
+      <ImageConversion agentId={agentId} mayAsk={mayAsk} />
     </>
   );
 }

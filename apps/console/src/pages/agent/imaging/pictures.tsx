@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { adviceOn } from '../../../api/advice';
+import { getAdvice } from '../../../api/advice';
 import type { ConvertedImage, ImagingImagesOutput } from '../../../api/generated';
 import { formatCount } from '../../../format/format';
 import { Button } from '../../../ui/button';
@@ -7,7 +7,7 @@ import { Button } from '../../../ui/button';
 const atOnce = 60;
 
 /** Converted images, and a table of the files that failed, with reasons. */
-export function Pictures({ output: { images, converted, failed } }: { output: ImagingImagesOutput }) {
+export function ConvertedPictures({ output: { images, converted, failed } }: { output: ImagingImagesOutput }) {
   const [shown, setShown] = useState(atOnce);
   const made = images.filter(({ fullKey }) => fullKey !== null);
   const faults = images.filter(({ fullKey }) => fullKey === null);
@@ -16,10 +16,10 @@ export function Pictures({ output: { images, converted, failed } }: { output: Im
       <p>
         {formatCount(converted)} converted{failed > 0 && `, ${formatCount(failed)} failed`}
       </p>
-      {faults.length > 0 && <Faults images={faults} />}
+      {faults.length > 0 && <PictureFaults images={faults} />}
       <ul className="grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-6">
         {made.slice(0, shown).map((image) => (
-          <Picture key={image.ordinal} image={image} />
+          <ConvertedPicture key={image.ordinal} image={image} />
         ))}
       </ul>
       {made.length > shown && (
@@ -29,7 +29,7 @@ export function Pictures({ output: { images, converted, failed } }: { output: Im
   );
 }
 
-function Picture({ image: { filename, fullUrl, thumbnailUrl, width, height } }: { image: ConvertedImage }) {
+function ConvertedPicture({ image: { filename, fullUrl, thumbnailUrl, width, height } }: { image: ConvertedImage }) {
   const size = width && height ? `${width} × ${height}` : '';
   return (
     <li data-testid="image" className="min-w-0">
@@ -55,7 +55,7 @@ function Picture({ image: { filename, fullUrl, thumbnailUrl, width, height } }: 
   );
 }
 
-function Faults({ images }: { images: ConvertedImage[] }) {
+function PictureFaults({ images }: { images: ConvertedImage[] }) {
   return (
     <div tabIndex={0} role="region" aria-label="Images that failed" className="max-h-60 overflow-auto">
       <table className="w-full">
@@ -77,7 +77,7 @@ function Faults({ images }: { images: ConvertedImage[] }) {
                 <bdi>{filename}</bdi>
               </td>
               <td className="py-1">
-                <bdi>{error ?? adviceOn(code)}</bdi> <code className="font-mono text-xs text-dim">{code}</code>
+                <bdi>{error ?? getAdvice(code)}</bdi> <code className="font-mono text-xs text-dim">{code}</code>
               </td>
             </tr>
           ))}

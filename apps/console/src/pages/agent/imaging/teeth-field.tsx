@@ -36,6 +36,6 @@ export function TeethField() {
   );
 }
 
-export function teethIn(values: string[]): number[] {
+export function parseTeeth(values: string[]): number[] {
   return values.map(Number);
 }

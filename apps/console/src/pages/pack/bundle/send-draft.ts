@@ -17,7 +17,7 @@ interface Draft {
 export async function sendDraft({ packId, zip, files, base }: Draft): Promise<PackDraft> {
   const path = { id: packId };
   if (zip.size <= mostInOneCall) {
-    return draftsPut({ path, body: { bundleBase64: await base64Of(zip), files, baseRuntimeBundleId: base } });
+    return draftsPut({ path, body: { bundleBase64: await encodeBase64(zip), files, baseRuntimeBundleId: base } });
   }
   const ticket = await draftsUpload({ path, body: { contentType: 'application/zip' } });
   await putObject(ticket, zip);
@@ -25,7 +25,7 @@ export async function sendDraft({ packId, zip, files, base }: Draft): Promise<Pa
 }
 
 /** Lists every file with its size and digest, which the service compares with the zip. */
-export async function inventoryOf(entries: readonly ZipEntry[]): Promise<BundleFileEntry[]> {
+export async function listInventory(entries: readonly ZipEntry[]): Promise<BundleFileEntry[]> {
   const { subtle } = crypto as Partial<Crypto>;
   if (!subtle) {
     const detail = 'A browser makes bundles only over https, or on this machine: use the API instead.';
@@ -40,7 +40,7 @@ export async function inventoryOf(entries: readonly ZipEntry[]): Promise<BundleF
   );
 }
 
-function base64Of(blob: Blob): Promise<string> {
+function encodeBase64(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ''));

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { deflateRawSync } from 'node:zlib';
-import { inventoryOf } from './send-draft';
-import { unzip, zip, type ZipEntry } from './zip';
+import { listInventory } from './send-draft';
+import { readZip, makeZip, type ZipEntry } from './zip';
 
 const encode = (text: string) => new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>;
 const bytesOf = async (blob: Blob) => new Uint8Array(await blob.arrayBuffer());
@@ -13,11 +13,11 @@ const files: ZipEntry[] = [
 
 describe('a bundle in the browser', () => {
   it('unpacking a zip returns the files that were packed', async () => {
-    expect(await unzip(await bytesOf(await zip(files)))).toEqual(files);
+    expect(await readZip(await bytesOf(await makeZip(files)))).toEqual(files);
   });
 
   it('identical files make identical zips that are smaller than the files', async () => {
-    const [one, other] = await Promise.all([zip(files), zip(files)]);
+    const [one, other] = await Promise.all([makeZip(files), makeZip(files)]);
     expect(await bytesOf(one)).toEqual(await bytesOf(other));
     expect(one.size).toBeLessThan(700);
   });
@@ -25,12 +25,14 @@ describe('a bundle in the browser', () => {
   it('Python can read a zip that the browser made', async () => {
     const program =
       'import io,sys,zipfile; z=zipfile.ZipFile(io.BytesIO(sys.stdin.buffer.read())); assert not z.testzip(); print(*z.namelist(), sep="|")';
-    const names = execFileSync('python3', ['-X', 'utf8', '-c', program], { input: await bytesOf(await zip(files)) });
+    const names = execFileSync('python3', ['-X', 'utf8', '-c', program], {
+      input: await bytesOf(await makeZip(files)),
+    });
     expect(names.toString().trim()).toBe('main.py|lib/ärzte.json|empty');
   });
 
   it('a draft is sent with the size and digest of each file', async () => {
-    const [inventory] = await inventoryOf([{ path: 'main.py', content: encode('x = 1\n') }]);
+    const [inventory] = await listInventory([{ path: 'main.py', content: encode('x = 1\n') }]);
     expect(inventory).toEqual({
       path: 'main.py',
       size: 6,
@@ -43,11 +45,11 @@ describe('a bundle in the browser', () => {
     ['a text', encode('hello'.repeat(20))],
     ['half of a zip', encode('PK\x03\x04').slice(0, 4)],
   ])('a file that is %s is rejected as a bundle', async (_, bytes) => {
-    await expect(unzip(bytes)).rejects.toMatchObject({ code: 'bundle_rejected' });
+    await expect(readZip(bytes)).rejects.toMatchObject({ code: 'bundle_rejected' });
   });
 
   it('no more of a file is unpacked than its size in the zip', async () => {
-    const honest = await bytesOf(await zip([{ path: 'a', content: encode('a'.repeat(1000)) }]));
+    const honest = await bytesOf(await makeZip([{ path: 'a', content: encode('a'.repeat(1000)) }]));
     const bomb = new Uint8Array(deflateRawSync(Buffer.alloc(1_000_000)));
     const view = new DataView(honest.buffer);
     const part = 30 + 1;
@@ -55,6 +57,6 @@ describe('a bundle in the browser', () => {
     const list = part + bomb.length;
     new DataView(lying.buffer).setUint32(list + 20, bomb.length, true);
     new DataView(lying.buffer).setUint32(lying.length - 6, list, true);
-    await expect(unzip(lying)).rejects.toMatchObject({ message: 'a is damaged.' });
+    await expect(readZip(lying)).rejects.toMatchObject({ message: 'a is damaged.' });
   });
 });

@@ -14,34 +14,35 @@ const utf8Names = 0x800;
 const firstDay = 0x21;
 
 /** Reads the files of a zip without its folders. The service validates the zip again. */
-export async function unzip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]> {
+export async function readZip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[]> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = findEndRecord(view);
   const entries: ZipEntry[] = [];
   let unpacked = 0;
-  let at = numberAt(view, end + 16);
+  let at = readUint32At(view, end + 16);
   for (let left = view.getUint16(end + 10, true); left > 0; left -= 1) {
-    if (numberAt(view, at) !== entrySignature) throw bundleError('The list of files in this zip is damaged.');
+    if (readUint32At(view, at) !== entrySignature) throw createBundleError('The list of files in this zip is damaged.');
     const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
-    const [packedSize, size] = [numberAt(view, at + 20), numberAt(view, at + 24)];
+    const [packedSize, size] = [readUint32At(view, at + 20), readUint32At(view, at + 24)];
     const [nameSize, extraSize, noteSize] = [28, 30, 32].map((place) => view.getUint16(at + place, true)) as Three;
     const path = new TextDecoder().decode(bytes.subarray(at + 46, at + 46 + nameSize));
-    const part = numberAt(view, at + 42);
+    const part = readUint32At(view, at + 42);
     at += 46 + nameSize + extraSize + noteSize;
     if (path.endsWith('/')) continue;
-    if (flags & 1) throw bundleError(`${path} is encrypted.`);
+    if (flags & 1) throw createBundleError(`${path} is encrypted.`);
     unpacked += size;
-    if (unpacked > mostUnpacked) throw bundleError('The unpacked zip is larger than 512 MiB.');
-    if (numberAt(view, part) !== partSignature) throw bundleError(`${path} was not found at its offset in the zip.`);
+    if (unpacked > mostUnpacked) throw createBundleError('The unpacked zip is larger than 512 MiB.');
+    if (readUint32At(view, part) !== partSignature)
+      throw createBundleError(`${path} was not found at its offset in the zip.`);
     const from = part + 30 + view.getUint16(part + 26, true) + view.getUint16(part + 28, true);
     const packed = bytes.subarray(from, from + packedSize);
-    entries.push({ path, content: await unpack(packed, { path, method, size }) });
+    entries.push({ path, content: await unpackEntry(packed, { path, method, size }) });
   }
   return entries;
 }
 
 /** Makes a zip. A file is compressed only if that makes it smaller. */
-export async function zip(entries: readonly ZipEntry[]): Promise<Blob> {
+export async function makeZip(entries: readonly ZipEntry[]): Promise<Blob> {
   const parts: BlobPart[] = [];
   const list: BlobPart[] = [];
   let at = 0;
@@ -52,42 +53,42 @@ export async function zip(entries: readonly ZipEntry[]): Promise<Blob> {
     const isSmaller = deflated.length < content.length;
     const packed = isSmaller ? deflated : content;
     const common = [
-      ...uint16Bytes(20),
-      ...uint16Bytes(utf8Names),
-      ...uint16Bytes(isSmaller ? 8 : 0),
-      ...uint16Bytes(0),
-      ...uint16Bytes(firstDay),
-      ...uint32Bytes(crc32(content)),
-      ...uint32Bytes(packed.length),
-      ...uint32Bytes(content.length),
-      ...uint16Bytes(name.length),
-      ...uint16Bytes(0),
+      ...toUint16Bytes(20),
+      ...toUint16Bytes(utf8Names),
+      ...toUint16Bytes(isSmaller ? 8 : 0),
+      ...toUint16Bytes(0),
+      ...toUint16Bytes(firstDay),
+      ...toUint32Bytes(computeCrc32(content)),
+      ...toUint32Bytes(packed.length),
+      ...toUint32Bytes(content.length),
+      ...toUint16Bytes(name.length),
+      ...toUint16Bytes(0),
     ];
-    const part = new Uint8Array([...uint32Bytes(partSignature), ...common]);
+    const part = new Uint8Array([...toUint32Bytes(partSignature), ...common]);
     const place = [
-      ...uint16Bytes(0),
-      ...uint16Bytes(0),
-      ...uint16Bytes(0),
-      ...uint32Bytes((0o100644 << 16) >>> 0),
-      ...uint32Bytes(at),
+      ...toUint16Bytes(0),
+      ...toUint16Bytes(0),
+      ...toUint16Bytes(0),
+      ...toUint32Bytes((0o100644 << 16) >>> 0),
+      ...toUint32Bytes(at),
     ];
-    const entry = new Uint8Array([...uint32Bytes(entrySignature), 20, 3, ...common, ...place]);
+    const entry = new Uint8Array([...toUint32Bytes(entrySignature), 20, 3, ...common, ...place]);
     parts.push(part, name, packed);
     list.push(entry, name);
     at += part.length + name.length + packed.length;
     listSize += entry.length + name.length;
   }
-  const count = uint16Bytes(entries.length);
+  const count = toUint16Bytes(entries.length);
   const end = [
-    ...uint32Bytes(endSignature),
+    ...toUint32Bytes(endSignature),
     0,
     0,
     0,
     0,
     ...count,
     ...count,
-    ...uint32Bytes(listSize),
-    ...uint32Bytes(at),
+    ...toUint32Bytes(listSize),
+    ...toUint32Bytes(at),
     0,
     0,
   ];
@@ -98,18 +99,18 @@ type Three = [number, number, number];
 
 function findEndRecord(view: DataView): number {
   const oldest = Math.max(0, view.byteLength - 22 - 0xffff);
-  for (let at = view.byteLength - 22; at >= oldest; at -= 1) if (numberAt(view, at) === endSignature) return at;
-  throw bundleError('This file is not a zip, or it is incomplete.');
+  for (let at = view.byteLength - 22; at >= oldest; at -= 1) if (readUint32At(view, at) === endSignature) return at;
+  throw createBundleError('This file is not a zip, or it is incomplete.');
 }
 
-async function unpack(
+async function unpackEntry(
   packed: Uint8Array<ArrayBuffer>,
   { path, method, size }: { path: string; method: number; size: number },
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (method === 0) return packed;
-  if (method !== 8) throw bundleError(`${path} uses an unsupported compression method. Use Deflate.`);
+  if (method !== 8) throw createBundleError(`${path} uses an unsupported compression method. Use Deflate.`);
   const content = await transformBytes(new DecompressionStream('deflate-raw'), packed, size).catch(() => null);
-  if (content?.length !== size) throw bundleError(`${path} is damaged.`);
+  if (content?.length !== size) throw createBundleError(`${path} is damaged.`);
   return content;
 }
 
@@ -133,16 +134,16 @@ async function transformBytes(
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-function numberAt(view: DataView, at: number): number {
+function readUint32At(view: DataView, at: number): number {
   return at >= 0 && at + 4 <= view.byteLength ? view.getUint32(at, true) : 0;
 }
 
-function uint16Bytes(value: number): number[] {
+function toUint16Bytes(value: number): number[] {
   return [value & 0xff, (value >>> 8) & 0xff];
 }
 
-function uint32Bytes(value: number): number[] {
-  return [...uint16Bytes(value & 0xffff), ...uint16Bytes(value >>> 16)];
+function toUint32Bytes(value: number): number[] {
+  return [...toUint16Bytes(value & 0xffff), ...toUint16Bytes(value >>> 16)];
 }
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -151,12 +152,12 @@ const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-function crc32(content: Uint8Array): number {
+function computeCrc32(content: Uint8Array): number {
   let crc = 0xffffffff;
   for (const byte of content) crc = (crc >>> 8) ^ crcTable[(crc ^ byte) & 0xff]!;
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-function bundleError(detail: string): ApiError {
+function createBundleError(detail: string): ApiError {
   return new ApiError(422, { code: 'bundle_rejected', detail });
 }

@@ -1,25 +1,25 @@
 import { useState } from 'react';
 import type { PackInstallation, WorkflowPack } from '../../../api/generated';
-import { useMay } from '../../../api/session';
+import { useHasRole } from '../../../api/session';
 import { Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
-import { Empty, Panel } from '../../../ui/page';
+import { EmptyNote, Panel } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
 import { InstallationHistory } from './installation-history';
 import { InstallationMenu } from './installation-menu';
-import { nameOfVersion } from '../name-of-version';
+import { formatVersion } from '../format-version';
 import { NewInstallationDialog } from './new-installation';
 
 /** The installations of the pack, the version that each runs, and their actions. */
 export function Installations({ pack }: { pack: WorkflowPack }) {
   const [isNew, setIsNew] = useState(false);
-  const isMember = useMay('member');
+  const isMember = useHasRole('member');
   return (
     <Panel title="Installations" actions={isMember && <Button onClick={() => setIsNew(true)}>New installation</Button>}>
       {pack.installations.length === 0 && (
-        <Empty title="No installations yet.">
+        <EmptyNote title="No installations yet.">
           An installation is pinned to a version at stage pilot or production; its launches run that version.
-        </Empty>
+        </EmptyNote>
       )}
       <ul className="flex flex-col divide-y divide-line">
         {pack.installations.map((installation) => (
@@ -49,7 +49,7 @@ function Installation({ pack, installation }: { pack: WorkflowPack; installation
         )}
         {pinned ? (
           <span className="flex items-center gap-2">
-            <bdi>{nameOfVersion(pinned)}</bdi> <StatusMark status={pinned.stage} />
+            <bdi>{formatVersion(pinned)}</bdi> <StatusMark status={pinned.stage} />
           </span>
         ) : (
           <span className="text-warn">pinned to nothing: nothing can be launched for it</span>
@@ -57,7 +57,7 @@ function Installation({ pack, installation }: { pack: WorkflowPack; installation
         <span className="text-dim">
           {previous && (
             <>
-              before: <bdi>{nameOfVersion(previous)}</bdi>,{' '}
+              before: <bdi>{formatVersion(previous)}</bdi>,{' '}
             </>
           )}
           <Time at={updatedAt} relative />

@@ -8,14 +8,14 @@ import {
   type UpdateInstallationBody,
   type WorkflowPack,
 } from '../../../api/generated';
-import { type Versioned, withEtag } from '../../../api/versioned';
+import { type Versioned, readWithEtag } from '../../../api/versioned';
 import { useVersionedSave } from '../../../ui/conflict';
 import { Dialog } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
 import { Field, Form, inputClass, TextField } from '../../../ui/form';
 import { Skeleton } from '../../../ui/page';
-import { toast } from '../../../ui/toast';
-import { nameOfVersion } from '../name-of-version';
+import { showToast } from '../../../ui/toast';
+import { formatVersion } from '../format-version';
 import { VersionField } from './version-field';
 
 interface InstallationDialogProps {
@@ -25,18 +25,18 @@ interface InstallationDialogProps {
 
 export function PinDialog({ pack, installation, close }: InstallationDialogProps & { pack: WorkflowPack }) {
   const path = { id: installation.id };
-  const finish = useFinish(close);
-  const current = useCurrent(installation.id);
+  const finish = useFinishChange(close);
+  const current = useCurrentInstallation(installation.id);
   const { save, conflict } = useVersionedSave<PackInstallation, Pick<PackInstallation, 'pinnedVersionId'>>({
-    read: () => withEtag((options) => installationsRead({ ...options, path })),
+    read: () => readWithEtag((options) => installationsRead({ ...options, path })),
     write: ({ pinnedVersionId }, ifMatch) => {
       const body = { versionId: pinnedVersionId! };
-      return withEtag((options) => installationsPin({ ...options, path, body, headers: { 'If-Match': ifMatch } }));
+      return readWithEtag((options) => installationsPin({ ...options, path, body, headers: { 'If-Match': ifMatch } }));
     },
     labels: { pinnedVersionId: 'Version' },
     show: (id) => {
       const version = pack.versions.find(({ versionId }) => versionId === id);
-      return version ? nameOfVersion(version) : '–';
+      return version ? formatVersion(version) : '–';
     },
   });
   return (
@@ -46,17 +46,17 @@ export function PinDialog({ pack, installation, close }: InstallationDialogProps
       title={`Pin ${installation.name}`}
       description="Launches from now on run this version. Waiting runs keep the version that they were launched with."
     >
-      <Loaded current={current}>
+      <WhenLoaded current={current}>
         {(base) => (
           <Form
             submit="Pin"
-            onSubmit={(values) => save({ pinnedVersionId: values.text('versionId') }, base)}
+            onSubmit={(values) => save({ pinnedVersionId: values.readText('versionId') }, base)}
             onDone={({ isMine }) => finish(isMine ? `${installation.name} is pinned.` : 'Your change was not saved.')}
           >
             <VersionField pack={pack} initial={base.pinnedVersionId} />
           </Form>
         )}
-      </Loaded>
+      </WhenLoaded>
       {conflict}
     </Dialog>
   );
@@ -64,21 +64,21 @@ export function PinDialog({ pack, installation, close }: InstallationDialogProps
 
 export function EditInstallationDialog({ installation, close }: InstallationDialogProps) {
   const path = { id: installation.id };
-  const finish = useFinish(close);
-  const current = useCurrent(installation.id);
+  const finish = useFinishChange(close);
+  const current = useCurrentInstallation(installation.id);
   const { save, conflict } = useVersionedSave<PackInstallation, UpdateInstallationBody>({
-    read: () => withEtag((options) => installationsRead({ ...options, path })),
+    read: () => readWithEtag((options) => installationsRead({ ...options, path })),
     write: (body, ifMatch) =>
-      withEtag((options) => installationsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
+      readWithEtag((options) => installationsUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),
     labels: { name: 'Name', metadata: 'Metadata' },
   });
   return (
     <Dialog open onOpenChange={close} title={`Edit ${installation.name}`}>
-      <Loaded current={current}>
+      <WhenLoaded current={current}>
         {(base) => (
           <Form
             submit="Save"
-            onSubmit={(values) => save({ name: values.text('name'), metadata: values.json('metadata') }, base)}
+            onSubmit={(values) => save({ name: values.readText('name'), metadata: values.readJson('metadata') }, base)}
             onDone={({ isMine }) => finish(isMine ? 'Saved.' : 'Your change was not saved.')}
           >
             <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
@@ -95,17 +95,17 @@ export function EditInstallationDialog({ installation, close }: InstallationDial
             </Field>
           </Form>
         )}
-      </Loaded>
+      </WhenLoaded>
       {conflict}
     </Dialog>
   );
 }
 
 /** Reads the installation with its entity tag, which lists do not contain. */
-function useCurrent(id: string) {
+function useCurrentInstallation(id: string) {
   return useQuery({
     queryKey: ['packs', 'installation', id, 'edited'],
-    queryFn: ({ signal }) => withEtag((options) => installationsRead({ ...options, path: { id }, signal })),
+    queryFn: ({ signal }) => readWithEtag((options) => installationsRead({ ...options, path: { id }, signal })),
     gcTime: 0,
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
@@ -113,11 +113,11 @@ function useCurrent(id: string) {
 }
 
 interface LoadedProps {
-  current: ReturnType<typeof useCurrent>;
+  current: ReturnType<typeof useCurrentInstallation>;
   children: (base: Versioned<PackInstallation>) => ReactNode;
 }
 
-function Loaded({ current: { data, error, refetch }, children }: LoadedProps) {
+function WhenLoaded({ current: { data, error, refetch }, children }: LoadedProps) {
   // Only the first response is used, so that the change is based on what the dialog displayed.
   const [base, setBase] = useState(data);
   if (data && !base) setBase(data);
@@ -125,11 +125,11 @@ function Loaded({ current: { data, error, refetch }, children }: LoadedProps) {
   return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />;
 }
 
-function useFinish(close: () => void): (text: string) => Promise<void> {
+function useFinishChange(close: () => void): (text: string) => Promise<void> {
   const client = useQueryClient();
   return async (text) => {
     close();
     await client.invalidateQueries({ queryKey: ['packs'] });
-    toast(text);
+    showToast(text);
   };
 }

@@ -3,7 +3,7 @@ import { installationsHistory, type PackInstallation, type WorkflowPack } from '
 import { Time } from '../../../format/time';
 import { ErrorNote } from '../../../ui/error-note';
 import { Skeleton } from '../../../ui/page';
-import { nameOfVersion } from '../name-of-version';
+import { formatVersion } from '../format-version';
 
 const most = 50;
 
@@ -18,9 +18,9 @@ export function InstallationHistory({ pack, installation: { id, name, updatedAt 
     queryKey: ['packs', 'installation', id, 'history', updatedAt],
     queryFn: ({ signal }) => installationsHistory({ path: { id }, query: { limit: most }, signal }),
   });
-  const versionNamed = (versionId: string) => {
+  const formatVersionName = (versionId: string) => {
     const version = pack.versions.find((each) => each.versionId === versionId);
-    return version ? nameOfVersion(version) : versionId;
+    return version ? formatVersion(version) : versionId;
   };
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />;
   return (
@@ -28,11 +28,12 @@ export function InstallationHistory({ pack, installation: { id, name, updatedAt 
       {data.history.length === 0 && <li className="text-dim">It was never pinned.</li>}
       {data.history.map(({ at, by, action, from, to, reason }) => (
         <li key={at}>
-          {action === 'rollback' ? 'Rolled back to' : 'Pinned to'} <bdi className="font-medium">{versionNamed(to)}</bdi>
+          {action === 'rollback' ? 'Rolled back to' : 'Pinned to'}{' '}
+          <bdi className="font-medium">{formatVersionName(to)}</bdi>
           {from && (
             <>
               {' '}
-              from <bdi>{versionNamed(from)}</bdi>
+              from <bdi>{formatVersionName(from)}</bdi>
             </>
           )}{' '}
           by <bdi>{by}</bdi>, <Time at={at} />

@@ -7,14 +7,14 @@ import {
   type PackInstallation,
   type WorkflowPack,
 } from '../../../api/generated';
-import { useMay } from '../../../api/session';
-import { withEtag } from '../../../api/versioned';
+import { useHasRole } from '../../../api/session';
+import { readWithEtag } from '../../../api/versioned';
 import { formatCount } from '../../../format/format';
 import { ConfirmDialog } from '../../../ui/dialog';
 import { ActionMenu } from '../../../ui/menu';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 import { EditInstallationDialog, PinDialog } from './installation-dialogs';
-import { nameOfVersion } from '../name-of-version';
+import { formatVersion } from '../format-version';
 
 interface InstallationMenuProps {
   pack: WorkflowPack;
@@ -23,8 +23,8 @@ interface InstallationMenuProps {
 
 export function InstallationMenu({ pack, installation }: InstallationMenuProps) {
   const [dialog, setDialog] = useState<'pin' | 'edit' | 'rollback' | null>(null);
-  const isMember = useMay('member');
-  const close = () => setDialog(null);
+  const isMember = useHasRole('member');
+  const closeDialog = () => setDialog(null);
   const { name, previousVersionId } = installation;
   return (
     <>
@@ -40,9 +40,9 @@ export function InstallationMenu({ pack, installation }: InstallationMenuProps) 
           isMember && { label: 'Edit', run: () => setDialog('edit') },
         ]}
       />
-      {dialog === 'pin' && <PinDialog pack={pack} installation={installation} close={close} />}
-      {dialog === 'edit' && <EditInstallationDialog installation={installation} close={close} />}
-      {dialog === 'rollback' && <RollBackDialog pack={pack} installation={installation} close={close} />}
+      {dialog === 'pin' && <PinDialog pack={pack} installation={installation} close={closeDialog} />}
+      {dialog === 'edit' && <EditInstallationDialog installation={installation} close={closeDialog} />}
+      {dialog === 'rollback' && <RollBackDialog pack={pack} installation={installation} close={closeDialog} />}
     </>
   );
 }
@@ -50,9 +50,9 @@ export function InstallationMenu({ pack, installation }: InstallationMenuProps) 
 function RollBackDialog({ pack, installation, close }: InstallationMenuProps & { close: () => void }) {
   const client = useQueryClient();
   const { id, name, pinnedVersionId, previousVersionId } = installation;
-  const versionNamed = (wanted: string | null) => {
+  const formatVersionName = (wanted: string | null) => {
     const version = pack.versions.find(({ versionId }) => versionId === wanted);
-    return version ? nameOfVersion(version) : 'nothing';
+    return version ? formatVersion(version) : 'nothing';
   };
   return (
     <ConfirmDialog
@@ -61,7 +61,7 @@ function RollBackDialog({ pack, installation, close }: InstallationMenuProps & {
       title={`Roll back ${name}?`}
       verb="Roll back"
       act={async () => {
-        const { etag, ...current } = await withEtag((options) => installationsRead({ ...options, path: { id } }));
+        const { etag, ...current } = await readWithEtag((options) => installationsRead({ ...options, path: { id } }));
         if (current.pinnedVersionId !== pinnedVersionId || current.previousVersionId !== previousVersionId) {
           await client.invalidateQueries({ queryKey: ['packs'] });
           throw new ApiError(412, {
@@ -74,11 +74,11 @@ function RollBackDialog({ pack, installation, close }: InstallationMenuProps & {
         await client.invalidateQueries({ queryKey: ['packs'] });
         const note =
           queuedJobs.length > 0 ? ` ${formatCount(queuedJobs.length)} queued runs keep the other version.` : '';
-        toast(`${name} was rolled back to ${versionNamed(previousVersionId)}.${note}`);
+        showToast(`${name} was rolled back to ${formatVersionName(previousVersionId)}.${note}`);
       }}
     >
-      From <bdi>{versionNamed(pinnedVersionId)}</bdi> to <bdi>{versionNamed(previousVersionId)}</bdi>, from the next
-      launch on. Waiting runs keep the version that they were launched with.
+      From <bdi>{formatVersionName(pinnedVersionId)}</bdi> to <bdi>{formatVersionName(previousVersionId)}</bdi>, from
+      the next launch on. Waiting runs keep the version that they were launched with.
     </ConfirmDialog>
   );
 }

@@ -3,7 +3,7 @@ import { installationsCreate, type WorkflowPack } from '../../../api/generated';
 import { useIdempotencyKey } from '../../../api/idempotency';
 import { Dialog } from '../../../ui/dialog';
 import { CheckField, Form, TextField } from '../../../ui/form';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 import { VersionField } from './version-field';
 
 export function NewInstallationDialog({ pack, close }: { pack: WorkflowPack; close: () => void }) {
@@ -14,11 +14,11 @@ export function NewInstallationDialog({ pack, close }: { pack: WorkflowPack; clo
       <Form
         submit="Create installation"
         onSubmit={(values) => {
-          const versionId = values.text('versionId');
+          const versionId = values.readText('versionId');
           const body = {
             packId: pack.id,
-            name: values.text('name'),
-            ...(values.flag('isPilot') ? { metadata: { ring: 'pilot' } } : {}),
+            name: values.readText('name'),
+            ...(values.readFlag('isPilot') ? { metadata: { ring: 'pilot' } } : {}),
             ...(versionId ? { versionId } : {}),
           };
           return installationsCreate({ body, headers: keyOf(body) });
@@ -26,7 +26,7 @@ export function NewInstallationDialog({ pack, close }: { pack: WorkflowPack; clo
         onDone={async ({ name }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
           close();
-          toast(`${name} was created.`);
+          showToast(`${name} was created.`);
         }}
       >
         <TextField

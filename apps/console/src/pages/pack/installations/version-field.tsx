@@ -1,7 +1,7 @@
-import { isInstallable } from '@muster/contracts/words';
+import { isInstallableStage } from '@muster/contracts/words';
 import type { WorkflowPack } from '../../../api/generated';
 import { SelectField } from '../../../ui/form';
-import { nameOfVersion } from '../name-of-version';
+import { formatVersion } from '../format-version';
 
 interface VersionFieldProps {
   pack: WorkflowPack;
@@ -13,8 +13,8 @@ interface VersionFieldProps {
 /** The versions that an installation may be pinned to. */
 export function VersionField({ pack, initial, none }: VersionFieldProps) {
   const options = pack.versions
-    .filter(({ stage }) => isInstallable(stage))
-    .map((version) => ({ value: version.versionId, label: `${nameOfVersion(version)}, ${version.stage}` }));
+    .filter(({ stage }) => isInstallableStage(stage))
+    .map((version) => ({ value: version.versionId, label: `${formatVersion(version)}, ${version.stage}` }));
   return (
     <SelectField
       label="Version"

@@ -9,9 +9,9 @@ import { ConfirmDialog, Dialog } from '../../../ui/dialog';
 import { Form, TextField } from '../../../ui/form';
 import { ActionMenu } from '../../../ui/menu';
 import { SimpleList } from '../../../ui/table/simple-list';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 
-const itemsOf = (page: PasskeyList) => page.passkeys;
+const getPasskeys = (page: PasskeyList) => page.passkeys;
 
 /** The user's own passkeys, each of which signs in without a password. */
 export function Passkeys() {
@@ -21,7 +21,7 @@ export function Passkeys() {
   const list = useList({
     queryKey: ['passkeys'],
     fetchPage: (page, signal) => passkeysList({ query: page, signal }),
-    itemsOf,
+    itemsOf: getPasskeys,
   });
   return (
     <>
@@ -59,10 +59,10 @@ export function Passkeys() {
       >
         <Form
           submit="Add"
-          onSubmit={(values) => addPasskey(values.text('name'))}
+          onSubmit={(values) => addPasskey(values.readText('name'))}
           onDone={({ name }) => {
             setAdding(false);
-            toast(`The passkey ${name} was added.`);
+            showToast(`The passkey ${name} was added.`);
             void client.invalidateQueries();
           }}
         >
@@ -77,7 +77,7 @@ export function Passkeys() {
           verb="Remove"
           act={async () => {
             await passkeysRemove({ path: { id: removing.id } });
-            toast(`The passkey ${removing.name} was removed.`);
+            showToast(`The passkey ${removing.name} was removed.`);
             void client.invalidateQueries();
           }}
         >

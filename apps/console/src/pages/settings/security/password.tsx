@@ -4,7 +4,7 @@ import { Button } from '../../../ui/button';
 import { Dialog } from '../../../ui/dialog';
 import { Form, TextField } from '../../../ui/form';
 import { Panel } from '../../../ui/page';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 
 /** Changes the user's own password. */
 export function Password() {
@@ -17,12 +17,15 @@ export function Password() {
           submit="Change"
           onSubmit={(values) =>
             authChangePassword({
-              body: { oldPassword: values.exact('oldPassword'), newPassword: values.exact('newPassword') },
+              body: {
+                oldPassword: values.readExactText('oldPassword'),
+                newPassword: values.readExactText('newPassword'),
+              },
             })
           }
           onDone={() => {
             setOpen(false);
-            toast('Your password was changed, and your other sessions ended.');
+            showToast('Your password was changed, and your other sessions ended.');
           }}
         >
           <TextField label="Old password" name="oldPassword" type="password" autoComplete="current-password" required />

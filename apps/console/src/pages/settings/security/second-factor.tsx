@@ -3,14 +3,14 @@ import { useState } from 'react';
 import { secondFactorBegin, secondFactorConfirm, secondFactorRemove } from '../../../api/generated';
 import { ownFactorQuery } from '../../../api/session';
 import { Time } from '../../../format/time';
-import { Enrol } from '../../../parts/second-factor/enrol';
-import { ProofField, proofOf } from '../../../parts/second-factor/proof-field';
+import { EnrolAuthenticator } from '../../../parts/second-factor/enrol';
+import { ProofField, readProof } from '../../../parts/second-factor/proof-field';
 import { Button } from '../../../ui/button';
 import { Dialog } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
 import { Form, TextField } from '../../../ui/form';
-import { Facts, Panel, Skeleton } from '../../../ui/page';
-import { toast } from '../../../ui/toast';
+import { FactList, Panel, Skeleton } from '../../../ui/page';
+import { showToast } from '../../../ui/toast';
 
 /** The user's own second factor: its state, and dialogs that set it up or remove it. */
 export function SecondFactor() {
@@ -18,10 +18,10 @@ export function SecondFactor() {
   const client = useQueryClient();
   const { data, error, refetch } = useQuery(ownFactorQuery);
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />;
-  const close = () => setOpen(null);
-  const done = (what: string) => {
-    close();
-    toast(what);
+  const closeDialog = () => setOpen(null);
+  const finishWithToast = (what: string) => {
+    closeDialog();
+    showToast(what);
     void client.invalidateQueries();
   };
   return (
@@ -35,7 +35,7 @@ export function SecondFactor() {
         )
       }
     >
-      <Facts
+      <FactList
         facts={
           data.since
             ? [
@@ -46,22 +46,22 @@ export function SecondFactor() {
         }
       />
       {open === 'set-up' && (
-        <Dialog open onOpenChange={close} title="Set up a second factor" keeps>
-          <Enrol
+        <Dialog open onOpenChange={closeDialog} title="Set up a second factor" keeps>
+          <EnrolAuthenticator
             begin={() => secondFactorBegin()}
             confirm={(code) => secondFactorConfirm({ body: { code } })}
-            onDone={() => done('The second factor is set up.')}
+            onDone={() => finishWithToast('The second factor is set up.')}
           >
             <p>
               At each sign-in, you enter a code from an authenticator app after your password. Your other sessions end.
             </p>
-          </Enrol>
+          </EnrolAuthenticator>
         </Dialog>
       )}
       {open === 'removal' && (
         <Dialog
           open
-          onOpenChange={close}
+          onOpenChange={closeDialog}
           title="Remove your second factor"
           description="Your other sessions end. If the organization requires a second factor, this session ends too, and you must set up a second factor at the next sign-in."
         >
@@ -69,9 +69,9 @@ export function SecondFactor() {
             submit="Remove"
             danger
             onSubmit={(values) =>
-              secondFactorRemove({ body: { password: values.exact('password'), ...proofOf(values) } })
+              secondFactorRemove({ body: { password: values.readExactText('password'), ...readProof(values) } })
             }
-            onDone={() => done('The second factor was removed.')}
+            onDone={() => finishWithToast('The second factor was removed.')}
           >
             <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
             <ProofField />

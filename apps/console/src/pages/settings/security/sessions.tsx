@@ -7,28 +7,28 @@ import { Button } from '../../../ui/button';
 import { ConfirmDialog } from '../../../ui/dialog';
 import { ActionMenu } from '../../../ui/menu';
 import { SimpleList } from '../../../ui/table/simple-list';
-import { toast, toastRefused } from '../../../ui/toast';
+import { showToast, showErrorToast } from '../../../ui/toast';
 
-const itemsOf = (page: SessionList) => page.sessions;
+const getSessions = (page: SessionList) => page.sessions;
 
 /** The user's own sessions, each of which can be ended. */
 export function Sessions() {
   const [isEnding, setEnding] = useState(false);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['sessions'] });
+  const refreshSessions = () => client.invalidateQueries({ queryKey: ['sessions'] });
   const list = useList({
     queryKey: ['sessions'],
     fetchPage: (page, signal) => authSessions({ query: page, signal }),
-    itemsOf,
+    itemsOf: getSessions,
   });
-  const end = async (id: string) => {
+  const endSession = async (id: string) => {
     try {
       await authEnd({ path: { id } });
-      toast('The session has ended.');
+      showToast('The session has ended.');
     } catch (error) {
-      toastRefused(error);
+      showErrorToast(error);
     }
-    await refresh();
+    await refreshSessions();
   };
   return (
     <>
@@ -58,7 +58,7 @@ export function Sessions() {
               {!current && (
                 <ActionMenu
                   name={browser ?? 'unknown browser'}
-                  actions={[{ label: 'End session', danger: true, run: () => void end(id) }]}
+                  actions={[{ label: 'End session', danger: true, run: () => void endSession(id) }]}
                 />
               )}
             </td>
@@ -73,8 +73,8 @@ export function Sessions() {
           verb="End sessions"
           act={async () => {
             const { ended } = await authEndOthers();
-            await refresh();
-            toast(`Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
+            await refreshSessions();
+            showToast(`Ended ${ended} ${ended === 1 ? 'session' : 'sessions'}.`);
           }}
         >
           You are signed out in every other browser. This session stays active.

@@ -14,15 +14,15 @@ import { Duration, Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
-import { Facts, Skeleton } from '../../../ui/page';
+import { FactList, Skeleton } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
 import { ListTools } from '../../../ui/table/list-tools';
 import { PlainTable } from '../../../ui/table/plain-table';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { useUrlState } from '../../../ui/table/use-url-state';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 
-const itemsOf = (page: WebhookDeliveryList) => page.deliveries;
+const getDeliveries = (page: WebhookDeliveryList) => page.deliveries;
 
 /** The deliveries to an endpoint in the last 30 days, including pending ones. */
 export function Deliveries({ endpoint: { id, url }, close }: { endpoint: WebhookEndpoint; close: () => void }) {
@@ -32,7 +32,7 @@ export function Deliveries({ endpoint: { id, url }, close }: { endpoint: Webhook
   const list = useList({
     queryKey: ['webhook-deliveries', id, filter],
     fetchPage: (page, signal) => webhookDeliveriesList({ path: { id }, query: { ...page, ...filter }, signal }),
-    itemsOf,
+    itemsOf: getDeliveries,
   });
   return (
     <div className="mt-4 flex flex-col gap-3">
@@ -69,21 +69,21 @@ export function Deliveries({ endpoint: { id, url }, close }: { endpoint: Webhook
           </tr>
         )}
       />
-      {shown && <Delivery id={id} deliveryId={shown} close={() => setShown(null)} />}
+      {shown && <DeliveryDialog id={id} deliveryId={shown} close={() => setShown(null)} />}
     </div>
   );
 }
 
-function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; close: () => void }) {
+function DeliveryDialog({ id, deliveryId, close }: { id: string; deliveryId: string; close: () => void }) {
   const client = useQueryClient();
   const path = { id, deliveryId };
   const query = useQuery({
     queryKey: ['webhook-deliveries', id, 'one', deliveryId],
     queryFn: ({ signal }) => webhookDeliveriesRead({ path, signal }),
   });
-  const redeliver = async () => {
+  const redeliverEvent = async () => {
     await webhookDeliveriesRedeliver({ path });
-    toast('The event is sent again.');
+    showToast('The event is sent again.');
     close();
     refreshDeliveries(client, id);
   };
@@ -94,7 +94,7 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
       {query.isError && <ErrorNote error={query.error} retry={() => void query.refetch()} />}
       {data && (
         <>
-          <Facts
+          <FactList
             facts={[
               ['Status', <StatusMark status={data.status} />],
               ['webhook-id', <code className="font-mono text-xs break-all">{data.id}</code>],
@@ -123,10 +123,13 @@ function Delivery({ id, deliveryId, close }: { id: string; deliveryId: string; c
             aria-label="Body"
             className="max-h-80 shrink-0 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs break-words whitespace-pre-wrap"
           >
-            {pretty(data.body)}
+            {indentJson(data.body)}
           </pre>
           <DialogActions>
-            <Button look="primary" onClick={() => void redeliver().catch((error: Error) => toast(error.message))}>
+            <Button
+              look="primary"
+              onClick={() => void redeliverEvent().catch((error: Error) => showToast(error.message))}
+            >
               Redeliver
             </Button>
           </DialogActions>
@@ -141,13 +144,13 @@ const soonMs = 1500;
 
 /** Refreshes the deliveries after a send request: now, and once more when the result is expected. */
 export function refreshDeliveries(client: QueryClient, id: string): void {
-  const look = () => void client.invalidateQueries({ queryKey: ['webhook-deliveries', id] });
-  look();
-  setTimeout(look, soonMs);
+  const invalidateDeliveries = () => void client.invalidateQueries({ queryKey: ['webhook-deliveries', id] });
+  invalidateDeliveries();
+  setTimeout(invalidateDeliveries, soonMs);
 }
 
 /** Indents the JSON body, which is sent without spaces. */
-function pretty(body: string): string {
+function indentJson(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
   } catch {

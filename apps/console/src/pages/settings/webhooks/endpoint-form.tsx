@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { type WebhookEndpoint, webhookEndpointsCreate, webhookEndpointsUpdate } from '../../../api/generated';
 import { Dialog } from '../../../ui/dialog';
 import { Form, TextField } from '../../../ui/form';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 
 type Told = WebhookEndpoint['events'];
 
@@ -24,9 +24,9 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
         submit={endpoint ? 'Save' : 'Create endpoint'}
         onSubmit={async (values): Promise<string | null> => {
           const body = {
-            url: values.text('url'),
-            description: values.text('description') || null,
-            events: (isEverything ? ['*'] : values.all('events')) as Told,
+            url: values.readText('url'),
+            description: values.readText('description') || null,
+            events: (isEverything ? ['*'] : values.readAll('events')) as Told,
           };
           if (!endpoint) return (await webhookEndpointsCreate({ body })).secret;
           await webhookEndpointsUpdate({ path: { id: endpoint.id }, body });
@@ -34,7 +34,7 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
         }}
         onDone={(secret) => {
           made(secret);
-          if (endpoint) toast('The endpoint was changed.');
+          if (endpoint) showToast('The endpoint was changed.');
           close();
         }}
       >

@@ -18,11 +18,11 @@ import { ActionMenu } from '../../../ui/menu';
 import { StatusMark } from '../../../ui/status-mark';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { useUrlState } from '../../../ui/table/use-url-state';
-import { toast } from '../../../ui/toast';
+import { showToast } from '../../../ui/toast';
 import { Deliveries, refreshDeliveries } from './deliveries';
 import { EndpointForm } from './endpoint-form';
 
-const itemsOf = (page: WebhookEndpointList) => page.webhookEndpoints;
+const getEndpoints = (page: WebhookEndpointList) => page.webhookEndpoints;
 
 /** Webhook endpoints, and the deliveries of the selected endpoint. */
 export function Webhooks() {
@@ -32,24 +32,24 @@ export function Webhooks() {
   const [rotating, setRotating] = useState<WebhookEndpoint | null>(null);
   const [leaving, setLeaving] = useState<WebhookEndpoint | null>(null);
   const client = useQueryClient();
-  const refresh = () => client.invalidateQueries({ queryKey: ['webhooks'] });
+  const refreshEndpoints = () => client.invalidateQueries({ queryKey: ['webhooks'] });
   const list = useList({
     queryKey: ['webhooks', q],
     fetchPage: (page, signal) => webhookEndpointsList({ query: { ...page, q }, signal }),
-    itemsOf,
+    itemsOf: getEndpoints,
   });
-  const test = async ({ id }: WebhookEndpoint) => {
+  const sendTestEvent = async ({ id }: WebhookEndpoint) => {
     await webhookEndpointsTest({ path: { id } });
-    toast('A test event was sent.');
+    showToast('A test event was sent.');
     change({ endpoint: id });
     refreshDeliveries(client, id);
   };
-  const turn = async ({ id, enabled }: WebhookEndpoint) => {
+  const toggleEnabled = async ({ id, enabled }: WebhookEndpoint) => {
     await webhookEndpointsUpdate({ path: { id }, body: { enabled: !enabled } });
-    await refresh();
-    toast(enabled ? 'The endpoint is disabled.' : 'The endpoint is enabled; waiting events are sent.');
+    await refreshEndpoints();
+    showToast(enabled ? 'The endpoint is disabled.' : 'The endpoint is enabled; waiting events are sent.');
   };
-  const failed = (error: Error) => toast(error.message);
+  const showFailure = (error: Error) => showToast(error.message);
   const chosen = list.items.find(({ id }) => id === endpoint);
   return (
     <>
@@ -78,15 +78,18 @@ export function Webhooks() {
             </td>
             <td className="text-xs">{each.events.includes('*') ? 'all events' : each.events.join(', ')}</td>
             <td>
-              <State endpoint={each} />
+              <EndpointState endpoint={each} />
             </td>
             <td>
               <ActionMenu
                 name={each.url}
                 actions={[
-                  { label: 'Send test', run: () => void test(each).catch(failed) },
+                  { label: 'Send test', run: () => void sendTestEvent(each).catch(showFailure) },
                   { label: 'Change', run: () => setWriting(each) },
-                  { label: each.enabled ? 'Turn off' : 'Turn on', run: () => void turn(each).catch(failed) },
+                  {
+                    label: each.enabled ? 'Turn off' : 'Turn on',
+                    run: () => void toggleEnabled(each).catch(showFailure),
+                  },
                   { label: 'Rotate secret', run: () => setRotating(each) },
                   { label: 'Delete', danger: true, run: () => setLeaving(each) },
                 ]}
@@ -102,7 +105,7 @@ export function Webhooks() {
           close={() => setWriting(null)}
           made={(shown) => {
             setSecret(shown);
-            void refresh();
+            void refreshEndpoints();
           }}
         />
       )}
@@ -138,8 +141,8 @@ export function Webhooks() {
           act={async () => {
             await webhookEndpointsDelete({ path: { id: leaving.id } });
             change({ endpoint: undefined });
-            await refresh();
-            toast('The endpoint is deleted.');
+            await refreshEndpoints();
+            showToast('The endpoint is deleted.');
           }}
         >
           <bdi>{leaving.url}</bdi> receives no more events. All its deliveries are deleted, including pending ones. This
@@ -155,7 +158,11 @@ const offBecause = {
   failing: 'turned off: every delivery failed for five days',
 } as const;
 
-function State({ endpoint: { enabled, turnedOffReason, turnedOffAt, failingSince } }: { endpoint: WebhookEndpoint }) {
+function EndpointState({
+  endpoint: { enabled, turnedOffReason, turnedOffAt, failingSince },
+}: {
+  endpoint: WebhookEndpoint;
+}) {
   return (
     <>
       <StatusMark status={enabled ? 'enabled' : 'disabled'} />

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, useState } from 'react';
-import { asForm } from '../../../api/as-form';
+import { encodeAsForm } from '../../../api/encode-as-form';
 import {
   batchesCheck,
   batchesCreate,
@@ -12,13 +12,13 @@ import {
 import { useIdempotencyKey } from '../../../api/idempotency';
 import { formatCount } from '../../../format/format';
 import { useAgentChoices } from '../../../parts/pickers';
-import { buttonClass } from '../../../ui/button';
+import { getButtonClass } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
 import { Field, Form, inputClass } from '../../../ui/form';
 import { LongList } from '../../../ui/table/long-list';
-import { Columns, findSimilarColumn, mappingOf } from './columns';
-import { readCsv } from './read-csv';
+import { ColumnMapping, findSimilarColumn, buildMapping } from './columns';
+import { parseCsv } from './parse-csv';
 
 const previewRows = 6;
 const previewBytes = 64 * 1024;
@@ -32,13 +32,13 @@ interface BatchDialogProps {
 /** Launches one run per row of a table, spread over agents. Invalid rows are listed with their errors. */
 export function BatchDialog({ workflow, open, onOpenChange }: BatchDialogProps) {
   const [created, setCreated] = useState<CreatedBatch | null>(null);
-  const change = (next: boolean) => {
+  const changeOpen = (next: boolean) => {
     setCreated(null);
     onOpenChange(next);
   };
   return (
-    <Dialog open={open} onOpenChange={change} title={`Batch ${workflow.name}`} wide>
-      {created ? <Outcome batch={created} /> : <BatchForm workflow={workflow} created={setCreated} />}
+    <Dialog open={open} onOpenChange={changeOpen} title={`Batch ${workflow.name}`} wide>
+      {created ? <BatchOutcome batch={created} /> : <BatchForm workflow={workflow} created={setCreated} />}
     </Dialog>
   );
 }
@@ -51,16 +51,16 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
   const client = useQueryClient();
   const keyOf = useIdempotencyKey();
   const { data: agents = [] } = useAgentChoices();
-  const check = useCheck(workflow, preview.length > 0 ? file : null, mapping);
+  const check = useBatchCheck(workflow, preview.length > 0 ? file : null, mapping);
   return (
     <Form
       submit="Queue batch"
       onSubmit={(values) => {
-        const file = values.file('file')!;
-        const agentIds = JSON.stringify(values.all('agentIds'));
-        const chosen = mappingOf(workflow.variables, heads, (name) => values.text(`mapping.${name}`));
-        const fields = { agentIds, ...tableOf(workflow, chosen) };
-        const form = asForm({ ...fields, file });
+        const file = values.readFile('file')!;
+        const agentIds = JSON.stringify(values.readAll('agentIds'));
+        const chosen = buildMapping(workflow.variables, heads, (name) => values.readText(`mapping.${name}`));
+        const fields = { agentIds, ...readTable(workflow, chosen) };
+        const form = encodeAsForm({ ...fields, file });
         const { name, size, lastModified } = file;
         const headers = { ...form.headers, ...keyOf({ fields, name, size, lastModified }) };
         return batchesCreate({ ...form, headers });
@@ -90,18 +90,18 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
                 .slice(0, previewBytes)
                 .text()
                 .then((text) => {
-                  const rows = readCsv(text, previewRows);
+                  const rows = parseCsv(text, previewRows);
                   const [names = []] = rows;
                   setPreview(rows);
-                  setMapping(mappingOf(workflow.variables, names, (name) => findSimilarColumn(name, names)));
+                  setMapping(buildMapping(workflow.variables, names, (name) => findSimilarColumn(name, names)));
                 });
             }}
           />
         )}
       </Field>
-      {preview.length > 0 && <Preview rows={preview} rejected={check.data?.rejected ?? []} />}
-      {preview.length > 0 && <Checked check={check.data} isChecking={check.isFetching} error={check.error} />}
-      <Columns key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
+      {preview.length > 0 && <TablePreview rows={preview} rejected={check.data?.rejected ?? []} />}
+      {preview.length > 0 && <CheckedRows check={check.data} isChecking={check.isFetching} error={check.error} />}
+      <ColumnMapping key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
       <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
         {(control) => (
           <select {...control} multiple required className={`${inputClass} min-h-28`}>
@@ -120,16 +120,17 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
 type Mapping = Record<string, string> | undefined;
 
 /** Columns and preview of the table. */
-function tableOf({ id: workflowId }: Workflow, mapping: Mapping) {
+function readTable({ id: workflowId }: Workflow, mapping: Mapping) {
   return { workflowId, ...(mapping ? { mapping: JSON.stringify(mapping) } : {}) };
 }
 
 /** Validates the rows before anything is queued, as soon as every variable has a column. */
-function useCheck(workflow: Workflow, file: File | null, mapping: Mapping) {
+function useBatchCheck(workflow: Workflow, file: File | null, mapping: Mapping) {
   const isChosen = Object.values(mapping ?? {}).every(Boolean);
   return useQuery({
     queryKey: ['batch-check', workflow.id, workflow.revision, file?.name, file?.size, file?.lastModified, mapping],
-    queryFn: ({ signal }) => batchesCheck({ ...asForm({ ...tableOf(workflow, mapping), file: file! }), signal }),
+    queryFn: ({ signal }) =>
+      batchesCheck({ ...encodeAsForm({ ...readTable(workflow, mapping), file: file! }), signal }),
     enabled: file !== null && isChosen,
     retry: false,
     gcTime: 0,
@@ -142,7 +143,7 @@ interface CheckedProps {
   error: Error | null;
 }
 
-function Checked({ check, isChecking, error }: CheckedProps) {
+function CheckedRows({ check, isChecking, error }: CheckedProps) {
   if (error) return <ErrorNote error={error} />;
   if (!check) return isChecking ? <p role="status">Checking the rows…</p> : null;
   const { total, wrong, rejected } = check;
@@ -155,12 +156,12 @@ function Checked({ check, isChecking, error }: CheckedProps) {
             : `All ${formatCount(total)} rows are valid.`
           : `${formatCount(wrong)} of ${formatCount(total)} rows are invalid and cannot be queued.`}
       </p>
-      {wrong > 0 && <Rejected label="Rows that cannot be queued" rows={rejected} />}
+      {wrong > 0 && <RejectedRows label="Rows that cannot be queued" rows={rejected} />}
     </div>
   );
 }
 
-function Rejected({ label, rows }: { label: string; rows: CheckedBatch['rejected'] }) {
+function RejectedRows({ label, rows }: { label: string; rows: CheckedBatch['rejected'] }) {
   return (
     <LongList
       label={label}
@@ -174,8 +175,14 @@ function Rejected({ label, rows }: { label: string; rows: CheckedBatch['rejected
   );
 }
 
-function Preview({ rows: [heads = [], ...rows], rejected }: { rows: string[][]; rejected: CheckedBatch['rejected'] }) {
-  const errorsOf = (at: number) => rejected.find(({ row }) => row === at + 1)?.errors;
+function TablePreview({
+  rows: [heads = [], ...rows],
+  rejected,
+}: {
+  rows: string[][];
+  rejected: CheckedBatch['rejected'];
+}) {
+  const getRowErrors = (at: number) => rejected.find(({ row }) => row === at + 1)?.errors;
   return (
     <div>
       <div
@@ -204,10 +211,10 @@ function Preview({ rows: [heads = [], ...rows], rejected }: { rows: string[][]; 
                     </td>
                   ))}
                 </tr>
-                {errorsOf(at) && (
+                {getRowErrors(at) && (
                   <tr data-testid="row-errors">
                     <td colSpan={heads.length} className="border-t-0! text-bad">
-                      {errorsOf(at)!.join('; ')}
+                      {getRowErrors(at)!.join('; ')}
                     </td>
                   </tr>
                 )}
@@ -220,16 +227,16 @@ function Preview({ rows: [heads = [], ...rows], rejected }: { rows: string[][]; 
   );
 }
 
-function Outcome({ batch }: { batch: CreatedBatch }) {
+function BatchOutcome({ batch }: { batch: CreatedBatch }) {
   return (
     <div className="flex flex-col gap-3">
       <p role="status">
         {formatCount(batch.queued)} runs are queued
         {batch.rejected.length > 0 && `, ${formatCount(batch.rejected.length)} rows were rejected`}.
       </p>
-      {batch.rejected.length > 0 && <Rejected label="Rejected rows" rows={batch.rejected} />}
+      {batch.rejected.length > 0 && <RejectedRows label="Rejected rows" rows={batch.rejected} />}
       <DialogActions>
-        <Link to="/runs" search={{ batchId: batch.batchId }} className={buttonClass('primary')}>
+        <Link to="/runs" search={{ batchId: batch.batchId }} className={getButtonClass('primary')}>
           View runs
         </Link>
       </DialogActions>

@@ -8,14 +8,14 @@ interface ColumnsProps {
 }
 
 /** Lets the user select the column of each variable. */
-export function Columns({ variables, heads, onChoose }: ColumnsProps) {
+export function ColumnMapping({ variables, heads, onChoose }: ColumnsProps) {
   if (heads.length === 0 || !needsMapping(variables, heads)) return null;
   return (
     <fieldset
       className="flex flex-col gap-2.5 rounded-control border border-line p-3"
       onChange={({ currentTarget }) => {
         const chosen = new FormData(currentTarget.form ?? undefined);
-        onChoose(mappingOf(variables, heads, (name) => String(chosen.get(`mapping.${name}`) ?? '')));
+        onChoose(buildMapping(variables, heads, (name) => String(chosen.get(`mapping.${name}`) ?? '')));
       }}
     >
       <legend className="px-1 font-medium">Which column is which variable</legend>
@@ -35,7 +35,7 @@ export function Columns({ variables, heads, onChoose }: ColumnsProps) {
 }
 
 /** Maps variables to columns; undefined if each column has the name of its variable. */
-export function mappingOf(
+export function buildMapping(
   variables: readonly string[],
   heads: readonly string[],
   chosen: (variable: string) => string,
@@ -50,6 +50,6 @@ function needsMapping(variables: readonly string[], heads: readonly string[]): b
 
 /** Returns the column with the variable's name, or one that differs only in case or punctuation; '' if none. */
 export function findSimilarColumn(name: string, heads: readonly string[]): string {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
-  return heads.find((head) => head === name) ?? heads.find((head) => plain(head) === plain(name)) ?? '';
+  const normalizeName = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
+  return heads.find((head) => head === name) ?? heads.find((head) => normalizeName(head) === normalizeName(name)) ?? '';
 }

@@ -3,16 +3,17 @@ import type uPlot from 'uplot';
 import { formatCount, formatDuration } from '../../../format/format';
 import { Time } from '../../../format/time';
 import { RunLink } from '../../../parts/names';
-import { axisBelow, axisOf, Plot } from '../../../ui/plots/plot';
+import { createBottomAxis, createAxis, Plot } from '../../../ui/plots/plot';
 import { PlotFigure } from '../../../ui/plots/plot-figure';
 import { StatusMark } from '../../../ui/status-mark';
-import { revisionChanges, type TimedRun } from './timed-runs';
+import { findRevisionChanges, type TimedRun } from './select-timed-runs';
 
 /** Durations over time as points. Failed and cancelled runs are hollow; a dashed line marks a change of revision. */
 export function DurationPlot({ runs }: { runs: TimedRun[] }) {
   const navigate = useNavigate();
-  const changes = revisionChanges(runs);
-  const where = (isShown: (run: TimedRun) => boolean) => runs.map((run) => (isShown(run) ? run.seconds : null));
+  const changes = findRevisionChanges(runs);
+  const listSecondsWhere = (isShown: (run: TimedRun) => boolean) =>
+    runs.map((run) => (isShown(run) ? run.seconds : null));
   return (
     <PlotFigure
       label="Durations of runs"
@@ -38,8 +39,8 @@ export function DurationPlot({ runs }: { runs: TimedRun[] }) {
         height={162}
         data={[
           runs.map(({ at }) => at),
-          where(({ status }) => status === 'completed'),
-          where(({ status }) => status !== 'completed'),
+          listSecondsWhere(({ status }) => status === 'completed'),
+          listSecondsWhere(({ status }) => status !== 'completed'),
         ]}
         pick={(at) => void navigate({ to: '/runs/$id', params: { id: runs[at]!.id } })}
         look={(color) => ({
@@ -49,15 +50,20 @@ export function DurationPlot({ runs }: { runs: TimedRun[] }) {
           scales: { y: { range: (_, __, most) => [0, most || 1] } },
           axes: [
             // Times need a second line for their day.
-            { ...axisBelow(color), size: 40 },
-            { ...axisOf(color), size: 56, incrs: durationSteps, values: (_, all) => all.map(roundDuration) },
+            { ...createBottomAxis(color), size: 40 },
+            {
+              ...createAxis(color),
+              size: 56,
+              incrs: durationSteps,
+              values: (_, all) => all.map(formatRoundedDuration),
+            },
           ],
           series: [
             {},
-            { label: 'Completed', ...pointsOf(color('accent'), color('accent')) },
-            { label: 'Failed or cancelled', ...pointsOf(color('bad'), color('surface')) },
+            { label: 'Completed', ...createPointSeries(color('accent'), color('accent')) },
+            { label: 'Failed or cancelled', ...createPointSeries(color('bad'), color('surface')) },
           ],
-          hooks: { draw: [(plot) => drawChanges(plot, changes, color('dim'))] },
+          hooks: { draw: [(plot) => drawRevisionChanges(plot, changes, color('dim'))] },
         })}
       />
     </PlotFigure>
@@ -67,16 +73,16 @@ export function DurationPlot({ runs }: { runs: TimedRun[] }) {
 /** Distances of the labels of durations in seconds, so that labels are whole seconds, minutes or hours. */
 const durationSteps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 
-function roundDuration(seconds: number): string {
+function formatRoundedDuration(seconds: number): string {
   if (seconds < 60) return `${formatCount(seconds)} s`;
   return seconds < 7200 ? `${formatCount(seconds / 60)} min` : `${formatCount(seconds / 3600)} h`;
 }
 
-function pointsOf(stroke: string, fill: string): Omit<uPlot.Series, 'label'> {
+function createPointSeries(stroke: string, fill: string): Omit<uPlot.Series, 'label'> {
   return { stroke, paths: () => null, points: { show: true, size: 6, width: 1.5, stroke, fill } };
 }
 
-function drawChanges(plot: uPlot, changes: TimedRun[], ink: string): void {
+function drawRevisionChanges(plot: uPlot, changes: TimedRun[], ink: string): void {
   const { ctx, bbox } = plot;
   const scale = devicePixelRatio;
   ctx.save();

@@ -3,23 +3,23 @@ import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { jobsList } from '../../../api/generated';
 import { ErrorNote } from '../../../ui/error-note';
-import { Empty, Panel } from '../../../ui/page';
+import { EmptyNote, Panel } from '../../../ui/page';
 import { PlotSkeleton } from '../../../ui/plots/plot-skeleton';
-import { timedRuns } from './timed-runs';
+import { selectTimedRuns } from './select-timed-runs';
 
 const DurationPlot = lazy(async () => ({ default: (await import('./duration-plot')).DurationPlot }));
 
 const most = 200;
 
 /** Durations of the workflow's latest runs, with its revisions. */
-export function Durations({ workflowId }: { workflowId: string }) {
+export function WorkflowDurations({ workflowId }: { workflowId: string }) {
   const { data, error, refetch } = useQuery({
     // Not below ['runs'], because then every event of a run would request all of these runs again.
     queryKey: ['durations', workflowId],
     queryFn: ({ signal }) => jobsList({ query: { workflowId, sort: '-startedAt', limit: most }, signal }),
     staleTime: 15_000,
   });
-  const runs = data ? timedRuns(data.jobs) : [];
+  const runs = data ? selectTimedRuns(data.jobs) : [];
   return (
     <Panel
       title="Durations of runs"
@@ -31,7 +31,7 @@ export function Durations({ workflowId }: { workflowId: string }) {
     >
       {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <PlotSkeleton />)}
       {data && runs.length === 0 && (
-        <Empty title="No run has ended yet.">The durations of runs are shown here, with the revisions.</Empty>
+        <EmptyNote title="No run has ended yet.">The durations of runs are shown here, with the revisions.</EmptyNote>
       )}
       {runs.length > 0 && (
         <Suspense fallback={<PlotSkeleton />}>

@@ -2,7 +2,14 @@ import { useState } from 'react';
 import { Dialog } from '../../../ui/dialog';
 import { Field, Form, inputClass, SelectField, TextField } from '../../../ui/form';
 import type { Step } from '../use-editing';
-import { fieldsOfType, propertiesWithoutField, idOf, fitsFormField, newId, numberFields } from './step-words';
+import {
+  fieldsOfType,
+  pickPropertiesWithoutField,
+  getStepId,
+  fitsFormField,
+  createStepId,
+  numberFields,
+} from './step-words';
 
 interface StepDialogProps {
   /** Undefined for a new step. */
@@ -17,22 +24,22 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
   const [type, setType] = useState(typeof step?.['type'] === 'string' ? step['type'] : 'click');
   const fields = fieldsOfType[type] ?? [];
   const types = Object.keys(fieldsOfType);
-  const further = step ? propertiesWithoutField(step, fields) : {};
+  const further = step ? pickPropertiesWithoutField(step, fields) : {};
   return (
     <Dialog
       open
       onOpenChange={close}
-      title={step ? `Edit step ${idOf(step)}` : 'New step'}
+      title={step ? `Edit step ${getStepId(step)}` : 'New step'}
       description="{{NAME}} in a text is replaced by the variable or the vault secret with that name."
     >
       <Form
         submit={step ? 'Apply' : 'Add'}
         onSubmit={async (values) => {
           const filled = fields
-            .filter((name) => values.exact(name) !== '')
-            .map((name) => [name, numberFields.includes(name) ? values.number(name) : values.exact(name)]);
-          const id = step ? idOf(step) : newId(type, others);
-          return { id, type, ...(Object.fromEntries(filled) as Step), ...values.json('further') };
+            .filter((name) => values.readExactText(name) !== '')
+            .map((name) => [name, numberFields.includes(name) ? values.readNumber(name) : values.readExactText(name)]);
+          const id = step ? getStepId(step) : createStepId(type, others);
+          return { id, type, ...(Object.fromEntries(filled) as Step), ...values.readJson('further') };
         }}
         onDone={(made) => {
           done(made);
@@ -54,7 +61,7 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
                   {...control}
                   rows={6}
                   spellCheck={false}
-                  defaultValue={valueOf(step, name)}
+                  defaultValue={getFieldText(step, name)}
                   className={`${inputClass} font-mono text-xs`}
                 />
               )}
@@ -66,7 +73,7 @@ export function StepDialog({ step, others, close, done }: StepDialogProps) {
               name={name}
               type={numberFields.includes(name) ? 'number' : 'text'}
               step="any"
-              defaultValue={valueOf(step, name)}
+              defaultValue={getFieldText(step, name)}
               hint={hints[name]}
               autoComplete="off"
             />
@@ -109,7 +116,7 @@ const hints: Record<string, string> = {
   path: 'Relative to the folder of the run.',
 };
 
-function valueOf(step: Step | undefined, name: string): string {
+function getFieldText(step: Step | undefined, name: string): string {
   const value = step?.[name];
   return fitsFormField(name, value) ? String(value) : '';
 }

@@ -1,4 +1,4 @@
-import { summarizeStep, propertiesWithoutField, newId } from './step-words';
+import { summarizeStep, pickPropertiesWithoutField, createStepId } from './step-words';
 
 describe('a step in words', () => {
   it('the summary of a step shows its properties without its origin', () => {
@@ -11,10 +11,13 @@ describe('a step in words', () => {
 
   it('properties of a step without a form field, or that are not text, are kept', () => {
     const step = { id: 'a', type: 'click', selector: ['#a', '#b'], text: 'Go', timeout: 5 };
-    expect(propertiesWithoutField(step, ['selector', 'field', 'text'])).toEqual({ selector: ['#a', '#b'], timeout: 5 });
+    expect(pickPropertiesWithoutField(step, ['selector', 'field', 'text'])).toEqual({
+      selector: ['#a', '#b'],
+      timeout: 5,
+    });
   });
 
   it('a new step gets a unique id', () => {
-    expect(newId('click', [{ id: 'click-2' }])).toBe('click-3');
+    expect(createStepId('click', [{ id: 'click-2' }])).toBe('click-3');
   });
 });

@@ -25,23 +25,23 @@ export const numberFields: readonly string[] = ['ms', 'x', 'y'];
 
 const own = ['id', 'type', 'title', 'confidence', 'atMs', 'review', 'frameKey', 'frameUrl'];
 
-export function idOf(step: Step): string {
-  return textOf(step['id']);
+export function getStepId(step: Step): string {
+  return toTextOrEmpty(step['id']);
 }
 
-export function titleOf(step: Step): string {
-  return textOf(step['title']) || textOf(step['type']) || 'step';
+export function getStepTitle(step: Step): string {
+  return toTextOrEmpty(step['title']) || toTextOrEmpty(step['type']) || 'step';
 }
 
 /** Summary of a step in one line. */
 export function summarizeStep(step: Step): string {
   const rest = Object.entries(step).filter(([name]) => !own.includes(name));
-  const type = step['title'] ? [textOf(step['type'])] : [];
+  const type = step['title'] ? [toTextOrEmpty(step['type'])] : [];
   return [...type, ...rest.map(([name, value]) => `${name} ${formatValue(value)}`)].join(', ').slice(0, 500);
 }
 
 /** The properties of a step that have no form field. */
-export function propertiesWithoutField(step: Step, fields: readonly string[]): Step {
+export function pickPropertiesWithoutField(step: Step, fields: readonly string[]): Step {
   const formFields = ['id', 'type', ...fields.filter((name) => fitsFormField(name, step[name]))];
   return Object.fromEntries(Object.entries(step).filter(([name]) => !formFields.includes(name)));
 }
@@ -52,15 +52,15 @@ export function fitsFormField(name: string, value: unknown): value is string | n
 }
 
 /** Returns a unique id that begins with the step type. */
-export function newId(type: string, others: readonly Step[]): string {
-  const taken = new Set(others.map(idOf));
+export function createStepId(type: string, others: readonly Step[]): string {
+  const taken = new Set(others.map(getStepId));
   for (let number = others.length + 1; ; number += 1) {
     const id = `${type}-${number}`;
     if (!taken.has(id)) return id;
   }
 }
 
-function textOf(value: unknown): string {
+function toTextOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

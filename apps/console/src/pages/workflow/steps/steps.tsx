@@ -6,12 +6,12 @@ import type { Versioned } from '../../../api/versioned';
 import { escapeDirectionMarks } from '../../../format/one-direction';
 import { Button } from '../../../ui/button';
 import { ActionMenu } from '../../../ui/menu';
-import { Empty, Panel } from '../../../ui/page';
-import { toast, toastRefused } from '../../../ui/toast';
+import { EmptyNote, Panel } from '../../../ui/page';
+import { showToast, showErrorToast } from '../../../ui/toast';
 import type { Editing, Step } from '../use-editing';
 import { ReviewMark } from './review-mark';
 import { StepDialog } from './step-dialog';
-import { summarizeStep, idOf, titleOf } from './step-words';
+import { summarizeStep, getStepId, getStepTitle } from './step-words';
 
 interface StepsProps {
   workflow: Versioned<Workflow>;
@@ -23,8 +23,8 @@ interface StepsProps {
 export function Steps({ workflow, editing, mayEdit }: StepsProps) {
   const { steps } = editing.content;
   const [edited, setEdited] = useState<Edited | null>(null);
-  const confirm = useConfirm(workflow);
-  const put = (next: Step[]) => editing.edit({ steps: next });
+  const confirm = useConfirmStep(workflow);
+  const editSteps = (next: Step[]) => editing.edit({ steps: next });
   const waiting = steps.filter((step) => step['review'] === 'needed').length;
   return (
     <Panel title="Steps" actions={mayEdit && <Button onClick={() => setEdited({ at: steps.length })}>Add step</Button>}>
@@ -34,21 +34,21 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
           confirmed.
         </p>
       )}
-      {steps.length === 0 && <Empty title="No steps. Runs use the script." />}
+      {steps.length === 0 && <EmptyNote title="No steps. Runs use the script." />}
       {steps.length > 0 && editing.content.script.trim() !== '' && (
         <p className="mb-1 text-xs text-dim">There is a script, and it is what runs; without one, these would.</p>
       )}
       <ol className="flex flex-col divide-y divide-line">
         {steps.map((step, at) => (
-          <li key={idOf(step) || at} data-testid="workflow-step" className="flex items-start gap-2 py-1.5">
+          <li key={getStepId(step) || at} data-testid="workflow-step" className="flex items-start gap-2 py-1.5">
             <span className="w-6 shrink-0 text-right text-dim tabular-nums">{at + 1}</span>
             <div className="min-w-0 grow">
-              <bdi className="font-medium [overflow-wrap:anywhere]">{titleOf(step)}</bdi>{' '}
+              <bdi className="font-medium [overflow-wrap:anywhere]">{getStepTitle(step)}</bdi>{' '}
               <bdi className="font-mono text-xs break-all text-dim">{escapeDirectionMarks(summarizeStep(step))}</bdi>
               <ReviewMark
                 step={step}
-                frameUrl={workflow.steps.find((each) => idOf(each) === idOf(step))?.['frameUrl']}
-                confirm={mayEdit ? () => confirm(idOf(step)) : undefined}
+                frameUrl={workflow.steps.find((each) => getStepId(each) === getStepId(step))?.['frameUrl']}
+                confirm={mayEdit ? () => confirm(getStepId(step)) : undefined}
                 off={editing.isChanged && 'Save or discard your changes first.'}
               />
             </div>
@@ -60,14 +60,14 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
                   {
                     label: 'Move up',
                     off: at === 0 && 'This is the first step.',
-                    run: () => put(moveStep(steps, at, at - 1)),
+                    run: () => editSteps(moveStep(steps, at, at - 1)),
                   },
                   {
                     label: 'Move down',
                     off: at === steps.length - 1 && 'This is the last step.',
-                    run: () => put(moveStep(steps, at, at + 1)),
+                    run: () => editSteps(moveStep(steps, at, at + 1)),
                   },
-                  { label: 'Remove', danger: true, run: () => put(steps.filter((_, place) => place !== at)) },
+                  { label: 'Remove', danger: true, run: () => editSteps(steps.filter((_, place) => place !== at)) },
                 ]}
               />
             )}
@@ -77,9 +77,9 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
       {edited !== null && (
         <StepDialog
           step={edited.step}
-          others={steps.filter((step) => !edited.step || idOf(step) !== idOf(edited.step))}
+          others={steps.filter((step) => !edited.step || getStepId(step) !== getStepId(edited.step))}
           close={() => setEdited(null)}
-          done={(step) => put(replaceStep(steps, edited, step))}
+          done={(step) => editSteps(replaceStep(steps, edited, step))}
         />
       )}
     </Panel>
@@ -94,23 +94,25 @@ interface Edited {
 
 /** Replaces the edited step at its current position, which another user's save may have changed. */
 function replaceStep(steps: Step[], { at, step: before }: Edited, step: Step): Step[] {
-  const place = before && steps.findIndex((each, index) => (idOf(before) ? idOf(each) === idOf(before) : index === at));
+  const place =
+    before &&
+    steps.findIndex((each, index) => (getStepId(before) ? getStepId(each) === getStepId(before) : index === at));
   if (place === undefined || place < 0) return [...steps.slice(0, at), step, ...steps.slice(at)];
   return [...steps.slice(0, place), step, ...steps.slice(place + 1)];
 }
 
 /** Confirms a step, provided that it has not changed since it was displayed. */
-function useConfirm({ id, etag }: Versioned<Workflow>): (stepId: string) => Promise<void> {
+function useConfirmStep({ id, etag }: Versioned<Workflow>): (stepId: string) => Promise<void> {
   const client = useQueryClient();
   return async (step) => {
     try {
       const headers = { 'If-Match': etag };
       await workflowsConfirm({ path: { id, step }, body: { review: 'confirmed' }, headers });
-      toast('The step is confirmed.');
+      showToast('The step is confirmed.');
     } catch (error) {
       if (isApiError(error, 'precondition_failed'))
-        toast('Another user has changed the workflow. Check the step again.');
-      else toastRefused(error);
+        showToast('Another user has changed the workflow. Check the step again.');
+      else showErrorToast(error);
     }
     await client.invalidateQueries({ queryKey: ['workflow', id] });
   };

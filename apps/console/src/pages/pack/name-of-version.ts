@@ -1,6 +1,0 @@
-import type { PackVersion } from '../../api/generated';
-
-/** Display name of a version. */
-export function nameOfVersion({ number, label }: Pick<PackVersion, 'number' | 'label'>): string {
-  return `Version ${number}${label ? ` (${label})` : ''}`;
-}

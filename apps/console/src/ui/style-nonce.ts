@@ -1,4 +1,0 @@
-/** Nonce that the page's Content-Security-Policy requires for styles, from the <meta> element in index.html. */
-export function styleNonce(): string {
-  return document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? '';
-}

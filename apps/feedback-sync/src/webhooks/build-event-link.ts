@@ -1,0 +1,31 @@
+import { mayAnswerByLink, signAnswerLink } from '@muster/jobs';
+import type { KeyRing } from '@muster/vault';
+import type { LinkTarget, NotifiedEvent } from '@muster/webhooks';
+
+type Linked = Pick<NotifiedEvent, 'type' | 'data'> & LinkTarget;
+
+/** Returns the link to an event’s page; null if there is no page. A recipient of a question gets an answer link. */
+export function buildEventLink(
+  { address, keyRing }: { address: string; keyRing: KeyRing },
+  event: Linked,
+): NotifiedEvent['link'] {
+  const { type, data, subjectId, endpointId, recipient } = event;
+  if (type === 'question.asked' && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {
+    const token = signAnswerLink(keyRing, { questionId: subjectId, channelId: endpointId, recipient });
+    return { text: 'Answer', url: `${address}/a/${token}` };
+  }
+  const path = pages[type.split('.')[0]!]?.(subjectId, data);
+  return path === undefined ? null : { text: 'Open in Muster', url: `${address}/app${path}` };
+}
+
+const pages: Record<string, (id: string, data: Record<string, unknown>) => string> = {
+  job: (id) => `/runs/${id}`,
+  agent: (id) => `/agents/${id}`,
+  schedule: (id) => `/schedules/${id}`,
+  autopilot: (id) => `/autopilot/${id}`,
+  question: () => '/inbox',
+  limit: () => '/settings?part=Limits',
+  api_key: () => '/settings?part=API+keys',
+  pack: (id, { packId }) => `/packs/${typeof packId === 'string' ? packId : id}`,
+  feedback: () => '/feedback',
+};

@@ -1,4 +1,0 @@
-/** Converts rows to columns, because a statement over a set takes an array per column. */
-export function transposed(rows: readonly (readonly unknown[])[]): unknown[][] {
-  return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
-}

@@ -1,0 +1,32 @@
+import type { JobEntity, Transaction } from '@muster/database';
+import { getRequestContext, OpenSpan, getCurrentSpanIfSameTrace } from '@muster/platform';
+
+/** Data for the span and the metric of a run's start. */
+export interface StartFacts extends Pick<JobEntity, 'id' | 'traceparent' | 'waitingReason'> {
+  /** Seconds since the run could have started. */
+  waitedSeconds: number;
+}
+
+/**
+ * Records the start of a run as a span of the run's trace, and measures how long the run waited for the start. If the
+ * dispatch belongs to another trace, the span links to that trace.
+ */
+export function startRunSpan(
+  tx: Transaction,
+  { organizationId, agentId, ...run }: Pick<JobEntity, 'organizationId' | 'agentId'> & StartFacts,
+): OpenSpan {
+  const { id: jobId, traceparent, waitingReason, waitedSeconds } = run;
+  const parent = getCurrentSpanIfSameTrace(traceparent);
+  const here = getRequestContext()?.traceparent;
+  const span = new OpenSpan({
+    name: 'dispatch start',
+    parent,
+    linked: here === parent ? undefined : here,
+    attributes: { 'muster.organization_id': organizationId, 'muster.agent_id': agentId, 'muster.job_id': jobId },
+  });
+  tx.onCommit(() => span.end());
+  tx.onCommitMeasure(({ dispatchSeconds }) =>
+    dispatchSeconds.observe({ waited_for: waitingReason ?? 'nothing' }, Math.max(0, waitedSeconds)),
+  );
+  return span;
+}

@@ -1,0 +1,26 @@
+import { getBoundAgent, generateVaultTotp, type GivenCode, type Principal } from '@muster/access';
+import { AppError, isTerminalStatus, notFoundError } from '@muster/contracts';
+import type { Database, JobEntity } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
+
+/** Returns the current TOTP code to a run, without the secret that the code is computed from. */
+export function giveTotpToRun(
+  { database, keyRing }: { database: Database; keyRing: KeyRing },
+  caller: Principal,
+  { jobId, key }: { jobId: string; key: string },
+): Promise<GivenCode> {
+  const { organizationId } = caller;
+  const agentId = getBoundAgent(caller);
+  return database.transaction({ organizationId }, async (tx) => {
+    const [job] = await tx.query<Pick<JobEntity, 'status' | 'commandId'>>(
+      `SELECT status, command_id FROM job
+       WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,
+      [jobId, organizationId, agentId],
+      'job_of_totp',
+    );
+    if (!job) throw notFoundError('job');
+    if (isTerminalStatus(job.status) || !job.commandId)
+      throw new AppError('conflict', { detail: 'The run is not running.' });
+    return generateVaultTotp(tx, keyRing, caller, { key, jobId });
+  });
+}

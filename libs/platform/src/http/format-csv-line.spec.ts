@@ -1,0 +1,31 @@
+import { formatCsvLine } from './format-csv-line';
+
+describe('formatCsvLine', () => {
+  it.each([
+    '=HYPERLINK("http://evil","x")',
+    '+1',
+    '-2+3',
+    '@SUM(A1)',
+    '\t=1',
+    '\r\n=1',
+    '\tx',
+    '  =1',
+    '\u200e\u202e=1',
+    '\u200b \u2060@A1',
+    '＝1',
+    ' ＋1',
+  ])('a cell %j that a spreadsheet would evaluate starts with an apostrophe', (text) => {
+    expect(formatCsvLine([text]).replace(/^"/, '')).toMatch(/^'/);
+    expect(formatCsvLine([text])).toContain(text.replaceAll('"', '""'));
+  });
+
+  it.each(['1=1', "it's", 'a+b', 'a @ b', 'שלום', '2026-03-01', ''])('a cell %j is unchanged', (text) => {
+    expect(formatCsvLine([text])).toBe(`${text}\r\n`);
+  });
+
+  it('a cell is in quotes if a spreadsheet of some country would split or trim it', () => {
+    expect(formatCsvLine(['a,b', 'a;b', 'a\tb', 'a\nb', ' a ', 'say "a"', null, 'a'])).toBe(
+      '"a,b","a;b","a\tb","a\nb"," a ","say ""a""",,a\r\n',
+    );
+  });
+});

@@ -1,0 +1,72 @@
+import type { ExpectedRun } from '@muster/machines';
+import type { Database, ScheduleEntity, Transaction } from '@muster/database';
+import { decideScheduledRun } from '../ticks/decide-tick';
+import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
+
+/** Minutes after which a scheduled time that no tick has processed is no longer expected. */
+const lateMinutes = 2;
+/**
+ * Numbers of an agent's next schedules that are read, step by step, until one is not skipped. The first step is nearly
+ * always enough.
+ */
+const pageSizes = [5, 50, 500];
+
+const nextSchedulesSql = (limit: number) => `
+  SELECT r.agent_id, r.name, r.next_run_at, ${guardColumnsSql('r.next_run_at')}
+  FROM unnest($1::uuid[]) AS wanted (id)
+  CROSS JOIN LATERAL (
+    SELECT * FROM schedule n
+    WHERE n.agent_id = wanted.id AND n.enabled
+      AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
+    ORDER BY n.next_run_at LIMIT ${limit}) r
+  ${guardTablesSql('r.next_run_at')}
+  WHERE $3::uuid IS NULL OR r.organization_id = $3
+  ORDER BY r.next_run_at`;
+
+type Row = GuardRow &
+  Pick<ScheduleEntity, 'agentId' | 'name'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
+
+/** Returns the next run of each agent that no guard would skip in the current state. */
+export async function findExpectedRuns(
+  database: Database,
+  organizationId: string,
+  { agentIds, now }: { agentIds: string[]; now: Date },
+): Promise<Map<string, ExpectedRun>> {
+  return findFirstExpectedOfEach(agentIds, (ids, limit) =>
+    database.query<Row>(
+      { organizationId },
+      nextSchedulesSql(limit),
+      [ids, now, organizationId],
+      `expected_runs_${limit}`,
+    ),
+  );
+}
+
+/** Returns the next expected run of one agent, within a transaction. */
+export async function findNextExpectedRun(tx: Transaction, agentId: string, now: Date): Promise<ExpectedRun | null> {
+  const found = await findFirstExpectedOfEach([agentId], (ids, limit) =>
+    tx.query<Row>(nextSchedulesSql(limit), [ids, now, null], `expected_runs_${limit}`),
+  );
+  return found.get(agentId) ?? null;
+}
+
+/** Reads more schedules only for the agents whose schedules so far are all skipped and that have more. */
+async function findFirstExpectedOfEach(
+  agentIds: string[],
+  read: (agentIds: string[], limit: number) => Promise<Row[]>,
+): Promise<Map<string, ExpectedRun>> {
+  const found = new Map<string, ExpectedRun>();
+  let wanted = agentIds;
+  for (const limit of pageSizes) {
+    if (wanted.length === 0) break;
+    const readCounts = new Map<string, number>();
+    for (const row of await read(wanted, limit)) {
+      const { agentId, name, nextRunAt: at } = row;
+      readCounts.set(agentId, (readCounts.get(agentId) ?? 0) + 1);
+      if (found.has(agentId) || !decideScheduledRun(toGuardFacts(row, { force: false }), at).launch) continue;
+      found.set(agentId, { agentId, at, name });
+    }
+    wanted = wanted.filter((id) => !found.has(id) && readCounts.get(id) === limit);
+  }
+  return found;
+}
