@@ -56,7 +56,7 @@ describe('muster-admin doctor', () => {
     const environment = { ...target.environment, MASTER_KEYS: 'k1:short' };
     const first = migrations[0]!.name;
     expect(await found({ storage: broken, backups: place, environment })).toEqual([
-      'fault: MASTER_KEYS: key k1 is not the base64 of 32 bytes: secrets in the database cannot be decrypted.',
+      'fault: MASTER_KEYS: key k1 must be 32 bytes in base64: secrets in the database cannot be decrypted.',
       `fault: 1 migrations of Muster ${version} have not run, the first is ${first}: run them before you start its apps.`,
       expect.stringMatching(/^warning: The database belongs to a newer version than this .*Later1900000000000/),
       expect.stringMatching(/^fault: 1 messages of the queue dispatch have waited for more than 5 minutes/),

@@ -24,7 +24,7 @@ export async function runOnBenchStack(work: (stack: BenchStack) => Promise<void>
   const stack = await startDevStack({ dataDir, durability: short ? 'fast' : 'durable' });
   try {
     await migrateDatabase(stack.databaseUrl);
-    await work({ ...stack, ...(await findServers(stack)), dataDir });
+    await work({ ...stack, ...(await findServerProcesses(stack)), dataDir });
   } finally {
     for (const name of created.splice(0)) await executeSql(stack.databaseUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     await stack.stop();
@@ -53,7 +53,7 @@ async function executeSql(databaseUrl: string, text: string): Promise<void> {
   await client.query(text).finally(() => client.end());
 }
 
-async function findServers({ databaseUrl, redisUrl }: Pick<BenchStack, 'databaseUrl' | 'redisUrl'>) {
+async function findServerProcesses({ databaseUrl, redisUrl }: Pick<BenchStack, 'databaseUrl' | 'redisUrl'>) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');

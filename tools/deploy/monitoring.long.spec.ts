@@ -94,7 +94,7 @@ describe('the alerts', () => {
 });
 
 describe('the dashboards', () => {
-  it('there are four dashboards with different uids', () => {
+  it('each of the four dashboards has its own uid', () => {
     expect(dashboards.map(({ name }) => name)).toEqual([
       'dispatch.json',
       'machines.json',

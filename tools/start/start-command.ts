@@ -34,7 +34,7 @@ export interface StartInput {
 /** Phases of the start: tools/start/phases.mjs. */
 interface Phases {
   times: [string, number][];
-  run<T>(name: string, work: () => Promise<T>): Promise<T>;
+  runPhase<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
 /** Starts everything on one port and runs until a signal ends it. */
@@ -43,7 +43,7 @@ export async function runStartCommand({ args, env, root, phases, say }: StartInp
   if (options.help) return void process.stdout.write(usage);
   const { dataDir, port } = options;
   await throwIfRestoreUnfinished(dataDir);
-  await phases.run('end of the previous start', () => waitForPreviousStart(options, say));
+  await phases.runPhase('end of the previous start', () => waitForPreviousStart(options, say));
 
   const running: { preparation?: Preparation; stack?: DevStack; store?: ObjectStore; service?: Service } = {};
   const stopAll = async () => {
@@ -72,15 +72,15 @@ export async function runStartCommand({ args, env, root, phases, say }: StartInp
       onProgress: say,
     });
     const imagingFound = findImaging({ dataDir, env, say });
-    running.stack = await phases.run('Postgres and Redis', () => stackStarted);
+    running.stack = await phases.runPhase('Postgres and Redis', () => stackStarted);
     if (options.reset) await deleteData(dataDir);
     const secrets = await readOrCreateSecrets(dataDir);
     const masterKeys = chooseMasterKeys(secrets, env);
     const s3 = env['S3_ENDPOINT']
       ? {}
-      : await phases.run('object store', () => startObjectStoreAndGetEnv(running, dataDir, secrets));
+      : await phases.runPhase('object store', () => startObjectStoreAndGetEnv(running, dataDir, secrets));
     const { databaseUrl, redisUrl } = running.stack;
-    const ready = await phases.run('migrations', () =>
+    const ready = await phases.runPhase('migrations', () =>
       preparation.runPreparation({ databaseUrl, dataDir, backup: options.backup && !env['DATABASE_URL'] }, say),
     );
     if (ready.migrated.length) say(`migrated: ${ready.migrated.length} steps`);
@@ -110,7 +110,7 @@ export async function runStartCommand({ args, env, root, phases, say }: StartInp
         HOST: options.host,
       },
     }));
-    const { internalPorts } = await phases.run('service', () => service.start());
+    const { internalPorts } = await phases.runPhase('service', () => service.start());
     printStarted({ options, first, internalPorts, times: phases.times });
     const warning = await ready.warning;
     if (warning) say(warning);

@@ -78,7 +78,7 @@ describe('the creation of an issue and a task', () => {
     expect(itemCounts(id)).toEqual([1, 1]);
   });
 
-  it('a sync keeps its lease during a long search for the marker', async () => {
+  it('a sync keeps its lease during a long search for the item that an earlier attempt created', async () => {
     const id = await off.submit();
     let others = 0;
     const slow = parts.trackers.map((tracker) =>

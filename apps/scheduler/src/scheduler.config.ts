@@ -66,7 +66,8 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('JOB_LOST_AFTER_MS', {
     description:
-      'Milliseconds without a report after which a run that an agent has accepted fails with agent_not_ready.',
+      'Time in milliseconds for which an accepted run may be without a report from its agent. Then it fails with ' +
+      'agent_not_ready.',
     default: 900_000,
     min: 100,
   })

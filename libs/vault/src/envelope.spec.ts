@@ -49,7 +49,7 @@ describe('the key ring', () => {
   it.each([
     ['', /key 1 does not have the form <id>/],
     ['c2hvcnQ', /key 1 does not have the form <id>/],
-    ['k1:c2hvcnQ=', /k1 is not the base64 of 32 bytes/],
+    ['k1:c2hvcnQ=', /k1 must be 32 bytes in base64/],
     [`${old},${old}`, /two keys share an id/],
     [`bad id:${randomBytes(32).toString('base64')}`, /the id of a key must have 1 to 32 letters/],
   ])('the key ring rejects %p without showing a key', (text, message) => {

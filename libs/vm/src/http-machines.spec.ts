@@ -151,7 +151,7 @@ describe('a control plane', () => {
   it('a missing machine can be stopped and terminated, but its start and reboot fail permanently', async () => {
     fixture.plane.answerInstead = (response) => end(response, 404, {});
     const { provider, machine } = fixture;
-    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone' });
     await provider.stop(machine);
     await provider.terminate(machine);
@@ -183,7 +183,7 @@ describe('a control plane', () => {
 
   it('a control plane is not called at a private address', async () => {
     const guarded = new HttpMachines(new Outbound([]));
-    await expect(guarded.start(fixture.machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+    await expect(guarded.start(fixture.machine)).rejects.toMatchObject({ fault: 'misconfigured', isPermanent: true });
     expect(fixture.plane.calls).toEqual([]);
   });
 
@@ -192,6 +192,6 @@ describe('a control plane', () => {
     ['an invalid base URL', { providerConfig: { baseUrl: 'x', ref: 'a' } }],
     ['no ref', { providerConfig: { baseUrl: 'http://127.0.0.1:1' } }],
   ])('a control plane is not called if its configuration has %s', async (_, input) => {
-    await expect(fixture.provider.start({ ...fixture.machine, ...input })).rejects.toMatchObject({ permanent: true });
+    await expect(fixture.provider.start({ ...fixture.machine, ...input })).rejects.toMatchObject({ isPermanent: true });
   });
 });

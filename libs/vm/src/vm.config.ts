@@ -4,8 +4,8 @@ import { BaseConfig, EnvFlag, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 export class VmConfig extends BaseConfig {
   @EnvFlag('LOCAL_AGENTS', {
     description:
-      'Whether agents of the provider local can be created. Their workers run on the service’s own machine, so allow ' +
-      'them only if its users are trusted with that machine. npm start sets it to true.',
+      'Whether agents of the provider “local” can be created. Their workers run on the service’s own machine, so allow ' +
+      'them only if you trust all users of the service with that machine. npm start sets it to true.',
     default: false,
   })
   readonly localAgents!: boolean;

@@ -18,7 +18,7 @@ function listStepErrors(steps: readonly Step[]): FieldError[] {
   return steps.flatMap((step, at) => {
     const addFieldError = (field: string, message: string) => ({
       field: `steps.${at}.${field}`,
-      message: `step ${at + 1}${describeStepName(step)}: ${message}`,
+      message: `step ${at + 1}${formatStepId(step)}: ${message}`,
     });
     if (typeof step['id'] !== 'string' || step['id'] === '' || step['id'].length > 200) {
       return [addFieldError('id', 'id must be a text of 1 to 200 characters')];
@@ -78,6 +78,6 @@ export function checkStepType(step: Step, types?: Record<string, StepType>): [fi
   return faults;
 }
 
-function describeStepName({ id }: Step): string {
+function formatStepId({ id }: Step): string {
   return typeof id === 'string' && id !== '' ? ` (${id.slice(0, 100)})` : '';
 }

@@ -77,7 +77,7 @@ describe('muster-admin size', () => {
     });
   });
 
-  it('the disk holds all runs of the retention with a tenth free, and runs outlive the retention', () => {
+  it('a tenth of the disk stays free when it holds all data of the retention period and all runs, which are never deleted', () => {
     const plan = computePlan(load, figures);
     const stored = 1000 + 8000 + 8_640_000 * (400 + 4 * 50 + 250 * 10);
     expect(plan.diskBytes).toBeCloseTo(stored / 0.9);

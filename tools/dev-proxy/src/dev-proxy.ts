@@ -27,7 +27,7 @@ export interface DevProxy {
 export async function startDevProxy({ port, apps }: DevProxyOptions): Promise<DevProxy> {
   // The app decides how long a request may take.
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
-    const app = findOwnerApp(getPath(request));
+    const app = findOwnerApp(getRequestPath(request));
     forwardRequest(request, response, { app, target: new URL(apps[app]) });
   });
   await new Promise<void>((resolve, reject) => {
@@ -104,7 +104,7 @@ function sendBadGateway(request: IncomingMessage, response: ServerResponse, deta
     status: 502,
     detail,
     code: 'bad_gateway',
-    instance: getPath(request),
+    instance: getRequestPath(request),
     requestId: request.headers['x-request-id'],
   };
   // The request body was not read completely, so the connection cannot be reused.
@@ -113,6 +113,6 @@ function sendBadGateway(request: IncomingMessage, response: ServerResponse, deta
 }
 
 /** `OPTIONS *` has no path; the gateway answers it. */
-function getPath({ url = '/' }: IncomingMessage): string {
+function getRequestPath({ url = '/' }: IncomingMessage): string {
   return url.startsWith('/') ? url.split('?')[0]! : '/';
 }

@@ -47,8 +47,8 @@ export async function markLockAsEnding(dataDir: string): Promise<void> {
 }
 
 /**
- * Waits for a Muster that is ending on this folder. Returns 'ended' if one has ended or had died, 'free' if no process
- * had locked the folder, and 'held' if a process keeps using it.
+ * Waits for a Muster process that uses this folder and is shutting down. Returns 'ended' if it shut down or had already
+ * died, 'free' if no process had locked the folder, and 'held' if a process keeps using it.
  */
 export async function waitForEndOf(
   dataDir: string,

@@ -146,7 +146,7 @@ const runSnippet: Command = {
     timeout: {
       type: 'string',
       value: 'SECONDS',
-      about: 'Time after which the code is stopped, 1 to 3600 (default 600)',
+      about: 'Seconds after which the code is stopped, 1 to 3600 (default 600)',
     },
   },
   async run(call) {

@@ -20,7 +20,8 @@ const advice: Record<string, string> = {
   no_steps_found: 'No step was recognized. Add a hint that describes what happens in the video.',
   patient_not_found: 'No patient in the practice’s database matches. Try the PATIMAGEID or the chart number.',
   patient_ambiguous: 'Several patients match. Use the PATIMAGEID or the chart number.',
-  path_not_allowed: 'The folder is outside the folders that the worker may read (IMAGING_ALLOWED_ROOTS).',
+  path_not_allowed:
+    'The worker may not read this folder. Choose another one, or add it to IMAGING_ALLOWED_ROOTS on the machine.',
   no_image_converted: 'None of the images could be converted. Each image shows its reason.',
   not_found: 'It does not exist.',
   not_a_tiff: 'The file is not a TIFF image.',

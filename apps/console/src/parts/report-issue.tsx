@@ -38,7 +38,7 @@ export function ReportIssue({ run }: { run: Job }) {
           onDone={() => {
             setOpen(false);
             void client.invalidateQueries({ queryKey: ['feedback'] });
-            showToast('Thank you. Follow its progress under Feedback.');
+            showToast('Thank you. You can follow your report under Feedback.');
           }}
         >
           <TextField label="Title" name="title" required maxLength={200} autoComplete="off" />

@@ -91,7 +91,7 @@ describeInBrowser('feedback', () => {
     await tab.close();
   });
 
-  it('the report form takes a screenshot without its dialog, and asks for no severity of an idea', async () => {
+  it('the screenshot of the report form does not show the form, and a report of an idea has no severity', async () => {
     const tab = await fixture.openSignedInTab('/app/settings');
     const { page } = tab;
     await page.getByRole('button', { name: 'Report a bug or an idea' }).click();

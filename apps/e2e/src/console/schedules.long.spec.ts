@@ -131,7 +131,9 @@ describeInBrowser('the pages of schedules', () => {
     await page.getByRole('button', { name: 'Actions for Needs a secret' }).click();
     await page.getByRole('menuitem', { name: 'Dry run' }).click();
     const tried = page.getByRole('dialog', { name: /^Dry run/ });
-    await tried.getByText('skipped: A secret that it needs is not in the vault. (secret_missing)').waitFor();
+    await tried
+      .getByText('skipped: A secret that the workflow needs is not in the vault. Add it to the vault. (secret_missing)')
+      .waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Actions for Needs a secret' }).click();
     await page.getByRole('menuitem', { name: 'Run now' }).click();

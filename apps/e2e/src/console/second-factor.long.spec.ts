@@ -119,7 +119,7 @@ describeInBrowser('a second factor in the console', () => {
       .getByRole('dialog', { name: 'Confirm your identity' })
       .getByRole('button', { name: 'Use a passkey' })
       .click();
-    await page.getByText('There is no passkey').waitFor();
+    await page.getByText('You have no passkey').waitFor();
     await page.context().clearCookies();
     await tab.goto('/app');
     await page.getByRole('button', { name: 'Use a passkey' }).click();

@@ -33,7 +33,7 @@ describe('autopilot sessions and command history', () => {
   const idsOf = async (query: string, client: HttpClient = tenant.as.viewer) =>
     (await client.get(`/api/autopilot-sessions?${query}`)).body.sessions?.map((each: any) => each.sessionId);
 
-  it('autopilot sessions of all agents are listed newest first, by agent, status and text', async () => {
+  it('autopilot sessions of all agents are listed newest first and can be filtered by agent, status and text', async () => {
     const [first, second] = agents as [string, string];
     const filed = await makeSession(first, 'completed', { title: 'File the CLAIM' });
     const waiting = await makeSession(second, 'paused', { title: 'See the portal' });

@@ -105,7 +105,7 @@ describe('prices of models', () => {
     expect((await tenant.as.viewer.get(path)).body.prices[0].model).toBe('kept');
   });
 
-  it('two prices of one model that start on the same day are refused, ignoring case', async () => {
+  it('two prices that start on the same day are refused if their model names differ only in case', async () => {
     const answer = await put(price('GPT', 1), price('gpt', 2));
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'prices.1']);
   });

@@ -77,7 +77,7 @@ describe('The key of a worker', () => {
       expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
         result: true,
       });
-      expect(worker.stderr).toContain('the service rejects the key that a repair set');
+      expect(worker.stderr).toContain('the service rejects the key that the last repair of the worker saved');
       expect(worker.stderr).not.toContain(refused);
     },
   );

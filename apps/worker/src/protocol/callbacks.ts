@@ -17,7 +17,7 @@ export interface Sender {
   jobId: string;
   signingSecret: string;
   screenshotKey?: string;
-  /** Reports of the run that the service will never receive. */
+  /** The run's reports that will never reach the service. */
   missingItems?: MissingItem[];
 }
 

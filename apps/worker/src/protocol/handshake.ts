@@ -65,7 +65,7 @@ export async function performHandshake(
       if (end) throw new BootOver(end);
       retryAfterMs = answer.retryAfterMs;
       if (isKeyRefusal(answer.status) && keys.switchToNextKey()) {
-        log('error', 'the service rejects the key that a repair set; trying SERVICE_API_KEY', {
+        log('error', 'the service rejects the key that the last repair of the worker saved; trying SERVICE_API_KEY', {
           status: answer.status,
           agentId,
         });

@@ -85,7 +85,7 @@ export class RecordedSteps {
     const forms = byLength.flatMap(({ name, value }) =>
       value.length < shortestSecret ? [] : listEncodings(value).map((spelling) => [spelling, `{{${name}}}`] as const),
     );
-    return replaceTexts({ title, steps: this.steps }, forms) as { title: string; steps: Step[] };
+    return replaceSecretValues({ title, steps: this.steps }, forms) as { title: string; steps: Step[] };
   }
 
   private recordKey(key: string, held: string[], where: Step): void {
@@ -141,13 +141,13 @@ function listEncodings(value: string): string[] {
   return [...new Set([value, encodeURIComponent(value), encodeURI(value), form])];
 }
 
-function replaceTexts(value: unknown, forms: readonly (readonly [string, string])[]): unknown {
+function replaceSecretValues(value: unknown, forms: readonly (readonly [string, string])[]): unknown {
   if (typeof value === 'string') return forms.reduce((text, [from, to]) => text.replaceAll(from, to), value);
-  if (Array.isArray(value)) return value.map((each) => replaceTexts(each, forms));
+  if (Array.isArray(value)) return value.map((each) => replaceSecretValues(each, forms));
   if (!isObject(value)) return value;
   const replaceInEntry = ([name, inner]: [string, unknown]): [string, unknown] => [
     name,
-    name === 'type' ? inner : replaceTexts(inner, forms),
+    name === 'type' ? inner : replaceSecretValues(inner, forms),
   ];
   return Object.fromEntries(Object.entries(value).map(replaceInEntry));
 }

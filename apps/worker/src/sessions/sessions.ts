@@ -49,7 +49,7 @@ export class Sessions {
     this.checkSessions();
   }
 
-  /** Removes the sessions of an earlier start of the worker that are not alive. The others continue. */
+  /** Removes the dead sessions that an earlier start of the worker left. Sessions that are still alive continue. */
   async recoverSessions(): Promise<void> {
     await Promise.all(
       [...this.open.values()].filter((session) => !session.isAlive()).map((each) => this.removeSession(each)),

@@ -57,7 +57,8 @@ export function requireAccess(rule: AccessRule, principal: Principal): void {
     throw permissionDeniedError(`This needs a key of scope ${rule.keys.join(' or ')}.`);
   }
   const needed = rule.sessions;
-  if (needed && !hasRole(principal.role, needed)) throw permissionDeniedError(`This needs the role ${needed}.`);
+  if (needed && !hasRole(principal.role, needed))
+    throw permissionDeniedError(`This needs the role ${needed}. Ask an admin of the organization for it.`);
 }
 
 /** Throws billing_gate_closed for a suspended organization, as the billing gate of a run does. */

@@ -63,8 +63,8 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   /** A user with a second factor must have proved it within the last 15 minutes. */
   sensitive?: true;
   /**
-   * The route accepts an Idempotency-Key: the change and its response are stored in one transaction, the response for a
-   * day.
+   * Whether the route accepts an Idempotency-Key. The change and its response are stored in one transaction; the
+   * response is kept for a day.
    */
   idempotent?: boolean;
   /** The response has an ETag; a change accepts If-Match. */

@@ -16,7 +16,10 @@ import { OrganizationEntity } from './organization';
 })
 @Index('pilot_batch_job_idx', ['jobId', 'occurredAt', 'id'], { where: 'job_id IS NOT NULL' })
 export class PilotBatchEntity {
-  /** Our id, new with each ingest, so that work prepared for an earlier report finds no row. */
+  /**
+   * Id that the service assigns, new whenever a report is stored, so that work started for an earlier report no longer
+   * finds the row.
+   */
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')

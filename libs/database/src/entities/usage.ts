@@ -20,7 +20,7 @@ export class RunCostEntity {
   computeMicros!: MicroUsd;
   @Column('bigint')
   aiMicros!: MicroUsd;
-  /** Cost that the worker reported beyond the computed costs. */
+  /** Amount by which the cost that the worker reported exceeds the computed costs. */
   @Column('bigint')
   reportedMicros!: MicroUsd;
   @Column('bigint')

@@ -78,7 +78,7 @@ export class Transaction {
     else if (rows.length > 1) this.deferred.push(bindRows(into, rows));
   }
 
-  /** Whether other callers' statements belong to the same database transaction. */
+  /** Whether several callers share this database transaction, so that a rollback would undo their statements too. */
   get isShared(): boolean {
     return this.connection.isShared;
   }

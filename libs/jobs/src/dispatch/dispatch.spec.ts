@@ -257,7 +257,7 @@ describe('dispatch', () => {
     expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
-  it('a job fails before its dispatch if the machine lacks a part for it, and the next job starts', async () => {
+  it('a job that needs a capability that the machine lacks fails before its dispatch, and the next job starts', async () => {
     await fixture.query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
       agentId,
       JSON.stringify([

@@ -125,7 +125,10 @@ export interface JobChange {
   data?: Record<string, unknown>;
 }
 
-/** Returns the timeline entry for a job event. The job events of the event stream are created from these entries. */
+/**
+ * Returns the timeline entry that records a change of a job. The event stream derives its job events from these
+ * entries.
+ */
 export function buildJobEntry({
   jobId,
   status,

@@ -18,7 +18,7 @@ export function buildRangeConditions(filter: JobFilters, addParameter: Placed): 
   if (to) range.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
   // Text that is a complete id is searched only among the ids of runs.
   if (q && isUuid(q)) range.push(`id = ${addParameter(q)}`);
-  const [first] = listRequestedRanges(filter);
+  const [first] = listFilterRanges(filter);
   if (!first) return range;
   const value = addParameter(first.read(filter));
   range.push(`${first.column} = ${value}`);
@@ -31,7 +31,7 @@ export function buildRangeConditions(filter: JobFilters, addParameter: Placed): 
 export function buildRowConditions(filter: JobFilters, addParameter: Placed): string[] {
   return [
     ...buildTimeAndTextConditions(filter, addParameter),
-    ...buildEqualityConditions(filter, listRequestedRanges(filter).slice(1), addParameter),
+    ...buildEqualityConditions(filter, listFilterRanges(filter).slice(1), addParameter),
   ];
 }
 
@@ -39,7 +39,7 @@ export function buildRowConditions(filter: JobFilters, addParameter: Placed): st
 export function buildAllConditions(filter: JobFilters, addParameter: Placed): string[] {
   return [
     ...buildTimeAndTextConditions(filter, addParameter),
-    ...buildEqualityConditions(filter, listRequestedRanges(filter), addParameter),
+    ...buildEqualityConditions(filter, listFilterRanges(filter), addParameter),
   ];
 }
 
@@ -68,7 +68,7 @@ function buildEqualityConditions(filter: JobFilters, columns: Range[], addParame
   return columns.map(({ column, read }) => `${column} = ${addParameter(read(filter))}`);
 }
 
-function listRequestedRanges(filter: JobFilters): Range[] {
+function listFilterRanges(filter: JobFilters): Range[] {
   return ranges.filter((each) => each.read(filter) !== undefined);
 }
 

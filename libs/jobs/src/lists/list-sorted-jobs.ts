@@ -38,8 +38,8 @@ interface Order {
   value: string;
   type: 'timestamptz' | 'bigint';
   /**
-   * Maximum number of rows that one response scans. The maximum is smaller for costs, because each row is joined with
-   * its run.
+   * Maximum number of rows that are scanned for one response. It is smaller for a list sorted by cost, because each row
+   * is joined with its run.
    */
   rows: number;
 }

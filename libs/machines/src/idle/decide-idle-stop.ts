@@ -135,7 +135,7 @@ function computeIdleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date 
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
 }
 
-/** Milliseconds after the scheduled time for which a run that was not launched keeps the machine on. */
+/** Time in milliseconds after its scheduled time during which a run that has not been launched keeps the machine on. */
 const lateRunMs = 60_000;
 
 /**

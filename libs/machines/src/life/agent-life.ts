@@ -12,7 +12,7 @@ interface MoveRow {
 export const onStatuses = ['online', 'draining'] as const satisfies readonly AgentStatus[];
 /** Statuses of an agent whose machine is off. */
 export const offStatuses = ['stopped', 'terminated'] as const satisfies readonly AgentStatus[];
-/** Statuses during an order to the machine. The end of the order ends the status. */
+/** Statuses that last while the machine carries out an order, such as a stop or a reboot. They end with the order. */
 export const passingStatuses = ['starting', 'stopping', 'rebooting'] as const satisfies readonly AgentStatus[];
 /** Statuses in which a wake can start at once. */
 const wakeableStatuses = ['stopped', 'offline'] as const satisfies readonly AgentStatus[];
@@ -45,7 +45,7 @@ export const agentMoves = {
   recover: { from: ['offline', 'starting'], to: onStatuses },
   unhealthy: { from: onStatuses, to: ['offline'] },
   silent: { from: onStatuses, to: ['offline'] },
-  // Moves because of a report of the provider.
+  // Status changes that a report from the provider causes.
   found_on: { from: ['stopped'], to: ['offline'] },
   gave_up: { from: ['online', 'starting', 'draining', 'rebooting'], to: ['offline'] },
   gone: { from: wakeableStatuses, to: ['offline', 'terminated'] },

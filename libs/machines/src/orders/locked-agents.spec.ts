@@ -80,7 +80,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     expect(await sql("SELECT FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'", agentId)).toHaveLength(1);
   });
 
-  it('an agent that is terminated while a report of its silence waits stays terminated', async () => {
+  it('a terminated agent stays terminated when the report that it is silent arrives late', async () => {
     const agentId = await agentAt('online');
     const move = { organizationId, agentId, move: 'silent', to: 'offline', source: 'watchdog', reason: 'no report' };
     const moved = await changing(agentId, () => within((tx) => setAgentStatus(tx, move as never)), terminated);

@@ -29,7 +29,7 @@ describe('work within a time', () => {
     expect(await finishWithin(600_000, never, tooLate, ending.signal)).toBe('ended');
   });
 
-  it('within ignores an error of the work after the time is over', async () => {
+  it('finishWithin ignores an error that the work throws after its time limit', async () => {
     let fail: ((error: Error) => void) | undefined;
     const work = new Promise<string>((_, reject) => (fail = reject));
     expect(await finishWithin(1, work, tooLate)).toBe('late');

@@ -87,7 +87,7 @@ export class PubSub implements OnApplicationShutdown {
     });
     this.subscriber
       .subscribe(`${prefix}:${channel}`)
-      .catch((error: Error) => this.logger.debug?.(`could not subscribe to notifications of Redis: ${error.message}`));
+      .catch((error: Error) => this.logger.debug?.(`could not subscribe to Redis notifications: ${error.message}`));
   }
 
   private notifyListeners(topic: Topic, id: string): void {

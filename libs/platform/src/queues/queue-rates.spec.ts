@@ -25,7 +25,7 @@ describe('the rate of a queue', () => {
     });
   });
 
-  it('the rate of a queue includes the messages that processes handled without the queue', () => {
+  it('the rate of a queue includes messages that a process handled directly, bypassing the queue', () => {
     const handedOff = { completed: [3, 5, 5, 5, 5, 5], failed: [1] };
     expect(computeRate(metricsOf(0, 7, 10, 0, 20, 5, 5), metricsOf(0, 2), now, handedOff)).toEqual({
       handledLastHour: 47 + 28,

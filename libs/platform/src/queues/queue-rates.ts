@@ -34,7 +34,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
   /** Returns null if Redis does not answer. */
   async readRate(name: QueueName): Promise<QueueRate | null> {
     try {
-      const queue = this.getQueue(name);
+      const queue = this.openQueue(name);
       const requests = Promise.all([
         queue.getMetrics('completed'),
         queue.getMetrics('failed'),
@@ -88,7 +88,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
     await Promise.all([...this.queues.values()].map((queue) => queue.close()));
   }
 
-  private getQueue(name: QueueName): Queue {
+  private openQueue(name: QueueName): Queue {
     const existing = this.queues.get(name);
     if (existing) return existing;
     const queue = new Queue(name, {

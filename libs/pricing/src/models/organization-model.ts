@@ -73,8 +73,8 @@ export async function deleteOrganizationModel(
 }
 
 /**
- * Serializes changes of the organization's model, and throws precondition_failed if `ifMatch` is not its current
- * revision. Without a model, no revision matches.
+ * Locks the organization's model, so that changes run one at a time, and throws precondition_failed if `ifMatch` is not
+ * its current revision. Without a model, no revision matches.
  */
 async function requireUnchangedModel(
   tx: Transaction,

@@ -175,7 +175,7 @@ function computeLimitDistances(
   ];
 }
 
-/** Whether the limits, which every launch reads, are so far away that a recent count of the open runs is sufficient. */
+/** Whether the open runs are so far below the limits that a slightly old count of them is accurate enough. */
 function isFarByLastCount(organizationId: string, requested: RequestedRuns, limits: LimitFacts): boolean {
   const recent = recentCounts.get(organizationId);
   return (

@@ -200,7 +200,7 @@ describe('prewakeMachines', () => {
     expect(await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id])).toEqual([{ prewokenFor: null }]);
   });
 
-  it('a prewake checks the idempotency window at the scheduled time, not at the time of the wake', async () => {
+  it('a machine is woken only if the idempotency window allows a run at the scheduled time, whatever it allows at the time of the wake', async () => {
     const id = await schedule(inSeconds(30), { idempotencyWindowMinutes: 10 });
     await query(
       `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)

@@ -27,7 +27,10 @@ import { List } from '../list';
 import { MusterError, toMusterError } from '../muster-error';
 import { type CallOptions, Resource } from '../resource';
 
-/** Packs: bundles of files that workflows import, with a draft, versions and stages. Require a session. */
+/**
+ * Packs: bundles of files that workflows import, with a draft, versions and stages. These methods require a signed-in
+ * user; an API key is not accepted.
+ */
 export class Packs extends Resource {
   list(call?: CallOptions): List<WorkflowPackSummary, WorkflowPackList> {
     return new List(

@@ -111,15 +111,15 @@ describe('a Docker Engine', () => {
     const { docker, provider, machine } = fixture;
     await provider.describe(machine);
     docker.apiVersion = '1.41';
-    await expect(provider.describe(machine)).rejects.toMatchObject({ permanent: false });
+    await expect(provider.describe(machine)).rejects.toMatchObject({ isPermanent: false });
     expect((await provider.describe(machine)).state).toBe('stopped');
   });
 
   it('a missing container can be stopped and terminated, but its start and reboot fail permanently', async () => {
     const { docker, provider, machine } = fixture;
     docker.containers.clear();
-    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
-    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
+    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
     await provider.stop(machine);
     await provider.terminate(machine);
     expect(orders(docker.calls)).toEqual([]);

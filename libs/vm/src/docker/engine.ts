@@ -49,7 +49,7 @@ export class Engine {
     if (status !== 200 || typeof ApiVersion !== 'string' || !/^\d+\.\d+$/.test(ApiVersion)) {
       throw new MachineError('bad_answer', `The server at ${this.host} is not a Docker Engine (status ${status}).`);
     }
-    return (this.version = olderVersion(ApiVersion, newestVersion));
+    return (this.version = pickOlderVersion(ApiVersion, newestVersion));
   }
 
   private async exchangeOnce(method: EngineCall['method'], path: string, timeoutMs: number): Promise<OutboundAnswer> {
@@ -153,7 +153,7 @@ function parseJsonOrNull(body: Buffer): unknown {
   }
 }
 
-function olderVersion(left: string, right: string): string {
+function pickOlderVersion(left: string, right: string): string {
   const splitVersion = (version: string) => version.split('.').map(Number);
   const [[a, b], [c, d]] = [splitVersion(left), splitVersion(right)];
   return a! < c! || (a === c && b! < d!) ? left : right;

@@ -92,7 +92,7 @@ describe('EC2', () => {
   it('an order fails with a retryable error if the instance stays in a transitional state', async () => {
     const { instance, provider, machine } = fixture;
     instance.state = 'stopping';
-    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', permanent: false });
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', isPermanent: false });
   });
 
   it('an order is repeated if EC2 refused it because the instance’s state had changed', async () => {
@@ -111,8 +111,8 @@ describe('EC2', () => {
   it('a missing instance can be stopped and terminated, but its start and reboot fail permanently', async () => {
     const { ec2, provider, machine, instanceId } = fixture;
     ec2.instances.delete(instanceId);
-    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
-    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', permanent: true });
+    await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
+    await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
     await provider.stop(machine);
     await provider.terminate(machine);
     expect(orders(ec2.calls)).toEqual([]);
@@ -215,7 +215,10 @@ describe('EC2', () => {
     'EC2 is not called with the incomplete configuration %j',
     async (providerConfig) => {
       const machine = { ...fixture.machine, providerRef: null, providerConfig };
-      await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'misconfigured', permanent: true });
+      await expect(fixture.provider.start(machine)).rejects.toMatchObject({
+        fault: 'misconfigured',
+        isPermanent: true,
+      });
     },
   );
 });

@@ -68,7 +68,7 @@ export interface MessageDecision extends Omit<AttemptDecision, 'delivery'> {
  * Decides the new state of an attempted message to people. A message that may have arrived is not sent again. A refused
  * message is dead at once.
  */
-export function decideAfterMessage(
+export function decideAfterMessageAttempt(
   { outcome, ...facts }: AttemptFacts & Pick<SentMessage, 'outcome'>,
   now: Date,
   chance: number,

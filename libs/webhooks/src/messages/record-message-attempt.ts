@@ -1,5 +1,5 @@
 import type { Database, WebhookDeliveryEntity } from '@muster/database';
-import { decideAfterMessage, type MessageDecision } from '../deliveries/decide-after-attempt';
+import { decideAfterMessageAttempt, type MessageDecision } from '../deliveries/decide-after-attempt';
 import { disableEndpoint } from '../deliveries/record-attempt';
 import type { ClaimedMessage } from './claim-message';
 import type { SentMessage } from './send-mail';
@@ -36,7 +36,7 @@ export function recordMessageAttempt(
     if (!channel || deliveries.length === 0) return null;
     const { failingSince } = channel;
     const decisions = deliveries.map(({ tries }) =>
-      decideAfterMessage({ ...sent, tries: tries + 1, failingSince }, now, chance),
+      decideAfterMessageAttempt({ ...sent, tries: tries + 1, failingSince }, now, chance),
     );
     const ids = deliveries.map(({ id }) => id);
     tx.deferStatement(

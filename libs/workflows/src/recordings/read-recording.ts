@@ -10,7 +10,7 @@ const maxErrors = 20;
 
 export interface Recording {
   title: string;
-  /** The steps with ids, which the recorder does not write. */
+  /** The steps with ids added; the recorder writes steps without ids. */
   steps: Step[];
   /** Timeout of steps without one of their own; null if the recording has none. */
   timeoutMs: number | null;

@@ -53,7 +53,7 @@ export function ReportDialog({ close }: { close: () => void }) {
         onDone={() => {
           close();
           void client.invalidateQueries({ queryKey: ['feedback'] });
-          showToast('Thank you. Follow its progress under Feedback.');
+          showToast('Thank you. You can follow your report under Feedback.');
         }}
       >
         <SelectField

@@ -41,7 +41,7 @@ export function SpendTable({ range, groupBy }: { range: Range; groupBy: GroupBy 
     <Panel title={data ? `Spend: ${formatMoney(data.totalUsd)}` : 'Spend'}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
-      {data?.groups.length === 0 && <EmptyNote title="No spend in these days." />}
+      {data?.groups.length === 0 && <EmptyNote title="No spend in this period." />}
       {data && data.groups.length > 0 && (
         <>
           {data.groupBy === 'day' && count > 1 && count <= mostDays ? (

@@ -55,7 +55,7 @@ function NewPackForm({ close }: { close: () => void }) {
         name="workerKey"
         hint={
           isAdmin
-            ? 'A key of the process library, or a new key of lowercase letters, digits, dots and dashes.'
+            ? 'Enter a key of the process library, or a new one: lowercase letters, digits, dots and dashes.'
             : 'A key of the process library. An admin can add keys.'
         }
       >

@@ -9,12 +9,12 @@ import { Duration } from '../../format/time';
 const reasons: Record<JobWaiting['reason'], string> = {
   agent_busy: 'The agent is busy with another run.',
   agent_waking: 'The agent is starting.',
-  agent_offline: 'The agent is off and is not started for runs. Start it manually.',
+  agent_offline: 'The agent is off, and runs do not start it. Start it manually.',
   concurrency_limit: 'The organization has reached its limit of concurrent runs.',
-  concurrency_key: 'One of its concurrency keys is at its limit.',
+  concurrency_key: 'One of the run’s concurrency keys is at its limit.',
   retry_delay: 'The run is a retry and waits for its retry delay.',
   billing_gate: 'The monthly limit of runs or spending is reached.',
-  secret_missing: 'A secret that it needs is not in the vault.',
+  secret_missing: 'A secret that the workflow needs is not in the vault. Add it to the vault.',
   draining: 'The agent is draining and accepts no new runs.',
 };
 

@@ -54,7 +54,7 @@ export function CancelRunDialog({ run, open, onOpenChange }: CancelRunProps) {
     >
       {run.status === 'running'
         ? 'The script receives SIGTERM, then SIGKILL if it does not stop. What it has already done cannot be undone.'
-        : 'The run has not started, and will not start.'}
+        : 'The run has not started yet. After this, it will not start.'}
     </ConfirmDialog>
   );
 }

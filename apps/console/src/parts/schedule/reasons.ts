@@ -5,7 +5,7 @@ const reasons: Record<string, string> = {
   idempotency_window: 'The schedule launched another run within its “Minutes between runs”.',
   billing_gate: 'The monthly limit of runs or spending is reached, or the organization is suspended.',
   agent_not_ready: 'The agent is not ready, and is not woken for the run.',
-  secret_missing: 'A secret that it needs is not in the vault.',
+  secret_missing: 'A secret that the workflow needs is not in the vault. Add it to the vault.',
   locked: 'The schedule is being executed by another request or process.',
   misfire: 'The time was missed, and the schedule skips missed times.',
 };

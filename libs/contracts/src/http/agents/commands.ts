@@ -24,10 +24,8 @@ export class AgentCommand {
   @UuidField() organizationId!: string;
   @UuidField({ optional: true }) jobId?: string;
   @DateTimeField({ description: 'Time after which the command expires.' }) deadline!: string;
-  @TextMapField({ description: 'Environment variables of the command, including secrets.' }) env!: Record<
-    string,
-    string
-  >;
+  @TextMapField({ description: 'Environment variables of the command. The values of secrets are among them.' })
+  env!: Record<string, string>;
   @JsonField({
     description: 'Parameters of the command. secretNames lists the variables of env whose values must never be shown.',
   })

@@ -141,14 +141,14 @@ export class Question {
   @AnyJsonField({
     nullable: true,
     example: null,
-    description: 'Answer to the question. Null for the kind code, because codes are never shown.',
+    description: 'Answer to the question. Null if `kind` is `code`, because codes are never shown.',
   })
   answer!: unknown;
   @TextField({
     nullable: true,
     max: 500,
     example: null,
-    description: 'Email address, API key or message sender that answered.',
+    description: 'Who answered: an email address, the name of an API key or the sender of a message.',
   })
   answeredBy!: string | null;
   @EnumField(answerWays, { nullable: true, example: null }) answeredVia!: AnswerWay | null;

@@ -72,8 +72,8 @@ export class RunOptions {
   @UuidField({
     optional: true,
     description:
-      'Pack installation whose version the run includes, as pinned at the time of the launch. An installation of the ' +
-      'launch takes precedence over that of its schedule, and that over the workflow’s.',
+      'Pack installation that the run uses. Its version is fixed at the launch. If the launch names no installation, ' +
+      'that of the schedule is used, and otherwise that of the workflow.',
   })
   workflowPackInstallationId?: string;
 

@@ -88,8 +88,8 @@ export class Workflow {
   @ObjectField(() => WorkflowSource, {
     nullable: true,
     description:
-      'Video that a draft was made from; null for other workflows. The steps of a draft also have confidence, atMs, ' +
-      'frameUrl, and review (needed, confirmed or null).',
+      'Video from which the draft was made; null if the workflow is not a draft. Each step of a draft also has ' +
+      '`confidence`, `atMs` (its time in the video), `frameUrl` and `review` (`needed`, `confirmed` or null).',
   })
   source!: WorkflowSource | null;
   @IntField({ min: 1, example: 3 }) revision!: number;

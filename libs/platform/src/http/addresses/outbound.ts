@@ -97,7 +97,10 @@ export class Outbound implements OnApplicationShutdown {
     return this.callChecked(request, (url) => this.startStream(url, request, signal));
   }
 
-  /** Throws OutboundRefused if a call would, or if the name cannot be resolved. For addresses that are used later. */
+  /**
+   * Checks an address that will be called later. Throws OutboundRefused if a call to it would be refused, or if its
+   * name cannot be resolved.
+   */
   async checkAddress(text: string): Promise<void> {
     const url = this.checkUrl(text);
     const hostname = getBareHost(url);

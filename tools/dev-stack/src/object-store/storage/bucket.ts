@@ -63,7 +63,8 @@ function readEntries(directory: string, onLog: (line: string) => void): IndexEnt
   return readdirSync(directory).flatMap((name) => {
     try {
       const { metadata, size } = readStoredMetadata<ObjectMetadata>(join(directory, name));
-      if (buildFileName(metadata.key) !== name) throw new Error(`${name} contains another key`);
+      if (buildFileName(metadata.key) !== name)
+        throw new Error(`the file ${name} belongs to another object: its key is ${metadata.key}`);
       return [createIndexEntry(metadata, size)];
     } catch (error) {
       // One damaged file must not make the other objects unavailable.

@@ -29,7 +29,7 @@ export function Passkeys() {
         title="Passkeys"
         actions={<Button onClick={() => setAdding(true)}>Add a passkey</Button>}
         list={list}
-        empty="There is no passkey. Add one on your phone, your computer or a security key to sign in without a password."
+        empty="You have no passkey. Add one on your phone, your computer or a security key to sign in without a password."
         heads={['Name', 'Added', 'Last used', 'Actions']}
         row={(passkey) => (
           <tr key={passkey.id}>
