@@ -11,7 +11,7 @@ describe('the time of a ClickUp task’s status', () => {
       ...{ id: 't1', url: 'https://app.clickup.com/t/t1', status: { status: 'any', type } },
       ...{ date_created: text(at(1)), date_updated: text(updated), date_done: text(done), date_closed: text(closed) },
     };
-    const http = { send: () => Promise.resolve({ body: task, nextPage: null }) };
+    const http = { sendRequest: () => Promise.resolve({ body: task, nextPage: null }) };
     return (await new ClickUpTracker('901', http as unknown as TrackerHttp).readItem('t1')).changedAt;
   };
 

@@ -39,8 +39,8 @@ describe('the repair of an agent', () => {
       await workerKey({ agentId: id }),
       await workerKey({ expiresAt: new Date(clock.now().getTime() + 60_000) }),
     ];
-    // The library’s index does not export `openPayload`, so it is loaded from its file.
-    const { openPayload } = jest.requireActual<{ openPayload: (...args: unknown[]) => unknown }>(
+    // The library’s index does not export `decryptPayload`, so it is loaded from its file.
+    const { decryptPayload } = jest.requireActual<{ decryptPayload: (...args: unknown[]) => unknown }>(
       join(__dirname, '../../../../libs/commands/src/command/sealed-payload'),
     );
     const keyRing = harness.app.nest.get(KeyRing);
@@ -52,8 +52,8 @@ describe('the repair of an agent', () => {
       ]);
       expect(await traceOf(id)).not.toContain(apiKey.slice(-20));
       const [{ payload }] = await sql('SELECT payload FROM agent_command WHERE id = $1', [answer.body.commandId]);
-      expect(openPayload(keyRing, id, payload)).toEqual({ apiKey });
-      expect(() => openPayload(keyRing, 'another agent', payload)).toThrow();
+      expect(decryptPayload(keyRing, id, payload)).toEqual({ apiKey });
+      expect(() => decryptPayload(keyRing, 'another agent', payload)).toThrow();
     }
   });
 

@@ -24,7 +24,7 @@ const right: Record<string, [declared: string, method: string]> = {
   'the declared class of a mutation': [
     ', answer: Job, status: 201',
     `make(mutation: MutationRequest): Promise<Job> {
-       return this.mutations.run(mutation, async () => ({ body: { id: '1' }, location: '/jobs/1' }));
+       return this.mutations.runMutation(mutation, async () => ({ body: { id: '1' }, location: '/jobs/1' }));
      }`,
   ],
   'either of two declared classes': [
@@ -35,7 +35,7 @@ const right: Record<string, [declared: string, method: string]> = {
   'nothing from a mutation': [
     ', status: 204',
     `drop(mutation: MutationRequest): Promise<void> {
-       return this.mutations.run(mutation, async () => ({ body: undefined }));
+       return this.mutations.runMutation(mutation, async () => ({ body: undefined }));
      }`,
   ],
 };
@@ -49,7 +49,7 @@ const wrong: Record<string, [declared: string, method: string]> = {
   'another class from a mutation': [
     ', answer: Job',
     `make(mutation: MutationRequest) {
-       return this.mutations.run(mutation, async () => ({ body: { rows: 2 } }));
+       return this.mutations.runMutation(mutation, async () => ({ body: { rows: 2 } }));
      }`,
   ],
   'nothing although a class is declared': [', answer: Job', 'async read(): Promise<void> {}'],
