@@ -148,7 +148,7 @@ export class Question {
     nullable: true,
     max: 500,
     example: null,
-    description: 'Who answered: an email address, the name of an API key or the sender of a message.',
+    description: 'Person, API key or message sender that gave the answer: an email address, a name or a sender.',
   })
   answeredBy!: string | null;
   @EnumField(answerWays, { nullable: true, example: null }) answeredVia!: AnswerWay | null;
