@@ -36,6 +36,8 @@ const tablesOf = {
     'inbound_message',
     'concurrency_lease',
     'concurrency_limit',
+    'account',
+    'account_use',
   ],
   schedules: ['schedule', 'schedule_run'],
   pricing: [

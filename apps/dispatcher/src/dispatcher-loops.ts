@@ -11,7 +11,7 @@ import {
 import { CommandDelivery, CommandsConfig, endCommandsOfTerminated, failOverdueCommands } from '@muster/commands';
 import { enqueueDueAnalyses, sweepSessions } from '@muster/assistant';
 import { Database } from '@muster/database';
-import { Dispatch, DispatchConfig, escalateCancels, stopOverBudget, sweepDispatch } from '@muster/jobs';
+import { Dispatch, DispatchConfig, escalateCancels, offerAccounts, stopOverBudget, sweepDispatch } from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { findNextExpectedRun, prewakeMachines } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
@@ -43,6 +43,12 @@ export class DispatcherLoops extends AppLoops {
           intervalMs: dispatchSweepMs,
           budgetMs: 10_000,
           runOnce: (round) => sweepDispatch(database, dispatch, round),
+        },
+        {
+          name: 'offer accounts',
+          // The rest of an account ends without a notification, and a waiting run starts within this time.
+          intervalMs: 1000,
+          runOnce: () => offerAccounts(database),
         },
         {
           name: 'escalate cancels',

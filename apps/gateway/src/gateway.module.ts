@@ -33,6 +33,7 @@ import { ManageController } from './assistant/manage.controller';
 import { ImagingCompositeController } from './imaging/imaging-composite.controller';
 import { AgentRunsController } from './jobs/agent-runs.controller';
 import { BatchesController } from './jobs/batches.controller';
+import { AccountsController } from './jobs/accounts.controller';
 import { ConcurrencyKeysController } from './jobs/concurrency-keys.controller';
 import { InboundCodesController } from './organization/inbound-codes.controller';
 import { JobsController } from './jobs/jobs.controller';
@@ -122,6 +123,7 @@ import { VaultController } from './organization/vault.controller';
     JobSummariesController,
     JobsController,
     QuestionsController,
+    AccountsController,
     ConcurrencyKeysController,
     InboundCodesController,
     BatchesController,

@@ -23,6 +23,11 @@ export const foreignResources: Record<string, (tenant: Tenant, db: Harness['db']
     await tenant.as.admin.put('/api/vault/THEIRS', { value: 'secret' });
     return 'THEIRS';
   },
+  '/api/accounts/{name}': async ({ as }) => {
+    await as.admin.put('/api/vault/THEIR_PASSWORD', { value: 'secret' });
+    await as.admin.put('/api/accounts/THEIRS', { pool: 'theirs', vaultKeys: { password: 'THEIR_PASSWORD' } });
+    return 'THEIRS';
+  },
   '/api/webhook-endpoints/{id}': async ({ as }) => {
     const created = await as.admin.post('/api/webhook-endpoints', {
       url: 'https://93.184.215.14/theirs',

@@ -99,7 +99,7 @@ describe('a value that only looks valid', () => {
 
   it.each(operationsWithParameter('cursor'))('%s answers 400 to a forged cursor', async (_, operation) => {
     for (const cursor of forged) expect([cursor, (await ask(operation, { cursor })).status]).toEqual([cursor, 400]);
-    const sorted = /\/(functions|vault|process-library|concurrency-keys)$/.test(operation.path) ? 200 : 400;
+    const sorted = /\/(functions|vault|process-library|concurrency-keys|accounts)$/.test(operation.path) ? 200 : 400;
     for (const cursor of nameCursors) expect((await ask(operation, { cursor })).status).toBe(sorted);
   });
 

@@ -301,6 +301,8 @@ function fillPath(path: string, id: string = newId()): string {
         .replace(/^/, /^\d/.test(id) ? 'K' : ''),
     )
     .replace('{id}', id)
+    .replace('{name}', id)
+    .replace('{pool}', 'delta-dental')
     .replace('{batchId}', id)
     .replace('{organizationId}', id)
     .replace('{commandId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')

@@ -538,6 +538,19 @@ export {
   WorkflowSummary,
 } from './http/workflows/workflows';
 export {
+  Account,
+  type AccountFailure,
+  AccountList,
+  AccountQuery,
+  AccountRequest,
+  type AccountStatus,
+  AccountUseList,
+  FailAccountBody,
+  maxAccountsOfRun,
+  PutAccountBody,
+  UpdateAccountBody,
+} from './http/jobs/accounts';
+export {
   ConcurrencyKey,
   ConcurrencyKeyList,
   ConcurrencyKeyQuery,
@@ -545,7 +558,7 @@ export {
   ConcurrencyLimit,
   KeyHolderList,
   SetConcurrencyLimitBody,
-  WaitingForKey,
+  WaitingDetail,
 } from './http/jobs/concurrency-keys';
 export { JobFilter, JobsExportQuery, type JobSort } from './http/jobs/job-filters';
 export {

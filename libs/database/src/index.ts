@@ -48,6 +48,7 @@ export type {
   FeedbackWorkItemEntity,
 } from './entities/feedback-work';
 export { JobEntity } from './entities/job';
+export type { AccountEntity, AccountUseEntity } from './entities/account';
 export type { ConcurrencyLeaseEntity } from './entities/concurrency-lease';
 export type { InboundCodeEntity, InboundMessageEntity } from './entities/inbound-code';
 export type { QuestionEntity } from './entities/question';

@@ -43,6 +43,10 @@ export {
   listKeyHolders,
   setConcurrencyLimit,
 } from './lists/concurrency-keys';
+export { findAccount, listAccounts, listAccountUses, presentAccount } from './accounts/account-row';
+export { offerAccounts } from './accounts/borrow-accounts';
+export { failAccount } from './accounts/fail-account';
+export { deleteAccount, putAccount, putBackAccounts, updateAccount } from './accounts/save-account';
 export { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from './questions/inbound-codes';
 export type { Posted } from './questions/parse-inbound-message';
 export { purgeInboundMessages, receiveInboundMessage } from './questions/receive-inbound-message';

@@ -9,11 +9,11 @@ import {
   type UpdateScheduleBody,
   microsToUsdOrNull,
 } from '@muster/contracts';
-import type { OrganizationSettingsEntity, Transaction, WorkflowRevisionEntity } from '@muster/database';
+import type { OrganizationSettingsEntity, Transaction, WorkflowEntity, WorkflowRevisionEntity } from '@muster/database';
 import { requireVaultKeyNames, requireVariables } from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
 import { toEtag, newId, requireEtagMatch } from '@muster/platform';
-import { requireVariablesOfKeys, requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
+import { requireVariablesOfKeys, requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
 import { parseCron, parseCronOrFault } from './cron/cron-rule';
 import { findNextRun } from './cron/find-next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
@@ -24,6 +24,7 @@ const defaults = {
   variables: {},
   vaultKeys: [],
   concurrencyKeys: [],
+  accounts: [],
   maxRuntimeMinutes: 720,
   maxRetries: 0,
   retryDelaySeconds: 0,
@@ -58,8 +59,8 @@ export async function createSchedule(
     `INSERT INTO schedule
        (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, enabled, variables, vault_keys,
         max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
-        misfire_policy, max_cost_micros, workflow_pack_installation_id, concurrency_keys, next_run_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+        misfire_policy, max_cost_micros, workflow_pack_installation_id, concurrency_keys, accounts, next_run_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
     [id, organizationId, ...getDefinitionValues(definition), computeFirstRun(definition, now)],
   );
   audit(tx, caller, {
@@ -90,7 +91,12 @@ export async function updateSchedule(
   const isPackRemoved = change.workflowPackInstallationId === null;
   if (
     isPackRemoved ||
-    (change.scriptId ?? change.agentId ?? change.variables ?? change.concurrencyKeys ?? change.enabled)
+    (change.scriptId ??
+      change.agentId ??
+      change.variables ??
+      change.concurrencyKeys ??
+      change.accounts ??
+      change.enabled)
   ) {
     await requireRunnableDefinition(tx, organizationId, definition);
   }
@@ -103,7 +109,7 @@ export async function updateSchedule(
      SET name = $3, workflow_id = $4, agent_id = $5, cron_expression = $6, timezone = $7, enabled = $8,
          variables = $9, vault_keys = $10, max_runtime_minutes = $11, max_retries = $12, retry_delay_seconds = $13,
          concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, max_cost_micros = $17,
-         workflow_pack_installation_id = $18, concurrency_keys = $19, next_run_at = $20,
+         workflow_pack_installation_id = $18, concurrency_keys = $19, accounts = $20, next_run_at = $21,
          version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
     [
@@ -174,9 +180,10 @@ async function requireRunnableDefinition(
     runs: boolean;
     installationId: string | null;
     agent: string | null;
+    workflowAccounts: WorkflowEntity['accounts'];
   }>(
     `SELECT r.variables, ${runsAnythingSql} AS runs,
-            w.workflow_pack_installation_id AS installation_id,
+            w.workflow_pack_installation_id AS installation_id, w.accounts AS workflow_accounts,
             (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
      WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL`,
@@ -187,6 +194,7 @@ async function requireRunnableDefinition(
   requireScriptOrSteps(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
   requireVariablesOfKeys(definition.concurrencyKeys, found.variables);
+  resolveAccounts({ requested: definition.accounts, workflowAccounts: found.workflowAccounts });
 }
 
 function throwIfErrors(errors: FieldError[]): void {
@@ -224,7 +232,7 @@ function toDefinition(row: ScheduleRow): Definition {
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy, maxCostMicros } = row;
-  const { workflowPackInstallationId, concurrencyKeys } = row;
+  const { workflowPackInstallationId, concurrencyKeys, accounts } = row;
   return {
     name,
     scriptId,
@@ -243,6 +251,7 @@ function toDefinition(row: ScheduleRow): Definition {
     maxCostMicros,
     workflowPackInstallationId,
     concurrencyKeys,
+    accounts,
   };
 }
 
@@ -265,5 +274,6 @@ function getDefinitionValues(definition: Definition): unknown[] {
     definition.maxCostMicros,
     definition.workflowPackInstallationId,
     JSON.stringify(definition.concurrencyKeys),
+    JSON.stringify(definition.accounts),
   ];
 }

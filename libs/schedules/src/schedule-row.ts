@@ -27,6 +27,7 @@ export interface ScheduleRow extends Pick<
   | 'maxRetries'
   | 'retryDelaySeconds'
   | 'concurrencyKeys'
+  | 'accounts'
   | 'concurrencyLimit'
   | 'idempotencyWindowMinutes'
   | 'misfirePolicy'
@@ -52,7 +53,7 @@ const select = `
   SELECT s.id, s.organization_id, s.name, s.workflow_id AS script_id, s.agent_id, s.cron_expression, s.timezone,
          s.enabled, s.variables, s.vault_keys, s.max_runtime_minutes, s.max_retries, s.retry_delay_seconds,
          s.concurrency_limit, s.idempotency_window_minutes, s.misfire_policy, s.max_cost_micros, s.workflow_pack_installation_id,
-         s.concurrency_keys, s.next_run_at,
+         s.concurrency_keys, s.accounts, s.next_run_at,
          s.last_run_at, s.last_run_job_id, s.last_result, s.version, s.created_at, s.updated_at
   FROM schedule s`;
 

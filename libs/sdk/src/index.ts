@@ -23,6 +23,7 @@ export type {
   PackInstallation,
   PackVersion,
   Problem,
+  PutAccountBody,
   Question,
   Schedule,
   Usage,

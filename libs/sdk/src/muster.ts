@@ -2,6 +2,7 @@ import { authLogin, secondFactorLogin, type SecondFactorProof, type SignInNeeds 
 import type { Client } from './generated/client';
 import { makeClient } from './make-client';
 import { MusterError } from './muster-error';
+import { Accounts } from './resources/accounts';
 import { Agents } from './resources/agents';
 import { Batches } from './resources/batches';
 import { Installations } from './resources/installations';
@@ -40,6 +41,7 @@ export class Muster {
   readonly client: Client;
   /** Session cookie of this client. Protect it like a password. */
   readonly session: string | undefined;
+  readonly accounts: Accounts;
   readonly agents: Agents;
   readonly batches: Batches;
   readonly costs: Costs;
@@ -64,6 +66,7 @@ export class Muster {
     const { maxResponseBytes } = options;
     const retrying = { maxRetries, maxRetryAfterMs, maxResponseBytes };
     this.client = makeClient({ baseUrl: trimmed, apiKey, session, fetch, headers, ...retrying });
+    this.accounts = new Accounts(this.client);
     this.agents = new Agents(this.client);
     this.batches = new Batches(this.client);
     this.costs = new Costs(this.client);

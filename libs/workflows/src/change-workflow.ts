@@ -4,6 +4,7 @@ import type { Transaction } from '@muster/database';
 import { toEtag, requireEtagMatch } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
 import { requireVariablesOfKeys } from './check-variables';
+import { resolveAccounts } from './resolve-accounts';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 /** Changes a workflow's metadata. It saves no revision and does not change what runs execute. */
@@ -18,22 +19,26 @@ export async function updateWorkflow(
   const { name = before.name, description = before.description } = change;
   const maxCostUsd = change.maxCostUsd === undefined ? microsToUsdOrNull(before.maxCostMicros) : change.maxCostUsd;
   const { workflowPackInstallationId = before.workflowPackInstallationId } = change;
-  const { concurrencyKeys = before.concurrencyKeys } = change;
+  const { concurrencyKeys = before.concurrencyKeys, accounts = before.accounts } = change;
   if (change.concurrencyKeys) requireVariablesOfKeys(concurrencyKeys, before.variables);
+  resolveAccounts({ requested: accounts });
   await requireInstallation(tx, caller.organizationId, change.workflowPackInstallationId);
   await tx.execute(
     `UPDATE workflow
      SET name = $2, description = $3, max_cost_micros = $4, workflow_pack_installation_id = $5, concurrency_keys = $6,
-         version = version + 1, updated_at = muster_now()
+         accounts = $7, version = version + 1, updated_at = muster_now()
      WHERE id = $1`,
-    [id, name, description, usdToMicrosIfSet(maxCostUsd), workflowPackInstallationId, JSON.stringify(concurrencyKeys)],
+    [
+      ...[id, name, description, usdToMicrosIfSet(maxCostUsd), workflowPackInstallationId],
+      ...[JSON.stringify(concurrencyKeys), JSON.stringify(accounts)],
+    ],
   );
   audit(tx, caller, {
     action: 'workflow.update',
     target: { type: 'workflow', id },
     changes: listChangedFields(
       { ...before, maxCostUsd: microsToUsdOrNull(before.maxCostMicros) },
-      { name, description, maxCostUsd, workflowPackInstallationId, concurrencyKeys },
+      { name, description, maxCostUsd, workflowPackInstallationId, concurrencyKeys, accounts },
     ),
   });
   return lockWorkflow(tx, caller.organizationId, id);

@@ -5,6 +5,7 @@ import { newId } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
 import { requireValidSteps } from './check-steps';
 import { requireVariablesOfKeys, requireVariableNames } from './check-variables';
+import { resolveAccounts } from './resolve-accounts';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
 export async function createWorkflow(
@@ -16,15 +17,16 @@ export async function createWorkflow(
   source: WorkflowRow['source'] = null,
 ): Promise<WorkflowRow> {
   const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
-  const { workflowPackInstallationId = null, concurrencyKeys = [] } = body;
+  const { workflowPackInstallationId = null, concurrencyKeys = [], accounts = [] } = body;
   requireVariableNames(variables);
   requireVariablesOfKeys(concurrencyKeys, variables);
+  resolveAccounts({ requested: accounts });
   requireValidSteps(steps);
   await requireInstallation(tx, caller.organizationId, workflowPackInstallationId);
   await tx.execute(
     `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id,
-       source, concurrency_keys)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+       source, concurrency_keys, accounts)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [
       ...[
         id,
@@ -35,7 +37,7 @@ export async function createWorkflow(
         workflowPackInstallationId,
         source,
       ],
-      JSON.stringify(concurrencyKeys),
+      ...[JSON.stringify(concurrencyKeys), JSON.stringify(accounts)],
     ],
   );
   await tx.execute(

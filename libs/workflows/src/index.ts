@@ -7,6 +7,7 @@ export { createWorkflow } from './create-workflow';
 export { listWorkflows, parseWorkflowOrder, type WorkflowSummaryRow } from './list-workflows';
 export { maxRecordingBytes, readRecording } from './recordings/read-recording';
 export { storeScreenshotsWhile, prepareRecordingUpload, createWorkflowFromUpload } from './recordings/upload-recording';
+export { resolveAccounts } from './resolve-accounts';
 export { saveWorkflow } from './save-workflow';
 export { buildSessionProgram } from './sessions/build-session-program';
 export { type LearnedStep, writeLearnedScript, writeStableCode } from './sessions/write-stable-code';

@@ -10,6 +10,7 @@ export type WorkflowRow = Pick<
   | 'maxCostMicros'
   | 'workflowPackInstallationId'
   | 'concurrencyKeys'
+  | 'accounts'
   | 'revision'
   | 'version'
   | 'source'
@@ -18,8 +19,8 @@ export type WorkflowRow = Pick<
 > &
   Pick<WorkflowRevisionEntity, 'variables' | 'script' | 'steps'>;
 
-const columns = `w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.concurrency_keys, w.revision, w.version, w.source,
-  r.variables, r.script, r.steps,
+const columns = `w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.concurrency_keys,
+  w.accounts, w.revision, w.version, w.source, r.variables, r.script, r.steps,
   w.created_at, w.updated_at`;
 const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';
 

@@ -1,4 +1,5 @@
 import type { Command } from '../frame/command';
+import { accountCommands } from './vault/accounts';
 import { agentCommands } from './agents';
 import { batchCommands } from './batch';
 import { createCompletionCommand } from './completion';
@@ -9,7 +10,7 @@ import { packCommands } from './packs';
 import { questionCommands } from './questions';
 import { runCommand } from './run';
 import { scheduleCommands } from './schedules';
-import { secretCommands } from './secrets';
+import { secretCommands } from './vault/secrets';
 import { webhookCommands } from './webhooks';
 import { workerCommands } from './worker';
 import { workflowCommands } from './workflows';
@@ -27,6 +28,7 @@ export const commands: readonly Command[] = [
   ...packCommands,
   ...moneyCommands,
   ...secretCommands,
+  ...accountCommands,
   ...workerCommands,
   ...webhookCommands,
   createCompletionCommand(() => commands),

@@ -3,7 +3,7 @@ import { createUsageError } from '../frame/failure';
 import { waitForJobAndPrint } from '../parts/wait-for-job-and-print';
 import { findAgentId, isResourceId, findWorkflowId } from '../parts/find';
 import { parseWholeNumber } from '../parts/numbers';
-import { parseVariables } from '../parts/variables';
+import { parsePairs, parseVariables } from '../parts/variables';
 
 export const runCommand: Command = {
   words: 'run',
@@ -23,6 +23,12 @@ export const runCommand: Command = {
       multiple: true,
       about: 'Concurrency key; runs with the same key run one at a time',
     },
+    account: {
+      type: 'string',
+      value: 'AS=POOL',
+      multiple: true,
+      about: 'Account from a pool, which the script finds as AS_USERNAME and so on',
+    },
     priority: { type: 'string', value: '0-10', about: 'Priority in the queue; 10 is the highest' },
     retries: { type: 'string', value: 'N', about: 'Maximum number of retries if the run fails' },
     installation: { type: 'string', value: 'ID', about: 'Id of the pack installation to run with' },
@@ -37,12 +43,14 @@ export const runCommand: Command = {
     const variables = parseVariables(call.list('var'));
     const secrets = call.list('secret');
     const keys = call.list('key');
+    const accounts = call.list('account').flatMap((pair) => Object.entries(parsePairs([pair], 'AS=POOL')));
     const { jobId, status } = await muster.jobs.launch({
       workflowId: await findWorkflowId(muster, args[0]!),
       agentId: await findAgentId(muster, agent),
       variables,
       ...(secrets.length ? { vaultKeys: secrets } : {}),
       ...(keys.length ? { concurrencyKeys: keys.map((key) => ({ key })) } : {}),
+      ...(accounts.length ? { accounts: accounts.map(([as, pool]) => ({ as, pool })) } : {}),
       ...(call.text('priority') ? { priority: parseWholeNumber(call.text('priority'), 'priority', 0) } : {}),
       ...(call.text('retries') ? { maxRetries: parseWholeNumber(call.text('retries'), 'retries', 0) } : {}),
       ...(installation ? { workflowPackInstallationId: installation } : {}),

@@ -135,6 +135,22 @@ describe('the command line with a real service', () => {
     expect(run).toMatchObject({ code: 0, out: expect.stringContaining(` ${value.length}\n`) });
   });
 
+  it('the command line creates an account, runs a workflow with it, and lists its uses', async () => {
+    await cli.runCli(['secrets', 'set', 'DD_PASS_1'], { input: 'hunter2-of-the-account\n' });
+    const put = ['accounts', 'put', 'dd-1', '--pool', 'delta-dental', '--secret', 'password=DD_PASS_1'];
+    expect(await ok(...put)).toContain('dd-1 is in the pool delta-dental: free.');
+    const { body } = await api.post('/api/workflows', {
+      name: 'Borrowing',
+      script: 'import os\nprint(len(os.environ["PORTAL_PASSWORD"]))',
+    });
+    const run = await cli.runCli(['run', body.id, '--agent', agent, '--account', 'PORTAL=delta-dental', '--wait']);
+    expect(run).toMatchObject({ code: 0, out: expect.stringContaining(' 22\n') });
+    expect(JSON.parse(await ok('accounts', 'uses', 'dd-1', '--json'))).toHaveLength(1);
+    expect(await ok('accounts', 'disable', 'dd-1')).toBe('dd-1 is disabled.\n');
+    expect(await cli.runCli(['run', body.id, '--agent', agent, '--account', 'PORTAL'])).toMatchObject({ code: 2 });
+    await ok('accounts', 'delete', 'dd-1');
+  });
+
   it('the command line forwards signed webhooks to a local program through an endpoint that it deletes at the end', async () => {
     const deliveries: { headers: IncomingHttpHeaders; body: string }[] = [];
     const receiver = createServer((request, response) => {

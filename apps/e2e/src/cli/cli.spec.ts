@@ -167,6 +167,7 @@ describe('the command line with a real service', () => {
       'schedules list',
       'packs list',
       'secrets list',
+      'accounts list',
     ]) {
       expect(Array.isArray(JSON.parse(await ok(...command.split(' '), '--json')))).toBe(true);
     }

@@ -27,5 +27,6 @@ const pages: Record<string, (id: string, data: Record<string, unknown>) => strin
   limit: () => '/settings?part=Limits',
   api_key: () => '/settings?part=API+keys',
   pack: (id, { packId }) => `/packs/${typeof packId === 'string' ? packId : id}`,
+  account: () => '/settings?part=Accounts',
   feedback: () => '/feedback',
 };

@@ -3,7 +3,16 @@ import { findSession, presentSession } from '@muster/assistant';
 import { AppError, type WebhookType } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { findAnySubmission, presentSubmissionDetail } from '@muster/feedback';
-import { findBatch, findJob, findQuestion, presentBatch, presentJob, presentQuestion } from '@muster/jobs';
+import {
+  findAccount,
+  findBatch,
+  findJob,
+  findQuestion,
+  presentAccount,
+  presentBatch,
+  presentJob,
+  presentQuestion,
+} from '@muster/jobs';
 import { findInstallation, findVersion, presentInstallation, presentVersion } from '@muster/packs';
 import { findSchedule, presentAgents, presentSchedule } from '@muster/schedules';
 import { type ObjectStorage, presignDownload } from '@muster/storage';
@@ -58,6 +67,8 @@ const readers: Record<Kind, Read> = {
   },
   question: async ({ database, storage }, { organizationId, subjectId }) =>
     presentQuestion(await findQuestion(database, organizationId, subjectId), storage),
+  account: async ({ database }, { organizationId, subjectId }) =>
+    presentAccount(await findAccount(database, organizationId, subjectId)),
   feedback: async ({ database, storage, now }, { organizationId, subjectId }) =>
     presentSubmissionDetail(await findAnySubmission(database, organizationId, subjectId), { storage, now: now() }),
 };

@@ -24,6 +24,7 @@ describe('schedules', () => {
       variables: { CLAIM_ID: 'C-1' },
       vaultKeys: [],
       concurrencyKeys: [],
+      accounts: [],
       maxRuntimeMinutes: 720,
       maxRetries: 0,
       retryDelaySeconds: 0,

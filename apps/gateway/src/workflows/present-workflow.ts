@@ -11,11 +11,21 @@ export async function presentWorkflow(
   row: WorkflowRow,
 ): Promise<Workflow> {
   const steps = await Promise.all(row.steps.map((step) => addFrameUrl(storage, organizationId, step)));
-  const { source, script, concurrencyKeys } = row;
-  return { ...presentWorkflowSummary(row), concurrencyKeys, source, script, steps, warnings: listWarnings(row) };
+  const { source, script, concurrencyKeys, accounts } = row;
+  return {
+    ...presentWorkflowSummary(row),
+    concurrencyKeys,
+    accounts,
+    source,
+    script,
+    steps,
+    warnings: listWarnings(row),
+  };
 }
 
-export function presentWorkflowSummary(row: Omit<WorkflowRow, 'script' | 'steps' | 'source' | 'concurrencyKeys'>) {
+export function presentWorkflowSummary(
+  row: Omit<WorkflowRow, 'script' | 'steps' | 'source' | 'concurrencyKeys' | 'accounts'>,
+) {
   const { id, name, description, variables, revision, createdAt, updatedAt } = row;
   return {
     id,

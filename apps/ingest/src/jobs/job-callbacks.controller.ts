@@ -18,6 +18,7 @@ import {
   CallbackAnswer,
   ClaimResultsAnswer,
   ClaimResultsBody,
+  FailAccountBody,
   JobLogsAnswer,
   JobLogsBody,
   JobWebhookAnswer,
@@ -26,7 +27,14 @@ import {
   StepStatusBody,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { appendJobLogs, applyClaimResults, applyJobReport, applyStepStatus, findJobOwner } from '@muster/jobs';
+import {
+  appendJobLogs,
+  applyClaimResults,
+  applyJobReport,
+  applyStepStatus,
+  failAccount,
+  findJobOwner,
+} from '@muster/jobs';
 import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import { toReporter } from './to-reporter';
@@ -94,6 +102,27 @@ export class JobCallbacksController {
   })
   logs(@Caller() caller: Principal, @Body() { logs }: JobLogsBody): Promise<JobLogsAnswer> {
     return this.countCallback('job-logs', appendJobLogs(this.database, toReporter(caller), logs));
+  }
+
+  @Post('/api/jobs/:id/accounts/:pool/failed')
+  @Endpoint({
+    summary: 'Report that an account cannot be used',
+    description:
+      'The account of the pool that the run has or had is set aside: no run gets it until an admin puts it back or sets ' +
+      'a new secret. Answers 404 if the run has no account of the pool.',
+    access: workers,
+    body: FailAccountBody,
+    answer: CallbackAnswer,
+    errors: ['not_found'],
+  })
+  accountFailed(
+    @Caller() caller: Principal,
+    @Param('id') jobId: string,
+    @Param('pool') pool: string,
+    @Body() body: FailAccountBody,
+  ): Promise<CallbackAnswer> {
+    const report = { jobId, pool, reason: body.reason, message: body.message };
+    return this.countCallback('account-failed', failAccount(this.database, toReporter(caller), report));
   }
 
   @Post('/api/jobs/:id/claim-results')

@@ -223,10 +223,7 @@ describe('every type of webhook', () => {
       expect(JSON.stringify(answered.event)).not.toContain('482913');
       return answered;
     },
-    'question.expired': async () => {
-      const { questionId } = await ask(1);
-      return delivered('question.expired', hasId(questionId));
-    },
+    'question.expired': async () => delivered('question.expired', hasId((await ask(1)).questionId)),
     'feedback.resolved': async () => {
       const id = await submission();
       await fixture.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
@@ -234,6 +231,7 @@ describe('every type of webhook', () => {
       expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
       return resolved;
     },
+    'account.set_aside': () => fixture.setAsideAccount(delivered),
     'webhook.test': async () => {
       const answer = await fixture.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
       expect(answer.status).toBe(202);

@@ -1,9 +1,9 @@
-import type { AgentCommand } from '@muster/contracts';
+import type { AgentCommand, WebhookType } from '@muster/contracts';
 import { type Clock, newId } from '@muster/platform';
-import { FakeWorker, type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { FakeWorker, type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
 import { Client } from 'pg';
 import { standalone } from '../standalone';
-import { Receiver } from './receiver.harness';
+import { type Received, Receiver } from './receiver.harness';
 
 /** The service with an organization, its agent and a webhook receiver. */
 export class WebhookFixture {
@@ -93,6 +93,28 @@ export class WebhookFixture {
     await this.reportJob(body.jobId, 'running');
     await this.reportJob(body.jobId, to, fields);
     return body.jobId;
+  }
+
+  /** Sets aside an account by the report of a run that has it; returns the delivery of the event. */
+  async setAsideAccount(delivered: (type: WebhookType, matches: (data: any) => boolean) => Promise<Received>) {
+    const { organizationId } = this.tenant;
+    const { id: jobId } = await makeJob(this.harness.db, {
+      ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
+    });
+    const name = newId();
+    await this.admin.put('/api/vault/DD_PASS_1', { value: 'hunter2' });
+    await this.admin.put(`/api/accounts/${name}`, { pool: 'delta-dental', vaultKeys: { password: 'DD_PASS_1' } });
+    await this.query(
+      `INSERT INTO account_use (job_id, pool, organization_id, agent_id, priority, queued_at, account, since)
+       SELECT id, 'delta-dental', organization_id, agent_id, priority, queued_at, $2, muster_now() FROM job WHERE id = $1`,
+      ...[jobId, name],
+    );
+    const report = { reason: 'locked', message: 'The portal says so.' };
+    const { body } = await this.tenant.worker.post(`/api/jobs/${jobId}/accounts/delta-dental/failed`, report);
+    expect(body).toEqual({ accepted: true });
+    const setAside = await delivered('account.set_aside', (data) => data.name === name);
+    expect(setAside.event.data).toMatchObject({ pool: 'delta-dental', status: 'set_aside', jobId, ...report });
+    return setAside;
   }
 
   async reportJob(jobId: string, status: string, fields: object = {}): Promise<void> {

@@ -10,7 +10,7 @@ import type {
 import { signText } from './signature';
 import { isObject, toStringOrEmpty } from './command';
 import { type Answer, type Call, type Fields, serializeBody } from './service';
-import type { ClaimReport, Item, MissingItem, StepReport } from '../spool/spool-item';
+import type { ClaimReport, FailedAccountReport, Item, MissingItem, StepReport } from '../spool/spool-item';
 
 export interface Sender {
   agentId: string;
@@ -60,6 +60,10 @@ export function toReportRequest(
       // A signature is valid for five minutes. This function runs for each attempt, so each attempt has a new one.
       const signature = signText(signingSecret, `${jobId}.${call.text}`, Date.now());
       return { ...call, headers: { 'x-service-signature': signature } };
+    }
+    case 'account': {
+      const path = `/api/jobs/${jobId}/accounts/${encodeURIComponent(item.pool)}/failed`;
+      return createPost<FailedAccountReport>(path, item.body);
     }
     case 'upload':
       throw new Error('an upload cannot be sent as a callback: request an upload URL, then send the file to it');
@@ -116,6 +120,8 @@ export function toMissingItem(item: Item, reason: string): MissingItem {
       if (item.body.usage === undefined) return { kind: 'step', reason: `a report ${step}: ${reason}` };
       return { kind: 'ai_usage', reason: `usage ${step}: ${reason}` };
     }
+    case 'account':
+      return { kind: 'report', reason: `the failure of the account of the pool ${shortenName(item.pool)}: ${reason}` };
     case 'summary': {
       const batch = item.body['batchSummary'];
       const batchId = isObject(batch) ? batch['batchId'] : '';

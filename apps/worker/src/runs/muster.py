@@ -19,21 +19,24 @@ _root = os.environ.get("MUSTER_RUN_ROOT", "")
 _events = os.path.join(_root, "events.jsonl") if _root and os.environ.get("MUSTER_JOB_ID") else None
 _current = contextvars.ContextVar("muster_step", default=None)
 _limit = 4 * 1024 * 1024
+_account_failures = ("locked", "expired", "other")
 _outcomes = ("eob_uploaded", "no_eob_found", "failed")
 _deepest = 50
 _day = 24 * 3600
 _time = r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?"
 
 
-def _variables():
+def _input(name):
     try:
         with open(os.path.join(_root, "inputs.json"), encoding="utf-8") as file:
-            return json.load(file).get("variables") or {}
+            return json.load(file).get(name) or {}
     except (OSError, ValueError):
         return {}
 
 
-variables = _variables() if _root else {}
+variables = _input("variables") if _root else {}
+# The pool of each account that the run has, by the name of the account in the environment.
+_accounts = _input("accounts") if _root else {}
 
 
 def _plain(value, depth=0):
@@ -188,6 +191,19 @@ def error_code(code):
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", str(code)):
         raise ValueError("muster.error_code: code must be 1 to 64 lower-case letters, digits or _, first a letter")
     _report("error_code", code=str(code))
+
+
+def account_failed(name, reason="other", message=None):
+    """Reports that an account of the run cannot be used, so that no run gets it until an admin puts it back.
+
+    name is the first part of the account's variables, such as PORTAL for PORTAL_USERNAME. reason is locked, expired or
+    other."""
+    if reason not in _account_failures:
+        raise ValueError("muster.account_failed: reason must be one of %s" % ", ".join(_account_failures))
+    message = _text("account_failed: message", message, 2000, 0)
+    if _events is not None and name not in _accounts:
+        raise ValueError("muster.account_failed: the run has no account %s" % name)
+    _report("account_failed", name=str(name), pool=_accounts.get(name, str(name)), reason=reason, message=message)
 
 
 def progress(percent, current_step=None):

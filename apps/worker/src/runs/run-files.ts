@@ -35,8 +35,8 @@ export function createRunFolder(folder: string, { script, inputs, others = {} }:
 export function collectInputs({ jobId, payload }: Command, secretNames: string[]): Record<string, unknown> {
   const variables = isObject(payload.variables) ? payload.variables : {};
   const open = Object.entries(variables).filter(([name]) => !secretNames.includes(name));
-  const { workflowId = null, workflowRevision = null } = payload;
-  return { jobId, workflowId, workflowRevision, variables: Object.fromEntries(open) };
+  const { workflowId = null, workflowRevision = null, accounts = {} } = payload;
+  return { jobId, workflowId, workflowRevision, variables: Object.fromEntries(open), accounts };
 }
 
 /** Removes old folders, except the newest ones and those still needed. Returns the names of the removed folders. */

@@ -1,5 +1,6 @@
 import {
   ClaimResult,
+  FailAccountBody,
   Faults,
   readFields,
   RunSummaryBatch,
@@ -41,6 +42,8 @@ const calls: [taken: string, refused: string][] = [
     'run_summary("b", stop_events=[{"reason": "r", "detail": "d" * 10000}])',
     'run_summary("b", stop_events=[{"reason": "r", "detail": "d" * 10001}])',
   ],
+  ['account_failed("PORTAL", "locked", "m" * 2000)', 'account_failed("PORTAL", "locked", "m" * 2001)'],
+  ['account_failed("PORTAL", reason="expired")', 'account_failed("PORTAL", reason="wrong")'],
   ['error_code("portal_down")', 'error_code("Portal down")'],
   ['result(nested(49))', 'result(nested(51))'],
 ];
@@ -89,6 +92,7 @@ function faultsOf(item: Item): unknown[] {
   const read = (type: new () => object, value: object): object =>
     readFields(type, value, { faults, path: '', unknown: 'ignore' });
   if (item.kind === 'claims') for (const claim of item.claims) read(ClaimResult, claim);
+  if (item.kind === 'account') read(FailAccountBody, item.body);
   if (item.kind === 'step') read(StepStatusBody, { jobId, ...item.body });
   if (item.kind === 'summary') {
     const { batchSummary, claimResults, stopEvents } = item.body as Record<string, object>;

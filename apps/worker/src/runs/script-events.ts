@@ -99,6 +99,12 @@ function parseEvent(parsed: ParsedEvents, event: Record<string, unknown>, now: n
       else items.push({ kind: 'claims', claims: [event.claim] });
       return;
     }
+    case 'account_failed': {
+      const [pool, reason, message] = [event.pool, event.reason, event.message].map(toStringOrEmpty);
+      if (!pool || !reason) return void parsed.invalid.push('a failed account must have a pool and a reason');
+      items.push({ kind: 'account', pool, body: { reason, ...(message ? { message } : {}) } });
+      return;
+    }
     case 'upload': {
       const [file, filename] = [toStringOrEmpty(event.file), toStringOrEmpty(event.filename)];
       if (!/^[0-9a-f]{32}$/.test(file) || !filename) return void parsed.invalid.push('an upload must name its file');

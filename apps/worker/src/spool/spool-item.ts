@@ -1,6 +1,7 @@
 import type {
   ClaimResult,
   DeliveredKind,
+  FailAccountBody,
   JobLogEntry,
   JobWebhookBody,
   RunErrorCode,
@@ -22,6 +23,7 @@ type WebhookReport = ReportedBody<JobWebhookBody, never>;
 export type LastReport = Omit<WebhookReport, 'status' | 'errorCode'> &
   ({ status: 'completed' | 'cancelled' } | (Failed & { errorCode: RunErrorCode | ScriptErrorCode }));
 export type StepReport = ReportedBody<StepStatusBody, 'usage'>;
+export type FailedAccountReport = Fields<Pick<FailAccountBody, keyof FailAccountBody>>;
 export type ClaimReport = ReportedBody<ClaimResult, keyof ClaimResult>;
 
 /** One report about a run for the service. Its texts are redacted already. */
@@ -30,6 +32,7 @@ export type Item =
   | { kind: 'webhook'; body: WebhookReport }
   | { kind: 'step'; body: StepReport }
   | { kind: 'claims'; claims: ClaimReport[] }
+  | { kind: 'account'; pool: string; body: FailedAccountReport }
   | { kind: 'summary'; body: Record<string, unknown> }
   | { kind: 'upload'; file: string; filename: string; screenshot: boolean }
   /** Sent after all other items of the run. */

@@ -215,6 +215,7 @@ const reasons: Record<WaitingReason, string> = {
   agent_offline: 'The machine is off or does not report, and may not be started automatically; start it manually.',
   concurrency_limit:
     'The organization has reached its limit of concurrent runs. This run starts when one of them ends.',
+  account_busy: 'No account of one of its pools is free. It starts when a run with such an account ends.',
   concurrency_key: 'The limit of one of its concurrency keys is reached. It starts when a run with that key ends.',
   retry_delay: 'It is a retry, and its delay has not passed yet.',
   billing_gate: 'Billing allows no more runs to start: a limit is used up, or the organization is suspended.',

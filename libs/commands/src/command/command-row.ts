@@ -31,6 +31,7 @@ export type CommandRow = Pick<
   | 'payload'
   | 'env'
   | 'vaultKeys'
+  | 'secretAliases'
   | 'deadline'
   | 'requestId'
   | 'traceparent'
@@ -38,7 +39,7 @@ export type CommandRow = Pick<
 
 export const commandColumns = `
   c.id, c.organization_id, c.agent_id, c.job_id, c.kind, c.payload, c.env,
-  c.vault_keys, c.deadline, c.request_id, c.traceparent`;
+  c.vault_keys, c.secret_aliases, c.deadline, c.request_id, c.traceparent`;
 
 /** SQL: the time of the next push of a command that is being leased. It is later than a push can end. */
 export const nextPushAfterLease = `muster_now() + interval '15 seconds'`;

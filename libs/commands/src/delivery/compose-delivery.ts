@@ -31,7 +31,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   if (!first) return [];
   const { database, keyRing, storage, serviceUrl, workerKeys } = parts;
   const { organizationId, agentId } = first;
-  const keys = [...new Set(commands.flatMap(({ vaultKeys }) => vaultKeys))];
+  const keys = [...new Set(commands.flatMap((command) => Object.values(secretsOf(command))))];
   const [{ values }, apiKey] = await Promise.all([
     keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {} as Record<string, string> },
     workerKeys
@@ -46,11 +46,12 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   };
   return Promise.all(
     commands.map(async (command): Promise<Composed> => {
-      const { id, kind, jobId, deadline, env, payload, vaultKeys } = command;
-      const missing = vaultKeys.filter((key) => !(key in values));
+      const { id, kind, jobId, deadline, env, payload } = command;
+      const secretKeys = secretsOf(command);
+      const missing = Object.values(secretKeys).filter((key) => !(key in values));
       if (missing.length) return { id, kind, missing };
       const { requestId, traceparent } = command;
-      const secrets = Object.fromEntries(vaultKeys.map((key) => [key, values[key]!]));
+      const secrets = Object.fromEntries(Object.entries(secretKeys).map(([name, key]) => [name, values[key]!]));
       return {
         command: {
           commandId: id,
@@ -70,12 +71,17 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           payload: {
             ...decryptPayload(keyRing, agentId, payload),
             ...(await presignBundle(storage, payload, serviceUrl)),
-            secretNames: vaultKeys,
+            secretNames: Object.keys(secretKeys),
           },
         },
       };
     }),
   );
+}
+
+/** Returns the environment variables of a command that contain secrets, each with its vault key. */
+function secretsOf({ vaultKeys, secretAliases }: CommandRow): Record<string, string> {
+  return { ...Object.fromEntries(vaultKeys.map((key) => [key, key])), ...secretAliases };
 }
 
 /**

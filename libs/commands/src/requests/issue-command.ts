@@ -14,6 +14,8 @@ export interface NewCommand {
   env?: Record<string, string>;
   /** Names of the secrets that are added to the environment just before each delivery. */
   vaultKeys?: string[];
+  /** Environment variables that get secrets under other names, each with its vault key. */
+  secretAliases?: Record<string, string>;
   jobId?: string;
   deadline: Date;
   /**
@@ -51,16 +53,17 @@ export function issueRunCommand(tx: Transaction, command: Omit<NewCommand, 'kind
 
 function insertCommand(tx: Transaction, command: NewCommand, { isLeased }: { isLeased: boolean }): CommandRow {
   const { organizationId, agentId, kind, payload, env = {}, vaultKeys = [], jobId = null, deadline } = command;
+  const { secretAliases = null } = command;
   const id = newId();
   const { requestId, traceparent } = command.origin ?? getRequestContext() ?? {};
   const row = {
-    ...{ id, organizationId, agentId, kind, payload, env, vaultKeys, jobId, deadline },
+    ...{ id, organizationId, agentId, kind, payload, env, vaultKeys, secretAliases, jobId, deadline },
     requestId: requestId ?? chooseRequestId(null),
     traceparent: traceparent ?? startCommandTrace(tx, kind),
   };
   tx.deferRow(isLeased ? insertLeased : insertDue, [
     ...[id, organizationId, agentId, kind, JSON.stringify(payload), JSON.stringify(env), JSON.stringify(vaultKeys)],
-    ...[jobId, deadline, row.requestId, row.traceparent],
+    ...[jobId, deadline, row.requestId, row.traceparent, secretAliases && JSON.stringify(secretAliases)],
   ]);
   return row;
 }
@@ -68,12 +71,13 @@ function insertCommand(tx: Transaction, command: NewCommand, { isLeased }: { isL
 const insertCommandSql = (push: string) => (rows: string) => `
   INSERT INTO agent_command
     (id, organization_id, agent_id, kind, payload, env, vault_keys, job_id, deadline, request_id, traceparent,
-     next_push_at, pushes)
+     secret_aliases, next_push_at, pushes)
   SELECT input.id, input.organization_id, input.agent_id, input.kind, input.payload, input.env, ARRAY(SELECT jsonb_array_elements_text(input.vault_keys)),
-         input.job_id, input.deadline, input.request_id, input.traceparent, ${push} FROM ${rows}`;
+         input.job_id, input.deadline, input.request_id, input.traceparent, input.secret_aliases, ${push} FROM ${rows}`;
 const commandRow = {
   ...{ id: 'uuid', organization_id: 'uuid', agent_id: 'uuid', kind: 'text', payload: 'jsonb', env: 'jsonb' },
   ...{ vault_keys: 'jsonb', job_id: 'uuid', deadline: 'timestamptz', request_id: 'text', traceparent: 'text' },
+  secret_aliases: 'jsonb',
 };
 const insertLeased = buildRowStatements('issue_run', commandRow, insertCommandSql(`${nextPushAfterLease}, 1`));
 const insertDue = buildRowStatements('issue_command', commandRow, insertCommandSql('muster_now(), 0'));

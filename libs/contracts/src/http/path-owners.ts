@@ -23,6 +23,7 @@ export const pathOwners: readonly PathOwner[] = [
   { path: '/api/job-logs', app: 'ingest' },
   { path: '/api/jobs/:id/claim-results', app: 'ingest' },
   { path: '/api/inbound/*', app: 'ingest' },
+  { path: '/api/jobs/:id/accounts/*', app: 'ingest' },
   { path: '/api/jobs/:id/totp', app: 'ingest' },
   { path: '/api/jobs/:id/questions', app: 'ingest' },
   { path: '/api/jobs/:id/questions/*', app: 'ingest' },

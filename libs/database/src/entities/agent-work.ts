@@ -112,6 +112,9 @@ export class AgentCommandEntity {
   env!: Record<string, string>;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
+  /** Environment variables that contain secrets under other names, each with its vault key; null if there are none. */
+  @Column('jsonb', { nullable: true })
+  secretAliases!: Record<string, string> | null;
   @Column('timestamptz')
   deadline!: Date;
   @Column('timestamptz', { nullable: true, default: () => 'muster_now()' })

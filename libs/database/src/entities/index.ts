@@ -70,6 +70,7 @@ import {
   PilotRoiStateEntity,
   PilotRoiTimesEntity,
 } from './pilot-roi';
+import { AccountEntity, AccountUseEntity } from './account';
 import { ConcurrencyLeaseEntity } from './concurrency-lease';
 import { ConcurrencyLimitEntity } from './concurrency-limit';
 import { InboundCodeEntity, InboundMessageEntity } from './inbound-code';
@@ -167,6 +168,8 @@ export const entities = [
   RecordingEntity,
   RunCostChangeEntity,
   RunCostComponentEntity,
+  AccountEntity,
+  AccountUseEntity,
   ConcurrencyLeaseEntity,
   ConcurrencyLimitEntity,
   InboundCodeEntity,

@@ -1,6 +1,7 @@
 import type {
   ArtifactKind,
   ClaimOutcome,
+  AccountRequest,
   ConcurrencyKey,
   JobBundle,
   JobLack,
@@ -79,6 +80,9 @@ export class JobEntity {
   /** Concurrency keys that the run must hold, with variables filled in; null if it requests none. */
   @Column('jsonb', { nullable: true })
   concurrencyKeys!: Required<ConcurrencyKey>[] | null;
+  /** Accounts that the run gets when it starts; null if it requests none. */
+  @Column('jsonb', { nullable: true })
+  accounts!: AccountRequest[] | null;
   @Column('integer', { default: 0 })
   maxRetries!: number;
   @Column('bigint', { default: 0 })

@@ -1,4 +1,4 @@
-import type { ConcurrencyKey, MicroUsd, MisfirePolicy, TickOutcome } from '@muster/contracts';
+import type { AccountRequest, ConcurrencyKey, MicroUsd, MisfirePolicy, TickOutcome } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -43,6 +43,9 @@ export class ScheduleEntity {
   /** Concurrency keys that each run holds from start to end, in addition to the keys of its workflow. */
   @Column('jsonb', { default: [] })
   concurrencyKeys!: ConcurrencyKey[];
+  /** Accounts that each run gets, in addition to those of its workflow. */
+  @Column('jsonb', { default: [] })
+  accounts!: AccountRequest[];
   @Column('integer', { default: 720 })
   maxRuntimeMinutes!: number;
   @Column('integer', { default: 0 })

@@ -1,4 +1,4 @@
-import type { ConcurrencyKey, MicroUsd } from '@muster/contracts';
+import type { AccountRequest, ConcurrencyKey, MicroUsd } from '@muster/contracts';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
@@ -23,6 +23,9 @@ export class WorkflowEntity {
   /** Concurrency keys that each run requests. */
   @Column('jsonb', { default: [] })
   concurrencyKeys!: ConcurrencyKey[];
+  /** Accounts that each run requests. */
+  @Column('jsonb', { default: [] })
+  accounts!: AccountRequest[];
   /** Source from which the workflow was generated; null if a person wrote it. */
   @Column('jsonb', { nullable: true })
   source!: { kind: 'video'; recordingId: string | null } | null;

@@ -80,6 +80,7 @@ import { ConcurrencyLimits1763832000200 } from './1763832000200-concurrency-limi
 import { AccessLog1763833600000 } from './1763833600000-access-log';
 import { BatchReporter1763834000000 } from './1763834000000-batch-reporter';
 import { BriefPartitionLocks1763834000100 } from './1763834000100-brief-partition-locks';
+import { Accounts1763834000200 } from './1763834000200-accounts';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -175,4 +176,5 @@ export const migrations = [
   AccessLog1763833600000,
   BatchReporter1763834000000,
   BriefPartitionLocks1763834000100,
+  Accounts1763834000200,
 ];

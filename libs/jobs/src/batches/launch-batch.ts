@@ -1,6 +1,7 @@
 import { appendTimelines } from '@muster/timeline';
 import { type Actor, audit, describeCaller, requireExistingSecrets, callerChannel } from '@muster/access';
 import {
+  type AccountRequest,
   AppError,
   type CheckBatchBody,
   type CheckedBatch,
@@ -20,6 +21,7 @@ import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '
 import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
+import { insertWaitingAccounts } from '../accounts/accounts-sql';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
 import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
@@ -90,6 +92,7 @@ export async function launchBatch(
       input,
       installed,
       maxCostMicros,
+      accounts: facts.workflowAccounts,
       runs: chunk,
     });
   }
@@ -144,6 +147,7 @@ type Facts = LimitFacts & {
   workflowMaxCost: MicroUsd | null;
   workflowInstallationId: string | null;
   workflowKeys: ConcurrencyKey[] | null;
+  workflowAccounts: AccountRequest[] | null;
   agents: string[];
 };
 
@@ -159,7 +163,7 @@ async function readBatchFacts(
   const [facts] = await tx.query<Facts>(
     `SELECT ${limitColumnsSql('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
-            w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
+            w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, w.accounts AS workflow_accounts,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o
@@ -267,6 +271,7 @@ async function insertRuns(
     input,
     installed,
     maxCostMicros,
+    accounts,
     runs,
   }: {
     organizationId: string;
@@ -275,6 +280,7 @@ async function insertRuns(
     input: BatchInput;
     installed: { bundle: JobBundle; lineage: Record<string, string> } | null;
     maxCostMicros: MicroUsd | null;
+    accounts: AccountRequest[] | null;
     runs: Run[];
   },
 ): Promise<void> {
@@ -283,12 +289,13 @@ async function insertRuns(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent,
-        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage, concurrency_keys)
+        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage, concurrency_keys, accounts)
      SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0),
-            $18, $19, $20, r.keys
+            $18, $19, $20, r.keys, $22
      FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[], $21::jsonb[]) AS r (id, agent_id, row, variables, keys)
-     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys),
-     ${insertWaitingKeys}
+     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys, accounts),
+     ${insertWaitingKeys},
+     ${insertWaitingAccounts}
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
     [
       organizationId,
@@ -312,6 +319,7 @@ async function insertRuns(
       installed ? JSON.stringify(installed.bundle) : null,
       JSON.stringify(installed?.lineage ?? {}),
       runs.map(({ keys }) => keys),
+      accounts?.length ? JSON.stringify(accounts) : null,
     ],
     'insert_batch_jobs',
   );

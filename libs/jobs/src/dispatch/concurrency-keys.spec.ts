@@ -53,7 +53,7 @@ describe('concurrency keys', () => {
       for (const id of waiting) {
         expect(await read(id)).toMatchObject({
           waitingReason: 'concurrency_key',
-          waitingForKey: { key: 'portal', limit: 1, holders: held },
+          waitingFor: { key: 'portal', limit: 1, holders: held },
         });
       }
       ended.push(held[0]!);
@@ -107,7 +107,7 @@ describe('concurrency keys', () => {
       concurrencyKeys: [{ key: 'two' }],
     });
     await fixture.dispatch.startNext((await read(strict)).agentId);
-    expect((await read(strict)).waitingForKey).toMatchObject({ key: 'two', limit: 1 });
+    expect((await read(strict)).waitingFor).toMatchObject({ key: 'two', limit: 1 });
     for (const id of jobs) await end(id, 'failed');
     await fixture.dispatch.startNext((await read(strict)).agentId);
     await dispatchAll();
@@ -194,7 +194,7 @@ describe('concurrency keys', () => {
     const { jobs, dispatchAll } = await onAgents(3, { concurrencyKeys: [{ key, limit: 3 }] });
     await dispatchAll();
     expect(await holders()).toEqual([]);
-    expect((await read(jobs[0]!)).waitingForKey).toEqual({ key, limit: 0, holders: [] });
+    expect((await read(jobs[0]!)).waitingFor).toEqual({ key, limit: 0, holders: [] });
     await within((tx) => setConcurrencyLimit(tx, caller, { key, limit: 2 }));
     await dispatchAll();
     await dispatchAll();

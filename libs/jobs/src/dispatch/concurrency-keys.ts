@@ -1,5 +1,6 @@
 import type { ConcurrencyKey } from '@muster/contracts';
 import { type JobEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { waitsForAccountSql } from '../accounts/accounts-sql';
 import type { FullKey } from './decide-start';
 
 /**
@@ -58,9 +59,10 @@ export async function lockAndFindFullKeys(
        FROM concurrency_lease o JOIN job w ON w.id = o.job_id JOIN agent a ON a.id = w.agent_id
        WHERE o.organization_id = l.organization_id AND o.key = l.key AND o.since IS NULL
          AND (-o.priority, o.queued_at, o.job_id) < (-l.priority, l.queued_at, l.job_id)
-         AND w.status = 'queued' AND w.waiting_reason = 'concurrency_key' AND w.cancel_requested_at IS NULL
+         AND w.status = 'queued' AND w.waiting_reason IN ('concurrency_key', 'account_busy')
+         AND w.cancel_requested_at IS NULL
          AND a.status = 'online' AND a.drain IS NULL AND a.current_job_id IS NULL AND a.autopilot_session_id IS NULL
-         AND a.clearing_command_id IS NULL AND NOT ${waitsForKeySql('w')}) ahead
+         AND a.clearing_command_id IS NULL AND NOT ${waitsForKeySql('w')} AND NOT ${waitsForAccountSql('w')}) ahead
      WHERE l.job_id = $1 AND k.held + ahead.count >= k.most
      ORDER BY l.key`,
     [id],

@@ -26,6 +26,8 @@ export interface StartFacts {
   missingSecrets: string[];
   /** The concurrency keys of the job that are full. */
   fullKeys?: FullKey[];
+  /** The pool of accounts that has none for the job. */
+  busyPool?: string | null;
   /** The machine parts that the job needs and that the agent's worker last reported as missing. */
   missingParts?: MachinePart[];
 }
@@ -71,6 +73,7 @@ export function decideStart(facts: StartFacts): StartDecision {
       'concurrency_key',
       `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`,
     );
+  if (facts.busyPool) return decideToWait('account_busy', `no account of the pool ${facts.busyPool} is free`);
   const readiness = decideReadiness(agent, facts);
   // A stopped machine is woken even if it lacked parts in its last boot. If the parts are still missing then, its
   // worker reports them and the job fails.

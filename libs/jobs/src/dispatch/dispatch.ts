@@ -24,6 +24,7 @@ import { Clock, type ReceivedMessage } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { buildScriptToRun } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
+import { aliasesOf, type Borrowed, chooseAccounts, holdAccounts, markBorrowing } from '../accounts/borrow-accounts';
 import {
   decideReadiness,
   decideStart,
@@ -107,15 +108,20 @@ export class Dispatch {
     const { agent, head } = await lockAgentAndNextJob(tx, agentId, this.clock.now());
     if (!agent) return decideNoAction('there is no such agent');
     if (agent.currentJobId) return this.resumeDispatchedJob(tx, agent, agent.currentJobId);
-    if (agent.keyed && !head) markJobsWaitingForKeys(tx, agentId);
+    if (!head) markHeldUp(tx, agent);
     if (!head) return decideNoAction('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
     // The locks below block dispatches of other agents, which a shared transaction may contain.
-    if (head.concurrencyKeys || maxConcurrentRuns !== null) tx.requireOwnConnection();
+    if (head.concurrencyKeys || head.accounts || maxConcurrentRuns !== null) tx.requireOwnConnection();
     // Concurrent dispatches of jobs with the same concurrency key wait here, and then read the current holders.
     const full = head.concurrencyKeys
       ? await lockAndFindFullKeys(tx, organizationId, { ...head, concurrencyKeys: head.concurrencyKeys })
       : [];
+    const choice = head.accounts
+      ? await chooseAccounts(tx, organizationId, { ...head, accounts: head.accounts })
+      : { accounts: [] };
+    const borrowed = 'accounts' in choice ? choice.accounts : [];
+    const secrets = [...head.vaultKeys, ...Object.values(aliasesOf(borrowed))];
     if (maxConcurrentRuns !== null) await acquireAdvisoryLock(tx, 'concurrency', organizationId);
     const decision = decideStart({
       agent,
@@ -126,14 +132,15 @@ export class Dispatch {
       // Queued jobs were counted against the monthly limits at their launch; here only ended runs count.
       gate: decideBillingGate(agent),
       runningInOrganization: maxConcurrentRuns === null ? 0 : await countRunningJobs(tx, organizationId),
-      missingSecrets: head.vaultKeys.length ? await findMissingSecrets(tx, organizationId, head.vaultKeys) : [],
+      missingSecrets: secrets.length ? await findMissingSecrets(tx, organizationId, secrets) : [],
       fullKeys: full,
+      busyPool: 'busyPool' in choice ? choice.busyPool : null,
       missingParts: listMissingParts(agent, listPartsOfRun(head)),
     });
     const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
     switch (decision.action) {
       case 'start':
-        return { outcome, push: this.claimJob(tx, agent, head) };
+        return { outcome, push: this.claimJob(tx, agent, head, borrowed) };
       case 'fail':
         tx.requireOwnConnection();
         await finishJob(tx, {
@@ -161,7 +168,7 @@ export class Dispatch {
     return until > this.clock.now() ? until : null;
   }
 
-  private claimJob(tx: Transaction, agent: AgentFacts, head: HeadJob): ClaimedCommand {
+  private claimJob(tx: Transaction, agent: AgentFacts, head: HeadJob, borrowed: Borrowed[]): ClaimedCommand {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
     // With an empty script, the worker runs the bundle's main.py.
@@ -178,16 +185,19 @@ export class Dispatch {
         workflowRevision,
         maxRuntimeMs,
         ...(bundle ? { bundle: toBundleObject(organizationId, bundle) } : {}),
+        ...(borrowed.length ? { accounts: poolsOf(borrowed) } : {}),
       },
       env: { ...lineage, ...variables },
       vaultKeys,
+      ...(borrowed.length ? { secretAliases: aliasesOf(borrowed) } : {}),
       origin: { requestId: head.requestId, traceparent: span.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
     });
     tx.deferRow(startJob, [agentId, jobId, command.id]);
     if (head.concurrencyKeys) holdConcurrencyKeys(tx, jobId);
+    if (borrowed.length) holdAccounts(tx, jobId, borrowed);
     setWaitingReason(tx, { agentId, except: jobId, reason: 'agent_busy' });
-    if (agent.keyed) markJobsWaitingForKeys(tx, agentId);
+    markHeldUp(tx, agent);
     appendTimeline(tx, { organizationId, agentId }, [
       buildJobEntry({
         jobId,
@@ -217,8 +227,12 @@ export class Dispatch {
       markJobsWaitingForKeys(tx, agentId, head.id);
       return;
     }
+    if (decision.waiting === 'account_busy') {
+      markBorrowing(tx, agentId, head.id);
+      return;
+    }
     setWaitingReason(tx, { agentId, reason: decision.waiting });
-    if (agent.keyed) markJobsWaitingForKeys(tx, agentId);
+    markHeldUp(tx, agent);
   }
 
   /**
@@ -227,9 +241,10 @@ export class Dispatch {
    */
   private async resumeDispatchedJob(tx: Transaction, agent: AgentFacts, jobId: string): Promise<Decided> {
     const [job] = await tx.query<
-      Pick<JobEntity, 'id' | 'vaultKeys' | 'scheduleId' | 'retryOf'> & { commandId: AgentCommandEntity['id'] }
+      Pick<JobEntity, 'id' | 'scheduleId' | 'retryOf'> & { commandId: AgentCommandEntity['id']; secrets: string[] }
     >(
-      `SELECT j.id, c.id AS command_id, j.vault_keys, j.schedule_id, j.retry_of
+      `SELECT j.id, c.id AS command_id, j.schedule_id, j.retry_of,
+              j.vault_keys || ARRAY(SELECT value FROM jsonb_each_text(c.secret_aliases)) AS secrets
        FROM job j JOIN agent_command c ON c.id = j.command_id
        WHERE j.id = $1 AND j.status = 'queued' AND c.status = 'pending' AND c.taken_at IS NULL`,
       [jobId],
@@ -237,9 +252,10 @@ export class Dispatch {
     );
     if (!job) {
       setWaitingReason(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
+      markHeldUp(tx, agent);
       return decideNoAction(`job ${jobId} occupies the agent`, jobId);
     }
-    const missing = job.vaultKeys.length ? await findMissingSecrets(tx, agent.organizationId, job.vaultKeys) : [];
+    const missing = job.secrets.length ? await findMissingSecrets(tx, agent.organizationId, job.secrets) : [];
     const decision = missing.length
       ? failForMissingSecrets(missing)
       : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.findWakeRestEnd(tx, agent) });
@@ -281,6 +297,17 @@ const startJob = buildRowStatements(
   UPDATE job SET command_id = input.command_id, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL
   FROM ${rows} WHERE job.id = input.job_id`,
 );
+
+/** Sets the waiting reason of the agent's jobs that wait for concurrency keys or accounts. */
+function markHeldUp(tx: Transaction, { agentId, keyed, borrows }: AgentFacts): void {
+  if (keyed) markJobsWaitingForKeys(tx, agentId);
+  if (borrows) markBorrowing(tx, agentId);
+}
+
+/** Returns the pool of each account by the name that the script knows the account by. */
+function poolsOf(borrowed: readonly Borrowed[]): Record<string, string> {
+  return Object.fromEntries(borrowed.map(({ as, pool }) => [as, pool]));
+}
 
 function getScriptToRun({ workflowName: name, script, steps }: HeadJob): string | null {
   return buildScriptToRun({ name, script, steps: steps ?? [] });

@@ -9,6 +9,7 @@ import {
   type WorkflowRevisionEntity,
 } from '@muster/database';
 import { limitColumnsSql, type LimitFacts, getBillingMonth } from '@muster/pricing';
+import { waitsForAccountSql } from '../accounts/accounts-sql';
 import { waitsForKeySql } from './concurrency-keys';
 import type { StartFacts } from './start-run-span';
 
@@ -32,6 +33,8 @@ export interface AgentFacts
   clearing: boolean;
   /** Whether jobs of its queue wait for concurrency keys. */
   keyed: boolean;
+  /** Whether jobs of its queue wait for accounts. */
+  borrows: boolean;
   autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
 
@@ -45,6 +48,7 @@ export interface HeadJob
       | 'variables'
       | 'vaultKeys'
       | 'concurrencyKeys'
+      | 'accounts'
       | 'maxRuntimeMs'
       | 'lineage'
       | 'bundle'
@@ -112,6 +116,7 @@ const startFacts = buildRowStatements(
          a.current_job_id, a.dispatched_at, a.autopilot_session_id, a.capabilities,
          (SELECT c.id FROM agent_command c WHERE c.id = a.clearing_command_id) IS NOT NULL AS clearing,
          (SELECT l.agent_id FROM concurrency_lease l WHERE l.agent_id = a.id AND l.since IS NULL LIMIT 1) IS NOT NULL AS keyed,
+         (SELECT u.agent_id FROM account_use u WHERE u.agent_id = a.id AND u.since IS NULL LIMIT 1) IS NOT NULL AS borrows,
          s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumnsSql('input.month')}
   FROM ${rows} JOIN agent a ON a.id = input.agent_id JOIN organization o ON o.id = a.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
@@ -131,13 +136,13 @@ const firstInQueue = buildRowStatements(
     WHERE j.agent_id = input.agent_id AND ${isNext} AND j.not_before <= muster_now()
       AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
       AND (SELECT current_job_id FROM agent WHERE id = input.agent_id) IS NULL
-      AND NOT ${waitsForKeySql('j')}
+      AND NOT ${waitsForKeySql('j')} AND NOT ${waitsForAccountSql('j')}
     ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1) next
   LEFT JOIN LATERAL (
     SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
-           j.vault_keys, j.concurrency_keys, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
+           j.vault_keys, j.concurrency_keys, j.accounts, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
            j.waiting_reason,
            extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
     FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision

@@ -1,15 +1,16 @@
 import type { Database } from '@muster/database';
 import { type Round, sweepRows } from '@muster/platform';
+import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from './concurrency-keys';
 
 /**
- * SQL condition over the lease `l`: the lease is leaked. Its run has ended and the run's machine is not being cleared,
- * or the lease waits for a job that is no longer queued.
+ * SQL condition over the lease or the use `l`: it is leaked. Its run has ended and the run's machine is not being
+ * cleared, or it waits for a job that is no longer queued.
  */
-const isLeaked = `
+const isLeaked = `(
   (l.since IS NOT NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status IN ('queued', 'running'))
    AND NOT EXISTS (SELECT FROM agent a WHERE a.id = l.agent_id AND a.clearing_command_id IS NOT NULL))
-  OR (l.since IS NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status = 'queued'))`;
+  OR (l.since IS NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status = 'queued')))`;
 
 interface Leaked {
   jobId: string;
@@ -17,8 +18,8 @@ interface Leaked {
 }
 
 /**
- * Deletes leaked leases. The transaction that ends a run deletes the run's leases, so none should exist; each deleted
- * lease is counted.
+ * Deletes leaked leases of concurrency keys, and takes back leaked accounts. The transaction that ends a run does this,
+ * so none should exist; each run with a leak is counted.
  */
 export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
   return sweepRows<Leaked, 'repaired'>(round, {
@@ -27,22 +28,32 @@ export async function repairLeases(database: Database, round: Round): Promise<{ 
     candidates: (after, limit) =>
       database.query<Leaked & object>(
         'system',
-        `SELECT DISTINCT l.job_id, l.organization_id FROM concurrency_lease l
-         WHERE ($1::uuid IS NULL OR l.job_id > $1) AND (${isLeaked}) ORDER BY l.job_id LIMIT $2`,
+        `(SELECT DISTINCT l.job_id, l.organization_id FROM concurrency_lease l
+          WHERE ($1::uuid IS NULL OR l.job_id > $1) AND ${isLeaked} ORDER BY l.job_id LIMIT $2)
+         UNION
+         (SELECT DISTINCT l.job_id, l.organization_id FROM account_use l
+          WHERE l.until IS NULL AND ($1::uuid IS NULL OR l.job_id > $1) AND ${isLeaked} ORDER BY l.job_id LIMIT $2)
+         ORDER BY job_id LIMIT $2`,
         [after?.jobId ?? null, limit],
         'leaked_leases',
       ),
     settle: ({ jobId, organizationId }) =>
       database.transaction('system', async (tx) => {
-        const [leaked] = await tx.query(
-          `SELECT l.key FROM concurrency_lease l WHERE l.job_id = $1 AND (${isLeaked}) FOR UPDATE OF l SKIP LOCKED LIMIT 1`,
+        const [key] = await tx.query(
+          `SELECT l.key FROM concurrency_lease l WHERE l.job_id = $1 AND ${isLeaked} FOR UPDATE OF l SKIP LOCKED LIMIT 1`,
           [jobId],
           'leaked_lease',
         );
-        if (!leaked) return null;
-        await releaseConcurrencyKeys(tx, organizationId, [jobId]);
-        return 'repaired';
+        const [use] = await tx.query(
+          `SELECT l.pool FROM account_use l WHERE l.job_id = $1 AND l.until IS NULL AND ${isLeaked}
+           FOR UPDATE OF l SKIP LOCKED LIMIT 1`,
+          [jobId],
+          'leaked_account',
+        );
+        if (key) await releaseConcurrencyKeys(tx, organizationId, [jobId]);
+        if (use) await releaseAccounts(tx, organizationId, [jobId]);
+        return key || use ? 'repaired' : null;
       }),
-    rowOf: ({ jobId }) => `keys of job ${jobId}`,
+    rowOf: ({ jobId }) => `keys and accounts of job ${jobId}`,
   });
 }

@@ -1,12 +1,13 @@
 import type { WaitingReason } from '@muster/contracts';
 import { buildRowStatements, type Transaction } from '@muster/database';
+import { waitsForAccountSql } from '../accounts/accounts-sql';
 import { waitsForKeySql } from './concurrency-keys';
 
 /**
  * Sets the waiting reason of the agent's queued jobs. A job that already has this reason is not updated, so its
- * `waiting_since` stays the start of the wait. Jobs that wait for a concurrency key keep that reason. A job that
- * another transaction has locked is skipped, because that transaction may wait for the agent, which the caller has
- * locked. The next dispatch of the agent updates the job.
+ * `waiting_since` stays the start of the wait. Jobs that wait for a concurrency key or an account keep that reason. A
+ * job that another transaction has locked is skipped, because that transaction may wait for the agent, which the caller
+ * has locked. The next dispatch of the agent updates the job.
  */
 export function setWaitingReason(
   tx: Transaction,
@@ -23,5 +24,6 @@ const waitingRows = buildRowStatements(
   WHERE job.id = ANY(ARRAY(
     SELECT id FROM job
     WHERE agent_id = input.agent_id AND status = 'queued' AND not_before <= muster_now() AND id IS DISTINCT FROM input.except_job_id
-      AND waiting_reason IS DISTINCT FROM input.reason AND NOT ${waitsForKeySql('job')} FOR UPDATE OF job SKIP LOCKED))`,
+      AND waiting_reason IS DISTINCT FROM input.reason AND NOT ${waitsForKeySql('job')} AND NOT ${waitsForAccountSql('job')}
+    FOR UPDATE OF job SKIP LOCKED))`,
 );

@@ -3,6 +3,7 @@ import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { bookFreeRuns, type EndedRun, recordRunUsage } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
+import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
 import { getEndErrorCode } from './finish-job';
 import { buildEndEntry } from '../launch/insert-job';
@@ -14,6 +15,8 @@ interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
   isFree: boolean;
   /** Whether the job has concurrency keys. */
   keyed: boolean;
+  /** Whether the job requests accounts. */
+  borrows: boolean;
 }
 
 /**
@@ -38,12 +41,14 @@ export async function cancelWaitingJobs(
        reserved_micros = CASE WHEN ${isFree} THEN 0 ELSE reserved_micros END
      WHERE id = ANY($1) AND organization_id = $2 AND status = 'queued' AND command_id IS NULL AND billed_at IS NULL
      RETURNING id AS job_id, agent_id, batch_id, finished_at, total_cost_micros IS NOT NULL AS is_free,
-       concurrency_keys IS NOT NULL AS keyed`,
+       concurrency_keys IS NOT NULL AS keyed, accounts IS NOT NULL AS borrows`,
     [ids, organizationId, reason ?? null, getEndErrorCode({ to: 'cancelled' })],
   );
   if (ended.length === 0) return 0;
   const keyed = ended.filter((job) => job.keyed).map(({ jobId }) => jobId);
   if (keyed.length) await releaseConcurrencyKeys(tx, organizationId, keyed);
+  const borrowing = ended.filter((job) => job.borrows).map(({ jobId }) => jobId);
+  if (borrowing.length) await releaseAccounts(tx, organizationId, borrowing);
   const steps = { percent: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
   appendTimelines(
     tx,

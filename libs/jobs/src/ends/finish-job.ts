@@ -15,6 +15,7 @@ import { type JobEntity, bindRow, buildRowStatements, type Transaction } from '@
 import { runInTrace } from '@muster/platform';
 import { computeCostSoFar, readLimits, recordRunUsage, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
+import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
 import { buildEndEntry, insertJob } from '../launch/insert-job';
 import { countStepsSql, type ProgressFacts } from '../lists/job-progress';
@@ -51,8 +52,8 @@ interface EndFacts {
   /** False if the job must not be retried, for example because another attempt would end in the same way. */
   retries?: boolean;
   /**
-   * Whether the processes that the job left are killed before the machine and the concurrency keys become free. The
-   * caller starts their removal.
+   * Whether the processes that the job left are killed before the machine, the concurrency keys and the accounts
+   * become free. The caller starts their removal.
    */
   clears?: boolean;
 }
@@ -75,6 +76,7 @@ interface Ended
       | 'variables'
       | 'vaultKeys'
       | 'concurrencyKeys'
+      | 'accounts'
       | 'priority'
       | 'maxRuntimeMs'
       | 'maxCostMicros'
@@ -126,8 +128,10 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
   enqueueNextDispatch(tx, agentId);
-  // If processes of the job are still being removed from the machine, the end of their removal releases the keys.
+  // If processes of the job are still being removed from the machine, the end of their removal releases the keys and
+  // accounts.
   if (ended.concurrencyKeys && !end.clears) await releaseConcurrencyKeys(tx, organizationId, [jobId]);
+  if (ended.accounts && !end.clears) await releaseAccounts(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
 }
@@ -202,7 +206,7 @@ const finishJobStatement = (name: string, lock: string) =>
      SELECT locked_job.member, locked_job.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at,
             m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
-            m.vault_keys, m.concurrency_keys, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
+            m.vault_keys, m.concurrency_keys, m.accounts, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
             m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
             (SELECT q.job_id FROM question q WHERE q.job_id = locked_job.id LIMIT 1) IS NOT NULL AS has_asked, steps.*
@@ -272,6 +276,7 @@ async function insertRetry(tx: Transaction, { organizationId, jobId }: JobEnd, e
     variables: ended.variables,
     vaultKeys: ended.vaultKeys,
     concurrencyKeys: ended.concurrencyKeys,
+    accounts: ended.accounts,
     priority: ended.priority,
     maxRetries: ended.maxRetries,
     retryDelayMs,

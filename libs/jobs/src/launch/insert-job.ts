@@ -1,5 +1,6 @@
 import { appendTimeline, type TimelineEntry } from '@muster/timeline';
 import type {
+  AccountRequest,
   ConcurrencyKey,
   JobBundle,
   JobStatus,
@@ -9,6 +10,7 @@ import type {
 } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
 import { continueTrace, getRequestContext, newId, getCurrentSpanIfSameTrace } from '@muster/platform';
+import { insertWaitingAccounts } from '../accounts/accounts-sql';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { type ProgressFacts, computeProgress } from '../lists/job-progress';
 
@@ -21,6 +23,7 @@ export interface NewJob {
   vaultKeys?: string[];
   /** Concurrency keys in which the variables are already filled in. */
   concurrencyKeys?: Required<ConcurrencyKey>[] | null;
+  accounts?: AccountRequest[] | null;
   priority?: number;
   maxRetries?: number;
   retryDelayMs?: number;
@@ -79,6 +82,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
     job.bundle?.installationId ?? null,
     job.bundle ? JSON.stringify(job.bundle) : null,
     job.concurrencyKeys?.length ? JSON.stringify(job.concurrencyKeys) : null,
+    job.accounts?.length ? JSON.stringify(job.accounts) : null,
   ]);
   const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
   appendTimeline(tx, { organizationId, agentId }, [
@@ -95,21 +99,22 @@ const jobRows: RowStatement = {
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
         not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
-        workflow_pack_installation_id, bundle, concurrency_keys)
+        workflow_pack_installation_id, bundle, concurrency_keys, accounts)
      SELECT r.id, r.organization_id, r.workflow_id, r.workflow_revision, r.agent_id, r.variables,
             ARRAY(SELECT jsonb_array_elements_text(r.vault_keys)), r.priority, r.max_retries,
             r.retry_delay_ms, r.retry_backoff, r.max_runtime_ms, r.schedule_id, r.batch_id, r.batch_row, r.retry_of,
             r.attempt, r.lineage, muster_now() + r.delay_ms * interval '1 millisecond', r.request_id, r.traceparent,
             CASE WHEN r.delay_ms > 0 THEN 'retry_delay' END, CASE WHEN r.delay_ms > 0 THEN muster_now() END,
-            r.max_cost_micros, COALESCE(r.max_cost_micros, 0), r.installation_id, r.bundle, r.concurrency_keys
+            r.max_cost_micros, COALESCE(r.max_cost_micros, 0), r.installation_id, r.bundle, r.concurrency_keys, r.accounts
      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[], $5::uuid[], $6::jsonb[], $7::jsonb[], $8::int[], $9::int[],
        $10::bigint[], $11::text[], $12::bigint[], $13::uuid[], $14::uuid[], $15::int[], $16::uuid[], $17::int[], $18::jsonb[],
-       $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::uuid[], $24::jsonb[], $25::jsonb[])
+       $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::uuid[], $24::jsonb[], $25::jsonb[], $26::jsonb[])
        AS r (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
          retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
-         delay_ms, request_id, traceparent, max_cost_micros, installation_id, bundle, concurrency_keys)
-     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys),
-     ${insertWaitingKeys}
+         delay_ms, request_id, traceparent, max_cost_micros, installation_id, bundle, concurrency_keys, accounts)
+     RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys, accounts),
+     ${insertWaitingKeys},
+     ${insertWaitingAccounts}
      INSERT INTO job_log_seen (job_id, organization_id) SELECT id, organization_id FROM job`,
   },
 };

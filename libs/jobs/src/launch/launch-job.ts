@@ -1,5 +1,6 @@
 import { type Actor, audit, requireExistingSecrets, callerChannel } from '@muster/access';
 import {
+  type AccountRequest,
   AppError,
   type ConcurrencyKey,
   type LaunchJobBody,
@@ -13,7 +14,7 @@ import {
 import { buildRowStatements, type Transaction } from '@muster/database';
 import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
 import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
-import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
+import { requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
 import { insertJob } from './insert-job';
 import { resolveConcurrencyKeys } from './resolve-concurrency-keys';
 
@@ -31,6 +32,7 @@ type Facts = LimitFacts & {
   workflowMaxCost: MicroUsd | null;
   workflowInstallationId: string | null;
   workflowKeys: ConcurrencyKey[] | null;
+  workflowAccounts: AccountRequest[] | null;
   agentStatus: string | null;
 };
 
@@ -48,6 +50,7 @@ export async function launchJob(
     maxCostMicros: scheduleMaxCost = null,
     workflowPackInstallationId,
     concurrencyKeys = [],
+    accounts = [],
     ...options
   } = request;
   const [facts] = await tx.queryRow<Facts>(launchFacts, [organizationId, workflowId, agentId, getBillingMonth(now)]);
@@ -80,6 +83,7 @@ export async function launchJob(
       { requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] },
       variables,
     ),
+    accounts: resolveAccounts({ requested: accounts, workflowAccounts: facts.workflowAccounts }),
     maxCostMicros,
     source,
   });
@@ -97,7 +101,8 @@ const launchFacts = buildRowStatements(
   (rows) => `
   SELECT input.member, ${limitColumnsSql('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
          ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
-         w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, a.status AS agent_status
+         w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
+         w.accounts AS workflow_accounts, a.status AS agent_status
   FROM ${rows} JOIN organization o ON o.id = input.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
   LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = input.month

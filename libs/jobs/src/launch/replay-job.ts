@@ -14,6 +14,7 @@ interface Replayed extends Pick<
   | 'variables'
   | 'vaultKeys'
   | 'concurrencyKeys'
+  | 'accounts'
   | 'priority'
   | 'maxRetries'
   | 'retryDelayMs'
@@ -37,8 +38,8 @@ export async function replayJob(
   const { organizationId } = caller;
   const [old] = await tx.query<Replayed>(
     `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables,
-            j.vault_keys, j.concurrency_keys, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff, j.max_runtime_ms,
-            j.max_cost_micros, j.lineage, j.bundle, ${runsAnythingSql} AS runs
+            j.vault_keys, j.concurrency_keys, j.accounts, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff,
+            j.max_runtime_ms, j.max_cost_micros, j.lineage, j.bundle, ${runsAnythingSql} AS runs
      FROM job j JOIN agent a ON a.id = j.agent_id
      JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
      WHERE j.id = $1 AND j.organization_id = $2`,

@@ -1,6 +1,6 @@
-import { type JobAsking, notFoundError, type WaitingForKey } from '@muster/contracts';
+import { type JobAsking, notFoundError, type WaitingDetail } from '@muster/contracts';
 import type { Database, JobEntity, Transaction } from '@muster/database';
-
+import { waitingForAccount } from '../accounts/accounts-sql';
 import { waitingForKey } from '../dispatch/concurrency-keys';
 
 /** A job with its step counts, as the API returns it. */
@@ -54,7 +54,8 @@ export interface JobRow extends Pick<
   /** The oldest open question of the job. */
   asking: JobAsking | null;
   waitedForPersonSeconds: number;
-  waitingForKey: WaitingForKey | null;
+  /** The concurrency key or the pool of accounts that the job waits for. */
+  waitingFor: WaitingDetail | null;
 }
 
 export interface ListedJob extends JobRow {
@@ -66,7 +67,7 @@ export interface ListedJob extends JobRow {
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
-  ${waitingForKey} AS waiting_for_key,
+  COALESCE(${waitingForKey}, ${waitingForAccount}) AS waiting_for,
   j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
   j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.incomplete, j.result, j.screenshot_key,
   (SELECT w.name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,

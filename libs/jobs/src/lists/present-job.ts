@@ -39,7 +39,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     progress: computeProgress({ ...row, currentStep: row.stepRunning ?? row.currentStep }),
     waiting:
       waitingReason && waitingSince
-        ? { reason: waitingReason, since: waitingSince.toISOString(), detail: row.waitingForKey }
+        ? { reason: waitingReason, since: waitingSince.toISOString(), detail: row.waitingFor }
         : null,
     asking: asking && {
       ...asking,

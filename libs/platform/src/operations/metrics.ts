@@ -70,7 +70,7 @@ export class Metrics {
 
   readonly leaseRepairs = new Counter({
     name: 'muster_lease_repairs_total',
-    help: 'Ended runs that still held a concurrency key and were repaired by the sweep. Each is a defect of the service.',
+    help: 'Ended runs that still held a concurrency key or an account and were repaired by the sweep. Each is a defect of the service.',
     registers: [this.registry],
   });
 

@@ -49,6 +49,7 @@ export async function launchScheduledRun(
         variables: schedule.variables,
         vaultKeys: schedule.vaultKeys,
         concurrencyKeys: schedule.concurrencyKeys,
+        accounts: schedule.accounts,
         maxRuntimeMs: schedule.maxRuntimeMinutes * 60_000,
         maxRetries: schedule.maxRetries,
         retryDelayMs: schedule.retryDelaySeconds * 1000,

@@ -195,6 +195,8 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
     ['/api/notification-channels', ['q=needle']],
     ['/api/inbound-codes', []],
     ['/api/concurrency-keys', ['q=needle']],
+    ['/api/accounts', ['pool=needle']],
+    ['/api/accounts/account-1/uses', []],
     [
       '/api/questions',
       ['status=open', 'status=open&mine=true&order=asc', 'status=expired', 'mine=true', `jobId=${longJobId}`],

@@ -75,6 +75,14 @@ export const houseStatements = [
    SELECT ${idSql('at', `'question' || n`)}, '{organization}', id, agent_id, workflow_id, 'one', 'Which?', 'text',
           CASE WHEN n % 1000 = 0 THEN 'open' WHEN n = 50 THEN 'expired' ELSE 'answered' END, at, at, at
    FROM house_job WHERE n % 5 = 0`,
+  `INSERT INTO account (organization_id, name, id, pool, vault_keys, "limit", cooldown_seconds, enabled)
+   SELECT '{organization}', 'account-' || n, ${idSql('now()', `'account' || n`)},
+          CASE WHEN n = 1 THEN 'needle' ELSE 'usual' END, jsonb_build_object('password', 'K'), 1, 60, true
+   FROM generate_series(1, 300) n`,
+  `INSERT INTO account_use (job_id, pool, organization_id, agent_id, priority, queued_at, account, since, until)
+   SELECT id, 'needle', '{organization}', agent_id, 5, at, 'account-1', date_trunc('milliseconds', at),
+          date_trunc('milliseconds', at + interval '1 minute')
+   FROM house_job WHERE status <> 'queued'`,
   `INSERT INTO job_step (job_id, step_order, organization_id, status, state_key, name)
    SELECT id, s, '{organization}', 'passed', 1, 'Step ' || s FROM house_job, generate_series(1, 2) s`,
   `INSERT INTO run_cost (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros,

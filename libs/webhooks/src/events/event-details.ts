@@ -1,4 +1,5 @@
 import type {
+  AccountFailure,
   AgentStatus,
   ApiKeyScope,
   FeedbackStatus,
@@ -30,6 +31,15 @@ interface DetailsOfKind {
   autopilot: { agentId: string; status: SessionStatus };
   feedback: { status: FeedbackStatus };
   question: { status: QuestionStatus };
+  account: {
+    status: 'set_aside';
+    name: string;
+    pool: string;
+    reason: AccountFailure;
+    message: string | null;
+    since: string;
+    jobId: string;
+  };
 }
 
 type SubjectKind = keyof DetailsOfKind;

@@ -51,6 +51,7 @@ const labels: Record<WebhookType, EventLabel> = {
   'question.asked': { title: 'A run asks a question', severity: 'warning' },
   'question.answered': { title: 'Question answered', severity: 'info' },
   'question.expired': { title: 'Question expired', severity: 'warning' },
+  'account.set_aside': { title: 'Account set aside', severity: 'error' },
   'webhook.test': { title: 'Test message', severity: 'info' },
 };
 

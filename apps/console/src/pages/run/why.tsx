@@ -12,14 +12,15 @@ const reasons: Record<JobWaiting['reason'], string> = {
   agent_offline: 'The agent is off, and runs do not start it. Start it manually.',
   concurrency_limit: 'The organization has reached its limit of concurrent runs.',
   concurrency_key: 'One of the run’s concurrency keys is at its limit.',
+  account_busy: 'No account of one of the run’s pools is free.',
   retry_delay: 'The run is a retry and waits for its retry delay.',
   billing_gate: 'The monthly limit of runs or spending is reached.',
   secret_missing: 'A secret that the workflow needs is not in the vault. Add it to the vault.',
   draining: 'The agent is draining and accepts no new runs.',
 };
 
-/** The key and the runs that hold it. */
-function KeyHolders({ detail: { key, limit, holders } }: { detail: NonNullable<JobWaiting['detail']> }) {
+/** The key and the runs that hold it, or the pool and the runs that have its accounts. */
+function Holders({ detail: { key, limit, pool, holders } }: { detail: NonNullable<JobWaiting['detail']> }) {
   const shown = holders.slice(0, 3);
   return (
     <span className="[overflow-wrap:anywhere]">
@@ -27,9 +28,21 @@ function KeyHolders({ detail: { key, limit, holders } }: { detail: NonNullable<J
         <>
           The key <bdi>{key}</bdi> is paused.
         </>
+      ) : pool !== undefined && holders.length === 0 ? (
+        <>
+          Each account of the pool <bdi>{pool}</bdi> rests, is set aside or is disabled.
+        </>
       ) : (
         <>
-          <bdi>{key}</bdi> is held by{' '}
+          {pool === undefined ? (
+            <>
+              <bdi>{key}</bdi> is held by{' '}
+            </>
+          ) : (
+            <>
+              The accounts of the pool <bdi>{pool}</bdi> are held by{' '}
+            </>
+          )}
           {shown.map((id, at) => (
             <Fragment key={id}>
               {at > 0 && ', '}
@@ -52,7 +65,7 @@ export function RunExplanation({ run }: { run: Job }) {
       <p data-testid="run-why" className="flex items-start gap-2 rounded-control bg-warn-soft p-3">
         <Hourglass aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
         <span>
-          {reasons[run.waiting.reason]} {run.waiting.detail && <KeyHolders detail={run.waiting.detail} />}
+          {reasons[run.waiting.reason]} {run.waiting.detail && <Holders detail={run.waiting.detail} />}
           <span className="text-dim">
             {run.waiting.reason}, for <Duration from={run.waiting.since} />
           </span>

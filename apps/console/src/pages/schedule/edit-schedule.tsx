@@ -25,6 +25,7 @@ const labels: { [K in keyof UpdateScheduleBody]: string } = {
   misfirePolicy: 'Missed times',
   maxCostUsd: 'Cost limit per run',
   concurrencyKeys: 'Concurrency keys',
+  accounts: 'Accounts',
 };
 
 export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Schedule>; close: () => void }) {

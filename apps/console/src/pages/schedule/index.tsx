@@ -8,7 +8,8 @@ import { readWithEtag } from '../../api/versioned';
 import { describeCron } from '../../format/describe-cron';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { formatConcurrencyKeys } from '../../parts/concurrency-keys';
+import { accountsInWords } from '../../parts/guards/accounts';
+import { keysInWords } from '../../parts/guards/concurrency-keys';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
 import { NextTimes } from '../../parts/schedule/next-times';
 import { describeSkipReason } from '../../parts/schedule/reasons';
@@ -76,7 +77,8 @@ export function SchedulePage() {
                 ['Runs at once', data.concurrencyLimit ?? 'no limit'],
                 ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
                 ['Maximum run time', `${data.maxRuntimeMinutes} min`],
-                ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(data.concurrencyKeys)}</bdi>],
+                ['Concurrency keys', <bdi className="break-words">{keysInWords(data.concurrencyKeys)}</bdi>],
+                ['Accounts', <bdi className="break-words">{accountsInWords(data.accounts)}</bdi>],
                 ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
                 ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} per run`],
                 ['Vault keys', data.vaultKeys.join(', ') || '–'],

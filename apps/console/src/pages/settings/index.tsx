@@ -12,6 +12,7 @@ import { SignIn } from './sign-in';
 import { Users } from './users';
 import { Vault } from './vault';
 
+const Accounts = lazy(async () => ({ default: (await import('./accounts/accounts')).Accounts }));
 const Concurrency = lazy(async () => ({ default: (await import('./concurrency')).Concurrency }));
 const Webhooks = lazy(async () => ({ default: (await import('./webhooks/webhooks')).Webhooks }));
 const Security = lazy(async () => ({ default: (await import('./security/security')).Security }));
@@ -20,6 +21,7 @@ const parts = [
   { name: 'Organization', admin: false, content: <OrganizationPart /> },
   { name: 'Limits', admin: false, content: <UsageLimits /> },
   { name: 'Concurrency', admin: false, content: <Concurrency /> },
+  { name: 'Accounts', admin: false, content: <Accounts /> },
   { name: 'Security', admin: false, content: <Security /> },
   { name: 'Sign-in', admin: false, content: <SignIn /> },
   { name: 'Users', admin: false, content: <Users /> },

@@ -1,12 +1,13 @@
 import type { Workflow } from '../../api/generated';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { formatConcurrencyKeys } from '../../parts/concurrency-keys';
+import { accountsInWords } from '../../parts/guards/accounts';
+import { keysInWords } from '../../parts/guards/concurrency-keys';
 import { InstallationLink } from '../../parts/installation-link';
 import { FactList, Panel } from '../../ui/page';
 
 export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
-  const { source, workflowPackInstallationId, maxCostUsd, concurrencyKeys } = workflow;
+  const { source, workflowPackInstallationId, maxCostUsd, concurrencyKeys, accounts } = workflow;
   return (
     <Panel title="About">
       <FactList
@@ -17,7 +18,8 @@ export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
             : []),
           ['Cost limit', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} per run`],
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
-          ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(concurrencyKeys)}</bdi>],
+          ['Concurrency keys', <bdi className="break-words">{keysInWords(concurrencyKeys)}</bdi>],
+          ['Accounts', <bdi className="break-words">{accountsInWords(accounts)}</bdi>],
           ['Changed', <Time at={workflow.updatedAt} />],
           ['Created', <Time at={workflow.createdAt} />],
         ]}

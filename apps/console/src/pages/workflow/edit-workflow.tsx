@@ -8,7 +8,8 @@ import {
   workflowsUpdate,
 } from '../../api/generated';
 import { type Versioned, readWithEtag } from '../../api/versioned';
-import { ConcurrencyKeysField, parseConcurrencyKeys } from '../../parts/concurrency-keys';
+import { AccountsField, readAccounts } from '../../parts/guards/accounts';
+import { ConcurrencyKeysField, readConcurrencyKeys } from '../../parts/guards/concurrency-keys';
 import { useVersionedSave } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
 import { ChoiceField, Form, TextField } from '../../ui/form';
@@ -36,6 +37,7 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
       maxCostUsd: 'Cost limit',
       workflowPackInstallationId: 'Pack installation',
       concurrencyKeys: 'Concurrency keys',
+      accounts: 'Accounts',
     },
   });
   const installations = (data?.installations ?? []).map(({ id, name }) => ({ value: id, label: name }));
@@ -50,7 +52,8 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
               description: values.readText('description'),
               maxCostUsd: values.readNumber('maxCostUsd'),
               workflowPackInstallationId: values.readText('workflowPackInstallationId') || null,
-              concurrencyKeys: parseConcurrencyKeys(values),
+              concurrencyKeys: readConcurrencyKeys(values),
+              accounts: readAccounts(values),
             },
             base,
           )
@@ -84,6 +87,10 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
         <ConcurrencyKeysField
           initial={base.concurrencyKeys}
           hint="At most this number of runs hold a key at the same time. Other runs wait."
+        />
+        <AccountsField
+          initial={base.accounts}
+          hint="Each run gets one free account of each pool and waits until there is one."
         />
       </Form>
       {conflict}

@@ -9,7 +9,8 @@ import { Dialog } from '../../ui/dialog';
 import { CheckField, Form, TextField } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
 import { showToast } from '../../ui/toast';
-import { ConcurrencyKeysField, parseConcurrencyKeys } from '../concurrency-keys';
+import { AccountsField, readAccounts } from '../guards/accounts';
+import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
 import { AgentField, WorkflowField } from '../pickers';
 
 interface Runnable {
@@ -94,8 +95,15 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
         const untouched = entries.filter(({ isEmpty, value }) => value === '' && !isEmpty);
         if (untouched.length > 0) throw emptyFieldsError(untouched.map(({ name }) => name));
         const variables = Object.fromEntries(entries.map(({ name, value }) => [name, value]));
-        const concurrencyKeys = parseConcurrencyKeys(values);
-        const body = { workflowId: workflow.id, agentId: values.readText('agentId'), variables, concurrencyKeys };
+        const concurrencyKeys = readConcurrencyKeys(values);
+        const accounts = readAccounts(values);
+        const body = {
+          workflowId: workflow.id,
+          agentId: values.readText('agentId'),
+          variables,
+          concurrencyKeys,
+          accounts,
+        };
         return jobsLaunch({ body, headers: keyOf(body) });
       }}
       onDone={({ jobId }) => {
@@ -111,8 +119,9 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
       <AgentField name="agentId" initial={agentId} likely={last} />
       <details>
         <summary className="font-medium">Guards</summary>
-        <div className="mt-3">
+        <div className="mt-3 flex flex-col gap-3">
           <ConcurrencyKeysField hint="The run needs these keys and the workflow’s. It waits until each is free." />
+          <AccountsField hint="The run gets these accounts and the workflow’s. It waits until each pool has a free one." />
         </div>
       </details>
     </Form>

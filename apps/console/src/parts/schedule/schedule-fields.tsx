@@ -5,7 +5,8 @@ import { buildWorkflowQuery } from '../../api/queries';
 import { settingsQuery } from '../../api/session';
 import type { Values } from '../../ui/form';
 import { SelectField, TextField } from '../../ui/form';
-import { ConcurrencyKeysField, parseConcurrencyKeys } from '../concurrency-keys';
+import { AccountsField, readAccounts } from '../guards/accounts';
+import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
 import { AgentField, WorkflowField } from '../pickers';
 import { CronPreview, useCronPreview } from './cron-preview';
 
@@ -133,6 +134,10 @@ function GuardFields({ schedule }: { schedule?: Schedule }) {
         initial={schedule?.concurrencyKeys}
         hint="A run needs these keys and the workflow’s, and waits until each is below its limit."
       />
+      <AccountsField
+        initial={schedule?.accounts}
+        hint="A run gets these accounts and the workflow’s, and waits until each pool has a free one."
+      />
     </>
   );
 }
@@ -158,6 +163,7 @@ export function parseScheduleForm(values: Values) {
     idempotencyWindowMinutes: values.readNumber('idempotencyWindowMinutes'),
     misfirePolicy: values.readText('misfirePolicy') as 'once' | 'skip' | 'all',
     maxCostUsd: values.readNumber('maxCostUsd'),
-    concurrencyKeys: parseConcurrencyKeys(values),
+    concurrencyKeys: readConcurrencyKeys(values),
+    accounts: readAccounts(values),
   } satisfies UpdateScheduleBody;
 }

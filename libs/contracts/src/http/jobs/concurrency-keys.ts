@@ -23,10 +23,29 @@ export class ConcurrencyKey {
 /** Matches the variables in a key, such as {{NAME}}. */
 export const keyVariables = /\{\{([^{}]*)\}\}/g;
 
-export class WaitingForKey {
-  @TextField({ max: 200, example: 'delta-dental:front-desk' }) key!: string;
-  @IntField({ example: 1, description: 'Limit in effect, which is the smallest limit of the key.' }) limit!: number;
-  @TextListField({ maxItems: 1000, example: ['019a0000-0000-7000-8000-000000000001'] }) holders!: string[];
+export class WaitingDetail {
+  @TextField({
+    optional: true,
+    max: 200,
+    example: 'delta-dental:front-desk',
+    description: 'Concurrency key that the run waits for.',
+  })
+  key?: string;
+  @IntField({ optional: true, example: 1, description: 'Limit in effect, which is the smallest limit of the key.' })
+  limit?: number;
+  @TextField({
+    optional: true,
+    max: 100,
+    example: 'delta-dental',
+    description: 'Pool of accounts that the run waits for.',
+  })
+  pool?: string;
+  @TextListField({
+    maxItems: 1000,
+    example: ['019a0000-0000-7000-8000-000000000001'],
+    description: 'Runs that hold the key, or an account of the pool.',
+  })
+  holders!: string[];
 }
 
 export class ConcurrencyKeyState {

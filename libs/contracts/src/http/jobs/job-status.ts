@@ -17,6 +17,7 @@ export const waitingReasons = [
   'agent_offline',
   'concurrency_limit',
   'concurrency_key',
+  'account_busy',
   'retry_delay',
   'billing_gate',
   'secret_missing',

@@ -16,7 +16,8 @@ import {
 } from '../fields';
 import { JobAsking } from '../asking/questions';
 import { listOrders, PageQuery } from '../pages';
-import { ConcurrencyKey, WaitingForKey } from './concurrency-keys';
+import { AccountRequest, requestedAccounts } from './accounts';
+import { ConcurrencyKey, WaitingDetail } from './concurrency-keys';
 import {
   deliveredKinds,
   type JobStatus,
@@ -98,6 +99,13 @@ export class LaunchJobBody extends RunOptions {
       'is below its limit, and holds the keys until it ends. A retry waits for them again.',
   })
   concurrencyKeys?: ConcurrencyKey[];
+
+  @ListField(() => AccountRequest, {
+    ...requestedAccounts,
+    optional: true,
+    description: `${requestedAccounts.description} They are in addition to the accounts of its workflow.`,
+  })
+  accounts?: AccountRequest[];
 }
 
 export class RunOnAgentBody extends RunOptions {
@@ -121,11 +129,11 @@ export class JobProgress {
 export class JobWaiting {
   @EnumField(waitingReasons) reason!: WaitingReason;
   @DateTimeField() since!: string;
-  @ObjectField(() => WaitingForKey, {
+  @ObjectField(() => WaitingDetail, {
     nullable: true,
-    description: 'Concurrency key that the run waits for; null if it waits for another reason.',
+    description: 'Concurrency key, or pool of accounts, that the run waits for; null if it waits for another reason.',
   })
-  detail!: WaitingForKey | null;
+  detail!: WaitingDetail | null;
 }
 
 /** Pack version that a job runs in addition to its script. It is fixed at launch, and retries use the same one. */

@@ -11,6 +11,7 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
+import { AccountRequest, requestedAccounts } from '../jobs/accounts';
 import { ConcurrencyKey } from '../jobs/concurrency-keys';
 import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
@@ -108,6 +109,7 @@ export class CreateScheduleBody {
   @IntField({ ...maxRetries, optional: true }) maxRetries?: number;
   @IntField({ ...retryDelaySeconds, optional: true }) retryDelaySeconds?: number;
   @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
+  @ListField(() => AccountRequest, { ...requestedAccounts, optional: true }) accounts?: AccountRequest[];
   @IntField({ ...concurrencyLimit, optional: true }) concurrencyLimit?: number | null;
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
@@ -129,6 +131,7 @@ export class UpdateScheduleBody {
   @IntField({ ...maxRetries, optional: true }) maxRetries?: number;
   @IntField({ ...retryDelaySeconds, optional: true }) retryDelaySeconds?: number;
   @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
+  @ListField(() => AccountRequest, { ...requestedAccounts, optional: true }) accounts?: AccountRequest[];
   @IntField({ ...concurrencyLimit, optional: true }) concurrencyLimit?: number | null;
   @IntField({ ...idempotencyWindowMinutes, optional: true }) idempotencyWindowMinutes?: number | null;
   @EnumField(misfirePolicies, { ...misfirePolicy, optional: true }) misfirePolicy?: MisfirePolicy;
@@ -150,6 +153,7 @@ export class Schedule {
   @IntField(maxRetries) maxRetries!: number;
   @IntField(retryDelaySeconds) retryDelaySeconds!: number;
   @ListField(() => ConcurrencyKey, concurrencyKeys) concurrencyKeys!: ConcurrencyKey[];
+  @ListField(() => AccountRequest, requestedAccounts) accounts!: AccountRequest[];
   @IntField(concurrencyLimit) concurrencyLimit!: number | null;
   @IntField(idempotencyWindowMinutes) idempotencyWindowMinutes!: number | null;
   @EnumField(misfirePolicies, misfirePolicy) misfirePolicy!: MisfirePolicy;

@@ -23,6 +23,7 @@ export const webhookTypes = [
   'question.asked',
   'question.answered',
   'question.expired',
+  'account.set_aside',
   'webhook.test',
 ] as const;
 export type WebhookType = (typeof webhookTypes)[number];

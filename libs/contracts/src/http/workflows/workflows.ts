@@ -12,6 +12,7 @@ import {
   UsdField,
   UuidField,
 } from '../fields';
+import { AccountRequest, requestedAccounts } from '../jobs/accounts';
 import { ConcurrencyKey } from '../jobs/concurrency-keys';
 import { installation, maxCost } from '../jobs/jobs';
 import { PageQuery } from '../pages';
@@ -82,6 +83,7 @@ export class Workflow {
   @UsdField({ ...maxCost, nullable: true }) maxCostUsd!: number | null;
   @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
   @ListField(() => ConcurrencyKey, concurrencyKeys) concurrencyKeys!: ConcurrencyKey[];
+  @ListField(() => AccountRequest, requestedAccounts) accounts!: AccountRequest[];
   @TextListField(variables) variables!: string[];
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
@@ -141,6 +143,7 @@ export class CreateWorkflowBody {
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
   @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
+  @ListField(() => AccountRequest, { ...requestedAccounts, optional: true }) accounts?: AccountRequest[];
 }
 
 export class SaveWorkflowBody {
@@ -155,6 +158,7 @@ export class UpdateWorkflowBody {
   @UsdField({ ...maxCost, optional: true, nullable: true }) maxCostUsd?: number | null;
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
   @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
+  @ListField(() => AccountRequest, { ...requestedAccounts, optional: true }) accounts?: AccountRequest[];
 }
 
 export class WorkflowRevision {

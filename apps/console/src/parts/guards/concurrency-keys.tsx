@@ -1,8 +1,8 @@
 import { Plus, X } from 'lucide-react';
 import { useId, useState } from 'react';
-import type { ConcurrencyKey } from '../api/generated';
-import { Button, IconButton } from '../ui/button';
-import { TextField, type Values } from '../ui/form';
+import type { ConcurrencyKey } from '../../api/generated';
+import { Button, IconButton } from '../../ui/button';
+import { TextField, type Values } from '../../ui/form';
 
 const most = 5;
 
@@ -16,7 +16,7 @@ interface KeysProps {
 export function ConcurrencyKeysField({ initial = [], hint }: KeysProps) {
   const [rows, setRows] = useState(() => initial.map((row, id) => ({ ...row, id })));
   const hintId = useId();
-  const addRow = () => setRows([...rows, { id: Math.max(-1, ...rows.map(({ id }) => id)) + 1, key: '' }]);
+  const add = () => setRows([...rows, { id: Math.max(-1, ...rows.map(({ id }) => id)) + 1, key: '' }]);
   return (
     <fieldset className="flex flex-col gap-2 sm:col-span-full" aria-describedby={hintId}>
       <legend className="mb-1 font-medium">Concurrency keys</legend>
@@ -52,7 +52,7 @@ export function ConcurrencyKeysField({ initial = [], hint }: KeysProps) {
       ))}
       {rows.length < most && (
         <div>
-          <Button type="button" onClick={addRow}>
+          <Button type="button" onClick={add}>
             <Plus aria-hidden className="size-4" />
             Add key
           </Button>
@@ -66,7 +66,7 @@ export function ConcurrencyKeysField({ initial = [], hint }: KeysProps) {
 }
 
 /** Reads the keys of the rows, in their order. */
-export function parseConcurrencyKeys(values: Values): ConcurrencyKey[] {
+export function readConcurrencyKeys(values: Values): ConcurrencyKey[] {
   const keys: ConcurrencyKey[] = [];
   for (let at = 0; at < most; at += 1) {
     const key = values.readText(`concurrencyKeys.${at}.key`);
@@ -77,6 +77,6 @@ export function parseConcurrencyKeys(values: Values): ConcurrencyKey[] {
 }
 
 /** The keys as text, each with its limit if that is not 1. */
-export function formatConcurrencyKeys(keys: readonly ConcurrencyKey[]): string {
+export function keysInWords(keys: readonly ConcurrencyKey[]): string {
   return keys.map(({ key, limit = 1 }) => (limit === 1 ? key : `${key} (${limit} at once)`)).join(', ') || 'none';
 }

@@ -1,6 +1,6 @@
-import type { Command } from '../frame/command';
-import { formatRelativeTime } from '../output/words';
-import { readSecret } from '../parts/input';
+import type { Command } from '../../frame/command';
+import { formatRelativeTime } from '../../output/words';
+import { readSecret } from '../../parts/input';
 
 const set: Command = {
   words: 'secrets set',

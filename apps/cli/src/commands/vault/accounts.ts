@@ -1,0 +1,110 @@
+import type { PutAccountBody } from '@muster/sdk';
+import type { Command } from '../../frame/command';
+import { createUsageError } from '../../frame/failure';
+import { formatRelativeTime } from '../../output/words';
+import { parseWholeNumber } from '../../parts/numbers';
+import { parsePairs } from '../../parts/variables';
+
+const list: Command = {
+  words: 'accounts list',
+  summary: 'List the accounts that runs borrow, with their status',
+  options: { pool: { type: 'string', value: 'POOL', about: 'Only the accounts of this pool' } },
+  async run({ text, muster, terminal }) {
+    const pool = text('pool');
+    terminal.printTable(
+      await muster()
+        .accounts.list(pool ? { pool } : {})
+        .toArray(),
+      [
+        { title: 'NAME', of: ({ name }) => name },
+        { title: 'POOL', of: (account) => account.pool },
+        { title: 'STATUS', of: ({ status }) => status },
+        { title: 'LIMIT', of: ({ limit }) => String(limit) },
+        {
+          title: 'SET ASIDE',
+          of: ({ setAside }) => (setAside ? `${setAside.reason}, ${formatRelativeTime(setAside.since)}` : '-'),
+        },
+      ],
+      'There are no accounts.',
+    );
+  },
+};
+
+const put: Command = {
+  words: 'accounts put',
+  args: '<name>',
+  summary: 'Create or replace an account (admins only)',
+  more: 'The values of its secrets are in the vault: save them first with muster secrets set.',
+  options: {
+    pool: { type: 'string', value: 'POOL', about: 'Pool of the account (required)' },
+    secret: {
+      type: 'string',
+      value: 'NAME=KEY',
+      multiple: true,
+      about: 'Vault key of a secret, such as password=DD_PASS_1 (required)',
+    },
+    limit: { type: 'string', value: 'N', about: 'Maximum number of runs that have it at once (default 1)' },
+    cooldown: { type: 'string', value: 'SECONDS', about: 'Time for which it rests after a run (default 0)' },
+  },
+  async run(call) {
+    const { args, terminal } = call;
+    const pool = call.text('pool');
+    if (!pool) throw createUsageError('--pool is missing.');
+    if (call.list('secret').length === 0) throw createUsageError('--secret is missing.');
+    const body: PutAccountBody = {
+      pool,
+      vaultKeys: parsePairs(call.list('secret'), 'NAME=KEY'),
+      ...(call.text('limit') ? { limit: parseWholeNumber(call.text('limit'), 'limit', 1) } : {}),
+      ...(call.text('cooldown') ? { cooldownSeconds: parseWholeNumber(call.text('cooldown'), 'cooldown', 0) } : {}),
+    };
+    const account = await call.muster().accounts.put(args[0]!, body);
+    terminal.printResult(account, `${account.name} is in the pool ${account.pool}: ${account.status}.`);
+  },
+};
+
+const change = (words: string, enabled: boolean, summary: string): Command => ({
+  words: `accounts ${words}`,
+  args: '<name>',
+  summary,
+  async run({ args, muster, terminal }) {
+    const account = await muster().accounts.update(args[0]!, { enabled });
+    terminal.printResult(account, `${account.name} is ${account.status}.`);
+  },
+});
+
+const remove: Command = {
+  words: 'accounts delete',
+  args: '<name>',
+  summary: 'Delete an account (admins only). A run that has it continues',
+  async run({ args, muster, terminal }) {
+    await muster().accounts.delete(args[0]!);
+    terminal.printResult({ name: args[0] }, `${args[0]} is deleted.`);
+  },
+};
+
+const uses: Command = {
+  words: 'accounts uses',
+  args: '<name>',
+  summary: 'List the runs that have or had an account, newest first',
+  async run({ args, muster, terminal }) {
+    terminal.printTable(
+      await muster().accounts.uses(args[0]!).toArray(),
+      [
+        { title: 'RUN', of: ({ jobId }) => jobId },
+        { title: 'AGENT', of: ({ agentId }) => agentId },
+        { title: 'FROM', of: ({ from }) => from },
+        { title: 'TO', of: ({ to }) => to ?? '-' },
+      ],
+      'No run has had this account.',
+    );
+  },
+};
+
+export const accountCommands = [
+  list,
+  put,
+  change('enable', true, 'Let runs have an account, and put it back if it was set aside (admins only)'),
+  change('disable', false, 'Let no further run have an account (admins only)'),
+  remove,
+  uses,
+];

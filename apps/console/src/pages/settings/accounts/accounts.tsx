@@ -1,0 +1,139 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { type Account, type AccountList, accountsDelete, accountsList, accountsUpdate } from '../../../api/generated';
+import { useHasRole } from '../../../api/session';
+import { useList } from '../../../api/use-list';
+import { Time } from '../../../format/time';
+import { Button } from '../../../ui/button';
+import { ConfirmDialog } from '../../../ui/dialog';
+import { ActionMenu } from '../../../ui/menu';
+import { SimpleList } from '../../../ui/table/simple-list';
+import { showToast, showErrorToast } from '../../../ui/toast';
+import { AccountDialog } from './account-dialog';
+import { Uses } from './uses';
+
+const itemsOf = (page: AccountList) => page.accounts;
+
+const statuses: Record<Account['status'], string> = {
+  free: 'free',
+  busy: 'busy',
+  resting: 'resting',
+  set_aside: 'set aside',
+  disabled: 'disabled',
+};
+
+/** The accounts that runs borrow from pools: their status, and the runs that have or had them. */
+export function Accounts() {
+  /** The account that is edited; empty for a new one, null if the dialog is closed. */
+  const [editing, setEditing] = useState<Partial<Account> | null>(null);
+  const [leaving, setLeaving] = useState<string | null>(null);
+  const [looking, setLooking] = useState<string | null>(null);
+  const isAdmin = useHasRole('admin');
+  const client = useQueryClient();
+  const refresh = () => client.invalidateQueries({ queryKey: ['accounts'] });
+  const list = useList({
+    queryKey: ['accounts'],
+    fetchPage: (page, signal) => accountsList({ query: page, signal }),
+    itemsOf,
+  });
+  const change = async (name: string, enabled: boolean) => {
+    try {
+      const { status } = await accountsUpdate({ path: { name }, body: { enabled } });
+      showToast(`${name} is ${statuses[status]}.`);
+    } catch (error) {
+      showErrorToast(error);
+    }
+    void refresh();
+  };
+  return (
+    <>
+      <SimpleList
+        title="Accounts"
+        actions={isAdmin && <Button onClick={() => setEditing({})}>New account</Button>}
+        list={list}
+        empty="No accounts yet. A run that requests an account of a pool gets a free one when it starts."
+        heads={['Name', 'Pool', 'Status', 'Limit', 'Actions']}
+        row={(account) => (
+          <tr key={account.name}>
+            <td className="[overflow-wrap:anywhere]">
+              <bdi>{account.name}</bdi>
+            </td>
+            <td className="[overflow-wrap:anywhere]">
+              <bdi>{account.pool}</bdi>
+            </td>
+            <td>
+              {statuses[account.status]}
+              {account.setAside && <SetAside of={account.setAside} />}
+            </td>
+            <td>{account.limit === 1 ? '1 run' : `${account.limit} runs`}</td>
+            <td>
+              <ActionMenu
+                name={account.name}
+                actions={[
+                  { label: 'Show its runs', run: () => setLooking(account.name) },
+                  isAdmin &&
+                    account.setAside !== null && {
+                      label: 'Put back',
+                      run: () => void change(account.name, true),
+                    },
+                  isAdmin && { label: 'Edit', run: () => setEditing(account) },
+                  isAdmin &&
+                    account.setAside === null && {
+                      label: account.enabled ? 'Disable' : 'Enable',
+                      run: () => void change(account.name, !account.enabled),
+                    },
+                  isAdmin && { label: 'Delete', danger: true, run: () => setLeaving(account.name) },
+                ]}
+              />
+            </td>
+          </tr>
+        )}
+      />
+      {editing !== null && (
+        <AccountDialog
+          account={editing}
+          onClose={() => setEditing(null)}
+          onSaved={() => {
+            setEditing(null);
+            void refresh();
+          }}
+        />
+      )}
+      {leaving !== null && (
+        <ConfirmDialog
+          open
+          onOpenChange={() => setLeaving(null)}
+          title={`Delete ${leaving}?`}
+          verb="Delete"
+          act={async () => {
+            await accountsDelete({ path: { name: leaving } });
+            await refresh();
+            showToast(`${leaving} was deleted.`);
+          }}
+        >
+          No further run gets the account. A run that has it continues. Its secrets stay in the vault.
+        </ConfirmDialog>
+      )}
+      {looking !== null && <Uses of={looking} onClose={() => setLooking(null)} />}
+    </>
+  );
+}
+
+/** Why, since when and by which run an account was set aside. */
+function SetAside({ of: { reason, message, since, jobId } }: { of: NonNullable<Account['setAside']> }) {
+  return (
+    <p className="text-xs text-dim [overflow-wrap:anywhere]">
+      {reason}
+      {message !== null && (
+        <>
+          : <bdi>{message}</bdi>
+        </>
+      )}
+      , reported <Time at={since} relative /> by{' '}
+      <Link to="/runs/$id" params={{ id: jobId }}>
+        a run
+      </Link>
+    </p>
+  );
+}

@@ -1,0 +1,346 @@
+import { Round } from '@muster/platform';
+import { countDeadlocks, makeWorkflow } from '@muster/testing';
+import { launchBatch } from '../batches/launch-batch';
+import { deleteJob } from '../deletion/delete-job';
+import { repairLeases } from '../dispatch/repair-leases';
+import { cancelWaitingJobs } from '../ends/cancel-waiting-jobs';
+import { applyStopResult } from '../ends/apply-stop-result';
+import { failRunAndKillProcesses } from '../ends/give-up-run';
+import { replayJob } from '../launch/replay-job';
+import { AccountsFixture } from './accounts.harness';
+import { offerAccounts } from './borrow-accounts';
+
+jest.setTimeout(60_000);
+
+describe('accounts that runs borrow', () => {
+  let fixture: AccountsFixture;
+
+  beforeAll(async () => {
+    fixture = await AccountsFixture.open();
+  });
+  beforeEach(() => fixture.nextPool());
+  afterAll(() => fixture.close());
+
+  it('no more runs have an account than its limit, by priority and age, and each gets the one unused longest', async () => {
+    await fixture.put('first');
+    await fixture.put('second');
+    const { jobs, dispatchAll } = await fixture.onAgents(20);
+    const before = await countDeadlocks(fixture.jobs.harness.db);
+    const ended: string[] = [];
+    while (ended.length < jobs.length) {
+      await dispatchAll();
+      // If a job was skipped in favour of a job ahead of it that did not start, it starts in the next round.
+      await dispatchAll();
+      const now = await fixture.holders();
+      expect(new Set(now.map(({ account }) => account)).size).toBe(now.length);
+      expect(now).toHaveLength(Math.min(2, jobs.length - ended.length));
+      const waiting = jobs.filter((id) => !ended.includes(id) && !now.some(({ jobId }) => jobId === id));
+      for (const id of waiting.slice(0, 3)) {
+        expect(await fixture.read(id)).toMatchObject({
+          waitingReason: 'account_busy',
+          waitingFor: { pool: fixture.pool, holders: now.map(({ jobId }) => jobId) },
+        });
+      }
+      for (const { jobId } of now) {
+        await fixture.end(jobId);
+        ended.push(jobId);
+      }
+    }
+    expect(new Set(ended)).toEqual(new Set(jobs));
+    expect(await fixture.holders()).toEqual([]);
+    expect([await fixture.statusOf('first'), await fixture.statusOf('second')]).toEqual(['free', 'free']);
+    const uses = [await fixture.usesOf('first'), await fixture.usesOf('second')];
+    expect(uses.map((each) => each.length)).toEqual([10, 10]);
+    for (const each of uses) {
+      for (const [at, use] of each.slice(1).entries()) expect(use.until! <= each[at]!.since).toBe(true);
+    }
+    expect(await countDeadlocks(fixture.jobs.harness.db)).toBe(before);
+  });
+
+  it('a run gets the free account of the pool that was unused longest', async () => {
+    for (const name of ['a', 'b', 'c']) await fixture.put(name);
+    const agentId = await fixture.jobs.makeOnlineAgent();
+    const order: string[] = [];
+    for (let run = 0; run < 5; run += 1) {
+      const jobId = await fixture.jobs.launch({ agentId, accounts: fixture.requested() });
+      await fixture.jobs.dispatch.startNext(agentId);
+      const [holder] = await fixture.holders();
+      order.push(holder!.account);
+      await fixture.end(jobId);
+    }
+    expect(order).toEqual(['a', 'b', 'c', 'a', 'b']);
+  });
+
+  it('a run leaves an account to a run that waits longer for it', async () => {
+    await fixture.put('wanted');
+    const { jobs, agents, dispatchAll } = await fixture.onAgents(3);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    await dispatchAll();
+    await fixture.end(jobs[0]!);
+    await fixture.jobs.dispatch.startNext(agents[2]!);
+    expect(await fixture.held()).toEqual([]);
+    await fixture.jobs.dispatch.startNext(agents[1]!);
+    expect(await fixture.held()).toEqual([jobs[1]]);
+    await fixture.end(jobs[1]!);
+    await fixture.jobs.dispatch.startNext(agents[2]!);
+    await fixture.end(jobs[2]!);
+  });
+
+  it('a run that is launched on the machine of the run with its account waits for the account', async () => {
+    await fixture.put('same machine');
+    const { jobs, agents } = await fixture.onAgents(1);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    await fixture.report(jobs[0]!, 'running');
+    const next = await fixture.jobs.launch({ agentId: agents[0], accounts: fixture.requested() });
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    expect(await fixture.read(next)).toMatchObject({ waitingReason: 'account_busy', waitingFor: { holders: jobs } });
+    await fixture.end(jobs[0]!);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    await fixture.end(next);
+  });
+
+  it('a run finds its account’s secrets under its own names, and the database stores none of their values', async () => {
+    await fixture.put('named');
+    const { jobs, dispatchAll } = await fixture.onAgents(1);
+    await dispatchAll();
+    const [command] = await fixture.jobs.query(
+      'SELECT payload, env, vault_keys, secret_aliases FROM agent_command WHERE job_id = $1',
+      [jobs[0]],
+    );
+    expect(command).toMatchObject({
+      payload: { accounts: { PORTAL: fixture.pool } },
+      vaultKeys: [],
+      secretAliases: { PORTAL_USERNAME: 'PORTAL_USER', PORTAL_PASSWORD: 'PORTAL_PASS' },
+    });
+    expect(JSON.stringify(command)).not.toContain('value of');
+    expect(await fixture.statusOf('named')).toBe('busy');
+    await fixture.end(jobs[0]!);
+  });
+
+  it('a run with an account and a concurrency key starts only when both are free', async () => {
+    await fixture.put('both');
+    const keys = [{ key: fixture.pool }];
+    const { jobs, agents, dispatchAll } = await fixture.onAgents(1, { concurrencyKeys: keys });
+    await dispatchAll();
+    const agentId = await fixture.jobs.makeOnlineAgent();
+    const both = await fixture.jobs.launch({ agentId, accounts: fixture.requested(), concurrencyKeys: keys });
+    await fixture.jobs.dispatch.startNext(agentId);
+    expect(await fixture.read(both)).toMatchObject({ waitingReason: 'concurrency_key' });
+    const other = await fixture.jobs.launch({ agentId: agents[0], accounts: fixture.requested(), priority: 10 });
+    await fixture.end(jobs[0]!);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    expect(await fixture.held()).toEqual([other]);
+    await fixture.jobs.dispatch.startNext(agentId);
+    expect(await fixture.read(both)).toMatchObject({
+      waitingReason: 'account_busy',
+      waitingFor: { pool: fixture.pool, holders: [other] },
+    });
+    await fixture.end(other);
+    await fixture.jobs.dispatch.startNext(agentId);
+    expect(await fixture.held()).toEqual([both]);
+    await fixture.end(both);
+  });
+
+  it('a run that waits for an account neither blocks its agent’s other runs nor wakes its machine', async () => {
+    await fixture.put('taken');
+    const { jobs, agents, dispatchAll } = await fixture.onAgents(2);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    const next = await fixture.jobs.launch({ agentId: agents[1] });
+    await fixture.jobs.query(`UPDATE agent SET status = 'stopped', provider = 'ec2' WHERE id = $1`, [agents[1]]);
+    await fixture.jobs.query(`UPDATE job SET priority = 0 WHERE id = $1`, [next]);
+    await fixture.within((tx) =>
+      cancelWaitingJobs(tx, { organizationId: fixture.jobs.organizationId, ids: [next], source: 'api' }),
+    );
+    expect(await fixture.jobs.dispatch.startNext(agents[1]!)).toMatchObject({ action: 'none' });
+    expect((await fixture.read(jobs[1]!)).waitingReason).toBe('account_busy');
+    await fixture.jobs.query(`UPDATE agent SET status = 'online' WHERE id = $1`, [agents[1]]);
+    const plain = await fixture.jobs.launch({ agentId: agents[1] });
+    expect(await fixture.jobs.dispatch.startNext(agents[1]!)).toMatchObject({ action: 'start', jobId: plain });
+    await fixture.end(plain);
+    await fixture.end(jobs[0]!);
+    await dispatchAll();
+    expect(await fixture.held()).toEqual([jobs[1]]);
+    await fixture.end(jobs[1]!);
+  });
+
+  it('an account is free between a failed run and its retry, and retries and replays request the same accounts', async () => {
+    await fixture.put('shared');
+    const { jobs, agents, dispatchAll } = await fixture.onAgents(1, { accounts: fixture.requested(), maxRetries: 1 });
+    await dispatchAll();
+    expect(await fixture.held()).toEqual(jobs);
+    const other = await fixture.jobs.makeOnlineAgent();
+    const between = await fixture.jobs.launch({ agentId: other, accounts: fixture.requested(), priority: 10 });
+    await fixture.jobs.dispatch.startNext(other);
+    await fixture.end(jobs[0]!, 'failed');
+    await fixture.jobs.dispatch.startNext(other);
+    expect(await fixture.held()).toEqual([between]);
+    await dispatchAll();
+    const [retry] = await fixture.jobs.query<{ id: string }>('SELECT id FROM job WHERE retry_of = $1', [jobs[0]]);
+    expect((await fixture.read(retry!.id)).waitingFor).toEqual({ pool: fixture.pool, holders: [between] });
+    await fixture.end(between);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    expect(await fixture.held()).toEqual([retry!.id]);
+    await fixture.end(retry!.id);
+    const replay = await fixture.within((tx) => replayJob(tx, fixture.jobs.caller, jobs[0]!, new Date()));
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    expect(await fixture.held()).toEqual([replay.jobId]);
+    await fixture.end(replay.jobId);
+  });
+
+  it.each(['failed by the service', 'deleted', 'failed by the service and deleted'])(
+    'a run that was %s has its account until its machine is cleared',
+    async (how) => {
+      await fixture.put(`cleared ${how}`);
+      const { jobs, agents, dispatchAll } = await fixture.onAgents(2);
+      const [jobId, next] = jobs as [string, string];
+      const agentId = agents[0]!;
+      await fixture.jobs.dispatch.startNext(agentId);
+      const { organizationId, caller } = fixture.jobs;
+      const now = new Date();
+      await fixture.within(async (tx) => {
+        const failure = { source: 'watchdog', reason: 'it stalled', code: 'execution_timeout' } as const;
+        const run = { organizationId, jobId, agentId, agentStatus: 'online', retries: false, now } as const;
+        if (how !== 'deleted') await failRunAndKillProcesses(tx, { ...run, ...failure });
+        if (how !== 'failed by the service')
+          await deleteJob(tx, caller, jobId, { now, forget: () => Promise.resolve() });
+      });
+      await dispatchAll();
+      expect(await fixture.held()).toEqual([jobId]);
+      expect((await fixture.read(next)).waitingReason).toBe('account_busy');
+      const [cleared] = await fixture.jobs.query<{ id: string }>(
+        'SELECT clearing_command_id AS id FROM agent WHERE id = $1',
+        [agentId],
+      );
+      await fixture.jobs.query(
+        `UPDATE agent_command SET status = 'success', output = '{"remaining":0}' WHERE id = $1`,
+        [cleared!.id],
+      );
+      await applyStopResult(fixture.jobs.harness.db, cleared!.id);
+      expect(await fixture.held()).toEqual([]);
+      await dispatchAll();
+      expect(await fixture.held()).toEqual([next]);
+      await fixture.end(next);
+      expect((await fixture.usesOf(`cleared ${how}`)).map((use) => [use.jobId, use.until !== null])).toEqual([
+        [next, true],
+        [jobId, true],
+      ]);
+    },
+  );
+
+  it('an account rests after a run, and the end of the rest starts the run that waits', async () => {
+    await fixture.put('tired', { cooldownSeconds: 3600 });
+    const { jobs, agents, dispatchAll } = await fixture.onAgents(2);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    await fixture.jobs.query(`DELETE FROM outbox WHERE payload ->> 'agentId' = $1`, [agents[1]]);
+    await fixture.jobs.dispatch.startNext(agents[1]!);
+    await fixture.end(jobs[0]!);
+    expect(await fixture.statusOf('tired')).toBe('resting');
+    expect(await fixture.messagesOf(agents[1]!)).toEqual([]);
+    await dispatchAll();
+    expect(await fixture.held()).toEqual([]);
+    expect((await fixture.read(jobs[1]!)).waitingFor).toEqual({ pool: fixture.pool, holders: [] });
+    await offerAccounts(fixture.jobs.harness.db);
+    expect(await fixture.messagesOf(agents[1]!)).toEqual([]);
+    await fixture.jobs.query(`UPDATE account_use SET until = until - interval '1 hour' WHERE job_id = $1`, [jobs[0]]);
+    expect(await fixture.statusOf('tired')).toBe('free');
+    await offerAccounts(fixture.jobs.harness.db);
+    expect(await fixture.messagesOf(agents[1]!)).toHaveLength(1);
+    await fixture.jobs.dispatch.startNext(agents[1]!);
+    expect(await fixture.held()).toEqual([jobs[1]]);
+    await fixture.end(jobs[1]!);
+  });
+
+  it('two runs can have an account whose limit is 2, and the end of a run enqueues the first run that waits', async () => {
+    await fixture.put('wide', { limit: 2 });
+    const { jobs, agents, dispatchAll } = await fixture.onAgents(3);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    expect(await fixture.statusOf('wide')).toBe('free');
+    await dispatchAll();
+    await dispatchAll();
+    expect(await fixture.statusOf('wide')).toBe('busy');
+    const first = await fixture.held();
+    expect(first).toHaveLength(2);
+    const waiting = jobs.find((id) => !first.includes(id))!;
+    await fixture.jobs.query('DELETE FROM outbox');
+    await fixture.end(first[0]!);
+    expect(await fixture.messagesOf((await fixture.read(waiting)).agentId)).toHaveLength(1);
+    await dispatchAll();
+    expect(await fixture.held()).toContain(waiting);
+    for (const id of await fixture.held()) await fixture.end(id);
+  });
+
+  it('the runs of a workflow and of its batches request its accounts in addition to those of their launches', async () => {
+    const { organizationId, caller } = fixture.jobs;
+    const other = `${fixture.pool} of the launch`;
+    await fixture.put('of workflow');
+    await fixture.put('of launch', { pool: other });
+    const { id: workflowId } = await makeWorkflow(fixture.jobs.harness.db, { organizationId });
+    await fixture.jobs.query('UPDATE workflow SET accounts = $2 WHERE id = $1', [
+      workflowId,
+      JSON.stringify(fixture.requested()),
+    ]);
+    const agentId = await fixture.jobs.makeOnlineAgent();
+    const launch = (accounts: { pool: string; as: string }[]) => fixture.jobs.launch({ workflowId, agentId, accounts });
+    const both = await launch([...fixture.requested(), { pool: other, as: 'SECOND' }]);
+    await fixture.jobs.dispatch.startNext(agentId);
+    const uses = await fixture.jobs.query('SELECT account FROM account_use WHERE job_id = $1 ORDER BY account', [both]);
+    expect(uses).toEqual([{ account: 'of launch' }, { account: 'of workflow' }]);
+    await fixture.end(both);
+    const wrong: [{ pool: string; as: string }[], string][] = [
+      [[{ pool: fixture.pool, as: 'ANOTHER' }], 'accounts.0.pool'],
+      [[{ pool: other, as: 'PORTAL' }], 'accounts.0.as'],
+      [[{ pool: other, as: 'LD' }], 'accounts.0.as'],
+      [[{ pool: other, as: '1ST' }], 'accounts.0.as'],
+      [['a', 'b', 'c'].map((name) => ({ pool: name, as: name })), 'accounts'],
+    ];
+    for (const [accounts, field] of wrong) {
+      await expect(launch(accounts)).rejects.toMatchObject({
+        code: 'invalid_payload',
+        options: { errors: [{ field }] },
+      });
+    }
+    const { jobIds } = await fixture.within((tx) =>
+      launchBatch(tx, caller, {
+        input: { workflowId, agentIds: [agentId] },
+        rows: [1, 2].map((row) => ({ row, cells: new Map(), errors: [] })),
+        now: new Date(),
+      }),
+    );
+    await fixture.jobs.dispatch.startNext(agentId);
+    expect(await fixture.held()).toEqual([jobIds[0]]);
+    for (const id of jobIds) {
+      await fixture.end(id);
+      await fixture.jobs.dispatch.startNext(agentId);
+    }
+    expect(await fixture.held()).toEqual([]);
+  });
+
+  it('the repair takes back an account only if its run has ended', async () => {
+    await fixture.put('leaked');
+    const { jobs, agents } = await fixture.onAgents(2);
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    const repair = () => repairLeases(fixture.jobs.harness.db, new Round('repair leases'));
+    expect(await repair()).toMatchObject({ repaired: 0 });
+    await fixture.end(jobs[0]!);
+    await fixture.jobs.query('UPDATE account_use SET until = NULL WHERE job_id = $1', [jobs[0]]);
+    await fixture.jobs.dispatch.startNext(agents[1]!);
+    expect(await fixture.held()).toEqual([jobs[0]]);
+    expect(await repair()).toMatchObject({ repaired: 1 });
+    await fixture.jobs.dispatch.startNext(agents[1]!);
+    expect(await fixture.held()).toEqual([jobs[1]]);
+    await fixture.end(jobs[1]!);
+  });
+
+  it('a cancelled job no longer waits for an account', async () => {
+    await fixture.put('cancelled');
+    const { jobs, agents } = await fixture.onAgents(2);
+    const { organizationId } = fixture.jobs;
+    await fixture.jobs.dispatch.startNext(agents[0]!);
+    await fixture.within((tx) => cancelWaitingJobs(tx, { organizationId, ids: jobs, source: 'api' }));
+    const open = () =>
+      fixture.jobs.query('SELECT job_id FROM account_use WHERE pool = $1 AND until IS NULL', [fixture.pool]);
+    expect(await open()).toEqual([{ jobId: jobs[0] }]);
+    await fixture.end(jobs[0]!);
+    expect(await open()).toEqual([]);
+  });
+});
