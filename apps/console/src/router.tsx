@@ -26,6 +26,24 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('./pages/login'), 'LoginPage'),
 });
 
+const forgot = createRoute({
+  getParentRoute: () => root,
+  path: '/forgot',
+  component: lazyRouteComponent(() => import('./pages/forgot'), 'ForgotPage'),
+});
+
+const reset = createRoute({
+  getParentRoute: () => root,
+  path: '/reset',
+  component: lazyRouteComponent(() => import('./pages/reset'), 'ResetPage'),
+});
+
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invitation',
+  component: lazyRouteComponent(() => import('./pages/invitation'), 'InvitationPage'),
+});
+
 const answer = createRoute({
   getParentRoute: () => root,
   path: '/answer',
@@ -52,6 +70,9 @@ const createPageRoute = <P extends string>(path: P, component: ReturnType<typeof
 
 const tree = root.addChildren([
   login,
+  forgot,
+  reset,
+  invitation,
   answer,
   framed.addChildren([
     createPageRoute(

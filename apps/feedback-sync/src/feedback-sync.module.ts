@@ -8,11 +8,20 @@ import { VaultModule } from '@muster/vault';
 import { FeedbackProcessor } from './feedback.processor';
 import { FeedbackSyncLoops } from './feedback-sync-loops';
 import { FeedbackWork } from './feedback-work';
+import { AccountMails } from './webhooks/account-mails';
 import { WebhookWork } from './webhooks/webhook-work';
 import { WebhooksProcessor } from './webhooks/webhooks.processor';
 
 @Module({
   imports: [DatabaseModule, AccessModule, VaultModule, ModelsModule, StorageModule],
-  providers: [Trackers, FeedbackWork, FeedbackProcessor, WebhookWork, WebhooksProcessor, FeedbackSyncLoops],
+  providers: [
+    Trackers,
+    FeedbackWork,
+    FeedbackProcessor,
+    AccountMails,
+    WebhookWork,
+    WebhooksProcessor,
+    FeedbackSyncLoops,
+  ],
 })
 export class FeedbackSyncModule {}

@@ -3,6 +3,7 @@ import { FeedbackConfig } from '@muster/feedback';
 import { ModelsConfig } from '@muster/models';
 import type { BaseConfig } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
+import { SmtpConfig } from '@muster/webhooks';
 import { GatewayConfig } from './gateway.config';
 
 /** The configuration that this process reads from its environment. */
@@ -12,4 +13,5 @@ export const gatewayConfigs: [typeof GatewayConfig, ...(new () => BaseConfig)[]]
   VmConfig,
   FeedbackConfig,
   ModelsConfig,
+  SmtpConfig,
 ];

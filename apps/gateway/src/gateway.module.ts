@@ -58,6 +58,8 @@ import { NotificationChannelsController } from './webhooks/notification-channels
 import { WebhookDeliveriesController } from './webhooks/webhook-deliveries.controller';
 import { WebhookEndpointsController } from './webhooks/webhook-endpoints.controller';
 import { AuthController } from './auth/auth.controller';
+import { ForgottenPasswordsController } from './auth/forgotten-passwords.controller';
+import { ResetRequests } from './auth/reset-requests';
 import { AnswerLinksController } from './jobs/answer-links.controller';
 import { DeviceController } from './auth/device.controller';
 import { PasskeysController } from './auth/passkeys.controller';
@@ -75,6 +77,7 @@ import { DeadLettersController } from './organization/dead-letters.controller';
 import { EventsController } from './organization/events.controller';
 import { ObjectsRoutes } from './objects/objects.routes';
 import { OrganizationModelController } from './organization/organization-model.controller';
+import { InvitationsController } from './organization/invitations.controller';
 import { OrganizationController } from './organization/organization.controller';
 import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
@@ -84,6 +87,7 @@ import { VaultController } from './organization/vault.controller';
   controllers: [
     HealthController,
     AuthController,
+    ForgottenPasswordsController,
     AnswerLinksController,
     DeviceController,
     PasskeysController,
@@ -91,6 +95,7 @@ import { VaultController } from './organization/vault.controller';
     OrganizationController,
     OrganizationModelController,
     UsersController,
+    InvitationsController,
     ApiKeysController,
     VaultController,
     AccessLogController,
@@ -151,6 +156,7 @@ import { VaultController } from './organization/vault.controller';
   ],
   providers: [
     Passwords,
+    ResetRequests,
     Bootstrap,
     ObjectsRoutes,
     { provide: ConsoleFiles, useFactory: () => new ConsoleFiles() },

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { purgeExpiredCredentials, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
+import { closeDays, linkRows, purgeExpiredCredentials, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
 import { enqueueDueRemovals, purgePictures } from '@muster/commands';
 import { purgeIdleTimes } from '@muster/machines';
 import { maintainTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
@@ -129,9 +129,18 @@ export class SchedulerLoops extends AppLoops {
           name: 'purge expired',
           intervalMs: maintenanceTickMs,
           runOnce: async (round) => ({
-            ...(await purgeExpiredCredentials(database, clock.now(), round)),
+            ...(await purgeExpiredCredentials(database, clock.now(), { round, retention: config.logRetention })),
             ...(await purgeQueueProbes(database, round)),
             ...(await purgeOrganizationEvents(database, { now: clock.now(), keepDays: eventsKeptDays + 1 }, round)),
+          }),
+        },
+        {
+          name: 'chain logs',
+          intervalMs: 1000,
+          restsWhenQuiet: true,
+          runOnce: async (round) => ({
+            ...(await linkRows(database)),
+            ...(await closeDays(database, clock.now(), round)),
           }),
         },
         {

@@ -1,4 +1,4 @@
-import { CronConfig } from '@muster/access';
+import { CronConfig, defaultRetention } from '@muster/access';
 import { EnvInt } from '@muster/platform';
 
 export class SchedulerConfig extends CronConfig {
@@ -17,6 +17,24 @@ export class SchedulerConfig extends CronConfig {
     max: 36_500,
   })
   readonly timelineRetentionDays!: number;
+
+  @EnvInt('AUDIT_RETENTION_DAYS', {
+    description:
+      'Days after which the audit trail is deleted, whole closed days at a time; their hashes are kept. 0 keeps it ' +
+      'forever.',
+    default: defaultRetention.audit,
+    max: 36_500,
+  })
+  readonly auditRetentionDays!: number;
+
+  @EnvInt('ACCESS_LOG_RETENTION_DAYS', {
+    description:
+      'Days after which the access log is deleted, whole closed days at a time; their hashes are kept. 0 keeps it ' +
+      'forever. HIPAA requires six years.',
+    default: defaultRetention.access,
+    max: 36_500,
+  })
+  readonly accessLogRetentionDays!: number;
 
   @EnvInt('MEASURE_TICK_MS', {
     description:
@@ -80,6 +98,10 @@ export class SchedulerConfig extends CronConfig {
     default: 3_600_000,
   })
   readonly jobStalledAfterMs!: number;
+
+  get logRetention(): { audit: number; access: number } {
+    return { audit: this.auditRetentionDays, access: this.accessLogRetentionDays };
+  }
 
   get staleLimits(): { lostAfterMs: number; stalledAfterMs: number } {
     return { lostAfterMs: this.jobLostAfterMs, stalledAfterMs: this.jobStalledAfterMs };

@@ -11,8 +11,14 @@ export { isValidWorkerKey } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, listChangedFields } from './audit/audit';
 export { describeCaller, callerChannel, describeCallerInSentence } from './audit/actor-names';
 export { AccessLog } from './audit/access-log';
-export { type AccessRow, exportAccesses, listAccesses } from './audit/list-accesses';
-export { type AuditRow, listAudit } from './audit/list-audit';
+export { closeDays } from './audit/chain/close-days';
+export { defaultRetention } from './audit/chain/cut-days';
+export { linkRows } from './audit/chain/link-rows';
+export { presentAccess, presentAudit } from './audit/chain/presented-rows';
+export { readProof } from './audit/chain/read-proof';
+export { type Verification, verifyLogs } from './audit/chain/verify-logs';
+export { exportAccesses, listAccesses } from './audit/list-accesses';
+export { listAudit } from './audit/list-audit';
 export { generateApiKey } from './authentication/credentials';
 export {
   answerDeviceLogin,
@@ -87,6 +93,8 @@ export { deriveRelyingParty } from './second-factor/relying-party';
 export { readOwnFactor, rewrapSecondFactors } from './second-factor/second-factors';
 export { signText, signatureHeader, readSignatureTime, type Verdict, checkSignature } from './signing/signature';
 export { deriveAgentSigningSecrets, listSecretsForAgent, deriveSigningSecrets } from './signing/signing-secrets';
+export { acceptInvitation, createInvitation, createResetLink, resetPassword } from './users/account-links';
+export { urlOfLink, writeAccountMail } from './users/account-mail';
 export { changeOwnPassword } from './users/own-password';
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
 export { generateVaultTotp, type GivenCode } from './vault/generate-vault-totp';

@@ -1,22 +1,29 @@
 import type { Database } from '@muster/database';
-import { smallestIdAt, purgeTables, Round } from '@muster/platform';
+import { purgeTables, Round } from '@muster/platform';
+import { defaultRetention, deleteCutRows, type LogRetention, moveCut } from './audit/chain/cut-days';
+import { logs } from './audit/chain/presented-rows';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
-/** Retention of the access log: six years, as the HIPAA Security Rule requires for documentation (45 CFR 164.316). */
-const accessLogDays = 2192;
-const dayMs = 86_400_000;
-
 /**
- * Deletes expired sessions, tickets, challenges, device logins and stored responses, sign-in addresses that were not
- * used for 30 days, and access log entries after six years.
+ * Deletes expired sessions, tickets, challenges, device logins and stored responses, expired links, sign-in addresses
+ * that were not used for 30 days, and the closed days of the audit trail and of the access log that exceed their
+ * retention.
  */
-export function purgeExpiredCredentials(
+export async function purgeExpiredCredentials(
   database: Database,
   now: Date,
-  round = new Round('purge expired'),
+  {
+    round = new Round('purge expired'),
+    retention = defaultRetention,
+  }: { round?: Round; retention?: LogRetention } = {},
 ): Promise<
-  Record<'sessions' | 'tickets' | 'challenges' | 'deviceLogins' | 'addresses' | 'accesses' | 'idempotencyKeys', number>
+  Record<
+    | ('sessions' | 'tickets' | 'challenges' | 'deviceLogins' | 'addresses' | 'accountLinks')
+    | ('accesses' | 'audits' | 'idempotencyKeys'),
+    number
+  >
 > {
+  for (const log of logs) await moveCut(database, now, log, retention[log]);
   const deleteRows = (sql: string, values: unknown[]) =>
     database.transaction('system', (tx) => tx.execute(sql, values));
   return purgeTables(round, {
@@ -51,11 +58,14 @@ export function purgeExpiredCredentials(
            LIMIT $3 FOR UPDATE SKIP LOCKED)`,
         [now, knownAddressDays, limit],
       ),
-    accesses: (limit) =>
+    accountLinks: (limit) =>
       deleteRows(
-        `DELETE FROM access_entry WHERE id IN (SELECT id FROM access_entry WHERE id < $1 ORDER BY id LIMIT $2)`,
-        [smallestIdAt(new Date(now.getTime() - accessLogDays * dayMs)), limit],
+        `DELETE FROM account_link WHERE id IN (
+           SELECT id FROM account_link WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        [now, limit],
       ),
+    accesses: (limit) => deleteCutRows(database, 'access', limit),
+    audits: (limit) => deleteCutRows(database, 'audit', limit),
     idempotencyKeys: (limit) =>
       deleteRows(
         `DELETE FROM idempotency_key WHERE (organization_id, route, key) IN (

@@ -256,8 +256,11 @@ export {
   AuditActor,
   AuditEntry,
   AuditList,
+  AuditProof,
+  AuditProofQuery,
   AuditQuery,
   AuditTarget,
+  LogProof,
 } from './http/access/audit';
 export {
   CreatedOrganization,
@@ -272,6 +275,15 @@ export {
   SigningSecret,
   UpdateOrganizationSettingsBody,
 } from './http/access/settings';
+export {
+  AcceptedInvitation,
+  AcceptInvitationBody,
+  CreateInvitationBody,
+  ForgotAnswer,
+  ForgotBody,
+  Invitation,
+  ResetPasswordBody,
+} from './http/access/account-links';
 export { passwordLength, CreateUserBody, UpdateUserBody, User, UserList } from './http/access/users';
 export {
   PutSecretBody,
@@ -448,6 +460,7 @@ export {
   CommandPayload,
   EndpointPayload,
   JobPayloadIds,
+  LinkPayload,
   OrganizationPayload,
   PilotBatchPayload,
   ProbePayload,

@@ -16,6 +16,8 @@ export {
   UserEntity,
   VaultSecretEntity,
 } from './entities/access';
+export type { AccountLinkEntity } from './entities/account-link';
+export type { AuditChainEntity } from './entities/audit-chain';
 export { AgentEntity } from './entities/agent';
 export { AgentIdleEntity } from './entities/agent-idle';
 export type { AgentRecoveryEntity } from './entities/agent-recovery';

@@ -19,5 +19,6 @@ export { type EventRow, createDeliveriesOfEvents, type FanOutParts } from './eve
 export { type ChannelRow, findChannel, listChannels } from './channels/channel-row';
 export { createChannel, deleteChannel, usesSecretUrl, sendTestToChannel, updateChannel } from './channels/save-channel';
 export { SmtpConfig } from './channels/smtp.config';
+export { sendMail } from './messages/send-mail';
 export { endUnclearMessages } from './messages/claim-message';
 export type { NotifiedEvent } from './messages/write-message';

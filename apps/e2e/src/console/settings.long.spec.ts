@@ -19,33 +19,6 @@ describeInBrowser('the settings', () => {
     (await fetch(`${fixture.address}/api/agents`, { headers: { 'x-api-key': key } })).status;
   const expectStatus = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
 
-  it('the settings invite a user with a role, change the role, and disable the user', async () => {
-    const tab = await fixture.openSignedInTab('/app/settings?part=Users');
-    const { page } = tab;
-    await page.getByRole('button', { name: 'Invite user' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Invite user' });
-    await dialog.getByLabel('Email').fill('dana@example.com');
-    await dialog.getByLabel('Password').fill('a good password');
-    await dialog.getByLabel('Role').selectOption('viewer');
-    expect(await tab.findBarriersInBothThemes()).toEqual([]);
-    await dialog.getByRole('button', { name: 'Invite' }).click();
-    const row = page.getByRole('row', { name: /dana@example.com/ });
-    await row.getByText('viewer').waitFor();
-    const dana = await fixture.openSignedInTab('/app', undefined, ['dana@example.com', 'a good password']);
-    await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
-    await page.getByRole('menuitem', { name: 'Make member' }).click();
-    await row.getByText('member').waitFor();
-    await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
-    await page.getByRole('menuitem', { name: 'Disable' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
-    await row.getByText('disabled').waitFor();
-    await dana.page.getByRole('link', { name: 'Agents', exact: true }).click();
-    await dana.page.getByRole('button', { name: 'Sign in' }).waitFor();
-    await dana.close();
-    expect(tab.complaints).toEqual([]);
-    await tab.close();
-  });
-
   it('the settings pause a concurrency key, show the runs that wait for it, and resume the key', async () => {
     const api = await fixture.createApiClient();
     const [{ id: agentId }] = (await api.get('/api/agents')).body.agents;

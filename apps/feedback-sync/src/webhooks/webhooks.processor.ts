@@ -1,7 +1,8 @@
 import { Inject } from '@nestjs/common';
-import type { EndpointPayload, OrganizationPayload, ProbePayload } from '@muster/contracts';
+import type { EndpointPayload, LinkPayload, OrganizationPayload, ProbePayload } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
 import { HandlesJob, ProcessesQueue, QueueProcessor } from '@muster/platform';
+import { AccountMails } from './account-mails';
 import { WebhookWork } from './webhook-work';
 
 @ProcessesQueue('webhooks')
@@ -9,6 +10,7 @@ export class WebhooksProcessor extends QueueProcessor {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(WebhookWork) private readonly work: WebhookWork,
+    @Inject(AccountMails) private readonly mails: AccountMails,
   ) {
     super();
   }
@@ -27,5 +29,10 @@ export class WebhooksProcessor extends QueueProcessor {
   async sendDue({ endpointId }: EndpointPayload): Promise<void> {
     this.work.sendDue(endpointId);
     return Promise.resolve();
+  }
+
+  @HandlesJob('webhooks', 'send-account-mail')
+  async sendAccountMail({ linkId }: LinkPayload): Promise<void> {
+    await this.mails.send(linkId);
   }
 }

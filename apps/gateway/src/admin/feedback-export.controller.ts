@@ -26,6 +26,7 @@ export class FeedbackExportController {
       'that a spreadsheet would run as a formula is prefixed with an apostrophe. The file is sent while it is read ' +
       'from the database. A response without its last chunk is incomplete.',
     access: allowSessions('super_admin'),
+    reads: 'feedback',
     csv: true,
     waits: true,
   })

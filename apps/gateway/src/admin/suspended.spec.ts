@@ -84,6 +84,8 @@ describe('a suspended organization', () => {
     'POST /api/api-keys': () => tenant.as.admin.post('/api/api-keys', { name: 'one more', scope: 'api' }),
     'POST /api/auth/device/answer': () =>
       tenant.as.admin.post('/api/auth/device/answer', { userCode: 'BCDF-GHJK', allow: true }),
+    'POST /api/invitations': () =>
+      tenant.as.admin.post('/api/invitations', { email: 'guest@example.com', role: 'viewer' }),
     'POST /api/users': () =>
       tenant.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
     'POST /api/agent/{id}/action': () => act({ action: 'start' }),

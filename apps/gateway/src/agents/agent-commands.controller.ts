@@ -126,7 +126,6 @@ export class AgentCommandsController {
   @Get('/command-history')
   @Endpoint({
     summary: 'List an agent’s commands, newest first',
-    reads: 'command',
     access: allowSessionsAndKeys('viewer'),
     answer: CommandHistory,
     errors: ['invalid_payload', 'agent_not_found'],

@@ -20,7 +20,6 @@ export class ArtifactsController {
   @Get()
   @Endpoint({
     summary: 'List the files that machines uploaded, newest first',
-    reads: 'artifacts',
     description:
       'The files are screenshots, downloads and recordings. A file is listed as soon as its machine has requested ' +
       'an upload URL for it.',

@@ -20,7 +20,6 @@ export class RecordingsController {
   @Get('/api/agents/:id/recordings')
   @Endpoint({
     summary: 'List an agent’s recordings, newest first',
-    reads: 'recordings',
     access: allowSessionsAndKeys('viewer'),
     answer: RecordingList,
     errors: ['invalid_payload', 'agent_not_found'],

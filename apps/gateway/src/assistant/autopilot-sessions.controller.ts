@@ -28,7 +28,6 @@ export class AutopilotSessionsController {
     summary: 'List autopilot sessions, newest first',
     description:
       'Returns the sessions of all agents. A key that is bound to an agent gets the sessions of this agent only.',
-    reads: 'autopilot',
     access: allowSessionsAndKeys('viewer'),
     answer: AutopilotSessionList,
     errors: ['invalid_payload'],

@@ -47,7 +47,6 @@ export class AgentRunsController {
     description:
       'Contains jobs that have started, the latest start first, with the cost of their AI calls. To list queued jobs, ' +
       'use GET /api/jobs.',
-    reads: 'runs',
     access: allowSessionsAndKeys('viewer'),
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],

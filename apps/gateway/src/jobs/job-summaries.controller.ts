@@ -20,7 +20,6 @@ export class JobSummariesController {
     description:
       'The cause with the most recent failure comes first. Two runs have the same cause if the first lines of their ' +
       'errors are equal, apart from words that contain digits, such as numbers, ids and times.',
-    reads: 'runs',
     access: allowSessionsAndKeys('viewer'),
     answer: FailureCauses,
     errors: ['invalid_payload'],

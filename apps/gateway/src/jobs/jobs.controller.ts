@@ -61,7 +61,6 @@ export class JobsController {
   @Endpoint({
     summary: 'List jobs',
     description: 'The newest job comes first, unless `sort` specifies another order.',
-    reads: 'runs',
     access: allowSessionsAndKeys('viewer'),
     answer: JobList,
     errors: ['invalid_payload'],

@@ -38,7 +38,6 @@ export class QuestionsController {
   @Endpoint({
     summary: 'List the questions of runs',
     description: 'A question is what a run asks a person; the run waits for the answer.',
-    reads: 'questions',
     access: allowSessionsAndKeys('viewer'),
     answer: QuestionList,
     errors: ['invalid_payload'],

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type AccessRow, Endpoint, exportAccesses, listAccesses, OrganizationId, allowSessions } from '@muster/access';
-import { type AccessEntry, AccessLogExportQuery, AccessLogList, AccessLogQuery } from '@muster/contracts';
+import { Endpoint, exportAccesses, listAccesses, OrganizationId, presentAccess, allowSessions } from '@muster/access';
+import { AccessLogExportQuery, AccessLogList, AccessLogQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, OpenStreams, parsePage, buildPage } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,7 +23,7 @@ export class AccessLogController {
     description:
       'Covers screenshots, recordings, imaging, logs, variables, results and exports. Repeated reads of the same ' +
       'resource by the same caller through the same route are one row per minute. A row appears about a second after ' +
-      'the read and is retained for six years.',
+      'the read and is retained for six years, unless the installation specifies another retention.',
     access: allowSessions('admin'),
     answer: AccessLogList,
     errors: ['invalid_payload'],
@@ -32,13 +32,14 @@ export class AccessLogController {
     const page = parsePage(query, 'id');
     const rows = await listAccesses(this.database, organizationId, query, page);
     const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
-    return { entries: items.map(presentAccessEntry), nextCursor };
+    return { entries: items.map(presentAccess), nextCursor };
   }
 
   @Get('/export')
   @Endpoint({
     summary: 'Export the access log as CSV',
     access: allowSessions('admin'),
+    reads: 'access_log',
     csv: true,
     waits: true,
     errors: ['invalid_payload'],
@@ -53,16 +54,4 @@ export class AccessLogController {
     const filename = `access-log-${this.clock.now().toISOString().slice(0, 10)}.csv`;
     await streamCsv({ request, reply, streams: this.streams }, filename, pieces);
   }
-}
-
-function presentAccessEntry(row: AccessRow): AccessEntry {
-  const { actorKind: kind, actorId: id, actorEmail } = row;
-  return {
-    id: row.id,
-    at: row.at.toISOString(),
-    who: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
-    address: row.address,
-    route: row.route,
-    subject: { type: row.subjectType, id: row.subjectId },
-  };
 }

@@ -1,7 +1,7 @@
-import { purgeExpiredCredentials } from '@muster/access';
+import { closeDays, purgeExpiredCredentials } from '@muster/access';
 import { openApiDocument } from '@muster/contracts';
 import { createOwnerDataSource } from '@muster/database';
-import { newId } from '@muster/platform';
+import { newId, Round } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
@@ -11,6 +11,10 @@ const exempted = [
   // They show only counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
+  // Lists leave no entry, the resources that they list do.
+  ...['/api/jobs', '/api/jobs/failures', '/api/agents/{id}/runs', '/api/agents/{id}/recordings', '/api/artifacts'],
+  ...['/api/questions', '/api/agents/{id}/command-history', '/api/autopilot-sessions'],
+  ...['/api/pilot/batches', '/api/process-library/sessions'],
   // Only the worker that runs the job uses them.
   ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands'],
 ];
@@ -31,8 +35,7 @@ describe('the access log', () => {
   });
   afterAll(() => harness.close());
 
-  const job = async () => {
-    const { organizationId } = tenant;
+  const job = async ({ organizationId } = tenant) => {
     const { id: agentId } = await makeAgent(harness.db, { organizationId, name: newId() });
     return (await makeJob(harness.db, { organizationId, agentId })).id;
   };
@@ -89,12 +92,29 @@ describe('the access log', () => {
     const id = await job();
     expect((await other.as.member.get(`/api/jobs/${id}`)).status).toBe(404);
     expect((await harness.http.get(`/api/jobs/${id}`)).status).toBe(401);
-    await other.as.member.get(`/api/jobs?limit=1`);
-    await waitFor('a later read', async () =>
-      (await entries('', other)).some(({ route }) => route === 'GET /api/jobs'),
-    );
+    const later = await job(other);
+    await other.as.member.get(`/api/jobs/${later}`);
+    await waitFor('a later read', async () => (await entries(`subject=${later}`, other)).length > 0);
     expect(await entries(`subject=${id}`, other)).toEqual([]);
     expect(await entries(`subject=${id}`)).toEqual([]);
+  });
+
+  it('lists leave no entry in the access log, exports do', async () => {
+    const id = await job();
+    for (const path of ['/api/jobs', '/api/jobs/failures', '/api/artifacts', '/api/questions', '/api/access-log']) {
+      expect((await tenant.as.admin.get(path)).status).toBe(200);
+    }
+    for (const path of ['/api/jobs/export', '/api/access-log/export', '/api/costs/export']) {
+      expect((await tenant.as.admin.get(path)).status).toBe(200);
+    }
+    await tenant.as.admin.get(`/api/jobs/${id}`);
+    await rowsOf(id, 1);
+    const routes = (await entries(`userId=${tenant.userIds.admin}`)).map(({ route }) => route);
+    expect(routes.filter((route) => !route.endsWith('/{id}')).sort()).toEqual([
+      'GET /api/access-log/export',
+      'GET /api/costs/export',
+      'GET /api/jobs/export',
+    ]);
   });
 
   it('a read that succeeds while the access log cannot be written is recorded in the log afterwards', async () => {
@@ -112,6 +132,15 @@ describe('the access log', () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
+    // Only closed days are deleted.
+    await waitFor('the day to close', async () => {
+      await closeDays(harness.db, new Date(Date.now() + 2 * 24 * 60 * minuteMs), new Round('test'));
+      const [chain] = await harness.db.query<{ isClosed: boolean }>(
+        'system',
+        `SELECT closed_before > muster_now() AS is_closed FROM audit_chain`,
+      );
+      return chain!.isClosed;
+    });
     const years = (count: number) => new Date(Date.now() + count * 365.25 * 24 * 60 * minuteMs);
     expect((await purgeExpiredCredentials(harness.db, years(5.9))).accesses).toBe(0);
     expect((await purgeExpiredCredentials(harness.db, years(6.1))).accesses).toBeGreaterThan(0);

@@ -1,14 +1,17 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type AuditRow, Endpoint, listAudit, OrganizationId, allowSessions } from '@muster/access';
-import { AuditEntry, AuditList, AuditQuery } from '@muster/contracts';
+import { Endpoint, listAudit, OrganizationId, presentAudit, readProof, allowSessions } from '@muster/access';
+import { AuditList, AuditProof, AuditProofQuery, AuditQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { parsePage, buildPage } from '@muster/platform';
+import { Clock, parsePage, buildPage } from '@muster/platform';
 
 @ApiTags('Audit')
 @Controller('/api/audit')
 export class AuditController {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
 
   @Get()
   @Endpoint({
@@ -21,19 +24,22 @@ export class AuditController {
     const page = parsePage(query, 'id');
     const rows = await listAudit(this.database, organizationId, query, page);
     const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
-    return { entries: items.map(presentAuditEntry), nextCursor };
+    return { entries: items.map(presentAudit), nextCursor };
   }
-}
 
-function presentAuditEntry(entry: AuditRow): AuditEntry {
-  const { actorKind: kind, actorId: id, actorEmail } = entry;
-  return {
-    id: entry.id,
-    at: entry.at.toISOString(),
-    actor: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
-    action: entry.action,
-    target: { type: entry.targetType, id: entry.targetId },
-    changes: entry.changes,
-    requestId: entry.requestId,
-  };
+  @Get('/proof')
+  @Endpoint({
+    summary: 'Get the hashes of a day of the audit trail and the access log',
+    description:
+      'The days of an organization are chained: the hash of each day covers its rows and the hash of the day before. ' +
+      'A hash that is stored elsewhere proves later that no row up to this day was changed, removed or added. The rows of ' +
+      'a day are those whose `at` is in it, in UTC. A day is closed some minutes after it has ended.',
+    access: allowSessions('admin'),
+    answer: AuditProof,
+    waits: true,
+    errors: ['invalid_payload'],
+  })
+  proof(@OrganizationId() organizationId: string, @Query() { day }: AuditProofQuery): Promise<AuditProof> {
+    return readProof(this.database, organizationId, { day, now: this.clock.now() });
+  }
 }

@@ -16,7 +16,6 @@ export class PilotBatchesController {
   @Endpoint({
     summary: 'List reported batches, latest first',
     description: 'A batch is a practice’s own summary of claims.',
-    reads: 'session',
     access: allowSessionsAndKeys('viewer'),
     answer: PilotBatchList,
     errors: ['invalid_payload'],

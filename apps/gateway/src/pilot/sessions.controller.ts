@@ -17,7 +17,6 @@ export class SessionsController {
     summary: 'List sessions, latest first',
     description:
       'A session describes a reported batch in one sentence. It appears shortly after the batch was reported.',
-    reads: 'session',
     access: allowSessionsAndKeys('viewer'),
     answer: LibrarySessionList,
     errors: ['invalid_payload'],

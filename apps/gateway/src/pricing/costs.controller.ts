@@ -47,6 +47,7 @@ export class CostsController {
     summary: 'Export the costs of runs as CSV',
     description: 'A cell that a spreadsheet would evaluate starts with an apostrophe.',
     access: allowSessionsAndKeys('viewer'),
+    reads: 'costs',
     csv: true,
   })
   async export(

@@ -3,6 +3,9 @@ import type { ReadSubject } from '@muster/contracts';
 import { Database, transposeRows } from '@muster/database';
 import { Clock, newId } from '@muster/platform';
 import type { Principal } from '../principal';
+import { closeAfterMs } from './chain/close-days';
+import { digestOf } from './chain/presented-rows';
+import type { AccessRow } from './list-accesses';
 
 interface Reading {
   principal: Principal;
@@ -12,10 +15,7 @@ interface Reading {
   subject: { type: ReadSubject; id: string };
 }
 
-type Row = [
-  ...[id: string, organizationId: string, minute: Date, at: Date, actorKind: string, actorId: string],
-  ...[actorEmail: string | null, address: string, route: string, subjectType: string, subjectId: string],
-];
+type Row = AccessRow & { organizationId: string; minute: Date };
 
 const flushMs = 1000;
 const maxRowsPerInsert = 1000;
@@ -56,10 +56,10 @@ export class AccessLog implements BeforeApplicationShutdown {
     }
     this.recordedKeys.add(key);
     const email = principal.kind === 'user' ? principal.email : null;
-    this.waiting.push([
-      ...([newId(), organizationId, new Date(minute), at, kind, id] as const),
-      ...([email, address, route, subject.type, subject.id] as const),
-    ]);
+    this.waiting.push({
+      ...{ id: newId(), organizationId, minute: new Date(minute), at, actorKind: kind, actorId: id, actorEmail: email },
+      ...{ address, route, subjectType: subject.type, subjectId: subject.id },
+    });
     if (this.isEnding || this.waiting.length >= maxRowsPerInsert) void this.flush();
     else this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }
@@ -77,11 +77,23 @@ export class AccessLog implements BeforeApplicationShutdown {
     await this.flush();
   }
 
+  /**
+   * A row that waited for the database so long that its day may be closed gets the present time. Half of the time until
+   * a day closes remains for the insert.
+   */
+  private dated(row: Row): Row {
+    const now = this.clock.now();
+    return now.getTime() - row.at.getTime() < closeAfterMs / 2 ? row : { ...row, id: newId(), at: now };
+  }
+
   private async writeWaitingRows(): Promise<void> {
     while (this.waiting.length > 0) {
       const rows = this.waiting.slice(0, maxRowsPerInsert);
       try {
-        await this.database.transaction('system', (tx) => tx.execute(insertRows, transposeRows(rows)));
+        const dated = rows.map((row) => this.dated(row));
+        const first = new Date(Math.min(...dated.map(({ at }) => at.getTime())));
+        const values = [...transposeRows(dated.map(valuesOf)), first];
+        await this.database.transaction('system', (tx) => tx.execute(insertRows, values));
       } catch (error) {
         this.logger.warn('could not insert access log entries; retrying', { err: error });
         if (!this.isEnding) this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
@@ -92,12 +104,23 @@ export class AccessLog implements BeforeApplicationShutdown {
   }
 }
 
+function valuesOf(row: Row): unknown[] {
+  const { id, organizationId, minute, at, actorKind, actorId, actorEmail, address, route, subjectType, subjectId } =
+    row;
+  return [
+    ...[id, organizationId, minute, at, actorKind, actorId, actorEmail, address, route, subjectType, subjectId],
+    digestOf('access', organizationId, row),
+  ];
+}
+
 /** The join drops the rows of organizations that were deleted after the read. */
 const insertRows = `
   INSERT INTO access_entry (id, organization_id, minute, at, actor_kind, actor_id, actor_email, address, route,
-                            subject_type, subject_id)
+                            subject_type, subject_id, digest)
   SELECT r.* FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
-                         $8::text[], $9::text[], $10::text[], $11::text[])
-    AS r (id, organization_id, minute, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id)
+                         $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[])
+    AS r (id, organization_id, minute, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id,
+          digest)
   JOIN organization o ON o.id = r.organization_id
+  WHERE require_open_audit_day($13)
   ON CONFLICT (organization_id, actor_id, subject_id, route, minute) DO NOTHING`;

@@ -3,7 +3,10 @@ import { audit, listChangedFields } from './audit';
 
 describe('an audit row', () => {
   const written: unknown[][] = [];
-  const tx = { deferRow: (_: string, values: unknown[]) => written.push(values) } as unknown as Transaction;
+  const tx = {
+    now: new Date(0),
+    deferRow: (_: string, values: unknown[]) => written.push(values),
+  } as unknown as Transaction;
   const actor = { kind: 'system', id: 'test', organizationId: 'organization' } as const;
   const target = { type: 'organization', id: 'organization' };
 

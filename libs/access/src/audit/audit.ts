@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ActorKind } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
 import { getRequestContext, newId } from '@muster/platform';
+import { digestOf } from './chain/presented-rows';
 import type { Principal } from '../principal';
 
 export interface AuditRecord<Changes = Record<string, unknown>> {
@@ -30,7 +31,10 @@ export interface Actor {
 
 const audited = new WeakSet<Transaction>();
 
-/** Adds a row to the audit trail, in the transaction of the change. */
+/**
+ * Adds a row to the audit trail, in the transaction of the change. If the day of the transaction is closed by then, the
+ * transaction runs again.
+ */
 export function audit<Changes extends object>(
   tx: Transaction,
   actor: Actor | Principal,
@@ -38,17 +42,16 @@ export function audit<Changes extends object>(
 ): void {
   const { action, target, changes = {}, organizationId = actor.organizationId } = record;
   const email = 'email' in actor ? (actor.email ?? null) : null;
+  const id = newId();
+  const requestId = getRequestContext()?.requestId ?? null;
+  const changesText = JSON.stringify(changes);
+  const digest = digestOf('audit', organizationId, {
+    ...{ id, at: tx.now, actorKind: actor.kind, actorId: actor.id, actorEmail: email, action, requestId },
+    ...{ targetType: target.type, targetId: target.id, changes: JSON.parse(changesText) as Record<string, unknown> },
+  });
   tx.deferRow(auditRows, [
-    newId(),
-    organizationId,
-    actor.kind,
-    actor.id,
-    email,
-    action,
-    target.type,
-    target.id,
-    JSON.stringify(changes),
-    getRequestContext()?.requestId ?? null,
+    ...[id, organizationId, actor.kind, actor.id, email, action, target.type, target.id, changesText, requestId],
+    ...[digest, tx.now],
   ]);
   audited.add(tx);
 }
@@ -57,9 +60,11 @@ const auditRows: RowStatement = {
   many: {
     name: 'audit',
     text: `INSERT INTO audit_entry
-       (id, organization_id, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id)
+       (id, organization_id, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id,
+        digest, at)
      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-       $9::jsonb[], $10::text[])`,
+       $9::jsonb[], $10::text[], $11::bytea[], $12::timestamptz[])
+     WHERE require_open_audit_day(muster_now())`,
   },
 };
 

@@ -5,7 +5,7 @@ import { formatCsvLine, smallestIdAt, type Page, parsePage, buildPage } from '@m
 /** Maximum difference between a row's time and the time in its id, which comes from another clock; in milliseconds. */
 const apartMs = 10 * 60_000;
 
-export type AccessRow = Omit<AccessEntryEntity, 'organizationId' | 'minute'>;
+export type AccessRow = Omit<AccessEntryEntity, 'organizationId' | 'minute' | 'digest'>;
 
 /** Lists who read which data of an organization, newest first. */
 export function listAccesses(

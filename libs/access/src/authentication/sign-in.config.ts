@@ -13,6 +13,13 @@ export class SignInConfig extends BaseConfig {
   })
   readonly signInConcurrency!: number;
 
+  @EnvInt('RESET_LINK_MS', {
+    description: 'Milliseconds for which the link to set a new password instead of a forgotten one is valid.',
+    default: 1_800_000,
+    min: 1000,
+  })
+  readonly resetLinkMs!: number;
+
   @EnvInt('RATE_LIMIT_FAILED_LOGINS_PER_MINUTE', {
     description:
       'Maximum number of failed sign-ins per minute for one account or one address, over all replicas. An address ' +

@@ -142,7 +142,8 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
   return user;
 }
 
-function requireGrantableRole(own: Role, requested: Role): void {
+/** Throws if the caller's role is below the role that the caller wants to give. */
+export function requireGrantableRole(own: Role, requested: Role): void {
   if (hasRole(own, requested)) return;
   throw new AppError('permission_denied', {
     detail: `Only a user with the role ${requested} can create a user with that role.`,

@@ -6,6 +6,7 @@ import {
   CommandPayload,
   EndpointPayload,
   JobPayloadIds,
+  LinkPayload,
   OrganizationPayload,
   PilotBatchPayload,
   ProbePayload,
@@ -133,7 +134,7 @@ export const queueCatalogue = {
   },
   webhooks: {
     app: 'feedback-sync',
-    purpose: 'delivers events to webhook endpoints and notification channels',
+    purpose: 'delivers events to webhook endpoints and notification channels, and sends the mails of sign-in',
     concurrency: 20,
     jobs: {
       probe,
@@ -141,6 +142,8 @@ export const queueCatalogue = {
       'fan-out': { payload: OrganizationPayload, ...quick, timeoutMs: 60_000 },
       /** An immediate delivery to an endpoint was requested: a test or a redelivery. */
       'send-due': { payload: EndpointPayload, ...quick },
+      /** A person needs the mail with a link to set a password. */
+      'send-account-mail': { payload: LinkPayload, ...quick, timeoutMs: 60_000 },
     },
   },
 } as const satisfies Record<string, QueueDefinition>;

@@ -8,6 +8,10 @@ export class AgentPayload {
   @UuidField() agentId!: string;
 }
 
+export class LinkPayload {
+  @UuidField() linkId!: string;
+}
+
 export class CommandPayload {
   @UuidField() commandId!: string;
 }

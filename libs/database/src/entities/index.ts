@@ -14,6 +14,8 @@ import {
   UserEntity,
   VaultSecretEntity,
 } from './access';
+import { AccountLinkEntity } from './account-link';
+import { AuditChainEntity, AuditDayEntity, AuditLinkEntity } from './audit-chain';
 import { AgentEntity } from './agent';
 import { AgentIdleEntity } from './agent-idle';
 import { AgentRecoveryEntity } from './agent-recovery';
@@ -184,6 +186,10 @@ export const entities = [
   ScheduleEntity,
   ScheduleRunEntity,
   AccessEntryEntity,
+  AccountLinkEntity,
+  AuditChainEntity,
+  AuditDayEntity,
+  AuditLinkEntity,
   DeviceLoginEntity,
   PasskeyChallengeEntity,
   PasskeyEntity,

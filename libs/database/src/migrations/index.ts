@@ -80,7 +80,10 @@ import { ConcurrencyLimits1763832000200 } from './1763832000200-concurrency-limi
 import { AccessLog1763833600000 } from './1763833600000-access-log';
 import { BatchReporter1763834000000 } from './1763834000000-batch-reporter';
 import { BriefPartitionLocks1763834000100 } from './1763834000100-brief-partition-locks';
-import { Accounts1763834000200 } from './1763834000200-accounts';
+import { Accounts1763834000150 } from './1763834000150-accounts';
+import { AuditChain1763834000200 } from './1763834000200-audit-chain';
+import { EntriesByDay1763834000201 } from './1763834000201-entries-by-day';
+import { AccountLinks1763834000300 } from './1763834000300-account-links';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -176,5 +179,8 @@ export const migrations = [
   AccessLog1763833600000,
   BatchReporter1763834000000,
   BriefPartitionLocks1763834000100,
-  Accounts1763834000200,
+  Accounts1763834000150,
+  AuditChain1763834000200,
+  EntriesByDay1763834000201,
+  AccountLinks1763834000300,
 ];

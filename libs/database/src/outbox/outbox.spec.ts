@@ -50,6 +50,7 @@ class OtherProcessor extends QueueProcessor {
   @HandlesJob('webhooks', 'probe')
   @HandlesJob('webhooks', 'fan-out')
   @HandlesJob('webhooks', 'send-due')
+  @HandlesJob('webhooks', 'send-account-mail')
   never(): Promise<void> {
     return Promise.reject(new Error('no test enqueues this message'));
   }

@@ -1,9 +1,11 @@
 import { BaseConfig, type ChecksItself, EnvText, EnvUrl } from '@muster/platform';
 
-/** Configuration of the mail relay for notifications. */
+/** Configuration of the mail relay for notifications, forgotten passwords and invitations. */
 export class SmtpConfig extends BaseConfig implements ChecksItself {
   @EnvUrl('SMTP_URL', {
-    description: 'URL of the mail relay: smtp://user:password@host:587 or smtps://…. If absent, no e-mail is sent.',
+    description:
+      'URL of the mail relay: smtp://user:password@host:587 or smtps://…. It sends notifications, links to set a ' +
+      'forgotten password, and invitations. If absent, no e-mail is sent.',
     protocols: ['smtp:', 'smtps:'],
     optional: true,
     secret: true,

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { meQuery } from '../../api/session';
 import { SignInForm } from '../../parts/sign-in/sign-in-form';
@@ -26,6 +26,9 @@ export function LoginPage() {
             void navigate({ href: isOwnPath(from) ? from : '/app', reloadDocument: false });
           }}
         />
+        <Link to="/forgot" className="self-start text-sm">
+          Forgot your password?
+        </Link>
       </div>
     </main>
   );

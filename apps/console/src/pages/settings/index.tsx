@@ -9,11 +9,11 @@ import { ModelSettings } from './model';
 import { OrganizationPart } from './organization';
 import { ModelPrices } from './prices';
 import { SignIn } from './sign-in';
-import { Users } from './users';
 import { Vault } from './vault';
 
 const Accounts = lazy(async () => ({ default: (await import('./accounts/accounts')).Accounts }));
 const Concurrency = lazy(async () => ({ default: (await import('./concurrency')).Concurrency }));
+const Users = lazy(async () => ({ default: (await import('./users')).Users }));
 const Webhooks = lazy(async () => ({ default: (await import('./webhooks/webhooks')).Webhooks }));
 const Security = lazy(async () => ({ default: (await import('./security/security')).Security }));
 

@@ -2,9 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { organizationRoles } from '@muster/contracts/words';
 import {
-  type CreateUserBody,
   type User,
-  usersCreate,
   usersDisable,
   type UserList,
   usersList,
@@ -14,9 +12,10 @@ import {
 import { useHasRole, useCurrentUser } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
+import { InviteUser } from '../../parts/sign-in/invite-user';
 import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
-import { Form, SelectField, TextField } from '../../ui/form';
+import { Form, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
 import { showToast, showErrorToast } from '../../ui/toast';
 import { SimpleList } from '../../ui/table/simple-list';
@@ -100,29 +99,7 @@ export function Users() {
           </tr>
         )}
       />
-      <Dialog open={isInviting} onOpenChange={setInviting} title="Invite user">
-        <Form
-          submit="Invite"
-          onSubmit={(values) =>
-            usersCreate({
-              body: {
-                email: values.readText('email'),
-                password: values.readExactText('password'),
-                role: values.readText('role') as CreateUserBody['role'],
-              },
-            })
-          }
-          onDone={({ email }) => {
-            setInviting(false);
-            void refreshUsers();
-            showToast(`${email} can sign in now.`);
-          }}
-        >
-          <TextField label="Email" name="email" type="email" required autoComplete="off" />
-          <PasswordField />
-          <SelectField label="Role" name="role" options={organizationRoles} defaultValue="member" />
-        </Form>
-      </Dialog>
+      {isInviting && <InviteUser onClose={() => setInviting(false)} />}
       {renewing && (
         <Dialog
           open

@@ -2,7 +2,7 @@ import { DateTimeField, EnumField, ListField, ObjectField, TextField, UuidField 
 import { PageQuery } from '../pages';
 import { AuditActor } from './audit';
 
-/** Kinds of data that can contain patient data and are read by a route. */
+/** Kinds of data that can contain patient data and are read by a route; those of older entries included. */
 export const readSubjects = [
   'run',
   'runs',
@@ -20,6 +20,9 @@ export const readSubjects = [
   'session',
   'command',
   'film',
+  'costs',
+  'feedback',
+  'access_log',
 ] as const;
 export type ReadSubject = (typeof readSubjects)[number];
 

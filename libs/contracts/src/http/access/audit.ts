@@ -1,4 +1,15 @@
-import { DateTimeField, EnumField, JsonField, ListField, ObjectField, TextField, UuidField } from '../fields';
+import {
+  BooleanField,
+  DateTimeField,
+  DayField,
+  EnumField,
+  IntField,
+  JsonField,
+  ListField,
+  ObjectField,
+  TextField,
+  UuidField,
+} from '../fields';
 import { PageQuery } from '../pages';
 
 export const actorKinds = ['user', 'api_key', 'system'] as const;
@@ -46,4 +57,35 @@ export class AuditQuery extends PageQuery {
   q?: string;
   @DateTimeField({ optional: true }) from?: string;
   @DateTimeField({ optional: true }) to?: string;
+}
+
+export class AuditProofQuery {
+  @DayField({ optional: true, description: 'Day in UTC; the present day by default.' }) day?: string;
+}
+
+export class LogProof {
+  @IntField({ example: 42, description: 'Number of rows of the day.' }) rows!: number;
+  @TextField({
+    example: '0'.repeat(64),
+    description: 'Hash of the day before. 64 zeros on 2020-01-01, with which every chain begins.',
+  })
+  previous!: string;
+  @TextField({
+    example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    description:
+      'SHA-256, in hex, of `previous`, a line feed, and each row of the day in the order of the IDs: its RFC 8785 JSON as ' +
+      'the list shows it, and a line feed.',
+  })
+  hash!: string;
+}
+
+export class AuditProof {
+  @DayField() day!: string;
+  @BooleanField({
+    example: true,
+    description: 'Whether no row can be added to the day any more. The hash of an open day changes with each row.',
+  })
+  closed!: boolean;
+  @ObjectField(() => LogProof) audit!: LogProof;
+  @ObjectField(() => LogProof) accessLog!: LogProof;
 }

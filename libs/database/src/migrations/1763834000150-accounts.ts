@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { isolateTenants } from '../transactions/tenant-isolation';
 
 /** Accounts that runs borrow from pools: the accounts, which run has or had which, and the pools that runs request. */
-export class Accounts1763834000200 implements MigrationInterface {
+export class Accounts1763834000150 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE account (

@@ -1,0 +1,68 @@
+// This test is long because it walks pages in a browser.
+// A short test of the same code: apps/standalone/src/webhooks/account-links.spec.ts
+import { ConsoleFixture, describeInBrowser } from './console-fixture';
+
+jest.setTimeout(180_000);
+
+describeInBrowser('users of the console', () => {
+  let fixture: ConsoleFixture;
+
+  beforeAll(async () => {
+    fixture = await ConsoleFixture.start();
+  });
+  afterAll(() => fixture?.end());
+
+  it('the settings invite a user with a role, change the role, and disable the user', async () => {
+    const tab = await fixture.openSignedInTab('/app/settings?part=Users');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'Invite user' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invite user' });
+    await dialog.getByLabel('Email').fill('dana@example.com');
+    await dialog.getByLabel('Role').selectOption('viewer');
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Invite' }).click();
+    const invited = page.getByRole('dialog', { name: 'Invitation for dana@example.com' });
+    const link = (await invited.locator('pre').innerText()).trim();
+    await invited.getByRole('button', { name: 'Close' }).click();
+    const guest = await fixture.openTab();
+    await guest.goto(`/app/invitation${new URL(link).hash}`);
+    await guest.page.getByLabel('New password').fill('a good password');
+    expect(await guest.findBarriersInBothThemes()).toEqual([]);
+    await guest.page.getByRole('button', { name: 'Create account' }).click();
+    await guest.page.getByText('Your account is ready').waitFor();
+    await guest.close();
+    await page.reload();
+    const row = page.getByRole('row', { name: /dana@example.com/ });
+    await row.getByText('viewer').waitFor();
+    const dana = await fixture.openSignedInTab('/app', undefined, ['dana@example.com', 'a good password']);
+    await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Make member' }).click();
+    await row.getByText('member').waitFor();
+    await page.getByRole('button', { name: 'Actions for dana@example.com' }).click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    await row.getByText('disabled').waitFor();
+    await dana.page.getByRole('link', { name: 'Agents', exact: true }).click();
+    await dana.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await dana.close();
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
+  it('the sign-in page leads to the page for a forgotten password, which answers every address alike', async () => {
+    const tab = await fixture.openTab();
+    const { page } = tab;
+    await tab.goto('/app/login');
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('Email').fill('nobody@example.com');
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: 'Send a link' }).click();
+    await page.getByText('This service sends no mail').waitFor();
+    await tab.goto('/app/reset#token=mal_wrong');
+    await page.getByLabel('New password').fill('a good password');
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
+    await page.getByRole('button', { name: 'Set password' }).click();
+    await page.getByText('This link is not valid').waitFor();
+    await tab.close();
+  });
+});

@@ -1,0 +1,32 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { writeAccountMail } from '@muster/access';
+import { Database } from '@muster/database';
+import { BaseConfig, getOwnAddress } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+import { sendMail, SmtpConfig } from '@muster/webhooks';
+
+/** Sends the mails with links to set a password. */
+@Injectable()
+export class AccountMails {
+  private readonly logger = new Logger('account mails');
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(BaseConfig) private readonly config: BaseConfig,
+    @Inject(SmtpConfig) private readonly smtp: SmtpConfig,
+  ) {}
+
+  /** Sends the mail of a link. Throws if that failed and another attempt may succeed. */
+  async send(linkId: string): Promise<void> {
+    const { smtpUrl, smtpFrom } = this.smtp;
+    if (!smtpUrl) return this.logger.warn('no mail was sent, because no mail relay is configured (SMTP_URL)');
+    // Links never contain the address of a request, which its sender chooses.
+    const address = getOwnAddress(this.config);
+    const mail = await writeAccountMail({ database: this.database, keyRing: this.keyRing, address }, linkId);
+    if (!mail) return;
+    const { outcome, error } = await sendMail({ url: smtpUrl, from: smtpFrom! }, mail);
+    if (outcome === 'failed') throw new Error(error!);
+    if (outcome !== 'delivered') this.logger.warn(`the mail of link ${linkId} was not delivered: ${error}`);
+  }
+}

@@ -1,0 +1,38 @@
+import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
+import { createResetLink, Passwords, SignInConfig } from '@muster/access';
+import { Database } from '@muster/database';
+import { Attempts } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
+
+/** Creates the links of forgotten passwords after the requests were answered. */
+@Injectable()
+export class ResetRequests implements BeforeApplicationShutdown {
+  private readonly logger = new Logger('forgotten passwords');
+  private readonly working = new Set<Promise<void>>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(Passwords) private readonly passwords: Passwords,
+    @Inject(Attempts) private readonly attempts: Attempts,
+    @Inject(SignInConfig) private readonly config: SignInConfig,
+  ) {}
+
+  /** Begins to look for the account; the caller does not wait, so that the time of the answer reveals nothing. */
+  begin(email: string): void {
+    const work: Promise<void> = this.create(email)
+      .catch((error: unknown) => this.logger.warn('could not create a link for a forgotten password', { err: error }))
+      .finally(() => this.working.delete(work));
+    this.working.add(work);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.working);
+  }
+
+  private async create(email: string): Promise<void> {
+    const { database, keyRing, attempts } = this;
+    const parts = { database, keyRing, attempts, lifetimeMs: this.config.resetLinkMs };
+    await this.passwords.runLookup(() => createResetLink(parts, email));
+  }
+}

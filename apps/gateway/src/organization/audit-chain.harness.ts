@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { audit, closeDays, linkRows, verifyLogs } from '@muster/access';
+import { createOwnerDataSource, type Transaction } from '@muster/database';
+import { newId, Round } from '@muster/platform';
+import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+
+/** A gateway whose clock a test moves from day to day, with the steps that tests of the chain have in common. */
+export class ChainHarness {
+  private constructor(
+    readonly harness: Harness,
+    private readonly state: { offset: number },
+  ) {}
+
+  static async start(): Promise<ChainHarness> {
+    const state = { offset: 0 };
+    const clock = { now: () => new Date(Date.now() + state.offset) };
+    return new ChainHarness(await startHarness({ ...gateway, clock }), state);
+  }
+
+  get db() {
+    return this.harness.db;
+  }
+
+  now(): Date {
+    return new Date(Date.now() + this.state.offset);
+  }
+
+  today(offsetDays = 0): string {
+    return new Date(this.now().getTime() + offsetDays * dayMs).toISOString().slice(0, 10);
+  }
+
+  /** Moves the clock to a time of the next day, in milliseconds after midnight. */
+  moveToNextDay(ms: number): void {
+    const midnight = Math.floor(this.now().getTime() / dayMs + 1) * dayMs;
+    this.state.offset += midnight + ms - this.now().getTime();
+  }
+
+  move(ms: number): void {
+    this.state.offset += ms;
+  }
+
+  async change(organizationId: string, note: string): Promise<void> {
+    await this.db.transaction({ organizationId }, (tx) => {
+      this.note(tx, organizationId, note);
+      return Promise.resolve();
+    });
+  }
+
+  note(tx: Transaction, organizationId: string, note: string): void {
+    const actor = { kind: 'system', id: 'test', organizationId } as const;
+    audit(tx, actor, { action: 'test.note', target: { type: 'test', id: note }, changes: { note, cost: 1.5 } });
+  }
+
+  /** Reads a run of the tenant, and waits until the access log shows it. Returns the id of the run. */
+  async read({ organizationId, as }: Tenant): Promise<string> {
+    const { id: agentId } = await makeAgent(this.db, { organizationId, name: newId() });
+    const { id } = await makeJob(this.db, { organizationId, agentId });
+    expect((await as.viewer.get(`/api/jobs/${id}`)).status).toBe(200);
+    await waitFor('the read in the access log', async () => {
+      const { body } = await as.admin.get(`/api/access-log?subject=${id}`);
+      return body.entries.length > 0;
+    });
+    return id;
+  }
+
+  async proof({ as }: Tenant, day: string): Promise<any> {
+    const answer = await as.admin.get(`/api/audit/proof?day=${day}`);
+    expect([answer.status, answer.body.day]).toEqual([200, day]);
+    return answer.body;
+  }
+
+  /** Rows of a day as the API lists them, in the order of their ids. */
+  async listed({ as }: Tenant, log: 'audit' | 'access-log', day: string): Promise<any[]> {
+    const rows: any[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body }: { body: any } = await as.admin.get(`/api/${log}?limit=200${cursor ? `&cursor=${cursor}` : ''}`);
+      rows.push(...body.entries);
+      cursor = body.nextCursor;
+    }
+    return rows.filter(({ at }) => at.startsWith(day)).reverse();
+  }
+
+  link(): Promise<{ linked: number }> {
+    return linkRows(this.db);
+  }
+
+  /** Runs rounds until all days before the present one are closed. Transactions of other tests delay this. */
+  async close(): Promise<void> {
+    await waitFor('the days to close', async () => {
+      await this.tryClose();
+      const [row] = await this.db.query<{ closedBefore: Date }>('system', 'SELECT closed_before FROM audit_chain');
+      return row!.closedBefore?.toISOString().startsWith(this.today());
+    });
+  }
+
+  tryClose(): Promise<{ closed: number }> {
+    return closeDays(this.db, this.now(), new Round('test'));
+  }
+
+  async faults(organizationId: string): Promise<string[]> {
+    return (await verifyLogs(this.db, organizationId)).faults;
+  }
+
+  /** Changes rows as somebody with full access to the database would. */
+  async tamper(sql: string, values: unknown[] = []): Promise<void> {
+    const owner = await createOwnerDataSource(this.harness.databaseUrl).initialize();
+    try {
+      await owner.query(sql, values);
+    } finally {
+      await owner.destroy();
+    }
+  }
+}
+
+/** The hash of a day as the contract describes it, computed without the service's code. */
+export function hashOf(previous: string, rows: object[]): string {
+  const text = (value: any): string =>
+    value === null || typeof value !== 'object'
+      ? JSON.stringify(value)
+      : Array.isArray(value)
+        ? `[${value.map(text).join(',')}]`
+        : `{${Object.keys(value)
+            .sort()
+            .map((name) => `${JSON.stringify(name)}:${text(value[name])}`)
+            .join(',')}}`;
+  return createHash('sha256')
+    .update([previous, ...rows.map(text), ''].join('\n'))
+    .digest('hex');
+}

@@ -1,0 +1,15 @@
+import type { AuditChainEntity, Database, Scope } from '@muster/database';
+
+export type ChainPosition = Omit<AuditChainEntity, 'oneRow' | 'digestsFrom'>;
+
+/** Returns how far the chains have come. */
+export async function readPosition(database: Database, scope: Scope): Promise<ChainPosition> {
+  const [position] = await database.query<ChainPosition>(
+    scope,
+    `SELECT closed_before, closing_before, fence, audit_linked_to, access_linked_to, audit_kept_from, access_kept_from
+     FROM audit_chain`,
+    [],
+    'audit_chain_position',
+  );
+  return position!;
+}

@@ -1,0 +1,157 @@
+import { Logger } from '@nestjs/common';
+import type { Database } from '@muster/database';
+import type { Round } from '@muster/platform';
+import { type ChainPosition, readPosition } from './chain-position';
+import { checkOpenDay } from './check-open-day';
+import { type DayHash, dayAfter, dayMs, dayOf, hashBefore, hashDay, rangesOf, type RowRange, startOf } from './days';
+import { currentForm, type LogName, logs } from './presented-rows';
+
+/**
+ * Milliseconds after midnight at which the day before begins to close. A row of that day that comes later is not added
+ * to it: its transaction runs again at the present time, and a read is logged with the time at which it is stored.
+ */
+export const closeAfterMs = 10 * 60_000;
+
+const logger = new Logger('audit chain');
+
+/**
+ * Closes the days that have ended: stores the hash of each organization's rows. A day may close only if no transaction
+ * can add a row to it any more. So the new position is stored first, which new transactions respect; then the id of the
+ * next transaction is read; and the days are closed when every transaction with a smaller id has ended. No write waits
+ * for this, and none takes a lock.
+ */
+export async function closeDays(database: Database, now: Date, round: Round): Promise<{ closed: number }> {
+  let closed = 0;
+  for (let position = await readPosition(database, 'system'); round.hasTime;) {
+    const step = await nextStep(database, position, now);
+    if (step === 'wait') break;
+    if (step === 'close') {
+      if (!(await closeNextDay(database, position, round))) break;
+      closed += 1;
+    }
+    position = await readPosition(database, 'system');
+  }
+  return { closed };
+}
+
+async function nextStep(database: Database, position: ChainPosition, now: Date): Promise<'wait' | 'again' | 'close'> {
+  const { closedBefore, closingBefore, fence } = position;
+  if (!closedBefore) {
+    await begin(database, now);
+    return 'again';
+  }
+  if (closingBefore && closingBefore > closedBefore) {
+    if (fence === null) {
+      await database.query(
+        'system',
+        `UPDATE audit_chain SET fence = pg_snapshot_xmax(pg_current_snapshot())::text
+         WHERE fence IS NULL AND closing_before = $1`,
+        [closingBefore],
+      );
+      return 'again';
+    }
+    const [row] = await database.query<{ over: boolean }>(
+      'system',
+      'SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 AS over',
+      [fence],
+    );
+    return row!.over ? 'close' : 'wait';
+  }
+  const openDay = startOf(dayOf(new Date(now.getTime() - closeAfterMs)));
+  if (openDay <= closedBefore) return 'wait';
+  await database.query(
+    'system',
+    `UPDATE audit_chain SET closing_before = $1, fence = NULL WHERE closed_before = $2 AND closed_before < $1
+       AND (closing_before IS NULL OR closing_before <= closed_before)`,
+    [openDay, closedBefore],
+  );
+  return 'again';
+}
+
+/** Starts with the day of the first row, so that the rows of earlier releases are part of the chain. */
+async function begin(database: Database, now: Date): Promise<void> {
+  const [first] = await database.query<{ at: Date }>(
+    'system',
+    `SELECT LEAST($1, (SELECT at FROM audit_entry ORDER BY id LIMIT 1), (SELECT at FROM access_entry ORDER BY id LIMIT 1))
+       AS at`,
+    [now],
+  );
+  // The first row by its id may be slightly younger than the first one by its time.
+  const start = startOf(dayOf(new Date(first!.at.getTime() - 3_600_000)));
+  await database.query('system', 'UPDATE audit_chain SET closed_before = $1 WHERE closed_before IS NULL', [start]);
+}
+
+/** Closes the next day that has rows, together with the days without rows before it. */
+async function closeNextDay(database: Database, position: ChainPosition, round: Round): Promise<boolean> {
+  const closedBefore = position.closedBefore!;
+  const closingBefore = position.closingBefore!;
+  const [next] = await database.query<{ at: Date | null }>(
+    'system',
+    `SELECT LEAST((SELECT min(at) FROM audit_entry WHERE at >= $1 AND at < $2),
+                  (SELECT min(at) FROM access_entry WHERE at >= $1 AND at < $2)) AS at`,
+    [closedBefore, closingBefore],
+  );
+  const day = next!.at ? dayOf(next!.at) : null;
+  if (day) {
+    for (const log of logs) {
+      for (const range of await rangesOf(database, 'system', { log, day })) {
+        if (!round.hasTime) return false;
+        await closeDay(database, { log, day, range });
+      }
+    }
+  }
+  const end = day ? startOf(dayAfter(day)) : closingBefore;
+  return database.transaction('system', async (tx) => {
+    const moved = await tx.execute('UPDATE audit_chain SET closed_before = $1 WHERE closed_before = $2', [
+      end,
+      closedBefore,
+    ]);
+    if (moved > 0) await tx.execute('DELETE FROM audit_link WHERE day < $1::date', [dayOf(end)]);
+    return true;
+  });
+}
+
+async function closeDay(
+  database: Database,
+  { log, day, range }: { log: LogName; day: string; range: RowRange },
+): Promise<void> {
+  const { organizationId } = range;
+  const last = await lastHashBefore(database, 'system', { log, day, organizationId });
+  if (last?.day === day) return;
+  const checked = await checkOpenDay(database, { log, day, organizationId });
+  const { rows, previous, hash } = await hashDay(
+    database,
+    'system',
+    { log, day, range, previous: hashBefore(day, last) },
+    (row) => checked.add(row),
+  );
+  const faults = checked.faults();
+  for (const fault of faults) logger.error(`organization ${organizationId}, ${day}: ${fault}`);
+  await database.query(
+    'system',
+    `INSERT INTO audit_day (organization_id, log, day, row_count, form, previous, hash, faults)
+     SELECT o.id, $2, $3, $4, $5, $6, $7, $8 FROM organization o WHERE o.id = $1
+     ON CONFLICT DO NOTHING`,
+    [organizationId, log, day, rows, currentForm, previous, hash, faults],
+  );
+}
+
+/** Returns the hash of the last stored day up to and including `day`; null if there is none. */
+export async function lastHashBefore(
+  database: Database,
+  scope: 'system' | { organizationId: string },
+  { log, day, organizationId }: { log: LogName; day: string; organizationId: string },
+): Promise<DayHash> {
+  const [row] = await database.query<{ day: string; hash: string }>(
+    scope,
+    `SELECT day::text AS day, hash FROM audit_day
+     WHERE organization_id = $1 AND log = $2 AND day <= $3::date ORDER BY day DESC LIMIT 1`,
+    [organizationId, log, day],
+  );
+  return row ?? null;
+}
+
+/** Returns the first moment of a day that lies this number of days before the present one. */
+export function startOfDayBefore(now: Date, days: number): Date {
+  return startOf(dayOf(new Date(now.getTime() - days * dayMs)));
+}

@@ -1,0 +1,117 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { Database, Scope } from '@muster/database';
+import { type ChainedRow, currentForm, type LogName, rowText } from './presented-rows';
+
+export const dayMs = 86_400_000;
+/** First day of every chain, and what stands for the hash of the day before it. */
+export const firstDay = '2020-01-01';
+const noHash = '0'.repeat(64);
+
+export const tableOf = { audit: 'audit_entry', access: 'access_entry' } as const;
+const columnsOf = {
+  audit: 'id, at, actor_kind, actor_id, actor_email, action, target_type, target_id, changes, request_id, digest',
+  access: 'id, at, actor_kind, actor_id, actor_email, address, route, subject_type, subject_id, digest',
+} as const;
+
+/** Returns the day (UTC) of a time, as YYYY-MM-DD. */
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
+export function startOf(day: string): Date {
+  return new Date(`${day}T00:00:00Z`);
+}
+
+export function dayAfter(day: string, count = 1): string {
+  return dayOf(new Date(startOf(day).getTime() + count * dayMs));
+}
+
+/** Begins the hash of a day. */
+function beginHash(previous: string): Hash {
+  return createHash('sha256').update(`${previous}\n`);
+}
+
+/** Returns the hash of a day without rows. */
+function quietHash(previous: string): string {
+  return beginHash(previous).digest('hex');
+}
+
+/** The hash of a stored day, or null before the first one. */
+export type DayHash = { day: string; hash: string } | null;
+
+/** Returns the hash of the day before `day`. All days between `last` and `day` have no rows. */
+export function hashBefore(day: string, last: DayHash): string {
+  let hash = last?.hash ?? noHash;
+  for (let quiet = last ? dayAfter(last.day) : firstDay; quiet < day; quiet = dayAfter(quiet)) hash = quietHash(hash);
+  return hash;
+}
+
+export interface RowRange {
+  organizationId: string;
+  rows: number;
+  firstId: string;
+  lastId: string;
+}
+
+/** Returns, for each organization with rows on the day, their number and the range of their ids. */
+export function rangesOf(
+  database: Database,
+  scope: Scope,
+  { log, day, organizationId }: { log: LogName; day: string; organizationId?: string },
+): Promise<RowRange[]> {
+  return database.query<RowRange>(
+    scope,
+    `SELECT organization_id, count(*)::int AS rows, min(id::text) AS first_id, max(id::text) AS last_id
+     FROM ${tableOf[log]}
+     WHERE at >= $1 AND at < $2 AND ($3::uuid IS NULL OR organization_id = $3) GROUP BY organization_id`,
+    [startOf(day), startOf(dayAfter(day)), organizationId ?? null],
+  );
+}
+
+const pageRows = 1000;
+
+/** Yields the rows of an organization's day in the order of their ids. */
+export async function* rowsOf(
+  database: Database,
+  scope: Scope,
+  { log, day, range }: { log: LogName; day: string; range: RowRange },
+): AsyncGenerator<ChainedRow> {
+  for (let after: string | null = null; ;) {
+    const page: ChainedRow[] = await database.query<ChainedRow>(
+      scope,
+      `SELECT ${columnsOf[log]} FROM ${tableOf[log]}
+       WHERE organization_id = $1 AND at >= $2 AND at < $3 AND id >= $4 AND id <= $5 AND ($6::uuid IS NULL OR id > $6)
+       ORDER BY id LIMIT ${pageRows}`,
+      [range.organizationId, startOf(day), startOf(dayAfter(day)), range.firstId, range.lastId, after],
+    );
+    yield* page;
+    if (page.length < pageRows) return;
+    after = page.at(-1)!.id;
+  }
+}
+
+export interface HashedDay {
+  rows: number;
+  previous: string;
+  hash: string;
+}
+
+/** Returns the hash of an organization's day; `look` is called with each row. */
+export async function hashDay(
+  database: Database,
+  scope: Scope,
+  hashed: { log: LogName; day: string; range: RowRange | undefined; previous: string; form?: number },
+  look: (row: ChainedRow) => void = () => undefined,
+): Promise<HashedDay> {
+  const { log, day, range, previous, form = currentForm } = hashed;
+  const hash = beginHash(previous);
+  let rows = 0;
+  if (range) {
+    for await (const row of rowsOf(database, scope, { log, day, range })) {
+      hash.update(`${rowText(log, row, form)}\n`);
+      look(row);
+      rows += 1;
+    }
+  }
+  return { rows, previous, hash: hash.digest('hex') };
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { AccessEntry, AuditEntry } from '@muster/contracts';
+import type { AccessRow } from '../list-accesses';
+import type { AuditRow } from '../list-audit';
+import { canonicalJson } from './canonical-json';
+
+/** The two logs that are chained. */
+export const logs = ['audit', 'access'] as const;
+export type LogName = (typeof logs)[number];
+export const logTitles = { audit: 'audit trail', access: 'access log' } as const;
+
+/** A row of a log, as its statement reads it. */
+export type ChainedRow = (AuditRow | AccessRow) & { digest: Buffer | null };
+
+/** Returns an entry of the audit trail as `GET /api/audit` shows it. */
+export function presentAudit(row: AuditRow): AuditEntry {
+  const { actorKind: kind, actorId: id, actorEmail } = row;
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    actor: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
+    action: row.action,
+    target: { type: row.targetType, id: row.targetId },
+    changes: row.changes,
+    requestId: row.requestId,
+  };
+}
+
+/** Returns an entry of the access log as `GET /api/access-log` shows it. */
+export function presentAccess(row: AccessRow): AccessEntry {
+  const { actorKind: kind, actorId: id, actorEmail } = row;
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    who: { kind, id, ...(actorEmail ? { email: actorEmail } : {}) },
+    address: row.address,
+    route: row.route,
+    subject: { type: row.subjectType, id: row.subjectId },
+  };
+}
+
+/**
+ * The forms in which rows were hashed. A release whose GET shows something else adds a form with the next number and
+ * leaves the earlier ones as they are. Each closed day stores its form, so its hash can be verified forever.
+ */
+const forms: Record<number, Record<LogName, (row: never) => object>> = {
+  1: { audit: presentAudit, access: presentAccess },
+};
+export const currentForm = 1;
+
+/** Returns the RFC 8785 JSON of a row. */
+export function rowText(log: LogName, row: ChainedRow | AuditRow | AccessRow, form = currentForm): string {
+  const present = forms[form]?.[log];
+  if (!present) throw new Error(`this release does not know form ${form} of the rows; verify with a newer one`);
+  return canonicalJson(present(row as never));
+}
+
+/** Returns the digest that the writing process stores with a row. */
+export function digestOf(log: LogName, organizationId: string, row: AuditRow | AccessRow, form = currentForm): Buffer {
+  return createHash('sha256')
+    .update(`${organizationId}\n${rowText(log, row, form)}`)
+    .digest();
+}
+
+/**
+ * Whether the row still has the content that its digest was computed of. The process may have written an older form.
+ */
+export function isUnchanged(log: LogName, organizationId: string, row: ChainedRow): boolean {
+  const { digest } = row;
+  return (
+    digest !== null &&
+    Object.keys(forms).some((form) => digestOf(log, organizationId, row, Number(form)).equals(digest))
+  );
+}
