@@ -16,6 +16,7 @@ const layers = [
     'pilot',
     'feedback',
     'pricing',
+    'alerts',
     'webhooks',
     'access',
   ],

@@ -73,7 +73,7 @@ const ports = ['vm', 'storage', 'trackers', 'models', 'vault'];
 const base = ['contracts', 'platform', 'database', ...ports];
 const domains = [
   ...['access', 'timeline', 'machines', 'commands', 'workflows', 'packs', 'jobs', 'schedules'],
-  ...['pilot', 'pricing', 'feedback', 'assistant', 'webhooks'],
+  ...['pilot', 'pricing', 'feedback', 'assistant', 'alerts', 'webhooks'],
 ];
 const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'feedback-sync'];
 
@@ -85,6 +85,7 @@ const importTable: Record<string, string[]> = {
   ...Object.fromEntries(ports.map((name) => [name, ['contracts', 'platform']])),
   access: base,
   webhooks: [...base, 'access'],
+  alerts: [...base, 'access', 'webhooks'],
   timeline: [...base, 'access'],
   machines: [...base, 'access', 'timeline', 'webhooks'],
   commands: [...base, 'access', 'machines', 'timeline'],

@@ -8,6 +8,7 @@ const services = ['gateway', 'ingest', 'dispatcher', 'scheduler', 'metering', 'f
 const domains = {
   access: [],
   webhooks: [],
+  alerts: ['webhooks'],
   timeline: [],
   machines: ['timeline', 'webhooks'],
   commands: ['machines', 'timeline'],

@@ -62,6 +62,7 @@ const tablesOf = {
     ...['feedback_submission', 'feedback_status_change', 'feedback_work_item', 'feedback_link'],
     ...['feedback_tracker', 'feedback_reconciliation', 'feedback_delivery'],
   ],
+  alerts: ['alert_rule', 'alert', 'alert_streak'],
   webhooks: ['webhook_endpoint', 'webhook_secret', 'webhook_event', 'webhook_delivery', 'webhook_attempt'],
   pilot: [
     ...['pilot_batch', 'pilot_claim_result', 'pilot_stop_event'],

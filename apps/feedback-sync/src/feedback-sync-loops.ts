@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { purgeAlerts, sweepAlerts } from '@muster/alerts';
 import { Database } from '@muster/database';
 import {
   scheduleUnsentSubmissions,
@@ -74,6 +75,8 @@ export class FeedbackSyncLoops extends AppLoops {
             return {};
           },
         },
+        { name: 'sweep alerts', intervalMs: 2000, runOnce: (round) => sweepAlerts(database, round) },
+        { name: 'purge alerts', intervalMs: 600_000, runOnce: (round) => purgeAlerts(database, round, clock.now()) },
         { name: 'purge webhooks', intervalMs: 600_000, runOnce: (round) => webhooks.purgeOldRows(round) },
       ],
       { app: 'feedback-sync', metrics, ledger, pubSub },

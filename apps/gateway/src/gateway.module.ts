@@ -5,6 +5,8 @@ import { ModelsModule } from '@muster/models';
 import { StorageModule } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { VmModule } from '@muster/vm';
+import { AlertRulesController } from './alerts/alert-rules.controller';
+import { AlertsController } from './alerts/alerts.controller';
 import { ClientPricingController } from './admin/client-pricing.controller';
 import { FeedbackExportController } from './admin/feedback-export.controller';
 import { FeedbackSyncController } from './admin/feedback-sync.controller';
@@ -152,6 +154,8 @@ import { VaultController } from './organization/vault.controller';
     WebhookEndpointsController,
     NotificationChannelsController,
     WebhookDeliveriesController,
+    AlertRulesController,
+    AlertsController,
     DocsController,
   ],
   providers: [

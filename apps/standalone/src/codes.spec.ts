@@ -166,6 +166,40 @@ describe('codes that arrive without a person', () => {
       }
     });
 
+    it('an admin reads the messages that no question used, which is audited, for as long as they are stored', async () => {
+      const address = await make();
+      const path = `/api/inbound-codes/${address.id}/messages`;
+      const { as } = pilot.tenant;
+      await waiting(address.name);
+      await postSigned(address, 'Your code is 111111.');
+      await postSigned(address, 'Your code is 482913.', { from: '+15550100' });
+      const { status, body } = await as.admin.get(path);
+      expect([status, body]).toEqual([
+        200,
+        {
+          messages: [
+            { from: '+15550100', code: '482913', receivedAt: expect.any(String), expiresAt: expect.any(String) },
+          ],
+        },
+      ]);
+      const { receivedAt, expiresAt } = body.messages[0];
+      expect(Date.parse(expiresAt) - Date.parse(receivedAt)).toBe(600_000);
+      const { entries } = (await as.admin.get('/api/audit?limit=1')).body;
+      expect(entries[0]).toMatchObject({
+        ...{ action: 'inbound_code.read_messages', target: { type: 'inbound_code', id: address.id } },
+        changes: { messages: 1 },
+      });
+      expect(JSON.stringify(entries)).not.toContain('482913');
+      for (const client of [as.viewer, as.member, pilot.tenant.api]) expect((await client.get(path)).status).toBe(403);
+      const other = await pilot.harness.makeTenant();
+      expect((await other.as.admin.get(path)).status).toBe(404);
+      await rows(
+        `UPDATE inbound_message SET received_at = muster_now() - interval '11 minutes' WHERE inbound_id = $1`,
+        address.id,
+      );
+      expect((await as.admin.get(path)).body).toEqual({ messages: [] });
+    });
+
     it('an inbound address accepts 60 messages per minute, each of up to 64 KiB', async () => {
       const address = await make();
       expect((await postSigned(address, 'x'.repeat(66_000))).status).toBe(413);

@@ -39,6 +39,16 @@ export const foreignResources: Record<string, (tenant: Tenant, db: Harness['db']
     const body = { name: 'Theirs', kind: 'slack', url: 'https://93.184.215.14/theirs', events: ['pack.promoted'] };
     return (await as.admin.post('/api/notification-channels', body)).body.id;
   },
+  '/api/alerts/{id}': async ({ organizationId }, db) => {
+    const id = newId();
+    await db.query(
+      'system',
+      `INSERT INTO alert (id, organization_id, rule, subject_type, subject_id, subject_name)
+       VALUES ($1, $2, 'wake_failed', 'agent', $3, 'Theirs')`,
+      [id, organizationId, newId()],
+    );
+    return id;
+  },
   '/api/functions/{id}': async (tenant) => {
     const created = await tenant.api.post('/api/functions', { name: newId(), code: 'pass' });
     return created.body.id;

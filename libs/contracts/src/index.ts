@@ -300,6 +300,8 @@ export {
   InboundCode,
   InboundCodeList,
   InboundCodeWithSecret,
+  InboundMessage,
+  InboundMessageList,
   InboundReceipt,
 } from './http/asking/inbound-codes';
 export {
@@ -506,6 +508,16 @@ export {
   type WaitingReason,
   waitingReasons,
 } from './http/jobs/job-status';
+export {
+  type AlertOptions,
+  type AlertRuleName,
+  alertRules,
+  type AlertStatus,
+  type AlertSubjectType,
+  alertTitles,
+  type RunFailedMode,
+} from './http/asking/alert-words';
+export { Alert, AlertList, AlertRule, AlertRuleList, AlertsQuery, SetAlertRuleBody } from './http/asking/alerts';
 export { AnswerByLinkBody, AnswerLinkBody, LinkedQuestion } from './http/asking/answer-links';
 export {
   AnswerQuestionBody,

@@ -7,6 +7,7 @@ export {
   recordingStatuses,
   timelineKinds,
 } from './http/agents/agent-words';
+export { type AlertRuleName, alertTitles, runFailedModes } from './http/asking/alert-words';
 export { sessionStatuses } from './http/assistant/autopilot-words';
 export {
   feedbackSeverities,

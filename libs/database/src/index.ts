@@ -52,6 +52,7 @@ export type {
 export { JobEntity } from './entities/job';
 export type { AccountEntity, AccountUseEntity } from './entities/account';
 export type { ConcurrencyLeaseEntity } from './entities/concurrency-lease';
+export type { AlertEntity, AlertRuleEntity, AlertStreakEntity } from './entities/alert';
 export type { InboundCodeEntity, InboundMessageEntity } from './entities/inbound-code';
 export type { QuestionEntity } from './entities/question';
 export type { AiUsageEntity, ArtifactEntity, JobStepEntity } from './entities/job';

@@ -48,6 +48,7 @@ export { offerAccounts } from './accounts/borrow-accounts';
 export { failAccount } from './accounts/fail-account';
 export { deleteAccount, putAccount, putBackAccounts, updateAccount } from './accounts/save-account';
 export { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from './questions/inbound-codes';
+export { listMessages } from './questions/list-messages';
 export type { Posted } from './questions/parse-inbound-message';
 export { purgeInboundMessages, receiveInboundMessage } from './questions/receive-inbound-message';
 export { expireQuestions } from './questions/expire-questions';

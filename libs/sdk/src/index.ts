@@ -8,6 +8,8 @@ export { isTerminal, type WaitOptions } from './wait-for-job';
 export { type SignedDelivery, verifyWebhook, type WebhookEvent } from './verify-webhook';
 export type {
   Agent,
+  Alert,
+  AlertRule,
   Batch,
   CommandStatus,
   Costs,

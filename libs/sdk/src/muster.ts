@@ -4,6 +4,7 @@ import { makeClient } from './make-client';
 import { MusterError } from './muster-error';
 import { Accounts } from './resources/accounts';
 import { Agents } from './resources/agents';
+import { Alerts } from './resources/alerts';
 import { Batches } from './resources/batches';
 import { Installations } from './resources/installations';
 import { Jobs } from './resources/jobs';
@@ -43,6 +44,7 @@ export class Muster {
   readonly session: string | undefined;
   readonly accounts: Accounts;
   readonly agents: Agents;
+  readonly alerts: Alerts;
   readonly batches: Batches;
   readonly costs: Costs;
   readonly installations: Installations;
@@ -68,6 +70,7 @@ export class Muster {
     this.client = makeClient({ baseUrl: trimmed, apiKey, session, fetch, headers, ...retrying });
     this.accounts = new Accounts(this.client);
     this.agents = new Agents(this.client);
+    this.alerts = new Alerts(this.client);
     this.batches = new Batches(this.client);
     this.costs = new Costs(this.client);
     this.installations = new Installations(this.client);

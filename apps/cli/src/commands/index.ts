@@ -1,6 +1,7 @@
 import type { Command } from '../frame/command';
 import { accountCommands } from './vault/accounts';
 import { agentCommands } from './agents';
+import { alertCommands } from './alerts';
 import { batchCommands } from './batch';
 import { createCompletionCommand } from './completion';
 import { jobCommands } from './jobs';
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   runCommand,
   ...jobCommands,
   ...questionCommands,
+  ...alertCommands,
   ...batchCommands,
   ...agentCommands,
   ...workflowCommands,

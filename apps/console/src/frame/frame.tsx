@@ -8,6 +8,7 @@ import { formatCount } from '../format/format';
 import { useIsProofRequested } from '../live/step-up';
 import { onReconnect, useConnection } from '../live/connection';
 import { useOrganizationEvents } from '../live/use-organization-events';
+import { useOpenAlerts } from '../parts/alert/use-open-alerts';
 import { useOpenQuestions } from '../parts/question/use-open-questions';
 import { Button, IconButton } from '../ui/button';
 import { Menu } from '../ui/menu';
@@ -117,24 +118,26 @@ function MainNavigation() {
         >
           <Icon aria-hidden className="size-4" />
           {name}
-          {to === '/inbox' && isMember && <OpenQuestions />}
+          {to === '/inbox' && isMember && <InboxCount />}
         </Link>
       ))}
     </nav>
   );
 }
 
-/** Number of open questions, with a plus if there are more than are loaded. */
-function OpenQuestions() {
-  const { items, hasMore } = useOpenQuestions();
-  if (items.length === 0) return null;
+/** Number of open questions and of alerts that nobody has acknowledged, with a plus if more exist than are loaded. */
+function InboxCount() {
+  const questions = useOpenQuestions();
+  const alerts = useOpenAlerts();
+  const count = questions.items.length + alerts.items.filter(({ acknowledgedBy }) => acknowledgedBy === null).length;
+  if (count === 0) return null;
   return (
     <span
       data-testid="open-questions"
       className="ml-auto rounded-full bg-accent px-1.5 text-xs text-on-accent tabular-nums"
     >
-      {formatCount(items.length)}
-      {hasMore && '+'}
+      {formatCount(count)}
+      {(questions.hasMore || alerts.hasMore) && '+'}
       <span className="sr-only"> open</span>
     </span>
   );

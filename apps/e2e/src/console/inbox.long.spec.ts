@@ -72,6 +72,31 @@ describeInBrowser('the inbox', () => {
     await Promise.all([admin.close(), other.close()]);
   });
 
+  it('a rule that is turned on in the settings opens an alert in the inbox, which a person acknowledges', async () => {
+    const tab = await fixture.openSignedInTab('/app/settings?part=Alerts', { width: 360, height: 740 });
+    const { page } = tab;
+    const row = page.getByTestId('alert-rule').filter({ hasText: 'A run asks a question' });
+    await row.getByText('off', { exact: true }).waitFor();
+    await row.getByRole('button').click();
+    const dialog = page.getByRole('dialog', { name: 'A run asks a question' });
+    await dialog.getByText('No notification channels yet.').waitFor();
+    expect(await tab.findBarriers()).toEqual([]);
+    await dialog.getByLabel('On', { exact: true }).check();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('on', { exact: true }).waitFor();
+    const jobId = await launch('Alerts', ['muster.ask("Which tooth?", kind="text")']);
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    const alert = page.getByTestId('alert').filter({ hasText: 'Which tooth?' });
+    await alert.getByText('A run asks a question').waitFor();
+    expect([await overflow(page), await tab.findBarriers()]).toEqual([0, []]);
+    await alert.getByRole('button', { name: 'Acknowledge' }).click();
+    await alert.getByText(`Acknowledged by ${fixture.admin[0]}`).waitFor();
+    await api.post(`/api/jobs/${jobId}/cancel`, {});
+    await alert.waitFor({ state: 'detached' });
+    expect(tab.complaints).toEqual([]);
+    await tab.close();
+  });
+
   it('the link in an email accepts an answer without an account, on a phone', async () => {
     const jobId = await launch('Link', [
       'muster.result(muster.ask("Who <approves>?", kind="form", fields=[{"name": "by", "label": "Approved by"}]))',

@@ -10,12 +10,20 @@ export function buildEventLink(
   event: Linked,
 ): NotifiedEvent['link'] {
   const { type, data, subjectId, endpointId, recipient } = event;
-  if (type === 'question.asked' && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {
-    const token = signAnswerLink(keyRing, { questionId: subjectId, channelId: endpointId, recipient });
+  const questionId = questionOf(event);
+  if (questionId && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {
+    const token = signAnswerLink(keyRing, { questionId, channelId: endpointId, recipient });
     return { text: 'Answer', url: `${address}/a/${token}` };
   }
   const path = pages[type.split('.')[0]!]?.(subjectId, data);
   return path === undefined ? null : { text: 'Open in Muster', url: `${address}/app${path}` };
+}
+
+/** Returns the question that an event asks people to answer, also if an alert reports it to one person. */
+function questionOf({ type, data, subjectId, recipient }: Linked): string | null {
+  if (type === 'question.asked') return subjectId;
+  const subject = data['subject'] as { type: string; id: string } | undefined;
+  return type === 'alert.opened' && recipient !== '' && subject?.type === 'question' ? subject.id : null;
 }
 
 const pages: Record<string, (id: string, data: Record<string, unknown>) => string> = {
@@ -24,6 +32,7 @@ const pages: Record<string, (id: string, data: Record<string, unknown>) => strin
   schedule: (id) => `/schedules/${id}`,
   autopilot: (id) => `/autopilot/${id}`,
   question: () => '/inbox',
+  alert: () => '/inbox',
   limit: () => '/settings?part=Limits',
   api_key: () => '/settings?part=API+keys',
   pack: (id, { packId }) => `/packs/${typeof packId === 'string' ? packId : id}`,

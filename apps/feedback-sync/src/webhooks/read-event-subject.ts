@@ -1,3 +1,4 @@
+import { findAlert, presentAlert } from '@muster/alerts';
 import { findAgent } from '@muster/machines';
 import { findSession, presentSession } from '@muster/assistant';
 import { AppError, type WebhookType } from '@muster/contracts';
@@ -69,6 +70,8 @@ const readers: Record<Kind, Read> = {
     presentQuestion(await findQuestion(database, organizationId, subjectId), storage),
   account: async ({ database }, { organizationId, subjectId }) =>
     presentAccount(await findAccount(database, organizationId, subjectId)),
+  alert: async ({ database }, { organizationId, subjectId }) =>
+    presentAlert(await findAlert(database, organizationId, subjectId)),
   feedback: async ({ database, storage, now }, { organizationId, subjectId }) =>
     presentSubmissionDetail(await findAnySubmission(database, organizationId, subjectId), { storage, now: now() }),
 };

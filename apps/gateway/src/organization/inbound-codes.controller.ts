@@ -1,15 +1,31 @@
 import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessions } from '@muster/access';
+import {
+  Caller,
+  Endpoint,
+  Mutation,
+  MutationRequest,
+  Mutations,
+  OrganizationId,
+  type Principal,
+  allowSessions,
+} from '@muster/access';
 import {
   CreateInboundCodeBody,
   type InboundCode,
   InboundCodeList,
   InboundCodeWithSecret,
+  InboundMessageList,
   PageQuery,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from '@muster/jobs';
+import {
+  createInboundCode,
+  deleteInboundCode,
+  type InboundCodeRow,
+  listInboundCodes,
+  listMessages,
+} from '@muster/jobs';
 import { BaseConfig, parsePage, buildPage, getPublicAddress } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
@@ -55,6 +71,21 @@ export class InboundCodesController {
       const { row, secret } = await createInboundCode(tx, this.keyRing, caller, body);
       return { body: { ...this.presentInboundCode(row), secret }, location: '/api/inbound-codes' };
     });
+  }
+
+  @Get('/:id/messages')
+  @Endpoint({
+    summary: 'List the messages of an inbound address that no question has used',
+    description: 'A code is deleted 10 minutes after it arrived. Reading the codes is recorded in the audit log.',
+    access: allowSessions('admin'),
+    answer: InboundMessageList,
+    errors: ['not_found'],
+  })
+  async messages(@Caller() caller: Principal, @Param('id') id: string): Promise<InboundMessageList> {
+    const scope = { organizationId: caller.organizationId };
+    return this.database.transaction(scope, async (tx) => ({
+      messages: await listMessages(tx, this.keyRing, caller, id),
+    }));
   }
 
   @Delete('/:id')

@@ -70,14 +70,6 @@ describe('every type of webhook', () => {
     return created.body as { questionId: string };
   };
 
-  const submission = async () => {
-    const form = new FormData();
-    form.set('payload', JSON.stringify({ type: 'feature_request', title: 'One more', description: 'Please.' }));
-    const { url, headers } = fixture.admin;
-    const created = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
-    return ((await created.json()) as { id: string }).id;
-  };
-
   /** For each type, a function that causes the event and returns its delivery. */
   const causes: Record<WebhookType, () => Promise<Received>> = {
     'job.started': async () => delivered('job.started', hasId(await fixture.runJob())),
@@ -224,8 +216,15 @@ describe('every type of webhook', () => {
       return answered;
     },
     'question.expired': async () => delivered('question.expired', hasId((await ask(1)).questionId)),
+    'alert.opened': async () => {
+      expect((await fixture.admin.put('/api/alert-rules/question_asked', { enabled: true })).status).toBe(200);
+      const { questionId } = await ask();
+      const opened = await delivered('alert.opened', ({ subject }) => subject.id === questionId);
+      expect(opened.event.data).toMatchObject({ rule: 'question_asked', status: 'open', count: 1 });
+      return opened;
+    },
     'feedback.resolved': async () => {
-      const id = await submission();
+      const id = await fixture.submitFeedback('One more');
       await fixture.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });
       const resolved = await delivered('feedback.resolved', hasId(id));
       expect(resolved.event.data).toMatchObject({ status: 'resolved', title: 'One more' });
@@ -299,7 +298,7 @@ describe('every type of webhook', () => {
     await until(sessionId, 'paused');
     await act({ action: 'cancel', sessionId });
     await until(sessionId, 'cancelled');
-    const submissionId = await submission();
+    const submissionId = await fixture.submitFeedback('One more');
     for (const status of ['resolved', 'closed']) {
       await fixture.admin.patch(`/api/feedback-submissions/${submissionId}`, { status });
     }

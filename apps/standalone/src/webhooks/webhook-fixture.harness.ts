@@ -61,6 +61,15 @@ export class WebhookFixture {
     return id;
   }
 
+  /** Submits a feature request with this title, and returns its id. */
+  async submitFeedback(title: string): Promise<string> {
+    const form = new FormData();
+    form.set('payload', JSON.stringify({ type: 'feature_request', title, description: 'Please.' }));
+    const { url, headers } = this.admin;
+    const created = await fetch(`${url}/api/feedback-submissions`, { method: 'POST', headers, body: form });
+    return ((await created.json()) as { id: string }).id;
+  }
+
   /** Creates an endpoint at a path of the receiver. */
   async createEndpoint(
     path: string,

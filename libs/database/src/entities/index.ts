@@ -17,6 +17,7 @@ import {
 import { AccountLinkEntity } from './account-link';
 import { AuditChainEntity, AuditDayEntity, AuditLinkEntity } from './audit-chain';
 import { AgentEntity } from './agent';
+import { AlertEntity, AlertRuleEntity, AlertStreakEntity } from './alert';
 import { AgentIdleEntity } from './agent-idle';
 import { AgentRecoveryEntity } from './agent-recovery';
 import { AgentCommandEntity, AgentControlEntity, AgentFunctionEntity, AgentWakeEntity } from './agent-work';
@@ -177,6 +178,9 @@ export const entities = [
   InboundCodeEntity,
   InboundMessageEntity,
   QuestionEntity,
+  AlertEntity,
+  AlertRuleEntity,
+  AlertStreakEntity,
   RunCostDayEntity,
   RunCostMonthEntity,
   RecoveryHoldEntity,

@@ -75,6 +75,8 @@ export class WebhookEventEntity {
   @Column('jsonb', { nullable: true }) details!: Record<string, unknown> | null;
   /** Key of an event that is emitted only once per organization; null for other events. */
   @Column('text', { nullable: true }) once!: string | null;
+  /** Channels that get the event whatever events they want; null if there are none. */
+  @Column('uuid', { array: true, nullable: true }) channelIds!: string[] | null;
   /** Body that is sent, byte for byte; null until the event is fanned out. */
   @Column('text', { nullable: true }) body!: string | null;
   @Column('timestamptz', { nullable: true }) fannedOutAt!: Date | null;

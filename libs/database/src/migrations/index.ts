@@ -84,6 +84,7 @@ import { Accounts1763834000150 } from './1763834000150-accounts';
 import { AuditChain1763834000200 } from './1763834000200-audit-chain';
 import { EntriesByDay1763834000201 } from './1763834000201-entries-by-day';
 import { AccountLinks1763834000300 } from './1763834000300-account-links';
+import { Alerts1763835000000 } from './1763835000000-alerts';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -183,4 +184,5 @@ export const migrations = [
   AuditChain1763834000200,
   EntriesByDay1763834000201,
   AccountLinks1763834000300,
+  Alerts1763835000000,
 ];

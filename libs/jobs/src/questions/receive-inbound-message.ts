@@ -8,7 +8,7 @@ import { buildInboundAssociatedData } from './inbound-codes';
 import { findCodeInText, type Message, type Posted, parseInboundMessage } from './parse-inbound-message';
 
 /** Milliseconds for which a code is stored if no question waits for it, for a question that is asked later. */
-const storedMs = 10 * 60_000;
+export const storedMs = 10 * 60_000;
 const maxPerMinute = 60;
 
 type Inbound = Pick<InboundCodeEntity, 'id' | 'organizationId' | 'name' | 'pattern' | 'senders' | 'sealed'>;

@@ -194,6 +194,7 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
     [`/api/webhook-endpoints/${endpointId}/deliveries`, ['status=pending', 'status=dead', 'type=job.stalled']],
     ['/api/notification-channels', ['q=needle']],
     ['/api/inbound-codes', []],
+    ['/api/alerts', ['status=open', 'status=resolved', 'rule=spend']],
     ['/api/concurrency-keys', ['q=needle']],
     ['/api/accounts', ['pool=needle']],
     ['/api/accounts/account-1/uses', []],

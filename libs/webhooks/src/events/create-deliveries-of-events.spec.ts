@@ -33,10 +33,25 @@ describe('a webhook event that is not fanned out yet', () => {
       if (!isReadable(id)) throw new Error('it cannot be read');
       return { id };
     };
-    const parts = { database: harness.db, readSubject, notify: () => undefined, now: () => new Date() };
+    const parts = {
+      ...{ database: harness.db, readSubject, notify: () => undefined, now: () => new Date() },
+      evaluate: () => Promise.resolve(),
+    };
     await createDeliveriesOfEvents(parts, undefined, organizationId).catch(() => undefined);
     return tried;
   }
+
+  it('an event is evaluated once, even if several processes fan it out at the same time', async () => {
+    const id = await insertEvent();
+    const evaluated: string[] = [];
+    const parts = {
+      ...{ database: harness.db, notify: () => undefined, now: () => new Date() },
+      readSubject: (event: { id: string }) => Promise.resolve({ id: event.id }),
+      evaluate: (_: unknown, event: { id: string }) => Promise.resolve(void evaluated.push(event.id)),
+    };
+    await Promise.all([1, 2, 3].map(() => createDeliveriesOfEvents(parts, undefined, organizationId)));
+    expect(evaluated).toEqual([id]);
+  });
 
   it('an event that cannot be read is retried with growing delays, and does not delay other events', async () => {
     const bad = await insertEvent(2000);

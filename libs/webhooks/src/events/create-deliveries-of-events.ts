@@ -13,6 +13,8 @@ export interface FanOutParts {
   database: Database;
   /** Reads the event’s resource as its GET route returns it; null if it was deleted. */
   readSubject(event: EventRow): Promise<object | null>;
+  /** Evaluates the alert rules, in the transaction that marks the event as fanned out. */
+  evaluate(tx: Transaction, event: EventRow): Promise<void>;
   /** Called with the endpoints for which deliveries were just inserted. */
   notify(endpointIds: string[]): void;
   now(): Date;
@@ -27,7 +29,7 @@ const maxRetryDelaySeconds = 600;
  * The body is built once, and every endpoint gets the same body.
  */
 export function createDeliveriesOfEvents(
-  { database, readSubject, notify, now }: FanOutParts,
+  { database, readSubject, evaluate, notify, now }: FanOutParts,
   round = new Round('fan out webhooks'),
   organizationId: string | null = null,
 ): Promise<SweepCounts<'told' | 'unheard'>> {
@@ -44,7 +46,9 @@ export function createDeliveriesOfEvents(
         await postponeEvent(database, event);
         throw error;
       }
-      const endpoints = await database.transaction('system', (tx) => insertDeliveries(tx, event, { body, now: now() }));
+      const endpoints = await database.transaction('system', (tx) =>
+        insertDeliveries(tx, event, { body, now: now(), evaluate }),
+      );
       if (endpoints) notify(endpoints);
       return endpoints?.length ? 'told' : 'unheard';
     },
@@ -77,18 +81,21 @@ function buildEventBody({ type, createdAt, subjectId, details, sequence }: Event
 /** Returns the ids of the endpoints; null if another process has already fanned out the event. */
 async function insertDeliveries(
   tx: Transaction,
-  { id, organizationId, type }: EventRow,
-  { body, now }: { body: string; now: Date },
+  event: EventRow,
+  { body, now, evaluate }: { body: string; now: Date; evaluate: FanOutParts['evaluate'] },
 ): Promise<string[] | null> {
+  const { id, organizationId, type } = event;
   const updated = await tx.execute(
     'UPDATE webhook_event SET body = $2, fanned_out_at = muster_now() WHERE id = $1 AND fanned_out_at IS NULL',
     [id, body],
     'fan_out_webhook_event',
   );
   if (updated === 0) return null;
+  await evaluate(tx, event);
   const found = await tx.query<TargetEndpoint>(
     `SELECT w.id, w.kind, w.recipients, w.filter FROM webhook_endpoint w
-     WHERE w.organization_id = $1 AND w.enabled AND w.events && ARRAY['*', $2::text]
+     WHERE w.organization_id = $1 AND w.enabled
+       AND (w.events && ARRAY['*', $2::text] OR w.id = ANY ((SELECT channel_ids FROM webhook_event WHERE id = $3)::uuid[]))
        AND w.created_at <= (SELECT created_at FROM webhook_event WHERE id = $3)
      ORDER BY w.id FOR SHARE`,
     [organizationId, type, id],

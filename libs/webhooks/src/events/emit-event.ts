@@ -14,20 +14,23 @@ export type WebhookEvent = TypedEvents & {
   organizationId: string;
   /** Key of an event that is emitted only once per organization. */
   once?: string;
+  /** Channels that get the event whatever events they want, such as those of an alert rule. */
+  channelIds?: string[];
   /** SQL condition about a subject (`e.subject_id`), checked at commit. If it is false, nothing is emitted. */
   where?: { name: string; sql: string };
 };
 
 /**
- * Inserts the event and a `fan-out` message when the transaction commits, if an endpoint of the organization wants the
- * event. Costs no extra round trip; if no endpoint wants the event, one index lookup.
+ * Inserts the event and a `fan-out` message when the transaction commits, if an endpoint or an alert rule of the
+ * organization wants the event. Costs no extra round trip; if none wants the event, two index lookups.
  */
 export function emitEvent(tx: Transaction, event: WebhookEvent): void {
-  const { organizationId, type, subjects, once = null, where } = event;
+  const { organizationId, type, subjects, once = null, where, channelIds = [] } = event;
   if (subjects.length === 0) return;
   // The sequence numbers of a set assume that each member emits an event about one subject of its own.
   if (subjects.length > 1) tx.requireOwnConnection();
-  const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details }));
+  const channels = channelIds.length > 0 ? { channel_ids: channelIds } : {};
+  const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details, ...channels }));
   tx.enqueueIf(buildCondition(where), [organizationId, type, JSON.stringify(rows), once], {
     queue: 'webhooks',
     name: 'fan-out',
@@ -58,14 +61,14 @@ function buildCondition(where?: WebhookEvent['where']): Condition {
  */
 function insertEventsSql(rows: string, where: string): string {
   return `wanted AS (
-    SELECT input.member, input.organization_id, input.type, input.once, e.id, e.subject_id, e.details, input.member + e.ordinal - 2 AS sequence_offset
+    SELECT input.member, input.organization_id, input.type, input.once, e.id, e.subject_id, e.details, e.channel_ids, input.member + e.ordinal - 2 AS sequence_offset
     FROM ${rows} CROSS JOIN LATERAL ROWS FROM (
-      jsonb_to_recordset(input.subjects) AS (id uuid, subject_id uuid, details jsonb)) WITH ORDINALITY
-      AS e (id, subject_id, details, ordinal)
-    WHERE ${isSubscribedSql('input.organization_id', 'input.type')} AND (${where})),
+      jsonb_to_recordset(input.subjects) AS (id uuid, subject_id uuid, details jsonb, channel_ids uuid[])) WITH ORDINALITY
+      AS e (id, subject_id, details, channel_ids, ordinal)
+    WHERE (${isWantedSql('input.organization_id', 'input.type')} OR e.channel_ids IS NOT NULL) AND (${where})),
   inserted_event AS (
-    INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, sequence)
-    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, ${nextSequenceSql('e.subject_id')} + e.sequence_offset
+    INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, channel_ids, sequence)
+    SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, e.channel_ids, ${nextSequenceSql('e.subject_id')} + e.sequence_offset
     FROM wanted e
     ON CONFLICT DO NOTHING RETURNING id),
   event AS (SELECT wanted.member FROM wanted JOIN inserted_event ON inserted_event.id = wanted.id)`;
@@ -83,6 +86,15 @@ export function isSubscribedSql(organization: string, type: string): string {
 }
 
 /**
+ * SQL condition: whether an endpoint wants events of the type, or an alert rule that is on evaluates them. Postgres
+ * looks for a rule only if no endpoint wants the event.
+ */
+function isWantedSql(organization: string, type: string): string {
+  return `(${isSubscribedSql(organization, type)} OR EXISTS (SELECT FROM alert_rule r
+    WHERE r.organization_id = ${organization} AND r.enabled AND r.event_types @> ARRAY[${type}]))`;
+}
+
+/**
  * Does the same as `emitEvent` for each row of the CTE `source` (organization_id, job_id and `eventColumns`), as CTEs
  * of a statement that is a transaction of its own. `webhook_event_inserted` has the ids of the inserted events.
  */
@@ -91,7 +103,7 @@ export function eventPartsSql(source: string, { type, details }: TypedDetails): 
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
       SELECT event_id, organization_id, '${type}', job_id, '${JSON.stringify(details)}'::jsonb,
         ${nextSequenceSql(`${source}.job_id`)} FROM ${source}
-      WHERE ${isSubscribedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
+      WHERE ${isWantedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
     webhook_event_message AS (
       SELECT ${source}.* FROM ${source} JOIN webhook_event_inserted ON webhook_event_inserted.id = ${source}.event_id),
     webhook_event_enqueued AS (${insertMessagesFromSql('webhook_event_message')})`;

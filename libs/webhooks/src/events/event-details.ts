@@ -40,6 +40,8 @@ interface DetailsOfKind {
     since: string;
     jobId: string;
   };
+  /** With the ids by which filters select alerts, and the audience of the question that the alert is about. */
+  alert: { count: number; workflowId: string | null; agentId: string | null; to?: string[] };
 }
 
 type SubjectKind = keyof DetailsOfKind;

@@ -1,4 +1,4 @@
-import type { Severity, WebhookType } from '@muster/contracts';
+import { type AlertRuleName, alertTitles, type Severity, type WebhookType } from '@muster/contracts';
 
 /** An event as webhooks receive it, with a link to its page. */
 export interface NotifiedEvent {
@@ -52,11 +52,15 @@ const labels: Record<WebhookType, EventLabel> = {
   'question.answered': { title: 'Question answered', severity: 'info' },
   'question.expired': { title: 'Question expired', severity: 'warning' },
   'account.set_aside': { title: 'Account set aside', severity: 'error' },
+  // The title and the severity of an alert are those of its rule.
+  'alert.opened': { title: 'Alert', severity: 'warning' },
   'webhook.test': { title: 'Test message', severity: 'info' },
 };
 
-export function getSeverity(type: WebhookType): Severity {
-  return labels[type].severity;
+/** Returns the title and the severity of an event. */
+export function labelOf({ type, data }: Pick<NotifiedEvent, 'type' | 'data'>): EventLabel {
+  if (type !== 'alert.opened') return labels[type];
+  return alertTitles[data['rule'] as AlertRuleName] ?? labels[type];
 }
 
 const maxLength = 300;
@@ -69,7 +73,13 @@ export function writeMessage(events: readonly NotifiedEvent[], count: number): M
 }
 
 function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
-  const { title } = labels[type];
+  const { title } = labelOf({ type, data });
+  if (type === 'alert.opened') {
+    const name = findFirstText((data['subject'] ?? {}) as Record<string, unknown>, ['name']);
+    const count = Number(data['count']);
+    const detail = count > 1 ? `It has happened ${count} times.` : null;
+    return { title: shortenText(name ? `${title}: ${name}` : title), detail, link };
+  }
   const name = findFirstText(data, ['workflowName', 'name', 'agentName', 'limit']);
   const details = type.startsWith('question.') ? ['question'] : ['error', 'reason', 'message', 'title'];
   const detail = findFirstText(data, details);
@@ -78,7 +88,10 @@ function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
 
 function describeKinds(events: readonly NotifiedEvent[], count: number): string {
   const kinds = new Map<string, number>();
-  for (const { type } of events) kinds.set(labels[type].title, (kinds.get(labels[type].title) ?? 0) + 1);
+  for (const event of events) {
+    const { title } = labelOf(event);
+    kinds.set(title, (kinds.get(title) ?? 0) + 1);
+  }
   const listed = [...kinds].map(([title, times]) => (times === 1 ? title : `${title} (${times})`)).join(', ');
   return count > events.length ? `${listed}, …` : listed;
 }

@@ -2,15 +2,18 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import type { Question } from '../../api/generated';
 import { buildQuestionQuery } from '../../api/queries';
+import { AlertCard } from '../../parts/alert/alert-card';
+import { useOpenAlerts } from '../../parts/alert/use-open-alerts';
 import { QuestionCard } from '../../parts/question/question-card';
 import { useOpenQuestions } from '../../parts/question/use-open-questions';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { EmptyNote, Page, Skeleton } from '../../ui/page';
 
-/** The open questions, oldest first. Each is answered on its card. */
+/** The open questions, oldest first, each answered on its card; then the open alerts, newest first. */
 export function InboxPage() {
   const { items, isPending, error, hasMore, isLoadingMore, loadMore, retry } = useOpenQuestions();
+  const alerts = useOpenAlerts();
   const [touched, setTouched] = useState<Question | null>(null);
   const shown = useItemsWithTouched(items, touched);
   const list = useRef<HTMLDivElement>(null);
@@ -18,13 +21,9 @@ export function InboxPage() {
   return (
     <Page title="Inbox">
       {error && <ErrorNote error={error} retry={retry} />}
-      {isPending && !error && <Skeleton rows={4} />}
-      {!isPending && !error && shown.length === 0 && (
-        <EmptyNote title="No open questions.">
-          Questions from running workflows appear here. A script asks with <code>muster.ask(…)</code>, and a recorded
-          workflow with an <code>ask</code> step. The run waits until you answer here or on the run’s page.
-        </EmptyNote>
-      )}
+      {alerts.error && <ErrorNote error={alerts.error} retry={alerts.retry} />}
+      {((isPending && !error) || (alerts.isPending && !alerts.error)) && <Skeleton rows={4} />}
+      {!isPending && !error && shown.length === 0 && <NoQuestions isShort={alerts.items.length > 0} />}
       <div ref={list} className="flex max-w-3xl flex-col gap-4">
         {shown.map((question) => (
           <QuestionCard key={question.id} question={question} withRun onTouched={() => setTouched(question)} />
@@ -34,8 +33,28 @@ export function InboxPage() {
             More questions
           </Button>
         )}
+        {alerts.items.map((alert) => (
+          <AlertCard key={alert.id} alert={alert} />
+        ))}
+        {alerts.hasMore && (
+          <Button className="self-start" busy={alerts.isLoadingMore} onClick={alerts.loadMore}>
+            More alerts
+          </Button>
+        )}
       </div>
     </Page>
+  );
+}
+
+/** Says that nobody is asked anything; with a full explanation only if the inbox shows nothing else. */
+function NoQuestions({ isShort }: { isShort: boolean }) {
+  if (isShort) return <p className="text-dim">No open questions.</p>;
+  return (
+    <EmptyNote title="No open questions.">
+      Questions from running workflows appear here. A script asks with <code>muster.ask(…)</code>, and a recorded
+      workflow with an <code>ask</code> step. The run waits until you answer here or on the run’s page. Open alerts also
+      appear here if an admin has turned on alert rules in the settings.
+    </EmptyNote>
   );
 }
 

@@ -12,6 +12,7 @@ import { SignIn } from './sign-in';
 import { Vault } from './vault';
 
 const Accounts = lazy(async () => ({ default: (await import('./accounts/accounts')).Accounts }));
+const Alerts = lazy(async () => ({ default: (await import('./alerts/alerts')).Alerts }));
 const Concurrency = lazy(async () => ({ default: (await import('./concurrency')).Concurrency }));
 const Users = lazy(async () => ({ default: (await import('./users')).Users }));
 const Webhooks = lazy(async () => ({ default: (await import('./webhooks/webhooks')).Webhooks }));
@@ -29,6 +30,7 @@ const parts = [
   { name: 'Vault', admin: true, content: <Vault /> },
   { name: 'Model', admin: true, content: <ModelSettings /> },
   { name: 'Prices', admin: false, content: <ModelPrices /> },
+  { name: 'Alerts', admin: true, content: <Alerts /> },
   { name: 'Webhooks', admin: true, content: <Webhooks /> },
   { name: 'Audit', admin: true, content: <AuditLog /> },
 ];

@@ -76,6 +76,17 @@ export class InboundCodeList {
   @TextField({ nullable: true }) nextCursor!: string | null;
 }
 
+export class InboundMessage {
+  @TextField({ max: 254, example: '+15551234567', description: 'Sender of the message.' }) from!: string;
+  @TextField({ max: 100, example: '482913', description: 'Code in the message.' }) code!: string;
+  @DateTimeField() receivedAt!: string;
+  @DateTimeField({ description: 'Time at which the code is deleted.' }) expiresAt!: string;
+}
+
+export class InboundMessageList {
+  @ListField(() => InboundMessage) messages!: InboundMessage[];
+}
+
 export class InboundReceipt {
   @BooleanField({ description: 'Whether the message was accepted.' }) accepted!: boolean;
   @TextField({

@@ -24,6 +24,7 @@ export const webhookTypes = [
   'question.answered',
   'question.expired',
   'account.set_aside',
+  'alert.opened',
   'webhook.test',
 ] as const;
 export type WebhookType = (typeof webhookTypes)[number];

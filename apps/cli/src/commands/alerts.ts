@@ -1,0 +1,41 @@
+import type { Command } from '../frame/command';
+import { toSafeLine } from '../output/plain';
+import { formatRelativeTime } from '../output/words';
+
+const list: Command = {
+  words: 'alerts',
+  summary: 'List open alerts',
+  options: {
+    all: { type: 'boolean', about: 'Include resolved alerts' },
+  },
+  async run(call) {
+    const open = call.flag('all') ? {} : { status: 'open' as const };
+    call.terminal.printTable(
+      await call
+        .muster()
+        .alerts.list({ ...open, limit: 200 })
+        .toArray(),
+      [
+        { title: 'RULE', of: ({ rule }) => rule },
+        { title: 'SUBJECT', of: ({ subject }) => `${subject.type} ${toSafeLine(subject.name)}` },
+        { title: 'COUNT', of: ({ count }) => String(count) },
+        { title: 'STATUS', of: ({ status }) => status },
+        { title: 'OPENED', of: ({ openedAt }) => formatRelativeTime(openedAt) },
+        { title: 'ACKNOWLEDGED BY', of: ({ acknowledgedBy }) => (acknowledgedBy ? toSafeLine(acknowledgedBy) : '') },
+        { title: 'ID', of: ({ id }) => id },
+      ],
+      'There are no matching alerts.',
+    );
+  },
+};
+
+const acknowledge: Command = {
+  words: 'acknowledge',
+  args: '<alert>',
+  summary: 'Acknowledge an alert',
+  async run(call) {
+    call.terminal.printResult(await call.muster().alerts.acknowledge(call.args[0]!), 'The alert is acknowledged.');
+  },
+};
+
+export const alertCommands = [list, acknowledge];

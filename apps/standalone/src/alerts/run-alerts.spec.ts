@@ -1,0 +1,119 @@
+import { waitFor } from '@muster/testing';
+import { AlertsFixture } from './alerts.harness';
+
+jest.setTimeout(90_000);
+
+describe('alerts about failed and waiting runs', () => {
+  let fixture: AlertsFixture;
+
+  beforeAll(async () => {
+    fixture = await AlertsFixture.open();
+  });
+  afterAll(() => fixture.close());
+
+  const run = (workflowId: string, to: 'completed' | 'failed') => fixture.webhooks.runJob(to, { workflowId });
+  const untilStreak = (workflowId: string, failures: number) =>
+    waitFor('the failed runs to be counted', async () => {
+      const [row] = await fixture.rows('SELECT failures FROM alert_streak WHERE workflow_id = $1', workflowId);
+      return row?.failures === failures;
+    });
+
+  it('the first failed run opens an alert and sends it, further ones count, a completed run resolves it', async () => {
+    const { id: channelId, to } = await fixture.mailChannel();
+    await fixture.turnOn('run_failed', { channelIds: [channelId] });
+    const workflowId = await fixture.workflow();
+    await run(workflowId, 'failed');
+    const first = await fixture.untilAlert(workflowId, { status: 'open', count: 1 });
+    expect(first).toEqual({
+      ...{ id: expect.any(String), rule: 'run_failed', status: 'open', count: 1 },
+      subject: { type: 'workflow', id: workflowId, name: expect.any(String) },
+      ...{ openedAt: expect.any(String), resolvedAt: null, acknowledgedBy: null, acknowledgedAt: null },
+    });
+    const [mail] = await fixture.mailbox.waitForMails(to);
+    expect(mail!.raw).toMatch(/Subject: Run failed: /);
+    expect(mail!.raw).toContain('https://muster.example.com/app/inbox');
+    await run(workflowId, 'failed');
+    await fixture.untilAlert(workflowId, { id: first.id, count: 2 });
+    await run(workflowId, 'completed');
+    await fixture.untilAlert(workflowId, { id: first.id, status: 'resolved' });
+    await run(workflowId, 'failed');
+    const second = await fixture.untilAlert(workflowId, { status: 'open', count: 1 });
+    expect(second.id).not.toBe(first.id);
+    expect(await fixture.untilDeliveries(channelId, 2)).toEqual([{ type: 'alert.opened' }, { type: 'alert.opened' }]);
+  });
+
+  it('the mode every sends each failed run, and still keeps one alert', async () => {
+    const { id: channelId } = await fixture.mailChannel();
+    await fixture.turnOn('run_failed', { when: 'every', channelIds: [channelId] });
+    const workflowId = await fixture.workflow();
+    for (const _ of [1, 2, 3]) await run(workflowId, 'failed');
+    await fixture.untilAlert(workflowId, { status: 'open', count: 3 });
+    expect(await fixture.alertsOf(workflowId)).toHaveLength(1);
+    expect(await fixture.untilDeliveries(channelId, 3)).toHaveLength(3);
+  });
+
+  it('the mode in_a_row opens an alert only when so many runs have failed without a completed one between', async () => {
+    await fixture.turnOn('run_failed', { when: 'in_a_row', times: 2 });
+    const workflowId = await fixture.workflow();
+    await run(workflowId, 'failed');
+    await untilStreak(workflowId, 1);
+    await run(workflowId, 'completed');
+    await untilStreak(workflowId, 0);
+    await run(workflowId, 'failed');
+    await untilStreak(workflowId, 1);
+    expect(await fixture.alertsOf(workflowId)).toEqual([]);
+    await run(workflowId, 'failed');
+    await fixture.untilAlert(workflowId, { status: 'open', count: 2 });
+  });
+
+  it('a completed run whose event is evaluated before that of the failed run resolves the alert all the same', async () => {
+    await fixture.turnOn('run_failed');
+    const workflowId = await fixture.workflow();
+    const release = await fixture.webhooks.holdEvents();
+    await run(workflowId, 'failed');
+    const completed = await run(workflowId, 'completed');
+    await fixture.rows('UPDATE webhook_event SET rests_until = NULL WHERE subject_id = $1', completed);
+    await waitFor('the completed run to be evaluated', async () => {
+      const found = await fixture.rows('SELECT completed_at FROM alert_streak WHERE workflow_id = $1', workflowId);
+      return found.length === 1;
+    });
+    await release();
+    await fixture.untilAlert(workflowId, { status: 'resolved', count: 1 });
+    expect(await fixture.alertsOf(workflowId)).toHaveLength(1);
+  });
+
+  it('a rule that is off stores no event of a run, and turning it off resolves its alerts', async () => {
+    await fixture.turnOn('run_failed');
+    const workflowId = await fixture.workflow();
+    await run(workflowId, 'failed');
+    await fixture.untilAlert(workflowId, { status: 'open' });
+    expect((await fixture.set('run_failed', { enabled: false })).status).toBe(200);
+    await fixture.untilAlert(workflowId, { status: 'resolved' });
+    const jobId = await run(workflowId, 'failed');
+    expect(await fixture.rows('SELECT type FROM webhook_event WHERE subject_id = $1', jobId)).toEqual([]);
+  });
+
+  it('an alert of a workflow that is deleted is resolved', async () => {
+    await fixture.turnOn('run_failed');
+    const workflowId = await fixture.workflow();
+    await run(workflowId, 'failed');
+    await fixture.untilAlert(workflowId, { status: 'open' });
+    await fixture.rows('DELETE FROM workflow WHERE id = $1', workflowId);
+    await fixture.untilAlert(workflowId, { status: 'resolved' });
+  });
+
+  it('a run that waits longer than the limit opens an alert, which its end resolves; a shorter wait opens none', async () => {
+    await fixture.turnOn('run_waiting', { minutes: 30 });
+    const { id: agentId } = await fixture.agent();
+    const queued = (minutes: number) => {
+      const queuedAt = new Date(Date.now() - minutes * 60_000);
+      return fixture.job({ agentId, status: 'queued', queuedAt, notBefore: queuedAt });
+    };
+    const [short, long] = [await queued(5), await queued(60)];
+    const alert = await fixture.untilAlert(long.id, { rule: 'run_waiting', status: 'open' });
+    expect(alert.subject.type).toBe('job');
+    expect(await fixture.alertsOf(short.id)).toEqual([]);
+    await fixture.tenant.api.post(`/api/jobs/${long.id}/cancel`, {});
+    await fixture.untilAlert(long.id, { status: 'resolved' });
+  });
+});

@@ -1,0 +1,118 @@
+import { type Database, DatabaseModule } from '@muster/database';
+import { BaseConfig, newId, Round } from '@muster/platform';
+import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import type { EventRow } from '@muster/webhooks';
+import { evaluateEvent } from '../rules/evaluate-event';
+import { purgeAlerts } from '../sweeps/purge-alerts';
+import { sweepAlerts } from '../sweeps/sweep-alerts';
+import { addToAlert, type NewAlert } from './open-alert';
+
+describe('alerts', () => {
+  let harness: Harness;
+  let db: Database;
+  let organizationId: string;
+  let channelId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
+    db = harness.db;
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    organizationId = (await makeOrganization(db)).id;
+    channelId = newId();
+    await rows(
+      `INSERT INTO webhook_endpoint (id, organization_id, name, kind, recipients, events)
+       VALUES ($1, $2, 'Front desk', 'email', '{desk@practice.example}', '{pack.promoted}')`,
+      ...[channelId, organizationId],
+    );
+  });
+
+  const rows = (sql: string, ...values: unknown[]) => db.query<any>('system', sql, values);
+  const alerts = () =>
+    rows('SELECT id, rule, count, resolved_at FROM alert WHERE organization_id = $1 ORDER BY id', organizationId);
+  const sent = () =>
+    rows(
+      `SELECT subject_id, channel_ids FROM webhook_event WHERE organization_id = $1 AND type = 'alert.opened'`,
+      organizationId,
+    );
+  const turnOn = (rule: string, options: object = {}) =>
+    rows(
+      'INSERT INTO alert_rule (organization_id, rule, enabled, channel_ids, options) VALUES ($1, $2, true, $3, $4)',
+      ...[organizationId, rule, [channelId], JSON.stringify(options)],
+    );
+  const deadLetter = () =>
+    rows(
+      `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at)
+       VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL)`,
+      ...[newId(), organizationId],
+    );
+  const sweepOnce = () => sweepAlerts(db, new Round('sweep alerts'));
+
+  it('two processes that report the same subject share one open alert, whose message is sent once', async () => {
+    const alert: NewAlert = {
+      ...{ organizationId, rule: 'wake_failed', channelIds: [channelId], workflowId: null, agentId: null },
+      subject: { type: 'agent', id: newId(), name: 'Front desk' },
+    };
+    const add = () => db.transaction('system', (tx) => addToAlert(tx, alert, { at: new Date() }));
+    await runBehindLock(
+      db,
+      (tx) => addToAlert(tx, alert, { at: new Date() }),
+      () => [add(), add()],
+    );
+    const found = await alerts();
+    expect(found).toMatchObject([{ rule: 'wake_failed', count: 3, resolvedAt: null }]);
+    expect(await sent()).toEqual([{ subjectId: found[0].id, channelIds: [channelId] }]);
+  });
+
+  it('two sweeps at the same time open one alert, whose message is sent once', async () => {
+    await turnOn('dead_letter');
+    await deadLetter();
+    await Promise.all([sweepOnce(), sweepOnce(), sweepOnce()]);
+    expect(await alerts()).toMatchObject([{ rule: 'dead_letter', count: 1, resolvedAt: null }]);
+    expect(await sent()).toHaveLength(1);
+  });
+
+  it('a sweep opens and counts no alert of an organization whose rule is off, and resolves those that are open', async () => {
+    await turnOn('dead_letter');
+    await deadLetter();
+    await sweepOnce();
+    await rows('UPDATE alert_rule SET enabled = false WHERE organization_id = $1', organizationId);
+    await deadLetter();
+    await sweepOnce();
+    expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: expect.any(Date) }]);
+  });
+
+  it('an account that is set aside opens an alert with the name in the event', async () => {
+    await turnOn('account_set_aside');
+    const event = {
+      ...{ id: newId(), organizationId, type: 'account.set_aside', subjectId: newId(), sequence: 1 },
+      ...{ details: { name: 'Delta Dental, front desk' }, createdAt: new Date() },
+    } as unknown as EventRow;
+    for (const _ of [1, 2]) await db.transaction('system', (tx) => evaluateEvent(tx, event));
+    expect(
+      await rows(
+        'SELECT rule, subject_type, subject_id, subject_name, count FROM alert WHERE organization_id = $1',
+        organizationId,
+      ),
+    ).toEqual([
+      {
+        ...{ rule: 'account_set_aside', subjectType: 'account', subjectId: event.subjectId },
+        ...{ subjectName: 'Delta Dental, front desk', count: 2 },
+      },
+    ]);
+  });
+
+  it('a resolved alert is deleted after 90 days, an open one is not', async () => {
+    const insert = (days: number | null) =>
+      rows(
+        `INSERT INTO alert (id, organization_id, rule, subject_type, subject_id, subject_name, opened_at, resolved_at)
+         VALUES ($1, $2, 'wake_failed', 'agent', $3, 'Front desk', muster_now() - interval '1 year',
+           muster_now() - $4::int * interval '1 day')`,
+        ...[newId(), organizationId, newId(), days],
+      );
+    for (const days of [91, 89, null]) await insert(days);
+    await purgeAlerts(db, new Round('purge alerts'), new Date());
+    expect(await alerts()).toMatchObject([{ resolvedAt: expect.any(Date) }, { resolvedAt: null }]);
+  });
+});

@@ -1,0 +1,101 @@
+import { audit, listChangedFields, type Principal } from '@muster/access';
+import {
+  type AlertRule,
+  type AlertRuleName,
+  alertRules,
+  invalidFieldError,
+  notFoundError,
+  type SetAlertRuleBody,
+} from '@muster/contracts';
+import { type AlertRuleEntity, type Database, acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { isUuid } from '@muster/platform';
+import { eventTypesOf } from './event-types';
+import { defaultOptions, optionsOf } from './rule-options';
+
+/** The settings of a rule `r`, without channels that were deleted. */
+const settings = `r.rule, r.enabled, r.options, ARRAY(
+  SELECT c.id FROM unnest(r.channel_ids) WITH ORDINALITY AS c (id, place)
+  WHERE EXISTS (SELECT FROM webhook_endpoint w WHERE w.id = c.id) ORDER BY c.place) AS channel_ids`;
+
+type Settings = Pick<AlertRuleEntity, 'rule' | 'enabled' | 'channelIds' | 'options'>;
+
+/** Lists all rules with their settings. A rule that no admin has changed is off and has its default options. */
+export async function listAlertRules(database: Database, organizationId: string): Promise<AlertRule[]> {
+  const rows = await database.query<Settings>(
+    { organizationId },
+    `SELECT ${settings} FROM alert_rule r WHERE r.organization_id = $1`,
+    [organizationId],
+    'list_alert_rules',
+  );
+  return alertRules.map((rule) => presentRule(rows.find((row) => row.rule === rule) ?? unchanged(rule)));
+}
+
+/** Replaces the settings of a rule. A rule that is turned off has its open alerts resolved. */
+export async function setAlertRule(
+  tx: Transaction,
+  caller: Principal,
+  name: string,
+  body: SetAlertRuleBody,
+): Promise<AlertRule> {
+  const { organizationId } = caller;
+  const rule = alertRules.find((each) => each === name);
+  if (!rule) throw notFoundError('alert rule');
+  const options = optionsOf(rule, body);
+  const channelIds = [...new Set(body.channelIds ?? [])];
+  await acquireAdvisoryLock(tx, 'alert rule', `${organizationId} ${rule}`);
+  await requireChannels(tx, organizationId, channelIds);
+  const [before = unchanged(rule)] = await tx.query<Settings>(
+    `SELECT ${settings} FROM alert_rule r WHERE r.organization_id = $1 AND r.rule = $2`,
+    [organizationId, rule],
+  );
+  const { enabled } = body;
+  tx.deferStatement(
+    `INSERT INTO alert_rule (organization_id, rule, enabled, channel_ids, options, event_types)
+     VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (organization_id, rule) DO UPDATE SET enabled = EXCLUDED.enabled, channel_ids = EXCLUDED.channel_ids,
+       options = EXCLUDED.options, event_types = EXCLUDED.event_types, updated_at = muster_now()`,
+    [organizationId, rule, enabled, channelIds, JSON.stringify(options), eventTypesOf(rule)],
+  );
+  if (!enabled) turnOff(tx, organizationId, rule);
+  audit(tx, caller, {
+    action: 'alert_rule.update',
+    target: { type: 'alert_rule', id: rule },
+    changes: listChangedFields(
+      { enabled: before.enabled, channelIds: before.channelIds, ...before.options },
+      { enabled, channelIds, ...options },
+    ),
+  });
+  return presentRule({ rule, enabled, channelIds, options });
+}
+
+function unchanged(rule: AlertRuleName): Settings {
+  return { rule, enabled: false, channelIds: [], options: defaultOptions(rule) };
+}
+
+function presentRule({ rule, enabled, channelIds, options }: Settings): AlertRule {
+  return { rule, enabled, channelIds, ...options };
+}
+
+function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleName): void {
+  // Runs that end while the rule is off are not counted, so the count would be wrong when it is turned on again. The
+  // end of a run locks its streak before its alert, too.
+  if (rule === 'run_failed') tx.deferStatement('DELETE FROM alert_streak WHERE organization_id = $1', [organizationId]);
+  tx.deferStatement(
+    `UPDATE alert SET resolved_at = muster_now() WHERE organization_id = $1 AND rule = $2 AND resolved_at IS NULL`,
+    [organizationId, rule],
+  );
+}
+
+/** Throws if one of the ids is not that of a notification channel of the organization. */
+async function requireChannels(tx: Transaction, organizationId: string, ids: string[]): Promise<void> {
+  const rows = await tx.query<{ id: string }>(
+    `SELECT id FROM webhook_endpoint WHERE organization_id = $1 AND name IS NOT NULL AND id = ANY($2::uuid[])
+     ORDER BY id FOR KEY SHARE`,
+    [organizationId, ids.filter(isUuid)],
+  );
+  const known = new Set(rows.map(({ id }) => id));
+  const wrong = ids.findIndex((id) => !known.has(id.toLowerCase()));
+  if (wrong < 0) return;
+  const message = 'must be the id of a notification channel of the organization';
+  throw invalidFieldError(`channelIds.${wrong}`, message, `channelIds.${wrong} ${message}.`);
+}
