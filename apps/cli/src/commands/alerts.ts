@@ -16,13 +16,13 @@ const list: Command = {
         .alerts.list({ ...open, limit: 200 })
         .toArray(),
       [
-        { title: 'RULE', of: ({ rule }) => rule },
-        { title: 'SUBJECT', of: ({ subject }) => `${subject.type} ${toSafeLine(subject.name)}` },
-        { title: 'COUNT', of: ({ count }) => String(count) },
-        { title: 'STATUS', of: ({ status }) => status },
-        { title: 'OPENED', of: ({ openedAt }) => formatRelativeTime(openedAt) },
-        { title: 'ACKNOWLEDGED BY', of: ({ acknowledgedBy }) => (acknowledgedBy ? toSafeLine(acknowledgedBy) : '') },
-        { title: 'ID', of: ({ id }) => id },
+        { title: 'RULE', cell: ({ rule }) => rule },
+        { title: 'SUBJECT', cell: ({ subject }) => `${subject.type} ${toSafeLine(subject.name)}` },
+        { title: 'COUNT', cell: ({ count }) => String(count) },
+        { title: 'STATUS', cell: ({ status }) => status },
+        { title: 'OPENED', cell: ({ openedAt }) => formatRelativeTime(openedAt) },
+        { title: 'ACKNOWLEDGED BY', cell: ({ acknowledgedBy }) => (acknowledgedBy ? toSafeLine(acknowledgedBy) : '') },
+        { title: 'ID', cell: ({ id }) => id },
       ],
       'There are no matching alerts.',
     );

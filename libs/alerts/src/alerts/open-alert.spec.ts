@@ -103,6 +103,28 @@ describe('alerts', () => {
     ]);
   });
 
+  it('the alert of an account is open until the account is put back', async () => {
+    await turnOn('account_set_aside');
+    const id = newId();
+    await rows(
+      `INSERT INTO account (organization_id, name, id, pool, vault_keys, "limit", cooldown_seconds, enabled,
+         set_aside_reason, set_aside_since)
+       VALUES ($1, 'front-desk', $2, 'delta', '{}', 1, 0, true, 'locked', muster_now())`,
+      organizationId,
+      id,
+    );
+    const event = {
+      ...{ id: newId(), organizationId, type: 'account.set_aside', subjectId: id, sequence: 1 },
+      ...{ details: { name: 'front-desk' }, createdAt: new Date() },
+    } as unknown as EventRow;
+    await db.transaction('system', (tx) => evaluateEvent(tx, event));
+    await sweepOnce();
+    expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: null }]);
+    await rows('UPDATE account SET set_aside_reason = NULL, set_aside_since = NULL WHERE id = $1', id);
+    await sweepOnce();
+    expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: expect.any(Date) }]);
+  });
+
   it('a resolved alert is deleted after 90 days, an open one is not', async () => {
     const insert = (days: number | null) =>
       rows(

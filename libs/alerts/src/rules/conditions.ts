@@ -102,4 +102,6 @@ export const endedSql: Partial<Record<AlertRuleName, string>> = {
     AND (s.last_result IS DISTINCT FROM 'launched' OR s.last_run_at <= a.last_at))`,
   wake_failed: `NOT EXISTS (SELECT FROM agent g
     WHERE g.id = a.subject_id::uuid AND g.status NOT IN ('online', 'draining', 'terminated'))`,
+  account_set_aside: `NOT EXISTS (SELECT FROM account c WHERE c.organization_id = a.organization_id
+    AND c.id = a.subject_id::uuid AND c.set_aside_since IS NOT NULL)`,
 };

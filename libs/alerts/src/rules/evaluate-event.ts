@@ -31,8 +31,7 @@ async function findSubject(
 ): Promise<AlertSubjectFacts | null> {
   const kind = type.split('.')[0]!;
   if (kind === 'account') {
-    // The name is in the event, because no table of accounts exists. Once one does, read the account here and let
-    // `endedSql` resolve the alert of an account that is used again.
+    // The event contains the name, so the account needs not be read.
     const name = details?.['name'];
     const subject = { type: 'account', id: subjectId, name: typeof name === 'string' ? name : subjectId } as const;
     return { subject, workflowId: null, agentId: null };

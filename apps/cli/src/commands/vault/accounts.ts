@@ -16,13 +16,13 @@ const list: Command = {
         .accounts.list(pool ? { pool } : {})
         .toArray(),
       [
-        { title: 'NAME', of: ({ name }) => name },
-        { title: 'POOL', of: (account) => account.pool },
-        { title: 'STATUS', of: ({ status }) => status },
-        { title: 'LIMIT', of: ({ limit }) => String(limit) },
+        { title: 'NAME', cell: ({ name }) => name },
+        { title: 'POOL', cell: (account) => account.pool },
+        { title: 'STATUS', cell: ({ status }) => status },
+        { title: 'LIMIT', cell: ({ limit }) => String(limit) },
         {
           title: 'SET ASIDE',
-          of: ({ setAside }) => (setAside ? `${setAside.reason}, ${formatRelativeTime(setAside.since)}` : '-'),
+          cell: ({ setAside }) => (setAside ? `${setAside.reason}, ${formatRelativeTime(setAside.since)}` : '-'),
         },
       ],
       'There are no accounts.',
@@ -90,10 +90,10 @@ const uses: Command = {
     terminal.printTable(
       await muster().accounts.uses(args[0]!).toArray(),
       [
-        { title: 'RUN', of: ({ jobId }) => jobId },
-        { title: 'AGENT', of: ({ agentId }) => agentId },
-        { title: 'FROM', of: ({ from }) => from },
-        { title: 'TO', of: ({ to }) => to ?? '-' },
+        { title: 'RUN', cell: ({ jobId }) => jobId },
+        { title: 'AGENT', cell: ({ agentId }) => agentId },
+        { title: 'FROM', cell: ({ from }) => from },
+        { title: 'TO', cell: ({ to }) => to ?? '-' },
       ],
       'No run has had this account.',
     );
