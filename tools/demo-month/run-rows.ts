@@ -68,10 +68,10 @@ export function buildRunRows({ organizationId }: Pick<Month, 'organizationId'>, 
 
 function generateRun(month: Month, subjects: Subjects, n: number): Run {
   const { random } = month;
-  const computeStepTime = chooseRoutine(random());
-  const routine = routines[computeStepTime]!;
+  const routineIndex = chooseRoutine(random());
+  const routine = routines[routineIndex]!;
   const queued = chooseRunTime(month);
-  const workflowId = subjects.workflow[computeStepTime]!.id;
+  const workflowId = subjects.workflow[routineIndex]!.id;
   const planned = subjects.schedule.find(({ workflow_id }) => workflow_id === workflowId);
   const isPlanned = planned && queued.getUTCHours() === Number(planned.cron_expression.split(' ')[1]);
   const agentId = isPlanned ? planned.agent_id : subjects.agent[Math.floor(random() * subjects.agent.length)]!.id;
@@ -106,8 +106,8 @@ function generateRun(month: Month, subjects: Subjects, n: number): Run {
 
 function chooseRoutine(share: number): number {
   let left = share;
-  const computeStepTime = routines.findIndex((routine) => (left -= routine.share) < 0);
-  return computeStepTime < 0 ? 0 : computeStepTime;
+  const index = routines.findIndex((routine) => (left -= routine.share) < 0);
+  return index < 0 ? 0 : index;
 }
 
 /** Chooses a random minute of the month, weighted by the hour and the day of the week. */
@@ -121,9 +121,9 @@ function chooseRunTime({ until, days, random }: Month): Date {
 
 function generateClaims({ claims }: Routine, status: Run['status'], random: () => number): Outcome[] {
   if (claims === 0 || status === 'cancelled') return [];
-  const countOutcome = Math.max(1, Math.round(claims * (0.4 + random() * 0.8)));
-  return Array.from({ length: countOutcome }, (_, at): Outcome => {
-    if (status === 'failed' && at >= countOutcome / 2) return 'failed';
+  const count = Math.max(1, Math.round(claims * (0.4 + random() * 0.8)));
+  return Array.from({ length: count }, (_, at): Outcome => {
+    if (status === 'failed' && at >= count / 2) return 'failed';
     return random() < 0.88 ? 'eob_uploaded' : random() < 0.8 ? 'no_eob_found' : 'failed';
   });
 }

@@ -123,17 +123,17 @@ describe('recordings', () => {
       };
     const named = await begin({ name: 'Monday 100%' });
     await result(agentId, named.commandId, { status: 'failed', error: 'no Screen' });
-    const addParameter = await begin({ name: 'other', startUrl: 'https://portal.example/claims' });
+    const started = await begin({ name: 'other', startUrl: 'https://portal.example/claims' });
     const found = async (q: string, more = '') => {
       const { body } = await tenant.api.get(`/api/agents/${agentId}/recordings?q=${encodeURIComponent(q)}${more}`);
       return body.recordings.map(({ id }: { id: string }) => id);
     };
     expect(await found('monDAY')).toEqual([named.recordingId]);
     expect(await found('no screen')).toEqual([named.recordingId]);
-    expect(await found('PORTAL.example')).toEqual([addParameter.recordingId]);
+    expect(await found('PORTAL.example')).toEqual([started.recordingId]);
     expect(await found(named.recordingId.toUpperCase())).toEqual([named.recordingId]);
     expect(await found('%')).toEqual([named.recordingId]);
-    expect(await found('o')).toEqual([addParameter.recordingId, named.recordingId]);
+    expect(await found('o')).toEqual([started.recordingId, named.recordingId]);
     expect(await found('o', '&status=failed')).toEqual([named.recordingId]);
     expect(await found(named.recordingId.slice(0, 8))).toEqual([]);
     const long = await tenant.api.get(`/api/agents/${agentId}/recordings?q=${'x'.repeat(201)}`);

@@ -7,18 +7,16 @@ import {
   type CheckedBatch,
   type ConcurrencyKey,
   type CreateBatchBody,
-  type FieldError,
   type JobBundle,
   usdToMicrosIfSet,
   type MicroUsd,
-  notFoundError,
   type RejectedRow,
 } from '@muster/contracts';
 import { recordOrganizationEvent, type Transaction } from '@muster/database';
-import { getRequestContext, isUuid, newId } from '@muster/platform';
+import { getRequestContext, newId } from '@muster/platform';
 import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
-import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
-import { requireScriptOrSteps, runsAnythingSql } from '@muster/workflows';
+import { reserveRuns } from '@muster/pricing';
+import { requireScriptOrSteps } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
 import { insertWaitingAccounts } from '../accounts/accounts-sql';
@@ -26,6 +24,7 @@ import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
 import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 import { checkBatchRow, type InputRow, type RowRule } from './check-batch-row';
+import { invalidPayloadError, readBatchFacts } from './read-batch-facts';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
 export type CheckInput = Omit<CheckBatchBody, 'rows'>;
@@ -138,48 +137,6 @@ async function checkBatchInput(
     installationId,
     ...(await separateValidRows(rows, { rule, agentIds, keys: facts.workflowKeys ?? [] })),
   };
-}
-
-type Facts = LimitFacts & {
-  workflowRevision: number | null;
-  workflowVariables: string[];
-  workflowRuns: boolean;
-  workflowMaxCost: MicroUsd | null;
-  workflowInstallationId: string | null;
-  workflowKeys: ConcurrencyKey[] | null;
-  workflowAccounts: AccountRequest[] | null;
-  agents: string[];
-};
-
-async function readBatchFacts(
-  tx: Transaction,
-  organizationId: string,
-  { workflowId, agentIds, now }: { workflowId: string; agentIds: string[]; now: Date },
-): Promise<Facts> {
-  const errors = agentIds.flatMap((id, at) =>
-    isUuid(id) ? [] : [{ field: `agentIds.${at}`, message: `agentIds.${at} must be a UUID` }],
-  );
-  if (errors.length) throw invalidPayloadError(errors);
-  const [facts] = await tx.query<Facts>(
-    `SELECT ${limitColumnsSql('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
-            ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
-            w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys, w.accounts AS workflow_accounts,
-            ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
-                  AND a.status <> 'terminated') AS agents
-     FROM organization o
-     JOIN organization_settings s ON s.organization_id = o.id
-     LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $4
-     LEFT JOIN workflow w ON w.id = $2 AND w.organization_id = o.id AND w.archived_at IS NULL
-     LEFT JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
-     WHERE o.id = $1`,
-    [organizationId, workflowId, agentIds, getBillingMonth(now)],
-    'batch_facts',
-  );
-  if (!facts?.workflowRevision) throw notFoundError('workflow');
-  const listUnknownVariables = agentIds.find((id) => !facts.agents.includes(id.toLowerCase()));
-  if (listUnknownVariables)
-    throw new AppError('agent_not_found', { detail: `There is no agent ${listUnknownVariables}.` });
-  return facts;
 }
 
 /**
@@ -350,8 +307,4 @@ async function recordLaunchOnTimelines(
       payload: { agentId },
     })),
   );
-}
-
-function invalidPayloadError(errors: FieldError[]): AppError {
-  return new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }

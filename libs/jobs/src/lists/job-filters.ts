@@ -5,13 +5,13 @@ import { failureCauseSql } from './group-failures';
 
 export type JobFilters = Omit<JobFilter, 'limit' | 'cursor' | 'sort'>;
 
-type Placed = (value: unknown) => string;
+type AddParameter = (value: unknown) => string;
 
 /**
  * Returns the conditions that an index can check in the order of ids: the organization ($1), the times, and the most
  * selective filter.
  */
-export function buildRangeConditions(filter: JobFilters, addParameter: Placed): string[] {
+export function buildRangeConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
   if (from) range.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
@@ -28,7 +28,7 @@ export function buildRangeConditions(filter: JobFilters, addParameter: Placed): 
 }
 
 /** Returns the conditions that are checked on each row within the range of `buildRangeConditions`. */
-export function buildRowConditions(filter: JobFilters, addParameter: Placed): string[] {
+export function buildRowConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   return [
     ...buildTimeAndTextConditions(filter, addParameter),
     ...buildEqualityConditions(filter, listFilterRanges(filter).slice(1), addParameter),
@@ -36,7 +36,7 @@ export function buildRowConditions(filter: JobFilters, addParameter: Placed): st
 }
 
 /** Returns all conditions as checks of each row, for lists that are not in the order of ids. */
-export function buildAllConditions(filter: JobFilters, addParameter: Placed): string[] {
+export function buildAllConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   return [
     ...buildTimeAndTextConditions(filter, addParameter),
     ...buildEqualityConditions(filter, listFilterRanges(filter), addParameter),
@@ -44,14 +44,14 @@ export function buildAllConditions(filter: JobFilters, addParameter: Placed): st
 }
 
 /** Returns the conditions on the time of the end. No run that has not ended meets any of them. */
-export function buildEndTimeConditions({ endedFrom, endedTo }: JobFilters, addParameter: Placed): string[] {
+export function buildEndTimeConditions({ endedFrom, endedTo }: JobFilters, addParameter: AddParameter): string[] {
   return [
     ...(endedFrom ? [`finished_at >= ${addParameter(endedFrom)}`] : []),
     ...(endedTo ? [`finished_at < ${addParameter(endedTo)}`] : []),
   ];
 }
 
-function buildTimeAndTextConditions(filter: JobFilters, addParameter: Placed): string[] {
+function buildTimeAndTextConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   const { from, to, q, error, variable, cause } = filter;
   return [
     ...(from ? [`queued_at >= ${addParameter(from)}`] : []),
@@ -64,7 +64,7 @@ function buildTimeAndTextConditions(filter: JobFilters, addParameter: Placed): s
   ];
 }
 
-function buildEqualityConditions(filter: JobFilters, columns: Range[], addParameter: Placed): string[] {
+function buildEqualityConditions(filter: JobFilters, columns: Range[], addParameter: AddParameter): string[] {
   return columns.map(({ column, read }) => `${column} = ${addParameter(read(filter))}`);
 }
 
@@ -76,7 +76,7 @@ function listFilterRanges(filter: JobFilters): Range[] {
  * Returns the condition for a search by variable. `NAME=text` matches if the value of this variable contains the text;
  * other input matches if the value of any variable contains it.
  */
-function hasVariableSql(input: string, addParameter: Placed): string {
+function hasVariableSql(input: string, addParameter: AddParameter): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
   if (name === undefined) return anyVariableSql(addParameter(input));
   return `variables ? ${addParameter(name)} AND ${containsIgnoringCaseSql(`variables ->> ${addParameter(name)}`, addParameter(value))}`;

@@ -49,9 +49,9 @@ async function openExport({ path }: Spooled, spool: Spool) {
     const faults = new BundleFaults();
     const entries = await readDirectory(zip, directory, faults);
     faults.throwIfAny();
-    const addParameter = await requireContiguousEntries(zip, entries, directory.start);
-    const manifest = parseManifest(await readEntryText(zip, findStoredEntry(addParameter, exportNames.manifest)));
-    const spooled = await spool(readEntryChunks(zip, findStoredEntry(addParameter, exportNames.bundle)));
+    const placedEntries = await requireContiguousEntries(zip, entries, directory.start);
+    const manifest = parseManifest(await readEntryText(zip, findStoredEntry(placedEntries, exportNames.manifest)));
+    const spooled = await spool(readEntryChunks(zip, findStoredEntry(placedEntries, exportNames.bundle)));
     return { manifest, spooled };
   } finally {
     await file.close();

@@ -33,8 +33,8 @@ export async function checkBundle(path: string, inventory: readonly BundleFile[]
     checkSizes(entries, size, faults);
     const listed = inventory ? checkInventory(entries, inventory, faults) : null;
     faults.throwIfAny();
-    const addParameter = await requireContiguousEntries(zip, entries, directory.start);
-    return await unpackAll(zip, addParameter, listed);
+    const placedEntries = await requireContiguousEntries(zip, entries, directory.start);
+    return await unpackAll(zip, placedEntries, listed);
   } finally {
     await file.close();
   }

@@ -21,16 +21,16 @@ export async function requireContiguousEntries(
   directoryAt: number,
 ): Promise<PlacedEntry[]> {
   const inOrder = [...entries].sort((one, other) => one.headerAt - other.headerAt);
-  const addParameter: PlacedEntry[] = [];
+  const placedEntries: PlacedEntry[] = [];
   if ((inOrder[0]?.headerAt ?? directoryAt) !== 0) throw bundleRejectedError('not_a_zip');
   for (const [index, entry] of inOrder.entries()) {
     const dataAt = await readLocalHeader(zip, entry);
-    addParameter.push({ ...entry, dataAt });
+    placedEntries.push({ ...entry, dataAt });
     const dataEnd = dataAt + entry.zippedSize;
     const end = inOrder[index + 1]?.headerAt ?? directoryAt;
     await requireDataDescriptor(zip, { entry, dataEnd, end });
   }
-  return addParameter;
+  return placedEntries;
 }
 
 async function readLocalHeader(zip: ZipBytes, entry: ZipEntry): Promise<number> {

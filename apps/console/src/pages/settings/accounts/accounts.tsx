@@ -64,7 +64,7 @@ export function Accounts() {
             </td>
             <td>
               {statuses[account.status]}
-              {account.setAside && <SetAside of={account.setAside} />}
+              {account.setAside && <SetAside reported={account.setAside} />}
             </td>
             <td>{account.limit === 1 ? '1 run' : `${account.limit} runs`}</td>
             <td>
@@ -115,13 +115,13 @@ export function Accounts() {
           No further run gets the account. A run that has it continues. Its secrets stay in the vault.
         </ConfirmDialog>
       )}
-      {looking !== null && <Uses of={looking} onClose={() => setLooking(null)} />}
+      {looking !== null && <Uses account={looking} onClose={() => setLooking(null)} />}
     </>
   );
 }
 
 /** Why, since when and by which run an account was set aside. */
-function SetAside({ of: { reason, message, since, jobId } }: { of: NonNullable<Account['setAside']> }) {
+function SetAside({ reported: { reason, message, since, jobId } }: { reported: NonNullable<Account['setAside']> }) {
   return (
     <p className="text-xs text-dim [overflow-wrap:anywhere]">
       {reason}
