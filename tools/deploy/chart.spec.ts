@@ -39,6 +39,7 @@ const leftOut: Partial<Record<ServiceApp, string[]>> = {
     ...trackerTokens,
     'MODEL_API_KEY',
     'S3_SECRET_ACCESS_KEY',
+    'SMTP_URL',
   ],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', 'S3_SECRET_ACCESS_KEY'],
   'feedback-sync': [...trackerTokens, 'MODEL_API_KEY', 'S3_SECRET_ACCESS_KEY', 'SMTP_URL'],

@@ -20,7 +20,14 @@ const compose = readYaml<{
 const trackerTokens = ['FEEDBACK_CODEHOST_TOKEN', 'FEEDBACK_TASKTRACKER_TOKEN'];
 /** Secrets that only an operator can have: API keys, and accounts for machines, trackers, models and mail. */
 const leftOut: Partial<Record<ServiceApp, string[]>> = {
-  gateway: ['BOOTSTRAP_API_KEY', 'BOOTSTRAP_WORKER_KEY', 'EC2_SECRET_ACCESS_KEY', ...trackerTokens, 'MODEL_API_KEY'],
+  gateway: [
+    'BOOTSTRAP_API_KEY',
+    'BOOTSTRAP_WORKER_KEY',
+    'EC2_SECRET_ACCESS_KEY',
+    ...trackerTokens,
+    'MODEL_API_KEY',
+    'SMTP_URL',
+  ],
   ingest: ['FEEDBACK_CODEHOST_WEBHOOK_SECRET', 'FEEDBACK_TASKTRACKER_WEBHOOK_SECRET'],
   'feedback-sync': [...trackerTokens, 'MODEL_API_KEY', 'SMTP_URL'],
   dispatcher: ['EC2_SECRET_ACCESS_KEY', 'MODEL_API_KEY'],
