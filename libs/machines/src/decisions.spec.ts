@@ -40,7 +40,7 @@ describe('why a machine is on, and until when', () => {
     explainAgent(facts, expected, now);
   const runIn = (minutes: number) => ({ name: 'Nightly claims', at: minutesAgo(-minutes) });
 
-  it('a machine’s idle time starts at its last activity, or without one when the agent came online', () => {
+  it('a machine’s idle time starts at its last activity or, if there is none, when its agent came online', () => {
     expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
     const neverActive = { ...agent, lastActivityAt: null };
     expect(explain(neverActive)).toEqual({

@@ -44,7 +44,7 @@ export function listAlerts(
   );
 }
 
-/** Records who acknowledged an alert. The first caller stays, and the alert stays open. */
+/** Records who acknowledged an alert. Only the first caller is recorded, and the alert stays open. */
 export async function acknowledgeAlert(tx: Transaction, caller: Principal, id: string): Promise<AlertRow> {
   const { organizationId } = caller;
   const [row] = await tx.query<AlertRow>(

@@ -73,7 +73,7 @@ describe('alerts', () => {
     expect(await sent()).toHaveLength(1);
   });
 
-  it('a sweep opens and counts no alert of an organization whose rule is off, and resolves those that are open', async () => {
+  it('a sweep resolves the open alerts of a rule that is off and opens no new ones', async () => {
     await turnOn('dead_letter');
     await deadLetter();
     await sweepOnce();
@@ -83,7 +83,7 @@ describe('alerts', () => {
     expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: expect.any(Date) }]);
   });
 
-  it('an account that is set aside opens an alert with the name in the event', async () => {
+  it('an alert for an account that is set aside has the account’s name from the event', async () => {
     await turnOn('account_set_aside');
     const event = {
       ...{ id: newId(), organizationId, type: 'account.set_aside', subjectId: newId(), sequence: 1 },

@@ -49,7 +49,7 @@ export async function addToAlert(
   if (added!.opened || sendsEach) emitAlert(tx, alert, added!);
 }
 
-/** Inserts an alert that is resolved already, and sends it like one that opens. */
+/** Inserts an alert that is resolved already, and sends it like an alert that opens. */
 export async function insertResolved(tx: Transaction, alert: NewAlert, { at }: { at: Date }): Promise<void> {
   const { organizationId, rule, subject } = alert;
   const id = newId();

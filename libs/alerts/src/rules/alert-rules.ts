@@ -30,7 +30,7 @@ export async function listAlertRules(database: Database, organizationId: string)
   return alertRules.map((rule) => presentRule(rows.find((row) => row.rule === rule) ?? unchanged(rule)));
 }
 
-/** Replaces the settings of a rule. A rule that is turned off has its open alerts resolved. */
+/** Replaces the settings of a rule. If the rule is turned off, its open alerts are resolved. */
 export async function setAlertRule(
   tx: Transaction,
   caller: Principal,
@@ -77,8 +77,9 @@ function presentRule({ rule, enabled, channelIds, options }: Settings): AlertRul
 }
 
 function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleName): void {
-  // Runs that end while the rule is off are not counted, so the count would be wrong when it is turned on again. The
-  // end of a run locks its streak before its alert, too.
+  // Runs that end while the rule is off are not counted, so a stored count would be wrong when the rule is turned on
+  // again. The streaks are deleted before the alerts are resolved, because the end of a run locks its streak first,
+  // too.
   if (rule === 'run_failed') tx.deferStatement('DELETE FROM alert_streak WHERE organization_id = $1', [organizationId]);
   tx.deferStatement(
     `UPDATE alert SET resolved_at = muster_now() WHERE organization_id = $1 AND rule = $2 AND resolved_at IS NULL`,

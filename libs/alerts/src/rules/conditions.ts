@@ -46,11 +46,11 @@ const selectEndpoint = select({
 });
 
 /**
- * For each rule that follows from a state: the SQL for the subjects for which it holds now, in the organizations whose
- * rule is on. Without such an organization, each costs one index lookup.
+ * For each rule that follows from a state: the SQL for the subjects for which the rule's condition holds now, in the
+ * organizations in which the rule is on. If there is no such organization, each statement costs one index lookup.
  */
 export const conditions: Partial<Record<AlertRuleName, string>> = {
-  // The runs that have waited longest; a queue of thousands of runs opens no more alerts.
+  // Only the runs that have waited longest, so that a queue of thousands of runs does not open thousands of alerts.
   run_waiting: `${selectJob}
     FROM alert_rule r CROSS JOIN LATERAL (
       SELECT id, workflow_id, agent_id FROM job
@@ -94,7 +94,7 @@ export const conditions: Partial<Record<AlertRuleName, string>> = {
     WHERE r.rule = 'dead_letter' AND r.enabled`,
 };
 
-/** For each rule that follows from events: the SQL condition on an open alert `a` whose cause has ended. */
+/** For each rule that follows from events: the SQL condition that the cause of an open alert `a` has ended. */
 export const endedSql: Partial<Record<AlertRuleName, string>> = {
   // A completed run resolves the alert when its event is evaluated.
   run_failed: 'NOT EXISTS (SELECT FROM workflow w WHERE w.id = a.subject_id::uuid)',

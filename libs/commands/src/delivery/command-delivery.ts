@@ -160,7 +160,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   private async sendToWorker(command: Leased, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
-    // A tunnel may accept the push and never answer. The worker may also be polling, so its waiting poll is notified
+    // A tunnel may accept the push and never answer. In case the worker is also polling, its waiting poll is notified
     // shortly after the push.
     const late = setTimeout(() => this.pubSub.publish('command', [command.agentId]), pushAloneMs + 50);
     try {

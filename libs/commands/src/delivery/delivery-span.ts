@@ -6,7 +6,7 @@ type Delivered = Pick<CommandRow, 'id' | 'organizationId' | 'agentId' | 'jobId' 
 
 /**
  * Records one attempt to deliver a command as a span. The span of the attempt that the worker acknowledged is the
- * parent of the worker's span; the spans of failed attempts have the same parent as it.
+ * parent of the worker's span. All attempts have the same parent.
  */
 export class DeliverySpan {
   // eslint-disable-next-line muster/service-clock -- Spans have the time of the process that records them.

@@ -26,7 +26,7 @@ describe('A command with a bundle', () => {
   });
   afterAll(() => harness.close());
 
-  it('a command’s bundle URL is presigned at each delivery for the agent’s service address, never stored', async () => {
+  it('a command’s bundle URL is never stored, but presigned at each delivery for the agent’s service address', async () => {
     const { id: organizationId } = await makeOrganization(db);
     const { id: agentId } = await makeAgent(db, { organizationId });
     const [id, objectKey] = [newId(), `packs/${organizationId}/bundles/abc.zip`];

@@ -100,7 +100,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('command delivery reports commands that cannot be sent, and a full page of them blocks no others', async () => {
+  it('a full page of commands that cannot be sent is reported and does not block the delivery of others', async () => {
     await query(
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'LOST', 'gone', '', '')`,
       [organizationId],
@@ -117,7 +117,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('the order sweep reports failed orders in a later round, and a full batch of them blocks no others', async () => {
+  it('a full batch of failed orders is reported by a later round of the sweep and does not block others', async () => {
     const agents: string[] = [];
     for (let one = 0; one < 230; one += 1) {
       const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' } as const;

@@ -141,7 +141,7 @@ describe('a recording', () => {
     }
   });
 
-  it('a recording is stored once, with its results in any order', async () => {
+  it('a recording is stored once, whatever the order in which the results of its commands arrive', async () => {
     const recording = await start();
     const ending = await stop(recording);
     const { key } = await sent();

@@ -95,7 +95,7 @@ describe('auto-recovery of an agent', () => {
     expect(await attempts(agentRef)).toHaveLength(4);
   });
 
-  it('auto-recovery stops at the first step that helps, and a repair sends the machine its existing key', async () => {
+  it('auto-recovery stops once a repair, which sends the machine its existing key, has helped', async () => {
     const agentRef = await agentAt('online');
     const keyRing = fixture.harness.app.nest.get(KeyRing);
     const actor = { kind: 'system', id: 'test', organizationId: agentRef.organizationId } as const;

@@ -47,7 +47,8 @@ export async function issueCommand(tx: Transaction, command: NewCommand): Promis
  * caller does not, the sweep delivers the command when the lease ends.
  */
 export function issueRunCommand(tx: Transaction, command: Omit<NewCommand, 'kind' | 'requestedBy'>): CommandRow {
-  // No poll is notified here, because `push` notifies a waiting poll if it cannot deliver the command.
+  // No poll is notified here, because the push after the commit notifies a waiting poll if it cannot deliver the
+  // command.
   return insertCommand(tx, { ...command, kind: 'run' }, { isLeased: true });
 }
 

@@ -120,8 +120,8 @@ export async function startCommand(tx: Transaction, request: CommandRequest): Pr
 }
 
 /**
- * Runs the work of a request. If auto-wake is off and so blocks a wake, records this on the timeline in a separate
- * transaction, because the request's own transaction is rolled back.
+ * Runs the work of a request. If the work fails because auto-wake is off, records the blocked wake on the timeline in a
+ * separate transaction, because the request's own transaction is rolled back.
  */
 export async function recordBlockedWakeOnError<T>(database: Database, work: Promise<T>): Promise<T> {
   try {

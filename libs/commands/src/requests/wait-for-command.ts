@@ -6,7 +6,7 @@ import { presentCommandStatus, type CommandStatusRow } from '../ends/read-comman
 interface Wait {
   waitMs: number;
   signal?: AbortSignal;
-  /** Returns early if the length of the command's output differs from this number of characters. */
+  /** Number of characters of output that the caller has seen. The wait ends early if the output has another length. */
   seenLength?: number;
 }
 

@@ -90,7 +90,8 @@ export async function listAccountUses(
   { name, page }: { name: string; page: Page },
 ): Promise<AccountUseRow[]> {
   const scope: Scope = { organizationId };
-  // Without an alternative for the first page, the position is a range of the index.
+  // The first page has a separate statement. With `OR` for the missing position, Postgres would not read the index from
+  // the position on.
   const after = page.after ? 'AND (since, job_id) < ($4::timestamptz, $5::uuid)' : '';
   const rows = await database.query<AccountUseRow>(
     scope,

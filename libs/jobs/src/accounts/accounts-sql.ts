@@ -1,7 +1,7 @@
 /**
- * SQL for the accounts of a pool that a run can get now, most suitable first if ordered by `unusedLongest`. The columns
- * are those of `account` as `a`, `free`: how many more runs can get it, and `ended_at`: when the last run with it
- * ended.
+ * SQL for the accounts `a` of a pool that a run can get now. `h.held` is the number of runs that have the account, and
+ * `ended.at` is the end of the last run that had it. Ordered by `unusedLongestSql`, the most suitable account comes
+ * first.
  */
 export const freeAccountsSql = (organization: string, pool: string) => `account a
   CROSS JOIN LATERAL (
@@ -26,8 +26,8 @@ export const waitsForAccountSql = (job: string) => `(${job}.accounts IS NOT NULL
     AND NOT EXISTS (SELECT FROM ${freeAccountsSql('u.organization_id', 'u.pool')})))`;
 
 /**
- * SQL over `job j`: the pool that the job waits for with the runs that have its accounts, as JSON. Null if the job does
- * not wait for an account.
+ * SQL over `job j`: the pool that the job waits for, and the runs that have the accounts of this pool, as JSON. Null if
+ * the job does not wait for an account.
  */
 export const waitingForAccount = `(CASE WHEN j.waiting_reason = 'account_busy' THEN (
   SELECT json_build_object('pool', u.pool, 'holders', ARRAY(

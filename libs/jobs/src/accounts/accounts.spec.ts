@@ -21,7 +21,7 @@ describe('accounts that runs borrow', () => {
   beforeEach(() => fixture.nextPool());
   afterAll(() => fixture.close());
 
-  it('no more runs have an account than its limit, by priority and age, and each gets the one unused longest', async () => {
+  it('no account has more runs than its limit at any time, however many runs request accounts of its pool', async () => {
     await fixture.put('first');
     await fixture.put('second');
     const { jobs, dispatchAll } = await fixture.onAgents(20);
@@ -29,7 +29,7 @@ describe('accounts that runs borrow', () => {
     const ended: string[] = [];
     while (ended.length < jobs.length) {
       await dispatchAll();
-      // If a job was skipped in favour of a job ahead of it that did not start, it starts in the next round.
+      // A job that was skipped in favour of a job ahead of it starts in the next round if that other job did not start.
       await dispatchAll();
       const now = await fixture.holders();
       expect(new Set(now.map(({ account }) => account)).size).toBe(now.length);
@@ -86,7 +86,7 @@ describe('accounts that runs borrow', () => {
     await fixture.end(jobs[2]!);
   });
 
-  it('a run that is launched on the machine of the run with its account waits for the account', async () => {
+  it('a run waits for its account even if the run that has the account is on the same machine', async () => {
     await fixture.put('same machine');
     const { jobs, agents } = await fixture.onAgents(1);
     await fixture.jobs.dispatch.startNext(agents[0]!);
@@ -163,7 +163,7 @@ describe('accounts that runs borrow', () => {
     await fixture.end(jobs[1]!);
   });
 
-  it('an account is free between a failed run and its retry, and retries and replays request the same accounts', async () => {
+  it('the accounts of a failed run are free until its retry or a replay requests them again', async () => {
     await fixture.put('shared');
     const { jobs, agents, dispatchAll } = await fixture.onAgents(1, { accounts: fixture.requested(), maxRetries: 1 });
     await dispatchAll();
@@ -227,7 +227,7 @@ describe('accounts that runs borrow', () => {
     },
   );
 
-  it('an account rests after a run, and the end of the rest starts the run that waits', async () => {
+  it('a run that waits for an account starts when the account’s rest after the previous run has ended', async () => {
     await fixture.put('tired', { cooldownSeconds: 3600 });
     const { jobs, agents, dispatchAll } = await fixture.onAgents(2);
     await fixture.jobs.dispatch.startNext(agents[0]!);
@@ -250,7 +250,7 @@ describe('accounts that runs borrow', () => {
     await fixture.end(jobs[1]!);
   });
 
-  it('two runs can have an account whose limit is 2, and the end of a run enqueues the first run that waits', async () => {
+  it('an account with the limit 2 serves two runs at a time, and the first waiting run when one of them ends', async () => {
     await fixture.put('wide', { limit: 2 });
     const { jobs, agents, dispatchAll } = await fixture.onAgents(3);
     await fixture.jobs.dispatch.startNext(agents[0]!);
@@ -315,7 +315,7 @@ describe('accounts that runs borrow', () => {
     expect(await fixture.held()).toEqual([]);
   });
 
-  it('the repair takes back an account only if its run has ended', async () => {
+  it('the repair takes back an account only if the run that has the account has ended', async () => {
     await fixture.put('leaked');
     const { jobs, agents } = await fixture.onAgents(2);
     await fixture.jobs.dispatch.startNext(agents[0]!);

@@ -12,7 +12,7 @@ export interface Borrowed extends AccountRequest {
 /** The pool that has no account for the job, or the accounts that the job gets. */
 export type Choice = { busyPool: string } | { accounts: Borrowed[] };
 
-/** Locks the pool, so that all earlier decisions about its accounts are committed. */
+/** Locks the pool, so that all earlier decisions about the pool's accounts are committed. */
 export function lockPool(tx: Transaction, organizationId: string, pool: string): Promise<void> {
   return acquireAdvisoryLock(tx, 'account pool', organizationId, pool);
 }
@@ -59,8 +59,8 @@ export async function chooseAccounts(
 
 /** Assigns the chosen accounts to the job when it is dispatched. */
 export function holdAccounts(tx: Transaction, jobId: string, accounts: readonly Borrowed[]): void {
-  // Times are in milliseconds, as answers show them. The clock is read after the lock of the pool, so the times of two
-  // uses of an account never overlap.
+  // Times are cut to milliseconds, as in responses of the API. The clock is read after the lock of the pool, so the
+  // times of two uses of an account never overlap.
   tx.deferStatement(
     `UPDATE account_use u SET account = chosen.account, since = date_trunc('milliseconds', muster_clock())
      FROM unnest($2::text[], $3::text[]) AS chosen (pool, account) WHERE u.job_id = $1 AND u.pool = chosen.pool`,
@@ -111,7 +111,7 @@ export async function enqueueForPools(tx: Transaction, organizationId: string, p
   await tx.enqueue(...firsts.map(toMessage));
 }
 
-/** SQL: the agents of the first waiting jobs of a pool that can take a job. */
+/** SQL: the agents of the first jobs that wait for the pool and can start now, as many as runs can get an account. */
 const firstsSql = (organization: string, pool: string) => `
   SELECT u.agent_id FROM account_use u JOIN job w ON w.id = u.job_id JOIN agent a ON a.id = u.agent_id
   JOIN organization_settings s ON s.organization_id = u.organization_id
@@ -131,8 +131,8 @@ const toMessage = ({ agentId }: { agentId: string }) => ({
 });
 
 /**
- * Enqueues the agents of jobs that wait for an account although one is free: its rest has ended, or the machine of the
- * run that had it was cleared.
+ * Enqueues the agents of jobs that wait for an account although an account is free: its rest has ended, or the machine
+ * of the run that had the account was cleared.
  */
 export async function offerAccounts(database: Database): Promise<{ offered: number }> {
   const waiting = await database.query<{ organizationId: string; agentId: string }>(

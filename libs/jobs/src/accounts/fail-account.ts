@@ -9,15 +9,15 @@ import { lockPool } from './borrow-accounts';
 
 interface Used extends Pick<JobEntity, 'agentId'> {
   account: string;
-  /** The account's pool now; null if the account was deleted. */
+  /** The pool that the account belongs to now; null if the account was deleted. */
   currentPool: string | null;
   status: JobEntity['status'] | null;
 }
 
 /**
- * Sets aside the account of the pool that the run has or had, so that no run gets it until an admin puts it back.
- * Repeated reports of a run change nothing, so a report that is sent again does not set aside an account that was put
- * back in between.
+ * Sets aside the run's current or past account of the pool, so that no run gets the account until an admin puts it
+ * back. Repeated reports of a run change nothing, so a report that is sent again does not set aside an account that was
+ * put back in between.
  */
 export function failAccount(
   database: Database,
@@ -36,7 +36,7 @@ export function failAccount(
       'used_account',
     );
     if (!used) throw new AppError('not_found', { detail: 'The run has no account of this pool.' });
-    // A dispatch that chooses this account now ends first, so that no run gets the account after this report.
+    // Waits for a dispatch that is choosing this account, so that no run gets the account after this report.
     if (used.currentPool !== null) await lockPool(tx, organizationId, used.currentPool);
     const text = message?.trim() ? message : null;
     const [setAside] = await tx.query<Pick<AccountEntity, 'id'> & { since: Date }>(

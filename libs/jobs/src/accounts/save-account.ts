@@ -17,7 +17,10 @@ type Definition = Pick<AccountEntity, 'pool' | 'vaultKeys' | 'limit' | 'cooldown
 
 const maxNameLength = 100;
 
-/** Creates or replaces an account. Runs that have it keep it, and an account that was set aside stays set aside. */
+/**
+ * Creates or replaces an account. Runs that have the account keep it, and an account that was set aside stays set
+ * aside.
+ */
 export async function putAccount(
   tx: Transaction,
   caller: Principal,
@@ -109,7 +112,10 @@ async function saveAccount(
   return (await readAccount(tx, organizationId, name))!;
 }
 
-/** Deletes an account. A run that has it keeps its secrets until it ends, and its uses are still listed. */
+/**
+ * Deletes an account. A run that has the account keeps its secrets until the run ends, and the account's uses are still
+ * listed.
+ */
 export async function deleteAccount(tx: Transaction, caller: Principal, name: string): Promise<void> {
   const { organizationId } = caller;
   const touched = await tx.execute('DELETE FROM account WHERE organization_id = $1 AND name = $2', [
@@ -120,7 +126,7 @@ export async function deleteAccount(tx: Transaction, caller: Principal, name: st
   audit(tx, caller, { action: 'account.delete', target: { type: 'account', id: name } });
 }
 
-/** Puts back the accounts that were set aside and that use the vault key, because its value is new. */
+/** Puts back the accounts that were set aside and that use the vault key, because the key has a new value. */
 export async function putBackAccounts(tx: Transaction, caller: Principal, vaultKey: string): Promise<void> {
   const { organizationId } = caller;
   const accounts = await tx.query<Pick<AccountEntity, 'name' | 'pool'> & { reason: string }>(
@@ -155,7 +161,10 @@ function requireName(name: string): void {
   }
 }
 
-/** Throws if a name cannot be the last part of the name of an environment variable, or occurs twice in upper case. */
+/**
+ * Throws if a name cannot be the last part of the name of an environment variable, or equals another name in upper
+ * case.
+ */
 function requireVaultNames(vaultKeys: Record<string, string>): void {
   const names = Object.keys(vaultKeys);
   const upper = names.map((name) => name.toUpperCase());

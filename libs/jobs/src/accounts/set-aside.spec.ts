@@ -61,7 +61,7 @@ describe('accounts that no run can borrow', () => {
     await fixture.end(jobs[0]!);
   });
 
-  it('no run gets a disabled or deleted account, and the uses of a deleted account are still listed', async () => {
+  it('a disabled or deleted account gets no new run, but the runs that had the account are still listed', async () => {
     await fixture.put('leaving');
     const { jobs, agents, dispatchAll } = await fixture.onAgents(3);
     await fixture.jobs.dispatch.startNext(agents[0]!);

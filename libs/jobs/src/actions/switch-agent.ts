@@ -4,8 +4,8 @@ import { endCommandsOfTerminated } from '@muster/commands';
 import type { Transaction } from '@muster/database';
 import { failRunsOfAgent, lockRunsOfAgent } from '../ends/fail-runs-of-agent';
 
-// A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction. It
-// locks the runs first, because reports and cancels lock a run before its agent.
+// A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction. This
+// transaction locks the runs first, because reports and cancels lock a run before its agent.
 
 export async function stopAgentAndRuns(tx: Transaction, caller: Principal, id: string, { force }: { force?: boolean }) {
   if (force) lockRunsOfAgent(tx, caller, id);

@@ -29,8 +29,8 @@ type State = 'cell begins' | 'plain' | 'quoted' | 'quote in quoted';
 /** Number of characters above which the text of an unfinished cell is copied into one flat string. */
 const longCell = 4096;
 /**
- * Number of bytes after which the rest of a cell is not stored, so that joining its parts does not block the event
- * loop. Such a cell has more characters than any value may have.
+ * Number of bytes after which the rest of a cell is not stored, so that joining the parts of a cell does not block the
+ * event loop. Such a cell has more characters than any value may have.
  */
 export const maxStoredBytes = 4 * 1024 * 1024;
 

@@ -216,8 +216,8 @@ function* splitIntoChunks(runs: Run[]): Generator<Run[]> {
 }
 
 /**
- * Inserts the runs of a batch in the same way as insertJob inserts one, but without its timeline entry and queue
- * message: recordLaunchOnTimelines writes these once per agent.
+ * Inserts the runs of a batch in the same way as insertJob inserts one run, but without a timeline entry and a queue
+ * message for each run: recordLaunchOnTimelines writes these once per agent.
  */
 async function insertRuns(
   tx: Transaction,

@@ -40,12 +40,12 @@ describe('concurrency keys', () => {
     return { agents, jobs, dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNext(id))) };
   };
 
-  it('a concurrency key is held by no more runs than its limit, by priority and age', async () => {
+  it('jobs that wait for a concurrency key start oldest first and never exceed the limit of the key', async () => {
     const { jobs, dispatchAll } = await onAgents(8);
     const ended: string[] = [];
     for (let round = 0; round < jobs.length; round += 1) {
       await dispatchAll();
-      // If a job was skipped in favour of a job ahead of it that did not start, it starts in the next round.
+      // A job that was skipped in favour of a job ahead of it starts in the next round if that other job did not start.
       await dispatchAll();
       const held = await holders();
       expect(held).toHaveLength(1);
@@ -82,7 +82,7 @@ describe('concurrency keys', () => {
     expect(await fixture.query('SELECT key FROM concurrency_limit WHERE key = $1', [key])).toEqual([]);
   });
 
-  it('a full concurrency key blocks no job without keys, and a waiting job starts once it is free', async () => {
+  it('a full concurrency key blocks only the jobs that need the key, and only until the key is free', async () => {
     const { jobs, agents, dispatchAll } = await onAgents(2);
     await fixture.dispatch.startNext(agents[0]!);
     const next = await fixture.launch({ agentId: agents[1] });
@@ -185,7 +185,7 @@ describe('concurrency keys', () => {
     await end(jobId);
   });
 
-  it('an organization’s limit of a concurrency key applies if it is the smallest; with 0 no run starts', async () => {
+  it('an organization’s limit of a concurrency key applies if it is the smallest limit, even if it is 0', async () => {
     const { organizationId, caller } = fixture;
     const key = 'paused';
     const within = (work: (tx: Transaction) => Promise<void>) =>
@@ -206,7 +206,7 @@ describe('concurrency keys', () => {
     for (const id of jobs) await end(id);
   });
 
-  it('the repair releases a concurrency key only if its run has ended', async () => {
+  it('the repair releases a concurrency key only if the run that holds the key has ended', async () => {
     const { jobs, dispatchAll } = await onAgents(2);
     await dispatchAll();
     const repair = () => repairLeases(fixture.harness.db, new Round('repair leases'));

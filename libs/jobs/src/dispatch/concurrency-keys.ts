@@ -4,8 +4,8 @@ import { waitsForAccountSql } from '../accounts/accounts-sql';
 import type { FullKey } from './decide-start';
 
 /**
- * SQL for the row `l` of a job that waits for a key. `held`: how many runs hold the key. `most`: how many may hold it,
- * which is the smallest of the limits that the job, the holders and the organization specify.
+ * SQL for the row `l` of a job that waits for a key. `held`: how many runs hold the key. `most`: how many runs may hold
+ * it, by the smallest of the limits that the job, the holders and the organization specify.
  */
 const holders = `(
   SELECT count(*)::int AS held, LEAST(l.most, min(h.most), (
@@ -18,8 +18,8 @@ export const waitsForKeySql = (job: string) => `(${job}.concurrency_keys IS NOT 
   WHERE l.job_id = ${job}.id AND l.since IS NULL AND k.held >= k.most))`;
 
 /**
- * SQL over `job j`: the key that the job waits for with its limit and its holders, as JSON. Null if the job does not
- * wait for a key.
+ * SQL over `job j`: the key that the job waits for, the limit of this key and the runs that hold it, as JSON. Null if
+ * the job does not wait for a key.
  */
 export const waitingForKey = `(CASE WHEN j.waiting_reason = 'concurrency_key' THEN (
   SELECT json_build_object('key', l.key, 'limit', k.most, 'holders', ARRAY(

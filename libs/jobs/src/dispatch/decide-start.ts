@@ -26,7 +26,7 @@ export interface StartFacts {
   missingSecrets: string[];
   /** The concurrency keys of the job that are full. */
   fullKeys?: FullKey[];
-  /** The pool of accounts that has none for the job. */
+  /** The pool that has no free account for the job. */
   busyPool?: string | null;
   /** The machine parts that the job needs and that the agent's worker last reported as missing. */
   missingParts?: MachinePart[];

@@ -134,7 +134,7 @@ describe('dispatch', () => {
     );
   const deleteSecret = (key: string) => fixture.query('DELETE FROM vault_secret WHERE key = $1', [key]);
 
-  it('an occupied agent never gets a second job, whatever launches and dispatches are concurrent', async () => {
+  it('an occupied agent never gets a second job, however many launches and dispatches are concurrent', async () => {
     const launched = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const jobId = await fixture.launch({ agentId });

@@ -56,7 +56,7 @@ interface Decided {
 /** Time after which an undelivered run command expires; longer than any expected outage. */
 const commandLifeMs = 30 * 24 * 3600 * 1000;
 
-/** Maximum number of starts that lock the job first; each of them can find that another job has become the next one. */
+/** Maximum number of repeated starts that lock the job first. Each of them can find that another job is next by now. */
 const maxTries = 5;
 
 /** Starts queued jobs, and records why a job cannot start yet. No other code starts jobs. */
@@ -82,13 +82,14 @@ export class Dispatch {
     const { outcome, push, commandId } = await this.database
       .sharedTransaction('start', 'system', startInTransaction, agentId)
       .catch((error: unknown) => this.startAfter(error, startInTransaction));
-    // Pushed at once to save time. If this process dies before, the sweep of undelivered commands pushes the command.
+    // The command is pushed at once to save time. If this process dies before the push, the sweep of undelivered
+    // commands pushes the command.
     if (push) await this.delivery.pushLeasedCommand(push);
     else if (commandId) await this.delivery.deliverCommand(commandId);
     return outcome;
   }
 
-  /** Runs a start again that another change of the job has stopped, and locks the job before the agent. */
+  /** Repeats a start that could not lock its job. The repeated start locks the job before the agent. */
   private async startAfter(error: unknown, start: (tx: Transaction) => Promise<Decided>): Promise<Decided> {
     for (let reason = error, tries = 1; ; tries += 1) {
       if (!(reason instanceof NextJobLocked) || tries > maxTries) throw reason;
@@ -111,7 +112,7 @@ export class Dispatch {
     if (!head) markHeldUp(tx, agent);
     if (!head) return decideNoAction('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
-    // The locks below block dispatches of other agents, which a shared transaction may contain.
+    // The locks below block dispatches of other agents, and a shared transaction may contain such dispatches.
     if (head.concurrencyKeys || head.accounts || maxConcurrentRuns !== null) tx.requireOwnConnection();
     // Concurrent dispatches of jobs with the same concurrency key wait here, and then read the current holders.
     const full = head.concurrencyKeys
@@ -304,7 +305,7 @@ function markHeldUp(tx: Transaction, { agentId, keyed, borrows }: AgentFacts): v
   if (borrows) markBorrowing(tx, agentId);
 }
 
-/** Returns the pool of each account by the name that the script knows the account by. */
+/** Returns the pool of each account. The keys are the names by which the script knows the accounts. */
 function poolsOf(borrowed: readonly Borrowed[]): Record<string, string> {
   return Object.fromEntries(borrowed.map(({ as, pool }) => [as, pool]));
 }

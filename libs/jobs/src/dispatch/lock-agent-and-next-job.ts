@@ -31,9 +31,9 @@ export interface AgentFacts
     Pick<OrganizationSettingsEntity, 'maxConcurrentRuns'> {
   agentId: AgentEntity['id'];
   clearing: boolean;
-  /** Whether jobs of its queue wait for concurrency keys. */
+  /** Whether jobs in the agent's queue wait for concurrency keys. */
   keyed: boolean;
-  /** Whether jobs of its queue wait for accounts. */
+  /** Whether jobs in the agent's queue wait for accounts. */
   borrows: boolean;
   autoWake: OrganizationSettingsEntity['vmAutoWakeOnJob'];
 }
@@ -73,17 +73,17 @@ export class NextJobLocked extends Error {
 }
 
 /**
- * Locks the agent, and returns it with the next job if it is free: by priority, then by arrival. A job that waits for
- * its retry delay does not block the others. The lock is a separate statement, so that the next statements read what
- * its last holder committed.
+ * Locks the agent and returns it. If the agent is free, also returns its next job: by priority, then by arrival. A job
+ * that waits for its retry delay does not block the others. The lock is a separate statement, so that the next
+ * statements read what the previous holder of the lock committed.
  */
 export async function lockAgentAndNextJob(
   tx: Transaction,
   agentId: string,
   now: Date,
 ): Promise<{ agent?: AgentFacts; head?: HeadJob }> {
-  // The statistics of Postgres may miss a queue of 100,000 jobs. Without a sort, its first job is read by the index. A
-  // set has this setting from its start.
+  // Postgres may have no statistics yet about a new queue of 100,000 jobs, and would sort the queue. Without a sort,
+  // the first job is read by the index. A shared transaction has this setting from its start.
   if (!tx.isShared) tx.avoidSorting();
   const [locked, agents, heads] = await tx.queryStatements([
     tx.isShared ? bindRow(lockIfFree, [agentId]) : { name: 'lock_agent', text: lockAlone, values: [agentId] },
@@ -100,7 +100,7 @@ export async function lockAgentAndNextJob(
 }
 
 const lockAlone = 'SELECT id FROM agent WHERE id = $1 FOR UPDATE';
-/** In a shared transaction, an agent that another transaction has locked must not hold up the other agents. */
+/** A shared transaction skips an agent that another transaction has locked, so that the other agents do not wait. */
 const lockIfFree = buildRowStatements(
   'lock_agent_if_free',
   { agent_id: 'uuid' },

@@ -4,8 +4,8 @@ import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from './concurrency-keys';
 
 /**
- * SQL condition over the lease or the use `l`: it is leaked. Its run has ended and the run's machine is not being
- * cleared, or it waits for a job that is no longer queued.
+ * SQL condition: the lease of a concurrency key, or the use of an account, `l` is leaked. Its run has ended and the
+ * run's machine is not being cleared, or it waits for a job that is no longer queued.
  */
 const isLeaked = `(
   (l.since IS NOT NULL AND NOT EXISTS (SELECT FROM job j WHERE j.id = l.job_id AND j.status IN ('queued', 'running'))
@@ -18,8 +18,8 @@ interface Leaked {
 }
 
 /**
- * Deletes leaked leases of concurrency keys, and takes back leaked accounts. The transaction that ends a run does this,
- * so none should exist; each run with a leak is counted.
+ * Deletes leaked leases of concurrency keys, and takes back leaked accounts. The transaction that ends a run already
+ * releases both, so no leak should exist; each run with a leak is counted.
  */
 export async function repairLeases(database: Database, round: Round): Promise<{ looked: number; repaired: number }> {
   return sweepRows<Leaked, 'repaired'>(round, {

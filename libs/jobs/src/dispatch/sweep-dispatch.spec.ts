@@ -70,7 +70,7 @@ describe('the dispatch sweep', () => {
     await fixture.query('UPDATE agent SET dispatch_swept_at = NULL');
   });
 
-  it('the dispatch sweep checks every waiting agent, and then not again for a minute', async () => {
+  it('the dispatch sweep checks each stopped agent with a waiting job once a minute', async () => {
     expect((await sweep({ batchSize: 50, budgetMs: 60_000 })).looked).toBeGreaterThanOrEqual(waitingAgents);
     expect(await sweep()).toEqual({ looked: 0, started: 0, woken: 0, failed: 0 });
     await fixture.query(`UPDATE agent SET dispatch_swept_at = now() - interval '61 seconds' WHERE name LIKE 'Off 1%'`);
@@ -78,7 +78,7 @@ describe('the dispatch sweep', () => {
     expect((await sweep()).looked).toBe(count);
   });
 
-  it('the dispatch sweep checks all agents that wait for a slot in turns if its rounds are short', async () => {
+  it('the dispatch sweep checks each agent that waits for a slot, even if one round checks only a few agents', async () => {
     await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 1 WHERE organization_id = $1', [
       fixture.organizationId,
     ]);

@@ -4,8 +4,8 @@ import type { AgentEntity, Database, JobEntity } from '@muster/database';
 import { finishJob } from './finish-job';
 
 /**
- * Statuses of an agent whose machine is off or has not reported since it was off. No process from before is running
- * there.
+ * Statuses of an agent whose machine is off or has not reported since it was off. No process of an earlier boot is
+ * running on such a machine.
  */
 const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
 

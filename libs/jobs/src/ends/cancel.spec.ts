@@ -163,7 +163,7 @@ describe('a cancel', () => {
     [null, 'online'],
     ['now', 'draining'],
   ])(
-    'a cancel is escalated by kill and reboot, each in the timeline, on an agent with the drain %j',
+    'a cancel escalates to a kill and then a reboot, with timeline entries, on an agent with the drain %j',
     async (drain, rebooted) => {
       await fixture.query(`UPDATE agent SET provider = 'local' WHERE id = $1`, [agentId]);
       const jobId = await fixture.dispatched({ agentId });
@@ -274,8 +274,8 @@ describe('a cancel', () => {
       )[0];
     const all = { ended: 900, events: 900, entries: 900, free: 899 };
     expect(await owed()).toEqual({ ...all, costs: 898, finishedBatches: 0 });
-    // Two messages: one for the job with reported usage, and one for a job of the batch, whose handler checks whether
-    // the batch has ended.
+    // Two messages: one for the job with reported usage, and one for any job of the batch. The handler of the second
+    // message checks whether the batch has ended.
     const messages = await fixture.query(
       `SELECT payload->>'jobId' AS id FROM outbox WHERE name = 'job-finished' AND payload->>'jobId' = ANY($1)`,
       [ids],

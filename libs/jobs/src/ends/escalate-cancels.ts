@@ -11,8 +11,8 @@ export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
   step: JobEntity['cancelStep'];
   agentStatus: AgentEntity['status'];
   /**
-   * Whether the machine has booted since the cancel was requested, by the handshake that set the agent's status. Then
-   * no process of the job is running.
+   * Whether a handshake after the cancel request set the agent's current status. Then the machine has booted since the
+   * request, and no process of the job is running.
    */
   rebooted: boolean;
 }

@@ -59,8 +59,8 @@ export async function failRunsOfAgent(
 }
 
 /**
- * Locks the runs that `failRunsOfAgent` may end. A run that the dispatcher starts before the caller locks the agent is
- * not among them; `failRunsOfAgent` locks it after the agent.
+ * Locks the runs that `failRunsOfAgent` may end. The dispatcher may start another run before the caller locks the
+ * agent; `failRunsOfAgent` locks such a run after the agent.
  */
 export function lockRunsOfAgent(tx: Transaction, { organizationId }: Principal, agentId: string): void {
   tx.deferStatement(

@@ -174,13 +174,13 @@ describe('the watchdog of jobs', () => {
       expect((await agent()).currentJobId).toBe(next);
     });
 
-    it('a machine that the service cannot reboot gets its next job even if a failed run is still there', async () => {
+    it('a machine that the service cannot reboot gets its next job even if processes of a failed run are left', async () => {
       const { jobId, next } = await failedRun();
       await confirm(jobId, 'success', { remaining: 3 });
       expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
 
-    it('an agent receives the next job without a confirmation if its failed job was deleted', async () => {
+    it('an agent receives the next job without a confirmation of its worker if its failed job was deleted', async () => {
       const { jobId, next } = await failedRun();
       await fixture.query('DELETE FROM job WHERE id = $1', [jobId]);
       expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });

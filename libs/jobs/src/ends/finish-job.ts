@@ -152,8 +152,8 @@ const isJobQueued = {
 };
 
 /**
- * Ends the job's row. The lock is a separate statement, so that the steps are counted in their current state. In a
- * shared transaction, a job that another transaction has locked must not hold up the other jobs, so it ends alone.
+ * Ends the job's row. The lock is a separate statement, so that the steps are counted in their current state. A shared
+ * transaction does not wait for a job that another transaction has locked; that job ends in a separate transaction.
  */
 async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | undefined> {
   const { organizationId, jobId } = end;

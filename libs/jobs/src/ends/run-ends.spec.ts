@@ -24,7 +24,7 @@ describe('the end of a run', () => {
       { ...facts, to: 'cancelled' },
       // @ts-expect-error A failure has a code.
       { ...facts, to: 'failed' },
-      // @ts-expect-error A code that is not in the table.
+      // @ts-expect-error The code is not in `runErrorCodes`.
       { ...facts, to: 'failed', errorCode: 'it_broke' },
       // @ts-expect-error A completed run has no code.
       { ...facts, to: 'completed', errorCode: 'script_failed' },
@@ -32,7 +32,7 @@ describe('the end of a run', () => {
     expect(ends).toHaveLength(6);
   });
 
-  it('each error code of the table is used by code that ends runs', () => {
+  it('each error code of runs is used by code that ends runs', () => {
     const folders = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
     const files = folders.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
@@ -69,7 +69,7 @@ describe('the end of a run', () => {
     ['failed', 'portal_down', 'portal_down'],
     ['cancelled', 'portal_down', 'cancelled'],
     ['completed', 'portal_down', null],
-  ] as const)('a run that is reported as %s with the code %s has the code %s', async (status, errorCode, stored) => {
+  ] as const)('a run reported as %s with the code %s is stored with the code %s', async (status, errorCode, stored) => {
     const jobId = await fixture.dispatched();
     await applyJobReport(
       fixture.harness.db,

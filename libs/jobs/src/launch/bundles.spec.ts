@@ -94,7 +94,7 @@ describe('A run of an installation', () => {
     expect(await jobs()).toBe(before);
   });
 
-  it('a run of a pack needs no script, and its command has the key of the bundle but no URL', async () => {
+  it('the command of a pack’s run has an empty script and the bundle’s storage key, but no URL', async () => {
     const { id: workflowId } = await makeWorkflow(fixture.harness.db, {
       organizationId: fixture.organizationId,
       script: '',

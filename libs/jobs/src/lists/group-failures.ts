@@ -2,11 +2,9 @@ import { AppError, type FailureCauses, type FailureQuery } from '@muster/contrac
 import type { Database } from '@muster/database';
 import { smallestIdAt } from '@muster/platform';
 
-/**
- * Maximum number of failed runs that one response covers; the latest runs are used. Also the maximum number of causes
- * in it.
- */
+/** Maximum number of failed runs that one response covers; the latest runs are used. */
 const maxRuns = 5_000;
+/** Maximum number of causes in one response. */
 const maxCauses = 50;
 const dayMs = 24 * 60 * 60_000;
 /** Maximum assumed milliseconds between the queueing and the end of a run. It limits the range of ids that are read. */

@@ -43,7 +43,7 @@ export function buildAllConditions(filter: JobFilters, addParameter: AddParamete
   ];
 }
 
-/** Returns the conditions on the time of the end. No run that has not ended meets any of them. */
+/** Returns the conditions on the time at which a run ended. A run that has not ended meets none of them. */
 export function buildEndTimeConditions({ endedFrom, endedTo }: JobFilters, addParameter: AddParameter): string[] {
   return [
     ...(endedFrom ? [`finished_at >= ${addParameter(endedFrom)}`] : []),

@@ -34,7 +34,7 @@ interface Order {
   source: string;
   key: string;
   id: string;
-  /** Expression that computes the same value from a row of `job`. */
+  /** SQL expression that computes the value of `key` from a row of `job`. */
   value: string;
   type: 'timestamptz' | 'bigint';
   /**
@@ -100,7 +100,7 @@ export async function listSortedJobs(
   const valued = isBehind ? [] : await readSortedPage(database, organizationId, request, listRowsByIndex(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
-  // Runs without the value have not ended, and none of them would match.
+  // The remaining runs have not ended yet, so none of them matches a filter by the time of the end.
   if (order.key === 'finished_at' && (request.filter.endedFrom || request.filter.endedTo)) return valued;
   const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
   const others = await readSortedPage(database, organizationId, remaining, listRowsWithoutValue(order));
@@ -207,7 +207,7 @@ async function hasFewRuns(database: Database, organizationId: string, { filter }
 
 /**
  * Joins the runs with a value and the runs without it to one page. If the second part was cut short, the whole page
- * was.
+ * counts as cut short.
  */
 function joinPageParts(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];

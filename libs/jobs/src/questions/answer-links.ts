@@ -40,8 +40,8 @@ export function mayAnswerByLink(to: readonly string[], recipient: string): boole
 }
 
 /**
- * Returns the question of a link, and the recipient as the answerer. The link is valid while the recipient is still one
- * of the recipients of its notification channel.
+ * Returns the question of a link, and the recipient as the answerer. The link is valid only while the notification
+ * channel still has this recipient.
  */
 export async function findByAnswerLink(
   database: Database,

@@ -184,7 +184,7 @@ function requireMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }:
 
 /**
  * Returns when the question expires. The time limit of the run keeps counting while the run waits, so the question
- * expires before it.
+ * expires before the limit is reached.
  */
 function computeExpiry(
   { startedAt, maxRuntimeMs }: Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'>,

@@ -73,7 +73,7 @@ describe('questions and messages that wait for a row', () => {
     expect(questions).toEqual([{ status: 'answered' }, { status: 'answered' }]);
   });
 
-  it('a stored code that another question takes while a new question waits for it answers only that question', async () => {
+  it('a question stays open if another question takes the stored code that the first question waits for', async () => {
     const { organizationId } = fixture;
     const code = sealText(
       keyRing(),

@@ -79,7 +79,8 @@ async function applyReportedEnd(
       recordIncompleteReport(tx, { organizationId, jobId, incomplete });
     return ended;
   };
-  // A failed run may be retried, and the retry is reserved under locks of the whole organization.
+  // A failed run may be retried. The retry is reserved under locks of the whole organization, so the report of a
+  // failure gets a transaction that it shares with no other report.
   const outcome = await (status === 'failed'
     ? database.transaction({ organizationId }, finishReportedJob)
     : database.sharedTransaction('end', { organizationId }, finishReportedJob, agentId ?? jobId));
@@ -178,8 +179,9 @@ const signColumns = {
 };
 
 /**
- * SQL that applies heartbeats and starts, and returns the reason if it does not; a job that was never dispatched cannot
- * run. A worker that starts a job has received the run command, so the start also acknowledges the command.
+ * SQL for the CTEs that apply heartbeats and starts. A report about a job that was never dispatched is not applied,
+ * because such a job cannot run. A worker that starts a job has received the run command, so the start also
+ * acknowledges the command.
  */
 const applySignsSql = (rows: string, { more = '', begun = '', lock = 'FOR UPDATE' }) => `
   WITH locked_job AS (

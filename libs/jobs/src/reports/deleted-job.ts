@@ -16,7 +16,7 @@ export async function answerForDeletedJob(database: Database, reporter: Reporter
   return jobIsOver;
 }
 
-/** Returns the jobs among these that belonged to the reporter and were deleted. */
+/** Returns those of the jobs that belonged to the reporter and were deleted. */
 export async function findDeletedJobs(
   database: Database,
   { organizationId, agentId }: Reporter,

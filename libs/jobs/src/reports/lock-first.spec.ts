@@ -78,7 +78,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(entry).toEqual({ passed: 1 });
   });
 
-  it('a job’s heartbeat is rejected if the job is cancelled while the heartbeat waits for the row', async () => {
+  it('a job’s heartbeat is rejected if the job is cancelled while the heartbeat waits for the job’s row', async () => {
     const { organizationId } = fixture;
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'running' });
     const answers = await runBehindLock(
@@ -91,7 +91,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(await findJob(fixture.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('no job starts on a machine from which an ended job’s processes are being removed, also if the removal starts meanwhile', async () => {
+  it('no job starts on a machine if the removal of an ended job’s processes starts while the dispatch waits', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' });
     const next = await fixture.launch({ agentId });
     const [outcome] = await runBehindLock(

@@ -58,7 +58,8 @@ describe('the database calls of a run', () => {
       end: await costOf(() => report('completed')),
     });
     await run();
-    // What the process does for other reasons, such as a notification that arrives late, only adds to a measurement.
+    // Other work of the process, such as a notification that arrives late, only adds to a count. So the smallest of
+    // three counts is compared.
     const runs = [await run(), await run(), await run()];
     const least = (phase: keyof (typeof runs)[0]) => runs.map((each) => each[phase]).sort(byCount)[0];
     expect(Object.fromEntries(Object.keys(runs[0]!).map((phase) => [phase, least(phase as 'begin')]))).toEqual({

@@ -61,7 +61,7 @@ export function markAgentActiveSql(
            AND ${condition}`;
 }
 
-/** Seconds after an activity within which another callback of the worker changes nothing. */
+/** Seconds after an activity within which another callback of the worker does not update the activity. */
 const grainSeconds = 5;
 
 /**

@@ -38,7 +38,7 @@ describe('how long an idle machine stays on', () => {
     }
   });
 
-  it('the adaptive idle limit lasts until a scheduled run if another start would cost as much', () => {
+  it('the adaptive idle limit lasts until a scheduled run if another start would cost as much as the wait', () => {
     const gaps = times(20, 240);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: minute }).limitMs).toBe(minute);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: 10 * minute }).limitMs).toBe(0);

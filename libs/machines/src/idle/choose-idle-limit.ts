@@ -48,9 +48,9 @@ const firstLimitMs = 5 * 60_000;
 /**
  * Chooses how long a machine stays on without work. Each past idle time is a sample of how long the current one may
  * last. Newer samples have more weight, and no sample lasts longer than until the next scheduled run. Of all possible
- * stop times, the one with the lowest expected cost is chosen. The cost is the machine time until the next run, or
- * until the stop plus that of another start. Before an unscheduled run, the cost of another start includes the time for
- * which a person waits.
+ * stop times, the one with the lowest expected cost is chosen. If the next run arrives before the stop, the cost is the
+ * machine time until the run. Otherwise it is the machine time until the stop and that of another start. Before an
+ * unscheduled run, the cost of another start includes the time for which a person waits.
  */
 export function chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }: HabitFacts): IdleChoice {
   const wakeMs = bootMs + stopMs;

@@ -135,7 +135,7 @@ function computeIdleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date 
   return new Date(Math.max(dueAt, idleStopFailedAt.getTime() + Math.max(limitMs, restMs)));
 }
 
-/** Time in milliseconds after its scheduled time during which a run that has not been launched keeps the machine on. */
+/** Milliseconds after its scheduled time for which a run that has not been launched yet keeps the machine on. */
 const lateRunMs = 60_000;
 
 /**

@@ -9,8 +9,8 @@ export const habitDays = 35;
 const maxRuns = 500;
 
 /**
- * SQL: the time up to which the agent's runs have been learned. The bound for ids is five minutes earlier, because ids
- * contain times of the clocks of several machines.
+ * SQL: the time up to which the service has learned from the agent's runs. The bound for ids is five minutes earlier,
+ * because ids contain times of the clocks of several machines.
  */
 const since = `COALESCE(
   (SELECT max(COALESCE(i.ended_at, i.began_at)) FROM agent_idle i WHERE i.agent_id = a.id),
@@ -113,9 +113,9 @@ async function readIdleSpans(tx: Transaction, agentId: string, { openSince, runs
 const tooShortMs = 60_000;
 
 /**
- * Inserts an idle time or completes an open one. If the idle time was recorded while it was open, each switch has
- * updated how long the machine was on. Otherwise that is known only for a short idle time, in which the machine was on
- * all the time.
+ * Inserts an idle time or completes an open one. If the idle time was recorded while it was open, the machine's time on
+ * was updated whenever the machine was switched on or off. Otherwise the time on is known only for a short idle time,
+ * because the machine was on during all of it.
  */
 function insertIdleTime(
   tx: Transaction,

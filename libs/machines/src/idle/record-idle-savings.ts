@@ -9,8 +9,8 @@ interface Habit
     Pick<AgentEntity, 'bootMs'>,
     Pick<OrganizationSettingsEntity, 'idleStopMinutes' | 'idleStopPolicy' | 'prewake'> {
   /**
-   * Whether idle stop may stop this machine at all: it is on for the organization, and the machine is not pinned or
-   * external.
+   * Whether idle stop may stop this machine at all: idle stop is on for the organization, and the machine is not pinned
+   * or external.
    */
   stoppable: boolean;
   computeMicrosPerHour: MicroUsd;

@@ -20,7 +20,7 @@ describe('the saving of the adaptive policy in an idle time', () => {
     expect(computeSavedMs({ ...slept, onMs: 31 * minute }, facts)).toBe(31 * minute);
   });
 
-  it('the adaptive policy saves nothing if it leaves the machine on, and loses if another start cost more', () => {
+  it('the adaptive policy’s saving is 0 if the machine stays on, and negative if another start costs more', () => {
     const awake = { lengthMs: 2 * minute, scheduled: false, onMs: 2 * minute, slept: false };
     expect(computeSavedMs(awake, often)).toBe(0);
     // The adaptive policy would have stopped and started the machine: half a minute and a boot, compared with a minute

@@ -22,9 +22,9 @@ export interface ReplayFacts {
 }
 
 /**
- * Returns the milliseconds of machine time that the adaptive policy would have saved in an idle time, with what was
- * known then. If the adaptive policy was in effect, returns what it saved compared with the fixed policy. Negative if
- * the adaptive policy cost more.
+ * Returns the milliseconds of machine time that the adaptive policy would have saved in an idle time, with the idle
+ * times that were known then. If the adaptive policy was in effect, returns what it saved compared with the fixed
+ * policy. Negative if the adaptive policy cost more.
  */
 export function computeSavedMs(idle: PastIdle, facts: ReplayFacts): number {
   const { policy, gaps, limitMs, bootMs } = facts;

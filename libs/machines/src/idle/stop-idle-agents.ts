@@ -129,7 +129,7 @@ async function clampFutureActivity(database: Database, now: Date): Promise<void>
 }
 
 /**
- * Locks the agent and stops its machine if that is still due. Returns the decision, or null if another process has
+ * Locks the agent and stops its machine if the stop is still due. Returns the decision, or null if another process has
  * locked the agent.
  */
 export function stopIfIdle(

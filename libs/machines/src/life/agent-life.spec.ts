@@ -26,7 +26,7 @@ const edges = new Set(
 );
 
 describe('an agent’s life', () => {
-  it('an agent can be terminated in every other status, and no move leaves the status terminated', () => {
+  it('an agent can become terminated from every other status, and then keeps this status forever', () => {
     for (const status of agentStatuses) {
       const leaves = [...edges].some((edge) => edge.startsWith(`${status} →`));
       expect([status, leaves]).toEqual([status, status !== 'terminated']);
@@ -34,7 +34,7 @@ describe('an agent’s life', () => {
     }
   });
 
-  it('every move of the table is used, and no other code changes an agent’s status', () => {
+  it('every allowed move of an agent’s status is used, and no other code changes an agent’s status', () => {
     const root = resolve(__dirname, '../../../..');
     const files = execFileSync('git', ['ls-files', 'libs/*/src/*.ts', 'apps/*/src/*.ts'], { cwd: root })
       .toString()
@@ -51,7 +51,7 @@ describe('an agent’s life', () => {
     expect(writers.map(([file]) => file)).toEqual(['libs/machines/src/life/set-agent-status.ts']);
   });
 
-  it('a move is refused if the table does not have its target status or its lifecycle event', () => {
+  it('a move of an agent’s status is refused if the table of moves lacks its target or its lifecycle event', () => {
     expect(() => listAllowedOrigins({ move: 'drain', to: 'online' } as never)).toThrow(
       'the move drain cannot lead to the status online',
     );

@@ -53,7 +53,7 @@ export const agentMoves = {
 
 export type MoveName = keyof typeof agentMoves;
 
-/** A move of the table, with one of its target statuses and optionally one of its lifecycle events. */
+/** A move of `agentMoves`, with one of its target statuses and optionally one of its lifecycle events. */
 export type MoveOf<Name extends MoveName = MoveName> = {
   [Each in Name]: {
     move: Each;
@@ -64,8 +64,8 @@ export type MoveOf<Name extends MoveName = MoveName> = {
 }[Name];
 
 /**
- * Returns the statuses from which the move is allowed. Throws if the table does not have the move with this target or
- * event, even if the types allow it.
+ * Returns the statuses from which the move is allowed. Throws if `agentMoves` does not have the move with this target
+ * or event, even if the types allow it.
  */
 export function listAllowedOrigins({ move, to, eventType }: MoveOf): readonly AgentStatus[] {
   const row: MoveRow = agentMoves[move];

@@ -19,8 +19,8 @@ export interface WakeRequest {
 
 /**
  * Joins the agent's open wake, or opens one: the agent becomes starting, and the event wake_requested and the message
- * wake-agent are written. A machine that is stopping or rebooting is woken when that has ended. If the agent is on, the
- * new wake is ready at once.
+ * wake-agent are written. A machine that is stopping or rebooting is woken when the stop or the reboot has ended. If
+ * the agent is on, the new wake is ready at once.
  */
 export async function requestWake(tx: Transaction, request: WakeRequest): Promise<{ wakeId: string; joined: boolean }> {
   const { organizationId, agentId, source, reason, jobId, data, timeoutMs } = request;

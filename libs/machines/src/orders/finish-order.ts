@@ -71,7 +71,8 @@ export function decideFinalStatus(
 }
 
 /**
- * The condition is not in WHERE, because a row that does not match would not be locked, and a report would be missed.
+ * Whether the agent has reported recently. The condition is not in WHERE, because Postgres would not lock a row that
+ * does not match, and would miss a concurrent report.
  */
 async function hasReportedRecently(tx: Transaction, agentId: string): Promise<boolean> {
   const [agent] = await tx.query<{ recent: boolean | null }>(

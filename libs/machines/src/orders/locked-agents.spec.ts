@@ -68,7 +68,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     expect(await wakesOf(agentId)).toEqual([]);
   });
 
-  it('a blocked wake is recorded once by two requests that wait for the agent', async () => {
+  it('two concurrent requests record the blocked wake of an agent once', async () => {
     const agentId = await agentAt('stopped');
     const record = () =>
       within((tx) => recordWakeBlocked(tx, { organizationId, agentId, source: 'api', reason: 'auto-wake is off' }));
@@ -80,7 +80,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     expect(await sql("SELECT FROM timeline_entry WHERE agent_id = $1 AND kind = 'lifecycle'", agentId)).toHaveLength(1);
   });
 
-  it('a terminated agent stays terminated when the report that it is silent arrives late', async () => {
+  it('an agent stays terminated if it is terminated while the watchdog waits to move it to offline', async () => {
     const agentId = await agentAt('online');
     const move = { organizationId, agentId, move: 'silent', to: 'offline', source: 'watchdog', reason: 'no report' };
     const moved = await changing(agentId, () => within((tx) => setAgentStatus(tx, move as never)), terminated);
@@ -88,7 +88,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     expect(await statusOf(agentId)).toBe('terminated');
   });
 
-  it('two recoveries that wait for the agent make one attempt', async () => {
+  it('two concurrent recoveries of an agent make one attempt', async () => {
     const agentId = await agentAt('online', { recoveryChecks: 3 });
     const begin = () => within((tx) => startRecovery(tx, agentId));
     const begun = await runBehindLock(
@@ -118,7 +118,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     expect(await statusOf(agentId)).toBe('online');
   });
 
-  it('a stop is not executed for an agent that is online again when the order has waited for its row', async () => {
+  it('a stop is not executed if its agent is online again while the order waits for the agent’s row', async () => {
     const agentId = await agentAt('stopping');
     await changing(
       agentId,

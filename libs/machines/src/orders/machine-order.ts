@@ -12,7 +12,7 @@ export interface ControlLimits {
   stopTimeoutMs: number;
 }
 
-/** An order to a machine, which follows from the agent's status, with the progress of the order. */
+/** An order to a machine, with its progress. Which order it is follows from the agent's status. */
 export interface Order
   extends
     MachineRow,

@@ -35,7 +35,7 @@ describe('orders to machines', () => {
     it.each([
       ['by hand', 'console', []],
       ['by the idle monitor', 'idle_monitor', ['idle_stop_failed']],
-    ])('an agent gets its status back after three refusals of a stop %s', async (_, statusSource, events) => {
+    ])('an agent gets its status back if a stop %s is refused three times', async (_, statusSource, events) => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'fails';
       for (const [previousStatus, drain, left] of [
@@ -129,7 +129,7 @@ describe('orders to machines', () => {
       await becomes(agentRef, 'stopped');
     });
 
-    it('the sweep finds stopping and starting agents that have no queue message', async () => {
+    it('the machine sweep processes stopping and starting agents that have no queue message', async () => {
       const agentRef = await agentAt('stopping', { statusSince: new Date(Date.now() - 60_000) });
       await becomes(agentRef, 'stopped');
       const starting = await agentAt('starting', { statusSince: new Date(Date.now() - 60_000) });
@@ -218,7 +218,7 @@ describe('orders to machines', () => {
     });
   });
 
-  it('the audit row of an order without a user has the name of the loop', async () => {
+  it('the audit row of an order that no user requested has the name of the loop that requested it', async () => {
     fixture.plane.state = 'running';
     const agentRef = await agentAt('stopping', { statusSource: 'idle_monitor' });
     await fixture.machines.executeOrder(agentRef.agentId);

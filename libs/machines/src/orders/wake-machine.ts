@@ -123,8 +123,8 @@ async function tryToStartMachine(parts: MachineParts, leased: LeasedWake): Promi
   const provider = machines.get(leased.provider);
   const machine = toMachine(leased, keyRing, clock);
   try {
-    // An earlier attempt may have started the machine although its answer was lost, so the machine's state is read
-    // first.
+    // An earlier attempt may have started the machine although the provider's answer was lost, so the machine's state
+    // is read first.
     const known = attempt > 1 || wasSilent ? await describeMachineWithin(provider, machine, describeLimitMs) : null;
     const runWithWakeLease = (work: () => Promise<void>) =>
       runWhileRenewingLease(() => renewWakeLease(parts, leased), work, leaseMs / 3);

@@ -39,7 +39,7 @@ describe('machines', () => {
       );
     });
 
-    it('a wake becomes ready with the handshake of a new boot; reports of the stopped boot are rejected', async () => {
+    it('a wake becomes ready with the handshake of a new boot, but not with reports of the stopped boot', async () => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('stopping');
       await fixture.machines.executeOrder(agentRef.agentId);
@@ -112,7 +112,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_ready']);
     });
 
-    it('a wake times out if the machine never reports; its provider’s description sets the status', async () => {
+    it('the status of an agent whose wake timed out follows from its provider’s description of the machine', async () => {
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt();
       await fixture.timeOut(agentRef);
@@ -295,7 +295,7 @@ describe('machines', () => {
         }),
       );
 
-    it('a blocked wake is recorded once for each job, and rarely for callers without a job', async () => {
+    it('a blocked wake is recorded once for each job, and once in ten minutes for callers without a job', async () => {
       const agentRef = await agentAt();
       const [first, second] = ['01a1fce9-0000-7000-8000-000000000001', '01a1fce9-0000-7000-8000-000000000002'];
       for (const jobId of [first, first, second, first, undefined, undefined]) await blocked(agentRef, jobId);

@@ -7,7 +7,7 @@ import { requireOwnMachine } from './require-own-machine';
 /** Actions that turn a machine on or off. */
 const switches: ReadonlySet<AgentAction> = new Set(['start', 'stop', 'reboot', 'terminate', 'start_job']);
 /**
- * Actions that start something, which a suspended organization may not do. A reboot counts as one if the machine is
+ * Actions that start something, which a suspended organization may not do. A reboot counts as a start if the machine is
  * off.
  */
 const beginnings: ReadonlySet<AgentAction> = new Set(['start', 'start_job', 'start_recording', 'attach_recording']);

@@ -65,7 +65,7 @@ describe('an agent whose machine is gone', () => {
   });
 });
 
-it('a finding is confirmed after the confirmation time, and again that long after the last action', () => {
+it('a finding of the reaper is confirmed once the finding and the last action on it are old enough', () => {
   const at = (agoMs: number) => new Date(now.getTime() - agoMs);
   expect(isConfirmedFinding({ firstSeenAt: at(99), actedAt: null }, now, 100)).toBe(false);
   expect(isConfirmedFinding({ firstSeenAt: at(100), actedAt: null }, now, 100)).toBe(true);

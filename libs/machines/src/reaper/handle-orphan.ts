@@ -128,8 +128,8 @@ async function decideOrphanStep(
   if (isNew || !isOn || !stops || !isConfirmedFinding(finding!, now, confirmMs)) {
     return { step: isNew ? 'found' : 'known', reason, owner };
   }
-  // The time of the action keeps other replicas from stopping the machine for the confirmation time. If this process
-  // dies before the stop, a later pass stops the machine.
+  // The recorded time keeps other replicas from stopping the machine until the confirmation time has passed. If this
+  // process dies before the stop, a later pass stops the machine.
   await tx.execute(`UPDATE machine_finding SET acted_at = muster_now() ${whereOrphan}`, key);
   return { step: 'stop', reason, owner };
 }

@@ -16,8 +16,8 @@ export interface MachineLocation {
   provider: string;
   name: string;
   /**
-   * A machine at this location whose credentials the queries use: that of a current agent or of one that was terminated
-   * recently.
+   * A machine at this location; the provider is queried with its credentials. It is the machine of a current agent or
+   * of one that was terminated recently.
    */
   asking: Machine;
   living: SurveyedAgent[];

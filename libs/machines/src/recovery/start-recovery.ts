@@ -25,7 +25,7 @@ const runSilentAfter = '2 minutes';
 
 /**
  * Decides under the agent's lock whether a recovery step is due, and records the attempt, so that several messages for
- * the same agent make only one. The caller makes the attempt in the same transaction.
+ * the same agent cause only one attempt. The caller makes the attempt in the same transaction.
  */
 export async function startRecovery(
   tx: Transaction,

@@ -55,8 +55,8 @@ export function workerKeysSql(agent: string): string {
 }
 
 /**
- * Returns the secret of the first of these keys (see `workerKeysSql`) that was derived from a master key; null if there
- * is none.
+ * Returns the secret of the agent's first key that was derived from a master key; null if there is none. The keys have
+ * the form of `workerKeysSql`.
  */
 export function deriveMatchingKey(keyRing: KeyRing, workerKeys: string[]): string | null {
   for (const idAndHash of workerKeys) {

@@ -12,8 +12,8 @@ import { parseTunnelUrl } from './tunnel-url';
 const welcome: readonly AgentStatus[] = agentMoves.boot.from;
 
 /**
- * Called in the same transaction for a machine that can take commands now. `sameBoot`: whether it is the boot that
- * reported before.
+ * A function that is called in the same transaction if the machine can take commands now. `sameBoot` is whether the
+ * same boot of the machine has reported before.
  */
 export type OnReachable = (tx: Transaction, agentRef: AgentRef, boot: { sameBoot: boolean }) => Promise<void>;
 

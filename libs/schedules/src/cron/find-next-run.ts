@@ -14,7 +14,10 @@ export interface NextRun {
 
 const minute = 60_000;
 const day = 86_400_000;
-/** The next 29 February can be eight years away, and much further if it must also be on one weekday. */
+/**
+ * Maximum number of years for which a run is searched. The next 29 February can be eight years away, and much further
+ * if it must also be on one weekday.
+ */
 const horizonYears = 40;
 
 /**
@@ -60,7 +63,7 @@ function findNextRunAtTimeOfDay(rule: CronRule, zone: Timezone, stretch: Stretch
   if (time === start && offset > before && findFirstLocalTime(rule, start + before, start + offset) !== null) {
     return { at: new Date(start), shift: 'gap' };
   }
-  // Times that the clocks already showed before they were set back have run.
+  // Times that the clocks already showed before they were set back are left out, because the rule has run at them.
   const local = findFirstLocalTime(rule, Math.max(time + offset, start + before), end + offset);
   if (local === null) return null;
   const comesAgain = local >= end + zone.findStretchAt(end).offset;

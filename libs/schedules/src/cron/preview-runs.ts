@@ -4,7 +4,10 @@ import { getTimezone } from './timezone';
 
 export type PreviewedRun = NextRun & { local: string };
 
-/** How far ahead runs are searched: enough for 100 runs of a yearly rule. Each further year costs search time. */
+/**
+ * Milliseconds ahead in which runs are searched: enough for 100 runs of a yearly rule. Each further year costs search
+ * time.
+ */
 const horizonMs = 110 * 366 * 24 * 3_600_000;
 
 /**

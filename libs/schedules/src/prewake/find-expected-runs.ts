@@ -6,8 +6,8 @@ import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '..
 /** Minutes after which a scheduled time that no tick has processed is no longer expected. */
 const lateMinutes = 2;
 /**
- * Numbers of an agent's next schedules that are read, step by step, until one is not skipped. The first step is nearly
- * always enough.
+ * Numbers of an agent's next schedules that are read, step by step, until a schedule is found that is not skipped. The
+ * first step is nearly always enough.
  */
 const pageSizes = [5, 50, 500];
 
@@ -50,7 +50,10 @@ export async function findNextExpectedRun(tx: Transaction, agentId: string, now:
   return found.get(agentId) ?? null;
 }
 
-/** Reads more schedules only for the agents whose schedules so far are all skipped and that have more. */
+/**
+ * Finds the first expected run of each agent. Further schedules are read only for an agent that has more schedules and
+ * whose schedules read so far are all skipped.
+ */
 async function findFirstExpectedOfEach(
   agentIds: string[],
   read: (agentIds: string[], limit: number) => Promise<Row[]>,

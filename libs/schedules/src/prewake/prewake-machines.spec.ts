@@ -92,7 +92,7 @@ describe('prewakeMachines', () => {
     await harness.app.nest.get(MachineControl).attemptWake(wake.id);
   };
 
-  it('a machine is prewoken once, its boot time before the run, with a timeline entry', async () => {
+  it('a machine is prewoken once for a run, ahead of it by the boot time, with a timeline entry', async () => {
     // The lead time is the boot of 40 s, a tenth of it, and a margin of 3 s.
     const far = await schedule(inSeconds(50));
     expect(await tick()).toEqual({ looked: 0, woken: 0 });
@@ -200,7 +200,7 @@ describe('prewakeMachines', () => {
     expect(await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id])).toEqual([{ prewokenFor: null }]);
   });
 
-  it('a machine is woken only if the idempotency window allows a run at the scheduled time, whatever it allows at the time of the wake', async () => {
+  it('a machine is prewoken if the idempotency window allows a run at the scheduled time, though not yet at the wake', async () => {
     const id = await schedule(inSeconds(30), { idempotencyWindowMinutes: 10 });
     await query(
       `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)
@@ -253,7 +253,7 @@ describe('prewakeMachines', () => {
     expect(rounds).toMatchObject([{ woken: 0 }]);
   });
 
-  it('an online machine is not prewoken, and a stopping machine gets one request to wake', async () => {
+  it('a stopping machine gets one request to wake ahead of its run, but an online machine gets none', async () => {
     await schedule(inSeconds(30));
     await query(`UPDATE agent SET status = 'online' WHERE id = $1`, [ground.agentId]);
     expect((await tick()).woken).toBe(0);

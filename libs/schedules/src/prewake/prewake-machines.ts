@@ -20,8 +20,8 @@ type Upcoming = GuardRow &
   Pick<AgentEntity, 'bootMs'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
 
 /**
- * Starts with the schedules whose time is near, by their index, so the cost depends on the rows found and not on all
- * rows.
+ * SQL: machines to wake. It starts with the schedules whose time is near, by their index, so the cost depends on the
+ * rows found and not on all rows.
  */
 const sleepers = `
   SELECT DISTINCT a.id, a.organization_id
@@ -35,7 +35,7 @@ const sleepers = `
   ORDER BY a.id LIMIT $3`;
 
 /**
- * The locked schedules of one machine, in order of time. A schedule that another tick has locked is processed there.
+ * The locked schedules of one machine, in order of time. A schedule that another tick has locked is left to that tick.
  */
 const upcoming = `
   SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumnsSql('r.next_run_at')}

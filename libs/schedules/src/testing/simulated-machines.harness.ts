@@ -157,7 +157,10 @@ export interface FleetFigures {
   neededHours: number;
   /** Number of runs that no schedule launched. */
   unscheduled: number;
-  /** How long these runs waited for a machine in total, except while it did other work. */
+  /**
+   * Milliseconds for which unscheduled runs waited for their machines in total, without the time in which a machine did
+   * other work.
+   */
   waitedMs: number;
   /** First attempts of scheduled runs, and the causes of the late ones. */
   scheduled: number;

@@ -47,7 +47,7 @@ describe('decideScheduleTick', () => {
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: null, next: '12:00:00' }],
     ['all', { dropped: [], run: '09:00:00', next: '10:00:00' }],
   ] as const)(
-    'a tick after an outage applies the policy %s if every time is missed',
+    'a tick after an outage runs or drops the missed times by the policy %s',
     (misfirePolicy, { dropped, run, next }) => {
       expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
         due: true,
@@ -62,7 +62,7 @@ describe('decideScheduleTick', () => {
     ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: '12:00:00', next: '13:00:00' }],
   ] as const)(
-    'a tick after an outage applies the policy %s and runs a time that is only late',
+    'after an outage, a time that is only late runs in addition to those that the policy %s selects',
     (misfirePolicy, expected) => {
       const { dropped, run, next } = expected;
       expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
@@ -94,7 +94,7 @@ describe('decideScheduleTick', () => {
     },
   );
 
-  it('a year of missed minutes is decided in several decisions, each time once', () => {
+  it('a tick decides about each minute of a missed year once, in several decisions', () => {
     const now = new Date('2027-03-02T09:00:30Z');
     const { dropped, runs, decisions } = decideAll(everyMinute, now);
     expect(runs).toEqual([now.getTime() - 90_000, now.getTime() - 30_000]);
@@ -216,7 +216,7 @@ describe(`decideScheduleTick for a year of ${schedules} schedules in twelve time
   }
 });
 
-/** Mostly times of day, as people write them, and some rules that run all day. */
+/** Returns mostly times of day, as people write them, and some rules that run all day. */
 function anyExpression(random: () => number): string {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const upTo = (max: number) => Math.floor(random() * (max + 1));

@@ -32,8 +32,8 @@ export type TickDecision =
     };
 
 /**
- * Decides about a schedule's times up to now, one run at a time. The caller calls it again from `next` until nothing is
- * due, so each run is launched and recorded separately.
+ * Decides about a schedule's times up to now, one run at a time. The caller calls this function again from `next` until
+ * nothing is due, so each run is launched and recorded separately.
  */
 export function decideScheduleTick(facts: TickFacts, now: Date): TickDecision {
   const { enabled, nextRunAt, rule, timezone, misfirePolicy, missedUntil } = facts;
@@ -45,7 +45,7 @@ export function decideScheduleTick(facts: TickFacts, now: Date): TickDecision {
     limit: maxTimes,
   });
   const findRunAfter = (time: Date) => findNextRun(rule, timezone, time)?.at ?? null;
-  // The cron rule or the timezone's rules changed after the time was computed.
+  // No time of the rule is due: the cron rule or the timezone's rules changed after `nextRunAt` was computed.
   if (open.length === 0) return { due: true, dropped: [], run: null, next: findRunAfter(now) };
   // The list is full, so the older times cannot be among the newest ones that may run. Drop them; the next decision
   // starts with the rest.

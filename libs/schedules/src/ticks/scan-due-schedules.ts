@@ -47,7 +47,10 @@ export async function readNextDueDelayMs(database: Database, now: Date): Promise
   return next ? next.nextRunAt.getTime() - now.getTime() : null;
 }
 
-/** Reads an index in its order, so the cost depends on the rows found and not on all rows. */
+/**
+ * Returns the SQL for a scan. It reads an index in its order, so the cost depends on the rows found and not on all
+ * rows.
+ */
 export function scanDueSql(ofOrganization: boolean): string {
   return `SELECT id, organization_id, next_run_at FROM schedule
     WHERE enabled AND next_run_at <= $1 AND (next_run_at, id) > ($2::timestamptz, $3::uuid)

@@ -31,7 +31,7 @@ describe('the timelines of several agents', () => {
       agentId,
     ]);
 
-  it('the entries of each agent keep their order and continue its numbers', async () => {
+  it('entries that one statement appends for several agents keep their order and continue each agent’s numbers', async () => {
     const [first, second, third] = agentIds as [string, string, string];
     await within((tx) => appendTimeline(tx, { organizationId, agentId: first }, [entryOf(first, 'before').entry]));
     await within((tx) =>

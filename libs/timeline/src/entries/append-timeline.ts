@@ -109,8 +109,8 @@ function nextNumberSql(agentId: string, organizationId: string): string {
 
 /**
  * Returns the CTEs `head` and `insert_entry` for a statement that changes jobs. They append one entry for each row of
- * the CTE `changes` (agent_id, organization_id, job_id, entry). `entry` is an encodeEntryParameter. An agent has at
- * most one row.
+ * the CTE `changes` (agent_id, organization_id, job_id, entry). `entry` is the result of `encodeEntryParameter`. The
+ * CTE has at most one row for each agent.
  */
 export function appendEntriesSql(changes: string): string {
   const entryFieldSql = (name: string) => `${changes}.entry->>'${name}'`;
@@ -134,8 +134,8 @@ export function encodeEntryParameter({ kind, level = 'info', message, source, da
 
 /**
  * Returns the CTEs `head` and `insert_entries` for the statement that stores a job's log. They append the rows of the
- * CTE `lines` (agent_id, place from 1 on, level, message, seq, at), ordered by `place`, to the timeline of the one
- * agent in the CTE `agent`. The CTE `count` contains the number of rows.
+ * CTE `lines` (agent_id, place, level, message, seq, at) to the timeline of the one agent in the CTE `agent`. `place`
+ * is the position of a row among the rows, from 1 on. The CTE `count` contains the number of rows.
  */
 export function appendLinesSql(
   names: Record<'lines' | 'agent' | 'count' | 'jobId' | 'organizationId', string>,

@@ -1,7 +1,7 @@
 import type { OutgoingMessage } from 'node:http';
 import type { LastingAccess } from '@muster/access';
 
-/** Number of bytes that a reader has not read yet above which the reader's connection is closed. */
+/** Number of unread bytes above which the connection of a reader is closed. */
 const maxUnreadBytes = 1024 * 1024;
 
 export interface ReaderOptions {

@@ -16,7 +16,7 @@ interface HubLabels {
   channel: Parameters<PubSub['subscribe']>[0];
   /** Name of the loop that polls. */
   look: string;
-  /** The words for the new entries in the log line about a failed read. */
+  /** Text that names the new entries in the log line about a failed read. */
   waits: string;
 }
 
