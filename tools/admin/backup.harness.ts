@@ -26,7 +26,7 @@ import { runAdmin } from './run-admin';
 
 export const ignoreProgress = () => undefined;
 
-/** An installation that a backup can be made of, or a place for a restore. */
+/** An installation to back up, or the target of a restore. */
 export interface Place {
   database: ClonedDatabase;
   environment: Environment;

@@ -40,12 +40,12 @@ describe('muster-admin', () => {
     [['doctor', '--min-free', '10'], '--min-free must be a percentage'],
     [['doctor', '--min-free', '101%'], '--min-free must be a percentage'],
     [['restore', '--jobs', '0'], '--jobs must be a number'],
-  ])('muster-admin %j exits with 2 and says what is wrong', async (args, sentence) => {
+  ])('muster-admin %j exits with 2 and prints what is wrong', async (args, sentence) => {
     const from = args[0] === 'doctor' ? [] : ['--from', folder];
     expect(await run(...args, ...from)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  it('muster-admin exits with 2 if a command is unknown or a place is missing', async () => {
+  it('muster-admin exits with 2 if a command is unknown or the location of the backups is missing', async () => {
     expect((await run('bakcup')).code).toBe(2);
     expect(await run('list')).toMatchObject({ code: 2, stderr: expect.stringContaining('--from is missing') });
   });

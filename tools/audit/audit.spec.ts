@@ -40,7 +40,7 @@ describe('npm run audit', () => {
     await owner.destroy();
   };
 
-  it('npm run audit exits with 0 and says so if no row was changed', async () => {
+  it('npm run audit exits with 0 and reports the verified rows if none was changed', async () => {
     const { code, out } = await run(['verify']);
     expect(out).toMatch(new RegExp(`organization ${organizationId}: 2 rows and 0 closed days intact`));
     expect(out.trim().split('\n').at(-1)).toBe('The audit trail and the access log are intact.');

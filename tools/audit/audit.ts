@@ -4,7 +4,7 @@ import { openStartDatabase } from '../rollups/start-database';
 
 // `npm run audit -- verify [organization id…]` compares the audit trail and the access log with their hashes. Reads the
 // database at DATABASE_URL, or that of `npm start` (MUSTER_DATA_DIR, .muster/data). Exits with 0 if every row is as it
-// was written, with 1 if a row was changed, removed or added, and with 2 if that could not be found out.
+// was written, with 1 if a row was changed, removed or added, and with 2 if the rows could not be compared.
 
 const [command, ...organizationIds] = process.argv.slice(2);
 if (command !== 'verify') {

@@ -19,7 +19,10 @@ const perAgent = 2;
 const launchesPerSecond = chooseSize(50, 4);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? chooseSize(600, 3));
 const worstTargetMs = 1000;
-/** Maximum ratio of the memory in the last quarter to that in the second, when caches and pools are full. */
+/**
+ * Maximum ratio of the memory in the last quarter of the run to the memory in the second quarter, when caches and pools
+ * are full already.
+ */
 const growthTarget = 1.1;
 const mebibyte = 1024 ** 2;
 

@@ -5,7 +5,8 @@ import { type HttpRound, runPostLoad } from './run-post-load';
 import { formatMilliseconds, printReport } from './print-report';
 import { runInTurns, computeMedian } from './rounds';
 
-// Launches of an organization with limits that are far away, compared with launches of an organization without limits.
+// Launches of an organization whose usage is far below its limits, compared with launches of an organization without
+// limits.
 
 void runOnBenchStack(async (stack) => {
   const [unlimited, limited] = [await makeBenchTenant(stack, 200), await makeBenchTenant(stack, 200)];

@@ -36,7 +36,7 @@ type Outcome = 'eob_uploaded' | 'no_eob_found' | 'failed';
 
 /**
  * Generates runs in random order of time. Runs that would still be running are left out, so there may be fewer than
- * `countOutcome`.
+ * `count`.
  */
 export function generateRuns(month: Month, subjects: Subjects, count: number): Run[] {
   const runs = Array.from({ length: count }, (_, n) => generateRun(month, subjects, n));

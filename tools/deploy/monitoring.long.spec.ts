@@ -107,7 +107,7 @@ describe('the dashboards', () => {
   itChecks.each(dashboards)(`the dashboard $title has only valid queries${without}`, ({ panels }) => {
     const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ title, expr })));
     expect(queries.length).toBeGreaterThan(5);
-    // Written as recording rules, so that promtool parses the queries.
+    // The queries are written as recording rules, so that promtool parses them.
     const rules = queries.map(({ expr }, at) => `  - record: panel:p${at}\n    expr: ${JSON.stringify(expr)}\n`);
     const file = join(mkdtempSync(join(tmpdir(), 'muster-panels-')), 'panels.yaml');
     writeFileSync(file, `groups:\n- name: panels\n  rules:\n${rules.join('')}`);

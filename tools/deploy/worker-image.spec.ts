@@ -23,7 +23,7 @@ describe('the worker’s image', () => {
     expect(/MUSTER_WORKER_DIR=(\S+)/.exec(image)![1]).toMatch(new RegExp(`^${folder}/`));
   });
 
-  it('the worker’s image builds the worker from only the files that it copies', () => {
+  it('the files that the worker’s image copies are enough to build the worker', () => {
     const copies = [...build.matchAll(/^COPY (.*)$/gm)].flatMap(([, words]) => words!.split(' ').slice(0, -1));
     const [command, ...args] = /^RUN (node .*)$/m.exec(build)![1]!.split(' ');
     const folder = mkdtempSync(join(tmpdir(), 'muster-worker-image-'));

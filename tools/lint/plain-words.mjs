@@ -82,13 +82,13 @@ export const patterns = [
   },
 ];
 
-/** Files that contain the words because they are about them. */
+/** Files that contain the unclear words because they define or test the patterns. */
 export const aboutWords = ['tools/lint/{plain-words.mjs,words.mjs,words.spec.ts}'];
 
 /** Names that do not describe the value. */
 export const unclearNames = ['of', 'said', 'told', 'given', 'kept', 'heard', 'asked', 'fresh', 'anew', 'lent', 'hurry'];
 
-/** Instructions for language models: each word is tested with models. */
+/** Instructions for language models. They are not checked, because each word is tested with models. */
 const prompts = /\/prompts\/[\w-]+\.md$/;
 
 /** Returns a fault for each line of Markdown, YAML or a shell script that matches a pattern for all texts. */

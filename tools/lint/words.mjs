@@ -16,7 +16,7 @@ const shunned = [
 ];
 const places = /^apps\/(?:console|cli)\/src\/.*\.tsx?$/;
 
-/** Returns a line for each word in a page or a command that is not used. Comments are not checked. */
+/** Returns a line for each match of a pattern of `shunned` in a page or a command. Comments are not checked. */
 export function findWordFaults(file, text) {
   if (!places.test(file) || /\.spec\.ts$/.test(file)) return [];
   return text.split('\n').flatMap((line, at) => {

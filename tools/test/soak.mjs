@@ -21,7 +21,10 @@ const { status } = spawnSync(
 );
 process.exitCode = status ?? 1;
 
-/** The waits after the last run take up to a quarter of an hour. */
+/**
+ * Returns the environment for a duration in seconds. The timeout is twenty minutes longer, because the waits after the
+ * last run take up to a quarter of an hour.
+ */
 function findTimesFor(duration) {
   if (!duration) return {};
   return { SOAK_SECONDS: String(duration), MUSTER_TEST_HANGS_AFTER_MS: String((duration + 1200) * 1000) };

@@ -70,7 +70,7 @@ describe('the suite reporter', () => {
     expect(report({ file: 'libs/b/src/b.long.spec.ts', kind: 'database', processorSeconds: 600 })).toBeUndefined();
   });
 
-  it('the suite reporter fails a run with a file that leaves something behind, both of which it names', () => {
+  it('the suite reporter fails a run with a file that leaves something behind, and names the file and the leftover', () => {
     expect(report({ leftBehind: ['timers: 1'] })).toBeInstanceOf(Error);
     expect(printed).toContain('libs/a/src/a.spec.ts left behind: timers: 1.');
   });

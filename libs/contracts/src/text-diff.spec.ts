@@ -49,7 +49,7 @@ describe('formatUnifiedDiff', () => {
     expect(applied(lines('old'), patch)).toBe(lines('new'));
   });
 
-  it('a text of many equal and many different lines is quickly shown as replaced as a whole', () => {
+  it('a diff of texts with many equal and many different lines is computed quickly, by replacing the whole text', () => {
     const unlike = (word: string) => Array.from({ length: 600 }, (_, n) => `${word} ${n}\n`).join('');
     const [before, after] = ['x', 'z'].map(
       (word) =>

@@ -9,7 +9,9 @@ interface Edit {
  * as replaced.
  */
 const defaultMaxEdits = 1000;
-/** Maximum number of compared lines, for the same reason: few edits among millions of equal lines also take long. */
+/**
+ * Maximum number of compared lines, because the search for a few edits among millions of equal lines also takes long.
+ */
 const maxCompared = 4_000_000;
 const contextLines = 3;
 

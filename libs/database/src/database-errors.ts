@@ -14,7 +14,7 @@ const unavailableCodes = new Set([
   '57P03', // starting up
   '25P03', // idle in transaction timeout
 ]);
-/** The database cannot write. The request is valid, and succeeds once an operator has made room. */
+/** Error codes of a database that cannot write. The request is valid, and succeeds once an operator has made room. */
 const fullCodes = new Set([
   '53100', // disk full
   '53200', // out of memory
@@ -23,7 +23,7 @@ const fullCodes = new Set([
 const unavailableMessage =
   /Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end|not queryable|Driver not Connected|DataSource is not set|connection is not established/i;
 
-/** The transaction was rolled back because of concurrent transactions. */
+/** Error codes of a transaction that was rolled back because of concurrent transactions. */
 const conflictCodes = new Set([
   '40001', // serialization failure
   '40P01', // deadlock

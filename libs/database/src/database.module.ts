@@ -92,8 +92,8 @@ export class DatabaseModule implements OnApplicationBootstrap, OnApplicationShut
       await this.dataSource.initialize();
       const pool = getPool(this.dataSource);
       // A connection that fails while it is checked out emits an error event on the client, which ends the process if
-      // it has no listener. The listener is added at the first checkout, because the pool's first connection is older
-      // than this line.
+      // the event has no listener. The listener is added at the first checkout, because the first connection of the
+      // pool is opened before this code runs.
       const clientsWithListener = new WeakSet<PoolClient>();
       pool.on('acquire', (client: PoolClient) => {
         if (!clientsWithListener.has(client)) client.on('error', () => undefined);

@@ -20,7 +20,7 @@ export interface AppDefinition {
   name: AppName;
   configs: [BaseConfig, ...BaseConfig[]];
   modules: (Type | DynamicModule)[];
-  /** For tests, which control the clock and may read the log. */
+  /** Clock of the app, for tests that control the time; by default the clock of the service. */
   clock?: Clock;
   logDestination?: DestinationStream;
 }

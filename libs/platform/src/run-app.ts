@@ -75,7 +75,8 @@ function endOnSignals(app: App, timeoutMs: number, logger: Logger): void {
     // The terminal sends these signals to the whole process group. The supervisor handles them and ends its processes
     // in order.
     for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
-    // Otherwise Node exits as soon as the channel closes, without finishing the work in progress.
+    // Without this, Node exits as soon as the channel to the supervisor closes, and does not finish the work in
+    // progress.
     cluster.worker!.exitedAfterDisconnect = true;
   } else {
     process.on('SIGINT', () => shutDown('SIGINT'));

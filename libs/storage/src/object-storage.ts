@@ -11,7 +11,8 @@ import { isFull, readStorageError } from './storage-errors';
 /** Path of objects below the service's own address, if the service forwards the requests to the storage. */
 export const objectProxyPath = '/objects';
 /**
- * Host for which URLs below this path are signed. It is not the storage's own address, which may change with a restart.
+ * Host for which the URLs below `objectProxyPath` are signed. It is not the storage's own address, which may change
+ * with a restart.
  */
 export const objectSigningHost = 'objects.muster.internal';
 /** Maximum size in bytes of an object that the service forwards. */

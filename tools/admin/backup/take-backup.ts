@@ -11,7 +11,7 @@ export interface BackupOptions {
   place: Place;
   keys: BackupKeys;
   databaseUrl: string;
-  /** Null: objects are left out because they do not move. */
+  /** Storage whose objects are saved; null to leave the objects out of a backup that is only for the database. */
   storage: ObjectStorage | null;
   environment: Environment;
   /** Whether the settings include the master keys. */

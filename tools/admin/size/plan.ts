@@ -18,7 +18,7 @@ export const fullAt = 0.7;
 const connectionsPerProcess = 11;
 /** Connections that Postgres reserves for superusers. */
 const reservedConnections = 3;
-/** Share of the disk that `muster-admin doctor` wants free. */
+/** Share of the disk that must be free according to `muster-admin doctor`. */
 const freeDisk = 0.1;
 const daysPerYear = 365;
 

@@ -40,7 +40,7 @@ const load: Load = {
 };
 
 describe('muster-admin size', () => {
-  it('cores are the sum of the units per second in the busiest hour times their costs', () => {
+  it('the cores of a part are the sum of each unit’s rate in the busiest hour times the unit’s cost', () => {
     const { demand } = computePlan(load, figures);
     // 864,000 runs per day are 10 per second on average; 250 lines are three batches; 3,000 agents report every 30 s.
     expect(demand.rates).toEqual({ heartbeat: 100, run: 20, step: 80, logBatch: 60 });
@@ -89,7 +89,8 @@ describe('muster-admin size', () => {
     expect(postgresCores).toBe(2);
     // Postgres: 2 cores × 700 ms − 20 ms, of which this load needs 800 ms.
     expect(limits[0]).toEqual({ part: 'postgres', timesThisLoad: expect.closeTo(1.725) });
-    // Ingest: 10 processes × 690 ms, of which this load needs 700 ms. Redis: 700 ms of its core, of which 20 ms.
+    // Ingest: 10 processes × 690 ms, of which this load needs 700 ms. Redis: 700 ms of its core, of which this load
+    // needs 20 ms.
     expect(limits.slice(1)).toEqual([
       { part: 'ingest', timesThisLoad: expect.closeTo(9.857, 2) },
       { part: 'redis', timesThisLoad: expect.closeTo(35) },
@@ -154,7 +155,7 @@ describe('muster-admin size on the command line', () => {
     [[...args, '--retention-days', '0'], '--retention-days must be a whole number of at least 1, and not "0"'],
     [[...args, '--runs-per-day', '1.5'], '--runs-per-day must be a whole number'],
     [[...args, '--peak', '0.5'], '--peak must be a number of at least 1, and not "0.5"'],
-  ])('size %j exits with 2 and says what is wrong', async (wrong, sentence) => {
+  ])('size %j exits with 2 and prints what is wrong', async (wrong, sentence) => {
     expect(await run(...wrong)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 

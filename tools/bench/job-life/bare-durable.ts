@@ -9,7 +9,9 @@ import { concurrency, databaseUrl, poolSize, pushRun, type RunStatus, serveProgr
 
 const createConnection = () => new Redis(process.env['REDIS_URL']!, { maxRetriesPerRequest: null });
 const pool = new Pool({ connectionString: databaseUrl, max: poolSize });
-/** For statements without a flush: if a crash loses one, its message is processed again. */
+/**
+ * Connections whose commits are not flushed to disk. If a crash loses such a commit, its message is processed again.
+ */
 const unflushed = new Pool({ connectionString: databaseUrl, max: 2, options: '-c synchronous_commit=off' });
 const queue = new Queue<{ run: string }>('bare-durable', { connection: createConnection() });
 

@@ -89,7 +89,7 @@ export class Costs {
     };
   }
 
-  /** Since Postgres 18 flushes are counted in pg_stat_io. */
+  /** Returns whether pg_stat_io counts the flushes, as it does since Postgres 18. */
   private async checkFlushesAreIo(): Promise<boolean> {
     const { rows } = await this.client.query<{ number: number }>(
       `SELECT current_setting('server_version_num')::int AS number`,

@@ -13,8 +13,9 @@ export interface PostgresUser {
 }
 
 /**
- * Chooses the user who runs Postgres. The current user if possible; else the current user with another uid in a user
- * namespace, which changes no file owners; else, as root without user namespaces (Docker's default), a different user.
+ * Chooses the user who runs Postgres: the current user if possible. Otherwise Postgres gets another uid in a user
+ * namespace of the current user, because that changes no file owners. If this process is root and there are no user
+ * namespaces (Docker's default), a different user runs Postgres.
  */
 export async function choosePostgresUser(env: NodeJS.ProcessEnv): Promise<PostgresUser> {
   const uid = process.getuid!();

@@ -453,7 +453,8 @@ describe('an error of one sentence reports', () => {
   });
 
   asRoot('a start reports a full disk with its path (skipped when not root)', async () => {
-    // Small enough that initdb fails before its server runs, which would leave a shared memory segment behind.
+    // The disk is so small that initdb fails before its server runs. That server would leave a shared memory segment
+    // behind.
     const disk = folder();
     mkdirSync(disk);
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', disk]).status !== 0) {

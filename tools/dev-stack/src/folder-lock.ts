@@ -18,7 +18,7 @@ export async function lockFolder(dataDir: string, withinMs = endWithinMs): Promi
   const leftOver = new DevStackError(`The lock ${file} was left behind by a process that died; run \`rm ${file}\`.`);
   while (!(await symlinkUnlessPresent(ownText, file))) {
     const holder = await readHolder(file);
-    if (holder === 'none') continue; // it was just released
+    if (holder === 'none') continue; // the lock was just released
     if (holder === 'unknown') throw leftOver;
     if (await isHolderAlive(holder)) {
       if (holder.isEnding && (await waitForEndOf(dataDir, { withinMs })) === 'ended') continue;

@@ -45,7 +45,7 @@ export async function chooseClusterPlace(setting: PartSetting, user: PostgresUse
   const outside = join(systemFolder, `muster-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`);
   const data = join(outside, 'data');
   await mkdir(outside, { recursive: true, mode: 0o711 });
-  // Without the note, the folder was left behind by a reset.
+  // The stack has not noted that it uses this folder, so any data in the folder was left behind by a reset.
   await endLeftovers(data, ['postgres'], 'SIGQUIT');
   await rm(data, { recursive: true, force: true });
   if ((await readMajorVersion(inside)) !== undefined) {

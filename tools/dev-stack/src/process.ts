@@ -87,7 +87,7 @@ export function spawnGuarded(launch: Launch, out: number | 'pipe', orphanSignal:
   (watcher.stdin as unknown as { unref(): void }).unref();
   watcher.stdin.on('error', () => undefined);
   child.once('exit', () => watcher.stdin.end('done\n'));
-  child.stdin!.on('error', () => undefined); // it ended before it read everything; its exit code is reported
+  child.stdin!.on('error', () => undefined); // the child ended before it read all input; its exit code is reported
   child.stdin!.end(`go\n${stdin}`);
   return child;
 }

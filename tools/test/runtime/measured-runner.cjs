@@ -1,6 +1,6 @@
-// Runs a test file as Jest does, and adds to its result which kind of file it is, judged by what it used, how long its
-// tests took, and what it left behind. The loading of code does not count, because only the first file of a process
-// pays for it.
+// Runs a test file as Jest does, and adds three facts to its result: the kind of the file, judged by the resources that
+// it used; the time that its tests took; and what it left behind. The loading of code does not count, because only the
+// first file of a process pays for it.
 const { subscribe, unsubscribe } = require('node:diagnostics_channel');
 const { join } = require('node:path');
 const runTestFile = require('jest-circus/runner').default;

@@ -34,8 +34,8 @@ function readSecondsFrom(file) {
 }
 
 /**
- * How many times more processor time a fixed piece of work takes on this machine than on the one the limits were set
- * on.
+ * Returns the ratio of the processor time that a fixed piece of work takes now to the time that it took on the machine
+ * for which the limits were set.
  */
 function slowness() {
   const startedAt = process.cpuUsage();

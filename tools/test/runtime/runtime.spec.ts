@@ -46,7 +46,7 @@ describe('leftovers of a test file', () => {
     expect(found).toEqual(['listening servers: 1', 'timers: 1']);
   });
 
-  it('the leftovers of a test file do not include what a service shared between files has started', async () => {
+  it('the leftovers of a test file do not include those of a service that several files share', async () => {
     const watched = leftovers();
     const server = await listening();
     const found = await watched.find({ shares: true });
@@ -80,7 +80,7 @@ describe('leftovers of a test file', () => {
     const found = await watched.find();
     Client.prototype.query = query;
     Math.random = random;
-    // The next file starts from what this one found.
+    // Otherwise the restored functions would count as changes that the next file makes.
     await leftovers().find();
     expect(found).toEqual([
       'changed functions of Math: random',

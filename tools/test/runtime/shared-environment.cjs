@@ -1,5 +1,5 @@
-// The environment of a test file is the process itself, so that what one file has loaded is there for the next. What a
-// file changed of the process is restored after it.
+// The environment of a test file is the process itself, so that code that one file has loaded is there for the next.
+// Changes that a file made to the process are undone after the file.
 const { ModuleMocker } = require('jest-mock');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 

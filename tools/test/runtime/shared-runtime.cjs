@@ -69,7 +69,10 @@ class SharedRuntime {
     return this.sourceMaps;
   }
 
-  /** A storage that stays enabled is written to every promise of all files after this one. */
+  /**
+   * Disables the storages that jest-circus created for this file. An enabled AsyncLocalStorage would be written to
+   * every promise of all later files.
+   */
   teardown() {
     for (const storage of this.storages) storage.disable();
     delete require.cache[this.testPath];

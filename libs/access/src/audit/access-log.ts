@@ -78,8 +78,8 @@ export class AccessLog implements BeforeApplicationShutdown {
   }
 
   /**
-   * A row that waited for the database so long that its day may be closed gets the present time. Half of the time until
-   * a day closes remains for the insert.
+   * Returns the row. If the row waited for the database so long that its day may be closed, it gets the present time.
+   * The limit is half of `closeAfterMs`, so that the other half remains for the insert.
    */
   private dated(row: Row): Row {
     const now = this.clock.now();

@@ -32,8 +32,8 @@ export interface Actor {
 const audited = new WeakSet<Transaction>();
 
 /**
- * Adds a row to the audit trail, in the transaction of the change. If the day of the transaction is closed by then, the
- * transaction runs again.
+ * Adds a row to the audit trail, in the transaction of the change. If the day of the transaction is closed before its
+ * commit, the transaction runs again.
  */
 export function audit<Changes extends object>(
   tx: Transaction,

@@ -34,7 +34,7 @@ export function listAccesses(
 const pageRows = 500;
 const head = ['at', 'userOrKey', 'email', 'address', 'subjectType', 'subjectId', 'route'];
 
-/** Yields the same rows as CSV, one chunk per page. */
+/** Yields the rows of `listAccesses` as CSV, one chunk per page. */
 export async function* exportAccesses(
   database: Database,
   organizationId: string,

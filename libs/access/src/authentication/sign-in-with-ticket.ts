@@ -47,7 +47,8 @@ export async function logInWithCode(
         return insertSession(tx, { user, client, secondFactor });
       }
       const isStillValid = await countFailedCode(tx, ticketId);
-      // A client that has a ticket knows the password, so the audit trail shows this.
+      // A client with a ticket knows the password, so the audit trail records that it has used up the attempts of the
+      // ticket.
       if (!isStillValid)
         audit(tx, toUserActor(user), { action: 'session.refuse_codes', target: { type: 'user', id: user.id } });
       return { refused: isStillValid ? wrongCodeError() : invalidTicketError() };

@@ -10,7 +10,7 @@ import { readCredential } from './read-credential';
 export interface LastingAccess {
   /** Whether the caller would still be admitted. Throws if this cannot be checked at the moment. */
   holds: () => Promise<boolean>;
-  /** Calls the listener when `isStillAllowed` may have changed. Returns a function that removes the listener. */
+  /** Calls the listener when the result of `holds` may have changed. Returns a function that removes the listener. */
   onChange: (listener: () => void) => () => void;
 }
 

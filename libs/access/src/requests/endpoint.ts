@@ -120,7 +120,8 @@ export function Endpoint<Answer = void, Other = never>(
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : declareSecurity(access)),
     ...(body ? [ApiBody({ type: body, required: true })] : []),
-    // The generator supports only one schema for all content types. A later pass over the document adds this one.
+    // The generator supports only one schema for all content types. A later pass over the document adds the schema of
+    // the form.
     ...(form ? [ApiExtraModels(form), ApiExtension('x-form', form.name)] : []),
     ...(body && ignoresUnknownFields(body) ? [ApiExtension('x-unknown-fields', 'ignored')] : []),
     ...(stream ? [ApiExtraModels(...stream)] : []),

@@ -13,7 +13,7 @@ describe('a QR code', () => {
     expect(createHash('sha256').update(drawQrSvg(text)).digest('base64url').slice(0, 12)).toBe(fingerprint);
   });
 
-  it('a text of more bytes than the largest QR code holds is refused', () => {
+  it('a text that does not fit into the largest QR code is refused', () => {
     expect(() => drawQrSvg('x'.repeat(859))).toThrow('859 bytes are too many');
   });
 });

@@ -45,7 +45,8 @@ export interface ResetParts {
 
 /**
  * Creates the link for an account whose password was forgotten, and enqueues its mail. An unknown address and a
- * disabled account get none. The caller has been answered before, so that the time of the answer reveals nothing.
+ * disabled account get no link. The caller has its response before this function runs, so that the response time does
+ * not reveal whether the account exists.
  */
 export async function createResetLink(
   { database, keyRing, attempts, lifetimeMs }: ResetParts,
@@ -86,8 +87,8 @@ export interface CreatedInvitation {
 }
 
 /**
- * Invites an address to the caller's organization. An address that has an account in another organization is answered
- * alike: the transaction of a tenant does not see that account, and accepting the invitation does not work.
+ * Invites an address to the caller's organization. If the address has an account in another organization, the response
+ * is the same, because the transaction of a tenant does not see that account. Accepting the invitation then fails.
  */
 export async function createInvitation(
   tx: Transaction,

@@ -18,7 +18,7 @@ describe('codes of a TOTP secret', () => {
   });
   afterAll(() => harness.close());
 
-  it('three runs that request a TOTP code in the same window get different codes; a repeated request gets the same code', async () => {
+  it('runs that request a TOTP code in the same window get different codes, but a run keeps its code', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const caller = { kind: 'system', id: 'test', organizationId } as never;
     await harness.db.transaction({ organizationId }, (tx) =>

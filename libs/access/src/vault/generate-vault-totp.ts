@@ -19,7 +19,10 @@ export interface GivenCode {
   validUntil: Date;
 }
 
-/** Returns a TOTP code for one run: the current one, or a later one if another run got it. No two runs get the same. */
+/**
+ * Returns a TOTP code for one run. If another run got the current code, the run gets the code of a later time window,
+ * so that no two runs get the same code.
+ */
 export async function generateVaultTotp(
   tx: Transaction,
   keyRing: KeyRing,

@@ -35,7 +35,7 @@ describe('hiding secrets', () => {
     });
   });
 
-  it('a secret is not hidden as a part of an id, and a secret of two characters is never hidden', () => {
+  it('secrets are not hidden within ids, or if they have only two characters', () => {
     const id = '0192f0c4-4711-7d3a-9c55-2f4a6b8c0d1e';
     expect(deep({ id, word: 'about' })).toEqual({ id, word: 'about' });
     expect(createSecretRedactor([id]).deep(id)).toBe('[secret]');

@@ -21,7 +21,7 @@ export const errorTable = {
   billing_gate_closed: { status: 402, title: 'Billing gate closed' },
   billing_record_exists: { status: 409, title: 'Billing record exists' },
   bundle_rejected: { status: 422, title: 'Bundle rejected' },
-  // Answers a confirmation of a tool call that arrives after its deadline; the call is not executed.
+  // The error of a confirmation of a tool call that arrives after its deadline; the call is not executed.
   confirmation_expired: { status: 409, title: 'Confirmation expired' },
   conflict: { status: 409, title: 'Conflict' },
   draft_already_published: { status: 409, title: 'Draft already published' },
@@ -36,7 +36,7 @@ export const errorTable = {
   invalid_payload: { status: 400, title: 'Invalid payload' },
   job_not_found: { status: 404, title: 'Job not found' },
   machine_cannot: { status: 409, title: 'Machine lacks a required capability' },
-  // Answers an operation on a machine that is not marked as the organization's; the service does not execute it.
+  // The error of an operation on a machine that is not marked as the organization's; the service does not execute it.
   machine_not_ours: { status: 409, title: 'Machine not marked as the organization’s' },
   metadata_not_found: { status: 404, title: 'No NPI or claim metadata' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
@@ -52,7 +52,7 @@ export const errorTable = {
   precondition_failed: { status: 412, title: 'Precondition failed' },
   pricing_model_missing: { status: 404, title: 'Pricing model missing' },
   process_not_found: { status: 404, title: 'Process not found' },
-  // Answers an answer to a question whose run no longer waits for it.
+  // The error of an answer to a question for which the run no longer waits.
   question_over: { status: 409, title: 'Question no longer open' },
   rate_limited: { status: 429, title: 'Rate limited' },
   recording_not_found: { status: 404, title: 'Recording not found' },

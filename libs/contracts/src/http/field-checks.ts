@@ -103,7 +103,7 @@ export function makeIntegerCheck(min: number, max: number): FieldCheck {
   };
 }
 
-/** An integer in a query string, where every value is text. */
+/** Returns a check for an integer in a query string, where every value is text. */
 export function makeIntegerTextCheck(min: number, max: number): FieldCheck {
   return (value, name, place) => {
     const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : NaN;

@@ -22,7 +22,7 @@ export function parseTime(text: string): string | null {
   if (!exists || offsetHours > 23 || offsetMinutes > 59) return null;
   const offset = (parts[8] === '-' ? -1 : 1) * (offsetHours * 60 + offsetMinutes);
   const milliseconds = Number((parts[7] ?? '').padEnd(3, '0').slice(0, 3));
-  // Not Date.UTC: it interprets the years 0 to 99 as 1900 to 1999.
+  // Date.UTC is not used, because it interprets the years 0 to 99 as 1900 to 1999.
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   moment.setUTCHours(hour, minute - offset, second, milliseconds);

@@ -107,7 +107,10 @@ export class PasskeyChallengeEntity {
   @Column('timestamptz') expiresAt!: Date;
 }
 
-/** Proof that a user entered the right password, and nothing more. The missing factor is verified together with it. */
+/**
+ * Proof that a user entered the right password. It does not replace the missing factor, which is verified together with
+ * the proof.
+ */
 @Entity('sign_in_ticket')
 @Check('sign_in_ticket_needs_check', "needs IN ('totp', 'enrolment')")
 @Index('sign_in_ticket_user_idx', ['userId'])

@@ -19,7 +19,7 @@ export class AccountEntity {
   id!: string;
   @Column('text')
   pool!: string;
-  /** Names of vault secrets, by the names that scripts know them by. */
+  /** Names of vault secrets, each under the name by which scripts read the secret. */
   @Column('jsonb')
   vaultKeys!: Record<string, string>;
   /** Maximum number of runs that have the account at once. */
@@ -29,7 +29,7 @@ export class AccountEntity {
   cooldownSeconds!: number;
   @Column('boolean')
   enabled!: boolean;
-  /** Null unless a run reported that the account cannot be used. */
+  /** Reason that a run reported for not being able to use the account; null if no run reported one. */
   @Column('text', { nullable: true })
   setAsideReason!: AccountFailure | null;
   @Column('text', { nullable: true })

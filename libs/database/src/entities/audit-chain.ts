@@ -14,14 +14,20 @@ export class AuditChainEntity {
   /** Start of the first day that is not being closed. The service adds no rows to the days before. */
   @Column('timestamptz', { nullable: true }) closingBefore!: Date | null;
   /**
-   * Transaction id that every transaction exceeds which started after `closingBefore` was set. The days are closed when
-   * all older transactions have ended. Null until it is known.
+   * Id of the next transaction, read after `closingBefore` was set. The days are closed when all transactions with
+   * smaller ids have ended. Null until it is read.
    */
   @Column('text', { nullable: true }) fence!: string | null;
-  /** Newest rows that are part of the chain of their open day. */
+  /**
+   * Id of the newest row of the audit trail that is part of the chain of its open day; `accessLinkedTo` is that of the
+   * access log.
+   */
   @Column('uuid') auditLinkedTo!: string;
   @Column('uuid') accessLinkedTo!: string;
-  /** Rows of earlier days were cut by the retention; their hashes are kept. Null if none were cut. */
+  /**
+   * Start of the first day that the retention has not cut. The rows of earlier days are deleted, and their hashes kept.
+   * Null if no day was cut.
+   */
   @Column('timestamptz', { nullable: true }) auditKeptFrom!: Date | null;
   @Column('timestamptz', { nullable: true }) accessKeptFrom!: Date | null;
   /** Time from which every row has a digest. Older rows may be from a release that wrote none. */
@@ -56,12 +62,12 @@ export class AuditLinkEntity {
   organizationId!: string;
   @PrimaryColumn('text') log!: 'audit' | 'access';
   @PrimaryColumn('date') day!: string;
-  /** Place of the link in the chain of the day, from 1. */
+  /** Position of the link in the chain of the day, from 1. */
   @PrimaryColumn('integer') seq!: number;
-  /** Rows of the link in the order of their ids, and their digests. */
+  /** Ids of the link's rows in ascending order; `digests` contains the digests of these rows. */
   @Column('uuid', { array: true }) ids!: string[];
   @Column('bytea') digests!: Buffer;
   @Column('uuid') lastId!: string;
-  /** Hash of the link before and of the digests. */
+  /** Hash over the previous link's hash, and the ids and digests of this link. */
   @Column('bytea') hash!: Buffer;
 }

@@ -97,9 +97,9 @@ export class PilotRoiTimesEntity {
 }
 
 /**
- * The cost of the jobs that the batches of a day name, by the previous day on which a batch named the same jobs. A
- * range counts each job once, on the first of its days in the range. That is the day whose previous day precedes the
- * range.
+ * The cost of the jobs that the batches of a day name. Batches of several days may name the same job, so the rows of a
+ * day are grouped by `dayBefore`, the previous day on which a batch named the same jobs. A range of days counts each
+ * job once, on the first of its days in the range: the day whose `dayBefore` precedes the range.
  */
 @Entity('pilot_roi_cost')
 export class PilotRoiCostEntity {

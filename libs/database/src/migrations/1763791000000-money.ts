@@ -62,8 +62,8 @@ const settingsDown = `
   ALTER TABLE organization_settings
     ALTER labor_rate_usd_per_hour SET DEFAULT 28, ALTER hourly_compute_usd SET DEFAULT 0.12`;
 
-// Before the total of a job was computed, the cost that its worker reported was stored in that total, afterwards in
-// run_cost.
+// The cost that a worker reported was stored in the job's total until that total was computed, and in run_cost
+// afterwards.
 const jobsUp = `
   ALTER TABLE job ALTER total_cost_usd TYPE bigint USING pg_temp.micros(total_cost_usd);
   ALTER TABLE job RENAME total_cost_usd TO total_cost_micros;

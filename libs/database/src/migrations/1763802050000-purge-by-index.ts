@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Indexes find the agents that have expired entries. */
+/**
+ * Lower bounds of the times of an agent's entries, and indexes with which a purge finds the agents that have expired
+ * entries.
+ */
 export class PurgeByIndex1763802050000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

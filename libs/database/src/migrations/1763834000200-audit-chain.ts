@@ -42,8 +42,8 @@ export class AuditChain1763834000200 implements MigrationInterface {
       );
       CREATE INDEX audit_link_last_idx ON audit_link (log, last_id);
     `);
-    // Processes of the release before write no digests. They have ended two days after an upgrade at the latest; an
-    // installation that is new has none of them.
+    // Processes of the previous release write no digests. After an upgrade they end within two days. A new installation
+    // has no such processes.
     await runner.query(`
       INSERT INTO audit_chain (audit_linked_to, access_linked_to, digests_from)
       SELECT coalesce((SELECT id FROM audit_entry ORDER BY id DESC LIMIT 1), '00000000-0000-0000-0000-000000000000'),
@@ -64,7 +64,7 @@ export class AuditChain1763834000200 implements MigrationInterface {
       CREATE POLICY audit_chain_app ON audit_chain FOR SELECT TO muster_app USING (true)`);
 
     // A transaction that started before midnight must not add a row to a day that has been closed since. It is rolled
-    // back as if it had lost to a concurrent one, and runs again at the present time.
+    // back with a serialization failure, and runs again at the present time.
     await runner.query(`
       CREATE FUNCTION require_open_audit_day(first timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
       BEGIN

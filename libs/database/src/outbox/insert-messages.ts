@@ -66,7 +66,9 @@ function insertStatement(messages: OutboxMessage[]): Statement {
   };
 }
 
-/** Returns the statement that inserts the message's row if the condition holds. It answers with a row if it does. */
+/**
+ * Returns the statement that inserts the message's row if the condition holds. If it does, the statement returns a row.
+ */
 export function insertMessageIf(message: OutboxMessage, condition: Condition, values: readonly unknown[]): Statement {
   return bindRow(conditionalInsertStatement(condition), [...values, ...getMessageValues(message)]);
 }

@@ -128,7 +128,7 @@ describe('outbox', () => {
       held = undefined;
     });
 
-    it('a committed message is handled in the same process up to the concurrency limit; others go through the queue', async () => {
+    it('a process handles its own messages up to the concurrency limit; further ones go through the queue', async () => {
       let open = () => {};
       held = new Promise((resolve) => (open = resolve));
       const { concurrency } = getQueueDefinition('feedback');

@@ -15,7 +15,7 @@ describe('mergeStatements', () => {
     return { sent: statements.map(({ text, values }) => [text, values]), places };
   };
 
-  it('mergeStatements writes rows of the same kind that are next for several callers with one statement', () => {
+  it('mergeStatements writes the rows of several callers with one statement if the callers’ next rows are of the same kind', () => {
     const rowsOf = (id: string) => [bindRow(jobs, [id]), bindRow(entries, [id, 'queued'])];
     expect(merge(rowsOf('a'), rowsOf('b'), rowsOf('c'))).toEqual({
       sent: [

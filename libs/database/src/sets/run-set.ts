@@ -18,7 +18,7 @@ interface SetParts extends Pick<Transaction, 'scope' | 'now'> {
 /**
  * Runs the works of a set concurrently in one database transaction and commits together what they wrote. A work that is
  * refused before it has written anything does not disturb the others. If anything else goes wrong, the transaction is
- * rolled back and every work runs alone, so that a faulty one fails nobody else.
+ * rolled back and every work runs alone, so that a faulty work does not make the others fail.
  */
 export async function runWorksAsSet(works: readonly Work[], parts: SetParts): Promise<SetResult[]> {
   const { connection, scope, now, announce } = parts;

@@ -44,7 +44,7 @@ describe('sharedQuery', () => {
       ({ name }) => name,
     );
 
-  it('sharedQuery commits all statements that arrive while another one is in progress in one transaction', async () => {
+  it('sharedQuery commits in one transaction all statements that arrive while another statement is in progress', async () => {
     const [first, ...others] = await Promise.all([add('a'), add('a'), add('b'), add('c')]);
     expect(new Set(others.map(([row]) => row!.transaction)).size).toBe(1);
     expect(others[0]![0]!.transaction).not.toBe(first[0]!.transaction);

@@ -43,7 +43,7 @@ describe('configuration', () => {
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['NAME', 'COUNT', 'LOUD', 'WHERE', 'SIZE', 'MORE']);
   });
 
-  it('the configuration reports the errors of several apps together, each once', () => {
+  it('the configuration reports the errors of several apps together, without repeating an error that they share', () => {
     expect(() => loadConfigs([Example, Extended], {})).toThrow(/NAME is missing[\s\S]*MORE is missing/);
     expect(() => loadConfigs([Example, Extended], {})).not.toThrow(/NAME[\s\S]*NAME is missing/);
   });

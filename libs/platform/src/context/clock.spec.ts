@@ -5,7 +5,7 @@ const hourMs = 3_600_000;
 describe("the service's clock", () => {
   afterEach(() => jest.restoreAllMocks());
 
-  /** A reading of the other clock that took `tookMs`. */
+  /** A reading of the database's clock that took `tookMs` milliseconds. */
   const readingOf = (readMs: number, tookMs = 0) => {
     const answeredAt = performance.now();
     return { readMs, requestedAt: answeredAt - tookMs, answeredAt };
@@ -48,7 +48,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, before)).toBeLessThan(500);
   });
 
-  it('the service’s clock stays unchanged within the uncertainty of a slow reading', () => {
+  it('the service’s clock stays unchanged if a slow reading is too imprecise to contradict it', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.adjustToReading(readingOf(right));
@@ -57,7 +57,7 @@ describe("the service's clock", () => {
     expect(offBy(clock, right)).toBeLessThan(1000);
   });
 
-  it('the service’s clock is set to the middle of a slow reading that contradicts it', () => {
+  it('a slow reading that contradicts the service’s clock sets it to the middle of the times that the reading allows', () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.adjustToReading(readingOf(right));

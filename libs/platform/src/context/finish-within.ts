@@ -1,8 +1,8 @@
 const isOver = Symbol('over');
 
 /**
- * Returns the result of the work if it finishes in time. Otherwise, or as soon as the signal aborts, returns or throws
- * the result of `late`. The work itself continues, and its result is ignored.
+ * Returns the result of the work if it finishes in time. If the time is over or the signal aborts first, calls `late`
+ * and returns its result or throws its error. The work itself continues, and its result is ignored.
  */
 export async function finishWithin<T, Late>(
   limitMs: number,

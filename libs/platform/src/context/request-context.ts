@@ -18,7 +18,10 @@ interface Stored {
 
 const storage = new AsyncLocalStorage<Stored>();
 
-/** Runs the work with the context. `watchClient` belongs to a request; work within the request inherits it. */
+/**
+ * Runs the work with the context. `watchClient` returns the signal of the request's client; by default that of the
+ * current request.
+ */
 export function runInContext<T>(
   context: RequestContext,
   work: () => T,

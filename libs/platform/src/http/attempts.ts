@@ -4,7 +4,7 @@ import { Metrics } from '../operations/metrics';
 import { CounterStore } from './counter-store';
 import { rateLimitedError, type RatePolicy } from './rate-limiter';
 
-/** A counted attempt. `forgiveAttempts` takes it off the count. */
+/** A counted attempt. `forgive` takes it off the count. */
 export interface Attempt {
   forgive(): void;
 }
@@ -75,7 +75,8 @@ export class Attempts {
   private forgetEndedWindows(): void {
     const now = this.clock.now().getTime();
     for (const [key, { endsAt }] of this.own) if (endsAt <= now) this.own.delete(key);
-    // No real use has so many subjects in one window. The shared counter still has their counts.
+    // No legitimate load has this many subjects in one window, so their counts in this process are dropped. The shared
+    // counter still has them.
     if (this.own.size > 50_000) this.own.clear();
   }
 

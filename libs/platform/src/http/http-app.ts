@@ -27,7 +27,7 @@ declare module 'fastify' {
     timeout?: NodeJS.Timeout;
   }
   interface FastifyContextConfig {
-    /** For streams, long polls and the liveness probe: the request timeout does not apply. */
+    /** Whether the request timeout does not apply, as for streams, long polls and the liveness probe. */
     noTimeout?: boolean;
     /** Whether the body is not parsed. The handler verifies the signature of its bytes before it parses them. */
     unparsed?: boolean;
@@ -77,8 +77,8 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
-    // Long enough for a large object over a slow connection. Other slow requests are answered earlier, by
-    // `startRequestTimeout`.
+    // This timeout is long enough for a large object over a slow connection. Other slow requests are answered earlier,
+    // by `startRequestTimeout`.
     requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,

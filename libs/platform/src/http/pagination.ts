@@ -55,7 +55,7 @@ export function buildPage<T extends object>(rows: T[], page: Page, sortValues: (
 interface Weighed {
   pageRows?: number;
   bytesBefore?: number;
-  /** False for the row that a scan ended at, if the row does not match the filters. */
+  /** Whether the row matches the filters. False only for a row at which a scan ended early. */
   matches?: boolean;
   scanEnd?: boolean;
   /** Value of the row in the list's sort order, which its cursor contains, and its position. */
@@ -88,7 +88,7 @@ function decodeCursor(cursor: string, kinds: SortKind[], sort: string | undefine
       const values: unknown[] = parts.slice(0, kinds.length);
       const written =
         kinds.every((kind, index) => typeof values[index] === 'string' && fits[kind](values[index])) &&
-        // The cursor contains nothing else, and belongs to this order.
+        // A cursor with other content, or of another sort order, is not valid.
         encodeCursor(values as string[], sort) === cursor;
       if (written) return values as string[];
     }

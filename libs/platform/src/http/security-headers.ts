@@ -7,9 +7,9 @@ export function buildSecurityHeaders(publicAppUrl: string | undefined): Readonly
     'x-content-type-options': 'nosniff',
     'content-security-policy': answersPolicy,
     'x-frame-options': 'DENY',
-    // Not no-referrer, because browsers would then send the forms of our own pages without their origin.
+    // The value is not no-referrer, because browsers would then send the forms of our own pages without their origin.
     'referrer-policy': 'same-origin',
-    // Browsers ignore it over plain http. Over https they enforce it for a year, and it cannot be revoked.
+    // Browsers ignore this header over plain http. Over https they enforce it for a year, and it cannot be revoked.
     ...(publicAppUrl?.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   };
 }

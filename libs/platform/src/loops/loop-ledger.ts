@@ -25,6 +25,6 @@ export interface LoopRun {
 
 /** Stores the rounds of loops for operators to read. The database implements it. */
 export abstract class LoopLedger {
-  /** Records a run. Without `soon`, it may be written later, together with other runs. */
+  /** Records a round. Without `soon`, the round may be written later, together with rounds of other loops. */
   abstract recordRun(run: LoopRun, when: { soon: boolean }): Promise<void>;
 }

@@ -10,7 +10,7 @@ export interface Sweep<C, Outcome extends string> {
   candidates(after: C | null, limit: number): Promise<C[]>;
   /** Locks a candidate, checks it again, decides and acts. Returns the outcome, or null if nothing was done. */
   settle(candidate: C): Promise<Outcome | null>;
-  /** Name of a candidate for people: `agent 0192…`. */
+  /** Returns a readable name of the candidate, such as `agent 0192…`. */
   rowOf(candidate: C): string;
   limit?: number;
   /** Number of candidates that are processed at the same time. */

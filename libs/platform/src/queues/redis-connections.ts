@@ -41,8 +41,8 @@ export class RedisConnections implements OnModuleDestroy, OnApplicationShutdown 
   }
 
   /**
-   * Returns the connection for publishing messages. Only its command timeout ends an `add` while Redis is paused. The
-   * `add` may take effect all the same.
+   * Returns the connection for publishing messages. While Redis is paused, only the command timeout ends a call of
+   * BullMQ's `add`. Redis may still store the message afterwards.
    */
   getPublisher(): Redis {
     this.publisherClient ??= this.connect('publisher', {

@@ -81,8 +81,8 @@ export class OtlpSpans implements SpanSink {
 }
 
 /**
- * Returns a function that decides by its id whether a trace belongs to the sampled share. All OpenTelemetry SDKs decide
- * the same way.
+ * Returns a function that decides by a trace's id whether the trace belongs to the sampled share. All OpenTelemetry
+ * SDKs decide the same way.
  */
 export async function createRatioSampler(part: number): Promise<(traceId: string) => boolean> {
   const { TraceIdRatioBasedSampler, SamplingDecision } = await loadOpenTelemetry();

@@ -161,7 +161,7 @@ describe('a collector’s headers', () => {
 });
 
 describe('the current context', () => {
-  it('the current context keeps its request id within a span, and does not exist outside', async () => {
+  it('the context of a request applies also within a span, and ends with the work that it was set for', async () => {
     const requestId = 'r';
     await runInContext({ requestId, traceparent: parent }, () =>
       runInSpan({ name: 'within' }, async () => expect(getRequestContext()).toMatchObject({ requestId })),

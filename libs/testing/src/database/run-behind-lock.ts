@@ -2,8 +2,8 @@ import type { Database, Transaction } from '@muster/database';
 import { waitFor } from '../wait-for';
 
 /**
- * Takes the locks of `hold`, starts the calls, and when each of them waits for a lock, makes the change and commits.
- * The results show whether the calls read their rows again after the wait.
+ * Takes the locks of `hold` and starts the calls. When each call waits for a lock, runs `change` and commits. The
+ * results show whether the calls read their rows again after the wait.
  */
 export async function runBehindLock<T>(
   db: Database,
@@ -31,8 +31,8 @@ export async function runBehindLock<T>(
 }
 
 /**
- * Takes the locks of `hold`, or makes its changes, and returns the result of a call that skips locked rows. Throws if
- * the call waits for the transaction instead.
+ * Runs `hold` in an open transaction, and returns the result of a call that skips the rows that `hold` has locked.
+ * Throws if the call waits for the transaction instead.
  */
 export function runBesideLock<T>(
   db: Database,

@@ -21,7 +21,9 @@ export interface ModelScript {
   /** Body that is sent unchanged instead of a response, with the type `contentType`. */
   raw?: string;
   contentType?: string;
-  /** No response until the caller disconnects; in a stream, only after `cutAfter` pieces. */
+  /**
+   * Whether the server sends nothing until the caller disconnects; in a stream, nothing more after `cutAfter` pieces.
+   */
   hang?: true;
 }
 

@@ -4,7 +4,10 @@ import { FakeCodehost, type FakeIssue, type FakePull } from './fake-codehost';
 import { type FakeTask, FakeTasktracker } from './fake-tasktracker';
 import { createAnswer, type TrackerCall, WireFault } from './tracker-wire';
 
-/** A failure that a call has instead of its effect, or after it. */
+/**
+ * The failure of a call: the connection is lost before or after the call takes effect, or an error response is sent
+ * instead.
+ */
 export type Mishap =
   'lost before' | 'lost after' | { status: number; headers?: Record<string, string>; body?: object } | undefined;
 

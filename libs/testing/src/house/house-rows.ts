@@ -1,7 +1,7 @@
 import { feedbackAndPacksSql } from './feedback-rows';
 
-// Statements for the rows of a house. Each column that lists are filtered by has a usual value, and a rare value that
-// only three old rows have. {names} are replaced with the values of the house.
+// Statements for the rows of a large organization. Each column that lists are filtered by has a usual value, and a rare
+// value that only three old rows have. {names} are replaced with values of the organization.
 
 /** SQL for the creation time of row `n` of `total`, in the year that ends now. */
 const timeSql = (n: string, total: string) =>

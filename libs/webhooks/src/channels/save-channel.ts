@@ -121,7 +121,10 @@ export async function deleteChannel(
   });
 }
 
-/** Sends a test message to each recipient, even if the channel is off or filters it out. Returns how many. */
+/**
+ * Sends a test message to each recipient, even if the channel is off or filters the event out. Returns the number of
+ * messages.
+ */
 export async function sendTestToChannel(tx: Transaction, caller: Principal, id: string, now: Date): Promise<number> {
   const { organizationId } = caller;
   const { kind, name, recipients } = await lockChannel(tx, organizationId, id);

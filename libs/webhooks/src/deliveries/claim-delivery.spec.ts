@@ -73,7 +73,7 @@ describe('pending deliveries of a webhook endpoint', () => {
   it.each([
     ['delivery', true],
     ['redelivery of an endpoint that is off', false],
-  ])('a %s that another process is claiming is not claimed a second time', async (_, enabled) => {
+  ])('while one process claims a %s, no other process claims it', async (_, enabled) => {
     const endpointId = await endpointWith({ enabled, pending: 1 });
     await rows('UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', endpointId);
     const claimed = await runBesideLock(

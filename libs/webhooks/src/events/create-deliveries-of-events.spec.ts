@@ -69,7 +69,7 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(await round(() => true)).toEqual([bad]);
   });
 
-  it('an event is delivered only to older endpoints of its organization, even if older by a microsecond', async () => {
+  it('an event is delivered only to endpoints of its organization that were created before it, even if only a microsecond before', async () => {
     const eventId = await insertEvent();
     const { id: other } = await makeOrganization(harness.db);
     const endpoint = async (offset: string, ownerId = organizationId) => {

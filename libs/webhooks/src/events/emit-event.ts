@@ -22,12 +22,14 @@ export type WebhookEvent = TypedEvents & {
 
 /**
  * Inserts the event and a `fan-out` message when the transaction commits, if an endpoint or an alert rule of the
- * organization wants the event. Costs no extra round trip; if none wants the event, two index lookups.
+ * organization wants the event. Costs no extra round trip. If none wants the event, two index lookups are all that it
+ * costs.
  */
 export function emitEvent(tx: Transaction, event: WebhookEvent): void {
   const { organizationId, type, subjects, once = null, where, channelIds = [] } = event;
   if (subjects.length === 0) return;
-  // The sequence numbers of a set assume that each member emits an event about one subject of its own.
+  // In a shared transaction, the sequence numbers are right only if each member emits an event about one subject of its
+  // own.
   if (subjects.length > 1) tx.requireOwnConnection();
   const channels = channelIds.length > 0 ? { channel_ids: channelIds } : {};
   const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details, ...channels }));

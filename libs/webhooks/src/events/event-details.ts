@@ -21,11 +21,11 @@ interface DetailsOfKind {
   batch: null;
   agent: { status: AgentStatus };
   schedule: { lastResult: TickOutcome; reason: string | null; nominalAt: string };
-  /** About the organization; these fields are the whole data. */
+  /** The resource is the organization. These fields are the whole data of the event. */
   limit: { limit: string; used: number; max: number };
-  /** Also about the organization, because the id of an API key is not a UUID. */
+  /** The resource is the organization, because the id of an API key is not a UUID. */
   api_key: { apiKeyId: string; name: string; scope: ApiKeyScope; expiresAt: string; daysLeft: number };
-  /** About a version of a pack. */
+  /** The resource is a version of a pack. */
   pack: { packId: string; stage: PackStage };
   installation: { pinnedVersionId: string; previousVersionId: string | null };
   autopilot: { agentId: string; status: SessionStatus };
@@ -40,7 +40,7 @@ interface DetailsOfKind {
     since: string;
     jobId: string;
   };
-  /** With the ids by which filters select alerts, and the audience of the question that the alert is about. */
+  /** Filters select alerts by the two ids. `to` is the audience of the question that the alert is about. */
   alert: { count: number; workflowId: string | null; agentId: string | null; to?: string[] };
 }
 

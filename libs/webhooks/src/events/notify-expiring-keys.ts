@@ -9,7 +9,8 @@ type Expiring = Pick<ApiKeyEntity, 'id' | 'organizationId' | 'name' | 'scope'> &
 
 /**
  * Emits an event for each key that expires soon, once for each of the days. A key that was created after such a day
- * gets no event for it, because its creator knows the expiry. A key that is revoked during the sweep gets none either.
+ * gets no event for that day, because its creator knows the expiry. A key that is revoked during the sweep gets no
+ * event either.
  */
 export function notifyExpiringKeys(
   database: Database,

@@ -32,7 +32,7 @@ describe('formats of a notification', () => {
     expect(title.length).toBeLessThanOrEqual(300);
   });
 
-  it('a name can make no HTML in an e-mail', () => {
+  it('a name cannot add HTML to an e-mail', () => {
     const { html, text } = formatAsMail(messageOf('<img src=x onerror="a()">', "</p><a href='x'>"), '<b>desk</b>');
     expect(html).toContain('Run failed: &lt;img src=x onerror=&quot;a()&quot;&gt;');
     expect(html).toContain('&lt;/p&gt;&lt;a href=&#39;x&#39;&gt;');
@@ -41,7 +41,7 @@ describe('formats of a notification', () => {
     expect(text).toContain('Run failed: <img src=x onerror="a()">');
   });
 
-  it('a name can make no link, mention, bold text or code in a Slack message', () => {
+  it('a name cannot add a link, mention, bold text or code to a Slack message', () => {
     const lines = slackTexts('*now* _or_ ~never~ `code`', '<!channel> <https://evil.example|Open the run> & https://x');
     expect(lines).toEqual([
       '*Run failed: ∗now∗ ˍorˍ ∼never∼ ˋcodeˋ*',
@@ -54,7 +54,7 @@ describe('formats of a notification', () => {
     expect(slackTexts('a', 'CLAIM_ID was 3*4')[1]).toBe('CLAIM_ID was 3*4');
   });
 
-  it('a name can make no link or heading in a Teams message', () => {
+  it('a name cannot add a link or heading to a Teams message', () => {
     const card = formatAsTeams(messageOf('[here](https://evil.example)', '# <b>*now*</b>')) as any;
     expect(card.attachments[0].content.body.map(({ text }: { text: string }) => text)).toEqual([
       String.raw`Run failed: \[here\]\(https://evil.example\)`,

@@ -27,7 +27,7 @@ export function formatAsMail({ parts, more }: Message, channel: string): { text:
 
 /** Formats a message for a Slack incoming webhook, in Slack's markup. */
 export function formatAsSlack({ subject, parts, more }: Message): object {
-  // With `verbatim`, Slack makes no links of addresses and channel names in the texts.
+  // With `verbatim`, Slack does not turn addresses and channel names in the texts into links.
   const slackSection = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
   return {
     text: escapeSlack(subject),
@@ -47,8 +47,8 @@ export function formatAsSlack({ subject, parts, more }: Message): object {
 }
 
 /**
- * Escapes the characters that Slack has an escape for. It has none for those of its markup, so these become characters
- * that look like them, except within a word, where Slack reads them as text.
+ * Escapes the characters for which Slack has an escape. Slack has none for the characters of its markup, so they are
+ * replaced with characters that look like them. Within a word they are kept, because Slack reads them as text there.
  */
 function escapeSlack(text: string): string {
   const similar: Record<string, string> = { '*': '∗', _: 'ˍ', '~': '∼', '`': 'ˋ' };

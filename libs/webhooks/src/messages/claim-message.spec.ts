@@ -35,7 +35,7 @@ describe('claimMessage', () => {
     expect(events.map(({ body }) => body)).toEqual(Array.from({ length: 20 }, () => '{"is":"whole"}'));
   });
 
-  it('a message that waits for the next minute does not change the due time of the delivered ones', async () => {
+  it('a message that waits for the next minute does not change the due time of delivered messages', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const endpointId = newId();
     const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
@@ -107,7 +107,7 @@ describe('claimMessage', () => {
     expect(claims.filter((each) => each !== undefined)).toMatchObject([{ count: 1 }]);
   });
 
-  it('a message does not become unclear while its result is being stored', async () => {
+  it('a message is not marked as unclear while its result is being stored', async () => {
     const endpointId = await insertMessage();
     await claimMessage(harness.db, endpointId, new Date(Date.now() - 3_600_000));
     const ended = await runBesideLock(

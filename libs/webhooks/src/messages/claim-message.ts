@@ -26,7 +26,10 @@ export interface ClaimedMessage extends Omit<Channel, 'enabled' | 'id' | 'secret
 
 type ClaimedEvent = Pick<WebhookDeliveryEntity, 'id' | 'type' | 'eventId'> & { subjectId: string; body: string };
 
-/** Time in ms, longer than an attempt takes. A message that is still marked as being sent then may have arrived. */
+/**
+ * Lease duration in ms; longer than an attempt takes. A message that is still marked as being sent after this time may
+ * have arrived.
+ */
 const leaseMs = 300_000;
 /** Minimum time between two messages; deliveries that become due in between are collected in the next one. */
 const minIntervalMs = 60_000;
@@ -116,7 +119,10 @@ async function postponeMessage(
   return true;
 }
 
-/** Marks messages as unclear whose process ended while sending them. They may have arrived, so they are not resent. */
+/**
+ * Marks messages as unclear if the process that was sending them has ended. They may have arrived, so they are not
+ * resent.
+ */
 export async function endUnclearMessages(database: Database, now: Date): Promise<number> {
   const rows = await database.query(
     'system',

@@ -31,7 +31,7 @@ describe('recordMessageAttempt', () => {
   });
   afterAll(() => harness.close());
 
-  it('a delivery that a redelivery took over while its message was recorded is not changed', async () => {
+  it('the result of a message does not change a delivery that was requested again while the result was being stored', async () => {
     const sent = { outcome: 'delivered', statusCode: 250, error: null } as const;
     const now = new Date();
     const decisions = await runBehindLock(
@@ -51,7 +51,7 @@ describe('recordMessageAttempt', () => {
     expect(await sql('SELECT FROM webhook_attempt WHERE delivery_id = $1', deliveryId)).toEqual([]);
   });
 
-  it('a delivered message ends a failure of its channel that is stored while the result waits for the channel', async () => {
+  it('a delivered message clears the failure of its channel, even if the failure is stored while the result waits for the channel', async () => {
     await sql(
       `UPDATE webhook_delivery SET status = 'sending', lease_id = $2 WHERE id = $1`,
       ...[deliveryId, claimed.leaseId],

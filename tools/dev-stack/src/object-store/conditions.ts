@@ -40,7 +40,7 @@ export function evaluateReadCondition(headers: Headers, version: Version): 'proc
   return unchanged ? 'not-modified' : 'proceed';
 }
 
-/** Applies the same four conditions to the source of a copy; there "not modified" is an error too. */
+/** Applies the four conditions of a read to the source of a copy. For a copy, "not modified" is an error too. */
 export function assertMayCopy(headers: Headers, source: Version): void {
   const names = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
   const conditions = new Map(

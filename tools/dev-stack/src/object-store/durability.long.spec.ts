@@ -77,7 +77,8 @@ it('the object store keeps serving a connection after it rejected an unfinished 
     { payloadHash: 'UNSIGNED-PAYLOAD' },
   );
   const next = signRawRequest({ endpoint: fixture.store.endpoint, method: 'HEAD', path: `/${BUCKET}` });
-  // Written by hand, because Node's client closes a connection that was answered before everything was sent.
+  // The request is written by hand, because Node's client closes a connection that was answered before everything was
+  // sent.
   const socket = connect(fixture.store.port, '127.0.0.1');
   for (const each of [refused, next]) socket.write(headOf(each) + (each.body ?? ''));
   let answers = '';

@@ -101,7 +101,7 @@ function answerFailure(
   const cause = thrown instanceof S3Error ? '' : ` ${String(thrown)}`;
   onLog(`${incoming.method} ${path} ${error.status} ${error.code} ${id}${cause}`);
   if (response.headersSent || response.destroyed) {
-    // Too late for a status: only an aborted connection tells the client that the body is incomplete.
+    // It is too late for an error status: only an aborted connection tells the client that the body is incomplete.
     response.destroy();
     return;
   }

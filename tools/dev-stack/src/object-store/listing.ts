@@ -42,7 +42,7 @@ export function decodePosition(token: string): ListPosition {
     const [kind, value, ...more] = JSON.parse(Buffer.from(token, 'base64url').toString()) as unknown[];
     if ((kind === 'key' || kind === 'prefix') && typeof value === 'string' && more.length === 0) return { kind, value };
   } catch {
-    // Not a valid token; it is rejected below.
+    // The text is not a valid token; the error below rejects it.
   }
   throw new S3Error('InvalidArgument', {
     message: 'The continuation token provided is incorrect',

@@ -44,7 +44,7 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<Obj
     const handled = handle(incoming, response, expectsContinue).finally(() => inProgress.delete(handled));
     inProgress.add(handled);
   };
-  // No limit for a whole request, because large uploads take long; only for the time without data.
+  // A whole request has no time limit, because large uploads take long. Only the time without data is limited.
   const server = createServer({ requestTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS }, createRequestListener(false));
   server.setTimeout(IDLE_SOCKET_MS);
   server.on('checkContinue', createRequestListener(true));

@@ -52,7 +52,7 @@ describe('the JSON of hashed rows', () => {
     subjectId: 'j',
   };
 
-  it('form 1 of the rows never changes, because the hashes of closed days were computed of it', () => {
+  it('the JSON form 1 of log rows never changes, because the hashes of closed days were computed from it', () => {
     expect(rowText('audit', entry, 1)).toBe(
       `{"action":"user.update","actor":{"email":"a@example.com","id":"u","kind":"user"},"at":"2026-03-02T09:00:00.000Z",` +
         `"changes":{"role":["member","admin"]},"id":"${id}","requestId":null,"target":{"id":"t","type":"user"}}`,

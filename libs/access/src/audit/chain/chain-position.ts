@@ -2,7 +2,7 @@ import type { AuditChainEntity, Database, Scope } from '@muster/database';
 
 export type ChainPosition = Omit<AuditChainEntity, 'oneRow' | 'digestsFrom'>;
 
-/** Returns how far the chains have come. */
+/** Returns the position of the chains of both logs: up to which day they are closed, and up to which rows linked. */
 export async function readPosition(database: Database, scope: Scope): Promise<ChainPosition> {
   const [position] = await database.query<ChainPosition>(
     scope,

@@ -13,7 +13,7 @@ interface Link {
 }
 
 export interface OpenDayCheck {
-  /** Takes each row of the day. */
+  /** Adds a row to the check; called with each row of the day. */
   add: (row: ChainedRow) => void;
   /** Returns what is wrong, as sentences. */
   faults: () => string[];

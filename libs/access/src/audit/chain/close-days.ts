@@ -7,8 +7,9 @@ import { type DayHash, dayAfter, dayMs, dayOf, hashBefore, hashDay, rangesOf, ty
 import { currentForm, type LogName, logs } from './presented-rows';
 
 /**
- * Milliseconds after midnight at which the day before begins to close. A row of that day that comes later is not added
- * to it: its transaction runs again at the present time, and a read is logged with the time at which it is stored.
+ * Time in ms after midnight (UTC) at which the service starts to close the previous day. No row is added to that day
+ * afterwards: the transaction of an audit row runs again at the present time, and an access is recorded with the time
+ * at which it is stored.
  */
 export const closeAfterMs = 10 * 60_000;
 
@@ -16,9 +17,9 @@ const logger = new Logger('audit chain');
 
 /**
  * Closes the days that have ended: stores the hash of each organization's rows. A day may close only if no transaction
- * can add a row to it any more. So the new position is stored first, which new transactions respect; then the id of the
- * next transaction is read; and the days are closed when every transaction with a smaller id has ended. No write waits
- * for this, and none takes a lock.
+ * can add a row to it any more. So the service first stores the new position, which new transactions respect. Then it
+ * reads the id of the next transaction, and closes the days once every transaction with a smaller id has ended. No
+ * write waits for this, and none takes a lock.
  */
 export async function closeDays(database: Database, now: Date, round: Round): Promise<{ closed: number }> {
   let closed = 0;
@@ -68,7 +69,7 @@ async function nextStep(database: Database, position: ChainPosition, now: Date):
   return 'again';
 }
 
-/** Starts with the day of the first row, so that the rows of earlier releases are part of the chain. */
+/** Opens the chains at the day of the oldest row, so that the rows of earlier releases are part of the chains. */
 async function begin(database: Database, now: Date): Promise<void> {
   const [first] = await database.query<{ at: Date }>(
     'system',
@@ -76,7 +77,7 @@ async function begin(database: Database, now: Date): Promise<void> {
        AS at`,
     [now],
   );
-  // The first row by its id may be slightly younger than the first one by its time.
+  // The row with the smallest id may be slightly younger than the row with the earliest time.
   const start = startOf(dayOf(new Date(first!.at.getTime() - 3_600_000)));
   await database.query('system', 'UPDATE audit_chain SET closed_before = $1 WHERE closed_before IS NULL', [start]);
 }
@@ -151,7 +152,7 @@ export async function lastHashBefore(
   return row ?? null;
 }
 
-/** Returns the first moment of a day that lies this number of days before the present one. */
+/** Returns the first moment (UTC) of the day that was this number of days before the present day. */
 export function startOfDayBefore(now: Date, days: number): Date {
   return startOf(dayOf(new Date(now.getTime() - days * dayMs)));
 }

@@ -3,7 +3,7 @@ import type { Database, Scope } from '@muster/database';
 import { type ChainedRow, currentForm, type LogName, rowText } from './presented-rows';
 
 export const dayMs = 86_400_000;
-/** First day of every chain, and what stands for the hash of the day before it. */
+/** First day of every chain. `noHash` replaces the hash of the day before it, which does not exist. */
 export const firstDay = '2020-01-01';
 const noHash = '0'.repeat(64);
 

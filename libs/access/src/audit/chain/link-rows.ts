@@ -5,15 +5,16 @@ import { dayOf } from './days';
 import { type ChainedRow, isUnchanged, type LogName, logs } from './presented-rows';
 
 /**
- * Milliseconds by which an id may be older than one that is linked already, because ids are made before the commit. A
- * row that commits later is not linked; its digest and the hash of its day protect it.
+ * Time in ms by which the id of a new row may precede ids that are linked already. Ids are created before the commit,
+ * so rows may be committed in another order. A row that is committed even later is not linked; its digest and the hash
+ * of its day protect it.
  */
 const lateMs = 2 * 60_000;
 const maxRows = 2000;
 
 /**
- * Adds the new rows of both logs to the chains of their open days. After some minutes without new rows it is one
- * statement. Rows that the service did not write are left out, and `verifyLogs` reports them.
+ * Adds the new rows of both logs to the chains of their open days. If there were no new rows for some minutes, only one
+ * statement runs. Rows that the service did not write are left out, and `verifyLogs` reports them.
  */
 export async function linkRows(database: Database): Promise<{ linked: number }> {
   const [due] = await database.query<Record<LogName, boolean>>(

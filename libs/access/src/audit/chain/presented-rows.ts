@@ -40,8 +40,9 @@ export function presentAccess(row: AccessRow): AccessEntry {
 }
 
 /**
- * The forms in which rows were hashed. A release whose GET shows something else adds a form with the next number and
- * leaves the earlier ones as they are. Each closed day stores its form, so its hash can be verified forever.
+ * The JSON forms in which rows were hashed. A release that changes what the GET routes show adds a form with the next
+ * number and leaves the earlier forms unchanged. Each closed day stores the number of its form, so its hash can be
+ * verified forever.
  */
 const forms: Record<number, Record<LogName, (row: never) => object>> = {
   1: { audit: presentAudit, access: presentAccess },
@@ -63,7 +64,8 @@ export function digestOf(log: LogName, organizationId: string, row: AuditRow | A
 }
 
 /**
- * Whether the row still has the content that its digest was computed of. The process may have written an older form.
+ * Whether the row still has the content that its digest was computed from. The process that wrote the row may have used
+ * an older form.
  */
 export function isUnchanged(log: LogName, organizationId: string, row: ChainedRow): boolean {
   const { digest } = row;

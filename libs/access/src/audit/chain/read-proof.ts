@@ -5,7 +5,7 @@ import { lastHashBefore } from './close-days';
 import { dayAfter, dayOf, firstDay, hashBefore, type HashedDay, hashDay, rangesOf, startOf } from './days';
 import type { LogName } from './presented-rows';
 
-/** Returns the hashes of an organization's day. A closed day has its stored ones; those of an open day are computed. */
+/** Returns the hashes of an organization's day: the stored ones of a closed day; those of an open day are computed. */
 export async function readProof(
   database: Database,
   organizationId: string,
@@ -48,7 +48,7 @@ async function proofOf(
   }
 }
 
-/** Returns the day before the organization's first row, from which its days are read until the chain has begun. */
+/** Returns the day before the organization's first row. It is the first open day as long as no position is stored. */
 async function firstDayOf(
   database: Database,
   { log, day, organizationId }: { log: LogName; day: string; organizationId: string },

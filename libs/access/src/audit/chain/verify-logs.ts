@@ -29,7 +29,7 @@ export async function verifyLogs(database: Database, organizationId: string): Pr
   for (const log of logs) {
     const position = await readPosition(database, 'system');
     const closed = await verifyClosedDays(database, { log, organizationId, position }, found);
-    // The retention may have cut days while their rows were read.
+    // The retention may have cut days while their rows were read. Their missing rows are not faults.
     const keptFrom = keptFromOf(await readPosition(database, 'system'), log);
     found.faults.push(
       ...closed.filter(({ day }) => startOf(day) >= keptFrom).map(({ day, text }) => `${day}: ${text}`),
@@ -49,7 +49,10 @@ function keptFromOf({ auditKeptFrom, accessKeptFrom }: ChainPosition, log: LogNa
   return (log === 'audit' ? auditKeptFrom : accessKeptFrom) ?? new Date(0);
 }
 
-/** Adds the faults of the hashes to what was found, and returns those of the rows with their days. */
+/**
+ * Adds the faults of the stored hashes to `found`. Returns the faults of the rows with their days, because the
+ * retention may delete the rows of a day at the same time.
+ */
 async function verifyClosedDays(
   database: Database,
   chain: Chain,

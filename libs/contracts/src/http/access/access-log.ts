@@ -2,7 +2,9 @@ import { DateTimeField, EnumField, ListField, ObjectField, TextField, UuidField 
 import { PageQuery } from '../pages';
 import { AuditActor } from './audit';
 
-/** Kinds of data that can contain patient data and are read by a route; those of older entries included. */
+/**
+ * Kinds of data that a route reads and that can contain patient data, including the kinds that only older entries have.
+ */
 export const readSubjects = [
   'run',
   'runs',

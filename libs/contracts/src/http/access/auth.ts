@@ -124,7 +124,7 @@ export class IdentityOrganization {
   @TextField({ example: 'Northside Dental' }) name!: string;
 }
 
-/** Present while the service, after a restore from a backup, waits for its operator. */
+/** The state of a service that was restored from a backup and waits for its operator. */
 export class IdentityRecovery {
   @DateTimeField({ description: 'Time at which the backup was made.' }) savedAt!: string;
 }

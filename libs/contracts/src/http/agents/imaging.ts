@@ -1,7 +1,7 @@
 import { DateTimeField, EnumField, IntField, ListField, ObjectField, TextField, TextMapField } from '../fields';
 import { IgnoreUnknownFields } from '../unknown-fields';
 
-/** One path segment; a name that leads to another folder is not valid. */
+/** Matches a file name that is one path segment. A name that leads to another folder does not match. */
 const filenamePattern = /^(?!\.$)(?![\s\S]*\.\.)[^/\\]+$/;
 
 const mostImages = 4000;

@@ -39,7 +39,7 @@ export type AlertSubjectType = (typeof alertSubjectTypes)[number];
 export const runFailedModes = ['first', 'every', 'in_a_row'] as const;
 export type RunFailedMode = (typeof runFailedModes)[number];
 
-/** Options of a rule; each rule has only its own. */
+/** Options of a rule; each rule has only some of them. */
 export interface AlertOptions {
   when?: RunFailedMode;
   times?: number;

@@ -76,7 +76,7 @@ export class RejectedRow {
   @TextListField({ max: 1000, example: ['the workflow needs the variable CLAIM_ID'] }) errors!: string[];
 }
 
-/** Input of a check, in which the agents are optional. */
+/** The table of a request that only checks a batch; the agents are optional. */
 class CheckedTable extends BatchTable {
   @IdListField({
     ...agentIds,

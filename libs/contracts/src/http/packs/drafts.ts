@@ -5,7 +5,10 @@ import { DateTimeField, EnumField, IntField, ListField, TextField, TextMapField,
  * rejected with that reason.
  */
 const maxBase64 = 25_165_824;
-/** Exceeds the limit of a bundle, so that a bundle with too many files is rejected with that reason. */
+/**
+ * Maximum number of files in an inventory. It exceeds the limit of a bundle, so that a bundle with slightly too many
+ * files is rejected with that reason.
+ */
 const maxInventory = 20_000;
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
 

@@ -42,7 +42,10 @@ export class AddressPolicy {
     return ipaddr.isValid(address) && isPublic(ipaddr.process(address));
   }
 
-  /** Whether this address may be called, as itself or as an address of the host. */
+  /**
+   * Whether the service may call the address: because the address itself is allowed, or because it belongs to an
+   * allowed host.
+   */
   allowsAddress(address: string, host?: string): boolean {
     if (host !== undefined && this.hosts.has(normalizeHost(host))) return true;
     if (!ipaddr.isValid(address)) return false;

@@ -51,7 +51,7 @@ describe('the lookup of a host name', () => {
     expect(queries).toEqual([]);
   });
 
-  it('the lookup of a host name reports why there are no addresses; private addresses are refused', async () => {
+  it('the lookup of a host name reports why the name has no address that may be called', async () => {
     zone.set('broken.test', 'broken');
     await expect(names().findAddresses('nobody.test')).rejects.toMatchObject({ code: 'ENOTFOUND' });
     await expect(names().findAddresses('broken.test')).rejects.toMatchObject({ code: 'ESERVFAIL' });
@@ -63,7 +63,7 @@ describe('the lookup of a host name', () => {
   });
 
   it('the lookup of an unknown name uses the system’s resolver if internal names are allowed', async () => {
-    // The system reads this as a number.
+    // The system's resolver reads 127.1 as an IPv4 address.
     expect(await names({ inside: true }).findAddresses('127.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
     await expect(names().findAddresses('127.1')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });

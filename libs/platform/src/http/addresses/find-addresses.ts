@@ -18,7 +18,7 @@ export interface NameSettings {
 
 const defaultLimitMs = 5000;
 const askAgainMs = 1500;
-/** Milliseconds to wait for the answer for one address family after the other one was answered. */
+/** Time in ms to wait for the addresses of the second family (IPv4 or IPv6) after those of the first have arrived. */
 const otherFamilyMs = 300;
 const hostsFile = '/etc/hosts';
 const hostsCacheMs = 5000;

@@ -216,7 +216,7 @@ export class Outbound implements OnApplicationShutdown {
       const abortExchange = () => outgoing.destroy(signal!.reason as Error);
       signal?.addEventListener('abort', abortExchange, { once: true });
       outgoing.on('close', () => signal?.removeEventListener('abort', abortExchange));
-      // After the headers of the response, its body reports errors.
+      // Errors after the headers of the response are reported by its body instead.
       outgoing.on('error', (error) => reject(signal?.aborted ? error : toExchangeError(error, outgoing, answered)));
       outgoing.on('response', (response) => {
         answered = true;

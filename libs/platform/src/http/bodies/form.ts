@@ -98,10 +98,11 @@ export async function parseForm<T>(
     });
     const content = await file?.content;
     const form: Form<T> = { ...texts.collectTexts(), ...(file ? { file: { ...file, content: content as T } } : {}) };
-    // The sender wrote as many U+FFFD as its bytes contain. The decoder added the others in place of invalid bytes.
+    // The sender itself wrote the replacement characters (U+FFFD) that its bytes contain. The decoder put any further
+    // ones in place of invalid bytes.
     if (texts.replacements > marks.count - ownMarks.count)
       throw brokenFormError('The form contains a text that is not valid UTF-8.');
-    // These values identify a repeated request.
+    // A repeated request with the same Idempotency-Key is recognized by these values.
     request.body = { fields: form.fields, lists: form.lists, ...(file ? { [rules.file]: hash.digest('hex') } : {}) };
     return form;
   } catch (error) {
@@ -223,7 +224,7 @@ function parseListField(texts: string[]): unknown {
   const [first] = texts;
   if (texts.length > 1) return texts;
   if (!/^\s*\[/.test(first!)) {
-    // One element more than allowed, so that the list is found too long.
+    // Keeps one element more than allowed, so that the check of the length rejects a list that is too long.
     const some = first!.split(',', maxListFields + 1);
     return some.map((text) => text.trim()).filter((text) => text !== '' || some.length > maxListFields);
   }

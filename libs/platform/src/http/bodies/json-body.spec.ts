@@ -38,7 +38,7 @@ describe.each([
         try {
           expected = { value: JSON.parse(input) };
         } catch {
-          // JSON.parse refuses it.
+          // JSON.parse refuses the input, so the parser of bodies must refuse it too.
         }
         expect(await parseOrRefuse(input)).toEqual(expected);
       }),

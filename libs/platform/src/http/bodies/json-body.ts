@@ -26,7 +26,10 @@ const maxNames = 20_000;
 const atOnceBytes = 64 * 1024;
 
 export interface JsonOptions {
-  /** Whether half of a surrogate pair is refused, or replaced as the sender should have done. */
+  /**
+   * Whether a body with half of a surrogate pair is refused, or the half is replaced with U+FFFD, as the sender should
+   * have done.
+   */
   halfPairs?: 'refuse' | 'replace';
 }
 

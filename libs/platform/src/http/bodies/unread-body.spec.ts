@@ -54,7 +54,7 @@ describe('a response before the body was read', () => {
   it.each([
     ['with a Content-Length', `content-length: ${10 ** 12}`],
     ['with chunked encoding', 'transfer-encoding: chunked'],
-  ])('a sender whose unread body exceeds the limit is disconnected, %s', async (_, length) => {
+  ])('a sender %s is disconnected when its unread body exceeds the limit', async (_, length) => {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname).setMaxListeners(0);
     let over = false;

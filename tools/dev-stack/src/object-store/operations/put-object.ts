@@ -9,7 +9,7 @@ export async function putObject(call: Call): Promise<void> {
   const bucket = getBucketOfCall(call);
   const key = getKeyOfCall(call);
   const condition = readWriteCondition(request.headers);
-  // Checked again after the upload; this check avoids an upload that would be rejected.
+  // The condition is checked again after the upload. This first check avoids an upload that would be rejected.
   assertMayWrite(condition, bucket.index.get(key));
   const headers = selectStoredHeaders(request.headers);
   const payload = call.openPayload({ maxBytes: MAX_PUT_BYTES });

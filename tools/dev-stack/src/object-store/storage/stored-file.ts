@@ -115,7 +115,10 @@ export async function syncDirectory(path: string): Promise<void> {
 
 const MAGIC = Buffer.from('MUSTOBJ1');
 const LENGTH_BYTES = 4;
-/** Large enough for nearly every footer, so that one read is sufficient. A longer footer contains its length. */
+/**
+ * Number of bytes that are read first from the end of a file. They contain nearly every footer, so that one read is
+ * sufficient. A longer footer contains its length.
+ */
 const LIKELY_FOOTER_BYTES = 4096;
 
 async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {

@@ -14,7 +14,7 @@ export class BodyDigest {
     if (this.options.withSha256) this.sha256.update(chunk);
   }
 
-  /** May be called only once: Node's hashes are finalized by their digest. */
+  /** Returns the hashes. May be called only once, because Node's hashes are finalized by their digest. */
   finish(): { md5: Buffer; sha256Hex: string } {
     return { md5: this.md5.digest(), sha256Hex: this.sha256.digest('hex') };
   }
