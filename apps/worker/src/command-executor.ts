@@ -31,7 +31,7 @@ export interface CommandExecutorOptions {
   context: ImagingContext;
   onChange: () => void;
   repair: (command: Command) => Promise<Result>;
-  /** Called when the worker must restart. After a repair, the new key is stored by then. */
+  /** Called when the worker must restart. If a repair is the reason, its new key is already stored. */
   onRestart: (commandId: string) => void;
   /** Returns the worker's own secrets, such as its API key, which must be redacted. */
   secrets: () => string[];

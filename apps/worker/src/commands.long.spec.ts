@@ -49,7 +49,7 @@ describe('Commands', () => {
     for (const line of linesOf('the service accepted the handshake')) expect(line).not.toHaveProperty('traceId');
   });
 
-  it('a command is refused if it is for another agent, of an unknown kind, or has a path as its id', async () => {
+  it('a command is refused if it is for another agent, is of an unknown kind, or has a path as its id', async () => {
     await worker.start();
     const right = buildCommand('snippet', { code: 'pass' });
     for (const wrong of [

@@ -22,7 +22,7 @@ describe('A worker that is killed', () => {
     expect(service.faults).toEqual([]);
   });
 
-  it('after a kill, the worker reports the real end of a run that ended without it, and redacts secrets', async () => {
+  it('after a kill, the next worker reports how the run ended without a worker, with secrets redacted', async () => {
     const code = `
 import os, sys, time
 print("the password is " + os.environ["PASSWORD"], flush=True)

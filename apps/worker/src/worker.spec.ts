@@ -38,7 +38,7 @@ describe('The one-file worker', () => {
 });
 
 describe('The start', () => {
-  it('the worker reports all errors of its environment at once when it starts', () => {
+  it('a worker that starts with several errors in its environment reports all of them', () => {
     const env = { SERVICE_BASE_URL: 'ftp://x', MUSTER_WORKER_LISTEN: 'nowhere', MUSTER_FENCE_MS: '-1' };
     expect(() => readSettings(env)).toThrow(
       "the worker's environment is not valid: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +

@@ -251,7 +251,7 @@ export class Worker {
   private checkFenceAndLease(): void {
     const { fenceMs, leaseFile } = this.settings;
     if (this.runs.isBusy && this.fence.isLost) {
-      // The service may have assigned this job to another worker, and two must not work on one claim.
+      // The service may have assigned this job to another worker, and two workers must not work on the same claim.
       void this.runs.stopAllRuns(
         createFailedEnding(
           'service_unreachable',

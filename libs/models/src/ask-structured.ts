@@ -9,7 +9,10 @@ type Ask = (messages: readonly ModelMessage[]) => Promise<{ answer: AnswerAccumu
 const maxFaults = 10;
 const maxQuotedAnswer = 4000;
 
-/** Requests an answer that fits the schema. Requests it once more with the errors, and then throws. */
+/**
+ * Requests an answer that fits the schema. If an answer does not fit, requests another one with the errors. Throws if
+ * the second answer does not fit either.
+ */
 export async function askStructured<T>(
   { messages, schema, name }: StructuredCall,
   ask: Ask,

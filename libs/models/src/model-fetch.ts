@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { type Outbound, OutboundFailed } from '@muster/platform';
 
-/** Maximum sizes of answers. A stream is larger, because each token is a separate JSON object. */
+/** Maximum sizes of answers in bytes. A stream may be larger, because each token is a separate JSON object. */
 const maxStreamBytes = 32 * 1024 * 1024;
 const maxAnswerBytes = 8 * 1024 * 1024;
 const withoutBody = [204, 205, 304];

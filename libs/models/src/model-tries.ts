@@ -6,7 +6,9 @@ export interface TryParts {
   turns: Semaphore;
   timeoutMs: number;
   signal?: AbortSignal;
-  /** Called at the start of each try, after the wait for its turn. Its errors are passed on. */
+  /**
+   * Called at the start of each try, after the wait for its turn. An error that it throws is passed on to the caller.
+   */
   admit: () => Promise<unknown>;
 }
 
@@ -109,7 +111,10 @@ export class ModelTry {
   }
 }
 
-/** Classifies the error of a failed try. Returns also the pause before the next try; null if there must be none. */
+/**
+ * Classifies the error of a failed try. Also returns the pause before the next try in ms; null if the call must not be
+ * tried again.
+ */
 function classifyFailure(
   error: unknown,
   { attempt, tries }: { attempt: ModelTry; tries: number },

@@ -4,7 +4,10 @@ import type { ModelEndpoint, ModelMeter, ModelPort } from './model';
 import { ModelsConfig } from './models.config';
 import { OpenAiModel } from './openai-model';
 
-/** Maximum number of stored semaphores, one per owner. Then all are removed; calls in progress keep their semaphore. */
+/**
+ * Maximum number of stored semaphores, one per owner. When it is reached, all stored semaphores are removed; calls in
+ * progress keep theirs.
+ */
 const maxStoredSemaphores = 1000;
 
 /**

@@ -314,7 +314,7 @@ describe('a model', () => {
     });
   });
 
-  it('a model is not called if the meter refuses, also for the second call of a structured answer', async () => {
+  it('a model call that the meter refuses is not sent, even as the second call of a structured answer', async () => {
     beforeCall = () => {
       if (fake.calls.length > 0) throw new Error('no more');
     };

@@ -1,4 +1,4 @@
-/** Maximum size of an image for a model. Screenshots and video frames are smaller. */
+/** Maximum size of an image for a model, in bytes. Screenshots and video frames are smaller. */
 export const maxPictureBytes = 5 * 1024 * 1024;
 
 const jpegStart = Buffer.from([0xff, 0xd8, 0xff]);

@@ -31,7 +31,7 @@ describe('a model with many concurrent calls', () => {
     await fake.close();
   });
 
-  it('calls to a model wait for their turn if as many as configured are in progress', async () => {
+  it('a model call waits for its turn while the configured maximum number of calls is in progress', async () => {
     let [current, peak] = [0, 0];
     fake.addRule(async () => {
       peak = Math.max(peak, (current += 1));

@@ -27,7 +27,7 @@ export async function* logOfJob(
 ): AsyncGenerator<LogLine, void, undefined> {
   const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
   const from = await readNewestEntryId(client, agentId, signal);
-  // The end is checked before the lines are read: if the run has ended by then, no line can be added during the read.
+  // The run's status is read before its lines. If the run has ended by then, no line can be added during the read.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
   let last = 0n;
   for await (const line of readLogPages(client, { agentId, jobId, order: 'asc', limit: 200, signal })) {

@@ -87,8 +87,8 @@ export class Muster {
   }
 
   /**
-   * Signs in as a person, which some calls require. Calls `secondFactor` if the account has a second factor. If it is
-   * absent, throws an error with the code `second_factor_required`.
+   * Signs in as a person, which some calls require. Calls `secondFactor` if the account has a second factor. Without
+   * `secondFactor`, such an account gets an error with the code `second_factor_required`.
    */
   static async signIn(
     options: MusterOptions & { email: string; password: string; secondFactor?: () => Promise<SecondFactorProof> },

@@ -54,7 +54,7 @@ describe('the SDK', () => {
     expect(requests[2]!.headers['x-api-key']).toBe('msk_1');
   });
 
-  it('each creating call, and no other call, has an idempotency key, which is random or passed', async () => {
+  it('only creating calls have an idempotency key, which is the caller’s or a random one', async () => {
     handlers = [answers(202, { jobId: 'j', status: 'queued' })];
     const muster = new Muster({ baseUrl });
     await muster.jobs.launch(launch);
@@ -66,7 +66,7 @@ describe('the SDK', () => {
     expect(keys[0]).not.toBe(keys[1]);
   });
 
-  it('a call fails at once if Retry-After exceeds the maximum, otherwise after the maximum of retries', async () => {
+  it('the SDK stops retrying after the maximum number of retries, or if Retry-After exceeds the maximum', async () => {
     handlers = [answers(429, { code: 'rate_limited' }, { 'retry-after': '3600' })];
     await expect(new Muster({ baseUrl }).usage.get()).rejects.toMatchObject({ code: 'rate_limited', status: 429 });
     expect(requests).toHaveLength(1);

@@ -99,7 +99,7 @@ export class ClickUpTracker implements Tracker {
     return found;
   }
 
-  /** Sends a request about a task. If it is gone, checks that the list still exists; throws if it does not. */
+  /** Sends a request about a task. Throws ItemGone if the task is gone, or TrackerClosed if the whole list is gone. */
   private async sendForTask(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.sendRequest(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });

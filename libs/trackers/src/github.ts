@@ -114,7 +114,10 @@ export class GitHubTracker implements Tracker {
     return `/repos/${this.scope}/issues`;
   }
 
-  /** Sends a request about an issue. If it is gone, checks that the repository still exists; throws if it does not. */
+  /**
+   * Sends a request about an issue. Throws ItemGone if the issue is gone, or TrackerClosed if the whole repository is
+   * gone.
+   */
   private async sendForIssue(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.sendRequest(method, `${this.issues}/${externalId}`, { about: 'item', body });

@@ -4,9 +4,9 @@ import type { FeedbackStatus, TrackerName } from '@muster/contracts';
 export interface TrackerItem {
   externalId: string;
   url: string;
-  /** Its state, mapped to a feedback status. */
+  /** State of the item, mapped to a feedback status. */
   status: FeedbackStatus;
-  /** Time of the change to this status, by the tracker’s clock. */
+  /** Time at which the item changed to this status, by the tracker’s clock. */
   changedAt: Date;
   text: string;
 }
@@ -24,12 +24,12 @@ export interface Tracker {
   /** Repository or list id. */
   readonly scope: string;
   /**
-   * Returns the oldest item created since `since` whose text contains the marker. Reads the list, not the search index,
+   * Returns the oldest item created since `since` whose text contains `marker`. Reads the list, not the search index,
    * which lags. Calls `beforePage` before each page.
    */
   findItem(marker: string, since: Date, beforePage: () => Promise<void>): Promise<TrackerItem | null>;
   createItem(item: NewItem): Promise<TrackerItem>;
-  /** Reads an item. Pull requests from its branch, or with its marker in their text, count as work on it. */
+  /** Reads an item. Pull requests from its branch, or with `marker` in their text, count as work on the item. */
   readItem(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem>;
   /** Sets the status of an item. Returns the item as the tracker shows it afterwards. */
   setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem>;

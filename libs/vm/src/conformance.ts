@@ -25,7 +25,7 @@ export function makeTestMachine(input: Partial<Machine> = {}): Machine {
   };
 }
 
-/** Tests of every provider that can start and stop its machines. */
+/** Defines the tests of every provider that can start and stop its machines. */
 export function testProviderConformance(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}`, () => {
     let fixture: ProviderUnderTest;
@@ -108,7 +108,7 @@ export function testProviderConformance(name: string, startFixture: () => Promis
   });
 }
 
-/** Further tests of a provider whose regions or hosts also have machines of other owners. */
+/** Defines further tests of a provider whose regions or hosts also have machines of other owners. */
 export function testSharedProviderConformance(name: string, startFixture: () => Promise<ProviderUnderTest>): void {
   describe(`the provider ${name}, with a machine that is not marked as the organization’s`, () => {
     let fixture: ProviderUnderTest;

@@ -31,8 +31,9 @@ export interface ListedMachine {
 }
 
 /**
- * Controls the machines of one kind. Callers may repeat an order. An accepted order may still be in progress:
- * `describe` returns the current state. A failed operation throws a MachineError within 30 seconds.
+ * Controls the machines of one kind. An order is a call of start, stop, reboot or terminate. Callers may repeat an
+ * order. An accepted order may still be in progress: `describe` returns the current state. A failed operation throws a
+ * MachineError within 30 seconds.
  */
 export interface MachineProvider {
   describe(machine: Machine): Promise<MachineDescription>;

@@ -8,7 +8,9 @@ export interface Runnable {
   steps: readonly Step[];
 }
 
-/** Returns the script that a run executes: the workflow's script, or else one made of its steps. Null without both. */
+/**
+ * Returns the script that a run executes: the workflow's script, or else one made of its steps. Null if it has neither.
+ */
 export function buildScriptToRun({ name, script, steps }: Runnable): string | null {
   if (/\S/.test(script)) return script;
   return steps.length ? writePlayFunction({ name, steps }) : null;

@@ -19,7 +19,8 @@ export function requireVariableNames(names: readonly string[]): void {
 }
 
 /**
- * Throws if a key refers to anything but the workflow's variables: the value of a secret would be visible in the key.
+ * Throws if a concurrency key refers to anything but the workflow's variables. For example, the value of a secret would
+ * be visible in the key.
  */
 export function requireVariablesOfKeys(keys: readonly ConcurrencyKey[], names: readonly string[]): void {
   const errors = keys.flatMap(({ key }, at) =>

@@ -105,7 +105,7 @@ const checkPause: Fit = (value) =>
     ? null
     : `a number of milliseconds up to ${maxPauseMs}`;
 const maxPauseMs = 24 * 60 * 60_000;
-/** Fills an element. The value can be added after a save, which gives a warning. */
+/** Type of a step that fills an element. Its value can be added after a save; a save without it gives a warning. */
 const filling: StepType = { required: {}, optional: { value: checkText }, element: 'required', expected: ['value'] };
 
 /** The recorder's types and those that only people write. No run can do a `customStep` of a recorder extension. */

@@ -14,7 +14,7 @@ export class BundleStore {
   /** Statuses with which the next requests are answered, instead of the object. */
   refusals: number[] = [];
   ignoresRanges = false;
-  /** Responses wait for this promise. */
+  /** Promise that the store waits for before it responds. */
   released: Promise<void> = Promise.resolve();
   private readonly server: Server;
 

@@ -5,7 +5,9 @@ import { performance } from 'node:perf_hooks';
 import { getErrorMessage } from '../protocol/service';
 import type { Settings } from '../settings';
 
-/** Time without an answered poll after which commands do not reach this worker. A poll waits at most 25 s. */
+/**
+ * Time in ms without an answered poll after which missing answers are reported as a problem. A poll waits up to 25 s.
+ */
 const pollsSilentMs = 120_000;
 const pythonEveryMs = 60_000;
 const pythonTimeoutMs = 20_000;

@@ -30,7 +30,7 @@ describe('The key of a worker', () => {
     return service.waitUntil('the result', () => service.findResult(command.commandId));
   };
 
-  it('a repair with a valid key restarts the worker with that key and does not end its run', async () => {
+  it('a repair with a valid key restarts the worker with that key without ending the worker’s run', async () => {
     await worker.start();
     const run = buildRunCommand(
       'import os, time\nprint("up", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)',

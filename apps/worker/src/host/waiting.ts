@@ -11,7 +11,7 @@ export function waitUnlessAborted(ms: number, ...signals: AbortSignal[]): Promis
   });
 }
 
-/** Calls `work` with a signal that is aborted after the time, or when one of the other signals is aborted. */
+/** Calls `work` with a signal that is aborted after `ms` milliseconds, or when one of `signals` is aborted. */
 export async function withTimeout<T>(
   ms: number,
   signals: AbortSignal[],

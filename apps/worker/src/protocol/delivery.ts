@@ -40,8 +40,8 @@ interface Attempt {
   retryAfterMs: number;
   screenshotKey?: string;
   /**
-   * Whether the item may never be accepted although no answer states that. The number of attempts for such an item is
-   * limited.
+   * Whether all attempts for this item may fail without an answer that refuses it permanently. Therefore the number of
+   * its attempts is limited.
    */
   isPatient?: boolean;
 }
@@ -136,7 +136,7 @@ export class Delivery {
     });
     // Several claims are sent again one by one, and each refused claim is noted then.
     if (item.kind !== 'claims' || !less) this.spool.recordMissingItem(toMissingItem(item, reason));
-    // The log is delivered before the end, because it reports what is missing.
+    // The log is delivered before the reduced end, because the log reports what that end lacks.
     if (item.kind === 'terminal') await this.deliverStream('logs');
     for (const each of less ?? []) {
       const again = await this.sendUntilAnswered(stream, [each]);

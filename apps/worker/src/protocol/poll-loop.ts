@@ -55,9 +55,9 @@ export class PollLoop {
         const outcome = await this.pollOnce(longPollSeconds);
         failures = 0;
         this.answeredAt = performance.now();
-        // The service offers a command that was not acknowledged again at once.
+        // The next poll would return the same command at once, because the service offers it until it is acknowledged.
         if (outcome === 'stuck') restMs = busyMs;
-        // A service that holds its maximum number of open polls answers further polls at once.
+        // A service that holds its maximum number of open polls answers further polls immediately.
         const sentAway = outcome === 'nothing' && performance.now() - began < atOnceMs;
         if (sentAway) restMs = isPushed() ? safetyNetMs : busyMs;
       } catch (error) {

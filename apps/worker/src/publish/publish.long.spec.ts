@@ -66,7 +66,7 @@ describe('muster-worker pack publish', () => {
     expect(await digest(copy)).not.toBe(await digest(folder));
   });
 
-  it('pack publish replaces the draft that it published last, but reports a conflict with another draft', async () => {
+  it('pack publish replaces only the draft that it published last, unless --base or --force is set', async () => {
     expect((await publish()).code).toBe(0);
     const first = service.head;
     expect((await publish()).code).toBe(0);

@@ -166,7 +166,7 @@ export class BrowserRecording {
     this.tabs.set(session, { targetId, url, byPage: false, isReady });
   }
 
-  /** Prepares the recording of a tab. Its page runs only after that. */
+  /** Prepares the recording of a tab. The page of the tab runs only after the preparation. */
   private async watchTab(sessionId: string): Promise<void> {
     const callSession = (method: string, params: Params = {}) => this.browser.callMethod(method, params, sessionId);
     const worldName = 'recording';

@@ -93,7 +93,7 @@ describe('Recorded steps', () => {
     ]);
   });
 
-  it('invalid events are not recorded, and a recording ends at a workflow’s maximum number of steps', () => {
+  it('events are not recorded if they are invalid or exceed a workflow’s maximum number of steps', () => {
     for (const text of [
       '',
       '[]',

@@ -131,7 +131,7 @@ export class Asks {
       return this.writeAnswer(key, { status: 'refused', error: describeRefusal(answer) });
     }
     log('info', 'the run asked a person and waits for the answer', { jobId: this.jobId, questionId });
-    // A question that was answered while no worker ran has its answer at once.
+    // If the question was answered while no worker ran, its answer is fetched at once.
     let wait = answer.body.status === 'open' ? 0 : waitSeconds;
     while (!this.isAnswered(key)) {
       if (wait === 0) await waitUnlessAborted(lookEveryMs, this.over.signal);

@@ -6,7 +6,7 @@ const everyMs = 500;
 const shownBytes = 48 * 1024;
 /** Number of bytes before the sent part that are read too, so that a secret that starts before that part is found. */
 const marginBytes = 64 * 1024;
-/** Maximum length that the service accepts. Redaction may make the output longer. */
+/** Maximum number of characters that the service accepts. Redaction may make the output longer than `shownBytes`. */
 const maxCharacters = 65_536;
 
 interface Printed {

@@ -37,7 +37,8 @@ export class RunOutput {
   ) {}
 
   /**
-   * Reads one piece of each file. Returns whether there was new output. `final` states that no process writes any more.
+   * Reads one piece of each output file. Returns whether there was new output. `final` states that no process writes
+   * any more.
    */
   readNewOutput(final: boolean, now: number): boolean {
     let state: RunState = { ...this.spool.state };
@@ -76,8 +77,8 @@ export class RunOutput {
   }
 
   /**
-   * Removes the part of the files that was read. Call it only while the script's processes are stopped, because they
-   * append to the files.
+   * Removes the part of the output files that was already read. Call this only while the script's processes are
+   * stopped, because they append to these files.
    */
   removeReadPart(): void {
     const state = { ...this.spool.state };

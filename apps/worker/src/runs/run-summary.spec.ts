@@ -20,7 +20,7 @@ describe('A run’s summary', () => {
 
   const end = (jobId: string) => service.waitUntil('the end', () => service.findTerminalReport(jobId));
 
-  it('a run’s summary is for the run’s own batch unless it names a batch, and uses the service’s format', async () => {
+  it('muster.run_summary() sends a summary in the service’s format, by default for the run’s own batch', async () => {
     const run = buildRunCommand(`
 import datetime, muster
 muster.run_summary(

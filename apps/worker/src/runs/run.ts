@@ -228,9 +228,7 @@ export class Run {
     }
   }
 
-  /**
-   * Places the run's bundle. Returns the file to start: the workflow's script or, if it is empty, the bundle's main.py.
-   */
+  /** Unpacks the run's bundle. Returns the file to start: the workflow's script; without one, the bundle's main.py. */
   private async placeRunBundle({ payload }: Command): Promise<string> {
     const script = join(this.root, 'script.py');
     const bundle = parseBundle(payload);
@@ -242,7 +240,7 @@ export class Run {
     return main;
   }
 
-  /** Reads some output. Returns whether more can be read at once. */
+  /** Reads some output. Returns whether more output can be read immediately. */
   private readNewOutput(output: RunOutput): boolean {
     const limit = this.context.spoolLimitBytes;
     const full = this.spool.bytes > (this.stopped ? limit / 2 : limit);

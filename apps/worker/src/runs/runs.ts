@@ -102,7 +102,10 @@ export class Runs {
     await this.current?.stopRun(ending);
   }
 
-  /** Kills the job's processes and drops its undelivered reports, because the service wants no more of them. */
+  /**
+   * Kills the job's processes and drops its undelivered reports, because the service accepts no more reports of the
+   * job.
+   */
   async abandonRun(jobId: string): Promise<void> {
     if (this.current?.jobId === jobId) {
       this.context.log('warn', 'the service abandoned the run; ending it', { jobId });

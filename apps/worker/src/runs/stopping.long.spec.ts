@@ -264,7 +264,7 @@ describe('The end of a run', () => {
   });
 });
 
-/** Processes with the mark in their command line, which have no mark in their environment. */
+/** Returns the processes that have the mark in their command line. They have no mark in their environment. */
 function commandLinesOf(mark: string): number[] {
   return findProcesses('', `nameless-${mark}`);
 }

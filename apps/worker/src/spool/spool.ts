@@ -152,7 +152,8 @@ export class Spool {
         found.push({ item, after: { segment: record.segment, offset: record.offset, index: index + 1 } });
       }
       at = { segment: record.segment, offset: record.end, index: 0 };
-      // A stream without items in this record moves past it; otherwise its segment could never be deleted.
+      // A stream without items in this record moves past the record. Otherwise the record's segment could never be
+      // deleted.
       if (!found.length) this.cursor.positions[stream] = at;
     }
     if (!found.length) this.removeDelivered();

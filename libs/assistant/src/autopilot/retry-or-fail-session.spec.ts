@@ -26,7 +26,7 @@ describe('an autopilot session', () => {
     return { id };
   }
 
-  it('a session that ends while its retry waits for the row stays ended', async () => {
+  it('a session stays ended if it ends while its retry waits for the lock on its row', async () => {
     const { id } = await insertSession();
     await runBehindLock(
       harness.db,

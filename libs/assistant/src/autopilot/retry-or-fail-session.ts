@@ -39,7 +39,7 @@ async function failSession(work: Work): Promise<void> {
     session.ringAt = null;
     return startEnding(work, ending);
   }
-  // Ending the session failed as well. It is finished with the recorded data; the next session closes its browser.
+  // Ending the session failed as well, so it is finished although its browser may be open. The next session closes it.
   session.ending = ending;
   session.ringAt = null;
   await finishEnding(work);

@@ -5,7 +5,9 @@ import { renderPrompt } from '../prompts/render-prompt';
 import type { ToolParts } from '../tools/tool';
 import { readCallsByTurn, type CallRow, listTurns, presentCall, type TurnRow } from './read-chat-history';
 
-/** Maximum number of characters that a model is sent: of all earlier turns, and of each earlier tool result. */
+/**
+ * Maximum numbers of characters that a model is sent: of all earlier turns together, and of each earlier tool result.
+ */
 const historyChars = 40_000;
 const earlierResultChars = 1000;
 const maxTurnsRead = 40;

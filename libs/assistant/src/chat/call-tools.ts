@@ -25,7 +25,7 @@ interface CallingIn {
 }
 
 const confirmMs = 10 * 60_000;
-/** Maximum number of characters: a snippet may have 500,000, and JSON writes some of them as two. */
+/** Maximum length of a call's arguments in characters. A snippet may have 500,000; JSON writes some of them as two. */
 const maxArgumentsLength = 1_100_000;
 const logger = new Logger('Chat');
 
@@ -161,7 +161,10 @@ function parseToolArguments({ arguments: text }: ModelToolCall): Record<string, 
   }
 }
 
-/** Postgres stores neither U+0000 nor half a surrogate pair. JSON can contain both; JSON.stringify escapes them. */
+/**
+ * Whether Postgres can store the value. It stores neither U+0000 nor half a surrogate pair, which JSON can contain and
+ * JSON.stringify escapes.
+ */
 function isStorableJson(value: object): boolean {
   return !/(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i.test(JSON.stringify(value));
 }

@@ -9,8 +9,8 @@ type QuestionRef = Pick<AnalysisRow, 'id' | 'organizationId' | 'asked'>;
 type StoredAnswer = Pick<VideoAnswerEntity, 'answer' | 'inputTokens' | 'outputTokens' | 'costMicros'>;
 
 /**
- * Returns the model's answer for these frames that a process stored before it died, and its cost. Null if none is
- * valid.
+ * Returns the steps from an answer of the model for these frames, if a process stored the answer before it died. The
+ * steps are null if no stored answer is valid. The usage is that of all stored answers for these frames.
  */
 export async function findStoredAnswer(
   database: Database,

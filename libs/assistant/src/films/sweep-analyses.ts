@@ -2,7 +2,9 @@ import type { Database, VideoAnalysisEntity } from '@muster/database';
 
 const batchSize = 100;
 
-/** Enqueues a message for each due analysis: it waits for a machine, or its process has died. */
+/**
+ * Enqueues a message for each due analysis. An analysis becomes due if it waits for a machine or if its process dies.
+ */
 export async function enqueueDueAnalyses(database: Database): Promise<{ rung: number }> {
   const rows = await database.query<Pick<VideoAnalysisEntity, 'id'>>(
     'system',

@@ -40,11 +40,11 @@ export async function purgeAssistant(
 
 /**
  * Deletes a batch of rows that are older than a time. Returns their number. Stored objects are deleted before their
- * rows: a remaining row is found again, but an object without a row never would be.
+ * rows. If the process dies in between, a later call finds the row, but it could not find an object without a row.
  */
 type Drop = (parts: Parts, organizationId: string, before: Date) => Promise<number>;
 
-/** The steps, attempts and events of a session are deleted with it. */
+/** Deletes old sessions. Their steps, attempts and events are deleted with them. */
 const deleteOldSessions: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(
@@ -56,7 +56,7 @@ const deleteOldSessions: Drop = ({ database }, organizationId, before) =>
     ),
   );
 
-/** The age of a chat is that of its last message. Its turns and calls are deleted with it. */
+/** Deletes chats whose last message is old. Their turns and calls are deleted with them. */
 const deleteOldChats: Drop = ({ database }, organizationId, before) =>
   database.transaction('system', (tx) =>
     tx.execute(

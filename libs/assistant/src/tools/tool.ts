@@ -41,7 +41,7 @@ export interface Tool {
   role: Role;
   /** Whether the tool changes something. In a chat it then needs a confirmation by the session's owner. */
   changes: boolean;
-  /** Set if a suspended organization may not use the tool. start, stop and reboot have their own rules. */
+  /** Whether a suspended organization may not use the tool. The tools start, stop and reboot have their own rules. */
   spends?: true;
   perform(context: ToolContext, args: Record<string, unknown>): Promise<Record<string, unknown> | ToolOutcome>;
 }

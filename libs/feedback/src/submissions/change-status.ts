@@ -17,7 +17,8 @@ export async function changeStatus(
   );
   if (!before) throw notFoundError('submission');
   if (before.status !== status) {
-    // A tracker’s clock may be ahead of ours. The person saw the stored status, so this change must be later than it.
+    // A tracker’s clock may be ahead of the service’s clock. The person saw the stored status, so this change must be
+    // later than it.
     const at = new Date(Math.max(now.getTime(), before.statusAt.getTime() + 1));
     await setSubmissionStatus(tx, { id, organizationId, from: before.status }, { status, at, source: 'user' });
     await scheduleWorkItemSync(tx, id);

@@ -5,7 +5,10 @@ import { smallestIdAt, type Page } from '@muster/platform';
 import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriodSql } from './within-period';
 
-/** Id of the reporter whose submissions the caller sees; null for an admin, who sees all of the organization. */
+/**
+ * Returns the id of the reporter whose submissions the caller sees; null for an admin, who sees all of the
+ * organization.
+ */
 export function getVisibleReporter({ role, id }: Principal): string | null {
   return hasRole(role, 'admin') ? null : id;
 }
@@ -52,5 +55,8 @@ export function listSubmissions(
 }
 
 const dayMs = 86_400_000;
-/** Maximum difference between a day’s start in any time zone and in UTC, and between a row’s time and its id’s time. */
+/**
+ * Maximum sum of two differences: a day’s start in any time zone from its start in UTC, and a row’s time from the time
+ * in its id.
+ */
 const apartMs = 26 * 3_600_000;

@@ -5,7 +5,7 @@ import { reencodeScreenshot } from './screenshot';
 const flat = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } });
 
-/** A PNG with a huge number of pixels in a few kilobytes. */
+/** Returns a PNG with a huge number of pixels in a few kilobytes. */
 function bomb(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);

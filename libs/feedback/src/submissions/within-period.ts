@@ -4,7 +4,7 @@ export interface Period {
   to?: string;
 }
 
-/** SQL conditions that a submission was created in the period. `name` is the alias of its table. */
+/** Returns the SQL conditions that a submission was created in the period. `name` is the alias of its table. */
 export function withinPeriodSql({ from, to }: Period, addParameter: (value: string) => string, name = 's'): string[] {
   const created = `${name}.created_at`;
   const startOfDaySql = (day: string) => `(${day})::timestamp AT TIME ZONE (

@@ -15,7 +15,7 @@ export function receiveTrackerWebhook(database: Database, delivery: Delivery): P
   return database.transaction('system', async (tx) => {
     const ids = await findReferencedSubmissions(tx, delivery);
     if (ids.length === 0) {
-      // The first delivery may have caused a sync that unlinked the item.
+      // The item may be unknown because an earlier copy of this delivery caused a sync that unlinked the item.
       return (await wasDeliveryReceived(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
     }
     const inserted = await tx.execute(

@@ -19,10 +19,10 @@ interface CreateParts {
 }
 
 /**
- * Finds the work item’s issue or task by its marker, or creates it. A lease of the creation is stored before the call
- * (`claimed_at`). So after a crash or a lost answer the next process waits until the call must have ended, and then
- * searches for its result. A process that was suspended between the search and the creation may have lost this lease.
- * Therefore it checks the lease right before the creation, and creates nothing if the lease was lost.
+ * Finds the work item’s issue or task by the marker in its text, or creates it. A lease of the creation is stored
+ * before the call (`claimed_at`). So after a crash or a lost answer the next process waits until the call must have
+ * ended, and then searches for its result. A process that was suspended between the search and the creation may have
+ * lost this lease. Therefore it checks the lease right before the creation, and creates nothing if the lease was lost.
  */
 export async function createTrackerItem(
   parts: CreateParts,

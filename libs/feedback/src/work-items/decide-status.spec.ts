@@ -35,7 +35,7 @@ describe('the status of feedback', () => {
     },
   );
 
-  it('the status of feedback stays if the tracker’s status is the one that was observed before', () => {
+  it('the status of feedback stays if the tracker’s status has not changed since the last observation', () => {
     expect(decideSubmissionStatus({ ...stored, status: 'resolved' }, [shows('triaged', 99)])).toBeNull();
   });
 
@@ -46,7 +46,7 @@ describe('the status of feedback', () => {
     });
   });
 
-  it('the status of feedback stays if a tracker shows its closest equivalent of that status', () => {
+  it('the status of feedback stays if a tracker shows the closest equivalent that the tracker has', () => {
     for (const each of [shows, task]) {
       expect(decideSubmissionStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
       const rejected = { status: 'rejected' as const, statusAt: at(0) };
@@ -55,7 +55,7 @@ describe('the status of feedback', () => {
     }
   });
 
-  it('a tracker’s change wins within one step of a coarse clock if both had the same status before', () => {
+  it('a tracker’s change within one step of a coarse clock wins if the tracker had shown the stored status', () => {
     const coarse = { clockStepMs: 1000 };
     const statusAt = new Date(at(10).getTime() + 900);
     for (const status of ['triaged', 'in_progress'] as const) {

@@ -5,11 +5,11 @@ export interface Observation {
   /** Status that the tracker shows; `changedAt` is the time of its change by the tracker’s clock. */
   status: FeedbackStatus;
   changedAt: Date;
-  /** Resolution of that clock in milliseconds: the change may have been later by less than this. */
+  /** Resolution of the tracker’s clock in milliseconds; the change may be later than `changedAt` by less than this. */
   clockStepMs: number;
   /** Status that was observed last; null before the first observation. */
   seenStatus: FeedbackStatus | null;
-  /** Status that the tracker shows after our own pending write; null if there is none. */
+  /** Status that the tracker shows after a pending write of this service; null if no write is pending. */
   writingStatus: FeedbackStatus | null;
 }
 
@@ -22,7 +22,8 @@ export interface StatusDecision {
 /**
  * Decides which tracker’s change becomes the status of the submission; null if the stored status stays. Only a status
  * that differs from the last observed one is a change of the tracker. The latest change wins. An item that was not
- * changed since we created it is open: this turns `received` into `triaged`, and never overrides another status.
+ * changed since this service created it is open: this turns `received` into `triaged`, and never overrides another
+ * status.
  */
 export function decideSubmissionStatus(
   current: { status: FeedbackStatus; statusAt: Date },
@@ -45,8 +46,9 @@ function isTrackerChange(current: FeedbackStatus, { status, seenStatus, writingS
 }
 
 /**
- * Whether the tracker’s change is later than ours, by the tracker’s clock. If the clock is too coarse to decide, the
- * change is later if the last observed status was in step with ours, because it then changed after ours was there.
+ * Whether the tracker’s change is later than the stored status, by the tracker’s clock. If the clock is too coarse to
+ * decide, the change is later if the last observed status was equivalent to the stored one, because the tracker then
+ * changed after it had shown the stored status.
  */
 function isLaterChange({ status, statusAt }: { status: FeedbackStatus; statusAt: Date }, each: Observation): boolean {
   const earliest = each.changedAt.getTime();
@@ -55,12 +57,12 @@ function isLaterChange({ status, statusAt }: { status: FeedbackStatus; statusAt:
   return isInStep && earliest + each.clockStepMs > statusAt.getTime();
 }
 
-/** Middle of the clock step to which the tracker truncated the time. */
+/** Returns the middle of the clock step to which the tracker truncated the time. */
 function estimateChangeTime({ changedAt, clockStepMs }: Observation): number {
   return changedAt.getTime() + (clockStepMs - 1) / 2;
 }
 
-/** Whether the tracker’s status is equivalent to ours. Trackers show `closed` as `resolved`. */
+/** Whether a tracker’s status is equivalent to a stored status. Trackers show `closed` as `resolved`. */
 function isEquivalentStatus(trackerStatus: FeedbackStatus, status: FeedbackStatus): boolean {
   return trackerStatus === status || (trackerStatus === 'resolved' && status === 'closed');
 }

@@ -22,7 +22,7 @@ describe('the enrichment of feedback by rules', () => {
     expect(enrich({ description }).severity).toBe(severity);
   });
 
-  it('the rules keep the severity from the reporter, and choose low for a feature request', () => {
+  it('a report’s text does not affect the severity if the reporter chose one or requests a feature', () => {
     expect(enrich({ description: 'The page crashed', severity: 'low' }).severity).toBe('low');
     expect(enrich({ type: 'feature_request', description: 'The page crashed' }).severity).toBe('low');
   });

@@ -8,7 +8,7 @@ const item = {
 const another = buildMarker('0192f0c4-7b8e-7d3a-9c55-000000000000');
 
 describe('the text of an issue', () => {
-  it('the text of an issue contains only its own marker, even if the reporter wrote others into any field', () => {
+  it('an issue’s text contains only the marker of its own submission, even if the reporter wrote other markers', () => {
     const fields = { description: another, steps: another, summary: another, component: another.toUpperCase() };
     const url = `https://portal.example/claims?at=${another}#${another}`;
     const text = buildItemText({ ...item, ...fields, url }, null);

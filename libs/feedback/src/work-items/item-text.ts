@@ -6,12 +6,12 @@ type ItemFields = Pick<
 > &
   Pick<FeedbackWorkItemEntity, 'severity' | 'component' | 'summary' | 'duplicates'>;
 
-/** Text by which an issue or task is found again if the answer to its creation was lost. */
+/** Returns the text by which an issue or task is found again if the answer to its creation was lost. */
 export function buildMarker(submissionId: string): string {
   return `muster-feedback:${submissionId}`;
 }
 
-/** Text of an issue or task. Mentions and markers in the reporter’s text are disabled. */
+/** Returns the text of an issue or task. Mentions and markers in the reporter’s text are disabled. */
 export function buildItemText(item: ItemFields, linkedTo: string | null): string {
   const fields = [
     ['Summary', item.summary && neutralizeMentions(item.summary)],
@@ -42,7 +42,10 @@ export function buildLabels({ type, severity }: Pick<ItemFields, 'type' | 'sever
 
 const markerPrefix = /muster-feedback:/gi;
 
-/** Adds a zero-width space to mentions, which would notify people, and to markers, which would be taken for ours. */
+/**
+ * Adds a zero-width space to mentions, which would notify people, and to markers, which would be mistaken for the
+ * service’s own markers.
+ */
 function neutralizeMentions(text: string): string {
   return text.replaceAll(/@(?=\w)/g, '@\u200b').replaceAll(markerPrefix, 'muster-feedback\u200b:');
 }

@@ -42,7 +42,7 @@ export type WorkItem = Pick<
     links: Link[];
   };
 
-/** Leases a due work item; null if it is not due or leased by another process. */
+/** Leases a due work item; null if it is not due, or if another process leases it. */
 export function leaseWorkItem(database: Database, id: string, leaseMs: number): Promise<WorkItem | null> {
   return database.transaction('system', async (tx) => {
     const [item] = await tx.query<Omit<WorkItem, 'links'>>(
@@ -88,7 +88,10 @@ export async function renewWorkItemLease(
   if (held.length === 0) throw new LeaseLost(`the lease on ${id} was lost`);
 }
 
-/** Releases the lease; the item is due again after `dueInMs`, or never. True if another sync was requested. */
+/**
+ * Releases the lease. The item is due again after `dueInMs`; never if that is null. If another sync was requested
+ * during the lease, the item is due now and the result is true.
+ */
 export async function releaseWorkItem(
   database: Database,
   { id, lease, armed }: Pick<WorkItem, 'id' | 'lease' | 'armed'>,

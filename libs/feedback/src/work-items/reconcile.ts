@@ -1,7 +1,7 @@
 import type { Database, FeedbackReconciliationEntity, Transaction } from '@muster/database';
 import type { Round } from '@muster/platform';
 
-/** Days after which finished submissions are no longer compared. A webhook still triggers their sync. */
+/** Days after which finished submissions are no longer compared with the trackers. A webhook still triggers a sync. */
 const finishedDays = 90;
 const pageRows = 500;
 

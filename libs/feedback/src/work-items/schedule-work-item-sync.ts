@@ -1,6 +1,9 @@
 import type { Transaction } from '@muster/database';
 
-/** Requests a sync of a work item. If a sync is running, another one follows it. False if the item does not exist. */
+/**
+ * Requests a sync of a work item. If a sync is running, another one follows it. Returns false if the item does not
+ * exist.
+ */
 export async function scheduleWorkItemSync(tx: Transaction, submissionId: string): Promise<boolean> {
   const armed = await tx.execute(
     `UPDATE feedback_work_item SET armed = armed + 1, due_at = LEAST(due_at, muster_now()) WHERE submission_id = $1`,

@@ -68,7 +68,7 @@ describe('a submission that a person resolves while its tracker is being read', 
     expect(await history()).toEqual([]);
   });
 
-  it('a tracker’s history entry shows the status that a person set during the sync', async () => {
+  it('the history entry of a refused branch shows the status that a person set during the sync', async () => {
     const link = { id: linkId, tracker: 'codehost' } as never;
     await whileResolved(() => recordBranchRefusal(harness.db, { id, organizationId } as never, link, 'no branch'));
     expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);

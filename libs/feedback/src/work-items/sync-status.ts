@@ -43,7 +43,8 @@ export function applyTrackerStatus(database: Database, { id, organizationId }: W
     for (const { link, item } of observed) {
       const arrived = item.status === link.writingStatus;
       if (item.status === link.seenStatus && !arrived) continue;
-      // A tracker change that did not win must be overwritten, even with a status that was already written before.
+      // A tracker change that did not win must be overwritten. Null allows that even if the same status was written
+      // before.
       const carriedStatus = arrived ? link.carriedStatus : null;
       await tx.execute(
         'UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1',
@@ -56,8 +57,8 @@ export function applyTrackerStatus(database: Database, { id, organizationId }: W
 }
 
 /**
- * Writes the status to a tracker that shows a different one. The expected result is stored first, so that it is not
- * taken for a change of the tracker.
+ * Writes the status to a tracker that shows a different one. First stores the status that the tracker will show
+ * afterwards, so that this status does not count as a change of the tracker.
  */
 export async function writeStatusToTracker(
   database: Database,

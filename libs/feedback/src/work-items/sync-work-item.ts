@@ -126,7 +126,7 @@ function soonestWaitMs(waits: number[]): number | null {
   return waits.length === 0 ? null : Math.max(Math.min(...waits), 50);
 }
 
-/** URL of the item in the other tracker; null if there is none. */
+/** Returns the URL of the item in the other tracker; null if there is none. */
 function findOtherUrl(item: WorkItem, link: Link): string | null {
   const other = item.links.find((each) => each.tracker !== link.tracker);
   return other && !other.unlinkedAt ? other.externalUrl : null;

@@ -37,7 +37,7 @@ describe('removeUnusedPackObjects', () => {
     return removeUnusedPackObjects({ database: harness.db, storage: storage as never }, new Round('test'), new Date());
   };
 
-  it('the bytes of a bundle stay if a draft refers to them while the collection waits for the bundle', async () => {
+  it('the bytes of a bundle are not deleted if a draft is added while the deletion waits for the bundle', async () => {
     await insertBundle();
     await runBehindLock(
       harness.db,
@@ -51,7 +51,7 @@ describe('removeUnusedPackObjects', () => {
     expect([bundles, deleted]).toEqual([[{ removingAt: null }], []]);
   });
 
-  it('a draft stays while a transaction that is not committed yet publishes it as a version', async () => {
+  it('a draft is not deleted while an uncommitted transaction publishes it as a version', async () => {
     await insertBundle();
     const id = newId();
     await harness.db.query('system', ...draft(id, 31));

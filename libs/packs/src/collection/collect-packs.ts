@@ -93,9 +93,9 @@ const unusedBundle = `
   AND NOT EXISTS (SELECT FROM runtime_bundle b WHERE b.organization_id = o.organization_id AND b.digest = o.digest)`;
 
 /**
- * Deletes the bytes of a bundle in two steps. After the first step nothing may reference the bytes, and a process that
- * wants to waits until they are deleted and stores them again. So a deletion that the store executes late cannot delete
- * bytes that were just referenced.
+ * Deletes the bytes of a bundle in two steps. The first step marks the bundle's row. From then on, nothing may
+ * reference the bytes: a process that needs them waits until they are deleted and then stores them again. So a deletion
+ * that the store executes late cannot delete bytes that were just referenced.
  */
 async function removeUnusedBundles({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweepRows<Bundle, 'removed'>(round, {

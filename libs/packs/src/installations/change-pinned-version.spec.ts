@@ -52,7 +52,7 @@ describe('the pinned version of an installation', () => {
     await expect(pinned).rejects.toMatchObject({ code: 'version_not_installable' });
   });
 
-  it('a run that is launched while its installation is pinned to another version uses that version', async () => {
+  it('a run that is launched while its installation is being pinned to a new version uses that one', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const { versionId } = versions[1]!;

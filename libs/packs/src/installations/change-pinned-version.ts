@@ -27,8 +27,8 @@ export async function pinInstallation(
 }
 
 /**
- * Swaps the pinned version with the previous one, and returns the queued jobs that still have the version that was
- * pinned.
+ * Swaps the pinned version with the previous one. Also returns the queued jobs that still use the version that was
+ * pinned before the swap.
  */
 export async function rollBackInstallation(
   tx: Transaction,

@@ -58,7 +58,7 @@ export class BundleFaults {
   }
 }
 
-/** Returns the error for a fault that ends the check at once. */
+/** Returns the error for a fault after which the check cannot continue. */
 export function bundleRejectedError(reason: BundleFaultReason, path = ''): AppError {
   const faults = new BundleFaults();
   faults.addFault(path, reason);

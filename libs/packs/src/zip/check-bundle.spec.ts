@@ -39,7 +39,7 @@ describe('checkBundle', () => {
 
   const corpus = makeHostileZips();
 
-  it('the hostile zips of these tests are at least forty, and cover every reason for a rejection', () => {
+  it('these tests have at least forty hostile zips, which cover every reason for a rejection', () => {
     expect(new Set(corpus.map(({ kind }) => kind)).size).toBe(corpus.length);
     expect(corpus.length).toBeGreaterThanOrEqual(40);
     expect([...new Set(corpus.map(({ reason }) => reason))].sort()).toEqual([...bundleFaultReasons].sort());
@@ -117,7 +117,7 @@ describe('checkBundle', () => {
     );
   });
 
-  it('checkBundle reports all invalid names at once, but at most fifty', async () => {
+  it('checkBundle reports all invalid names of a zip together, up to fifty', async () => {
     const wrong: WrittenEntry[] = [{ name: '/a' }, { name: '../b' }, { name: 'c', mode: 0o120777 }, { name: 'd' }];
     expect(await faultsOf(makeTestZip(wrong), listInventory(wrong))).toEqual([
       { path: '/a', reason: 'absolute_path' },
@@ -199,7 +199,7 @@ describe('checkBundle', () => {
   });
 });
 
-/** A file that deflates quickly, to an eighth of its size. */
+/** Returns a file that deflates quickly, to an eighth of its size. */
 function large(mebibytes: number): WrittenEntry {
   const bytes = Buffer.alloc(mebibytes * 1024 * 1024);
   for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 8 * 1024);

@@ -6,8 +6,8 @@ const dosFolder = 0x10;
 const dosReparsePoint = 0x400;
 
 /**
- * Returns the fault of an entry by what its attributes create on the machine that unpacks it, no matter which system
- * the entry claims to be from. Null if they create a plain file or a folder, as its name says.
+ * Checks what an entry's attributes create on the machine that unpacks it, whichever system the entry claims to be
+ * from. Returns the fault; null if they create a plain file or a folder, whichever of the two the entry's name says.
  */
 export function checkEntryKind(attributes: number, isFolder: boolean): BundleFaultReason | null {
   const type = (attributes >>> 16) & typeMask;

@@ -33,7 +33,7 @@ export function parseExtraFields(bytes: Buffer, path: string): ExtraFields {
   return fields;
 }
 
-/** Replaces values that did not fit into four bytes by those of the zip64 field, in its order. */
+/** Replaces each value that did not fit into four bytes by the next value of the zip64 field. */
 export function applyZip64Values(values: number[], extra: ExtraFields, path: string): number[] {
   let at = 0;
   return values.map((value) => {

@@ -182,7 +182,10 @@ export function makeHostileZips(): HostileZip[] {
   return zips;
 }
 
-/** Entries of a zip bomb: the deflated bytes of each entry include the header and the bytes of the next entry. */
+/**
+ * Returns the entries of a zip bomb: the deflated bytes of each entry include the header and the bytes of the next
+ * entry.
+ */
 function makeOverlappingEntries(): WrittenEntry[] {
   const kernel = deflateRawSync(Buffer.alloc(100_000));
   return Array.from({ length: 20 }, (_, at) => ({

@@ -8,7 +8,7 @@ export const zipLimits = {
   /** Maximum ratio of the unzipped size to the size of the zip, if more than `ratioFromBytes` are unzipped. */
   ratio: 100,
   ratioFromBytes: 10 * mebibyte,
-  /** Names, extra fields and comments of all entries; limited because they are read at once. */
+  /** Names, extra fields and comments of all entries; limited because they are read into memory together. */
   directoryBytes: 8 * mebibyte,
   /**
    * Limits of one path. Beyond `pathBytes` or `segments` the reason is path_too_long. A worker puts the path of its own

@@ -7,7 +7,7 @@ export interface WrittenEntry {
   name: string | Buffer;
   bytes?: Buffer | string;
   method?: number;
-  /** Bytes in the archive, if they are not those that the method produces. */
+  /** Bytes in the archive, if they differ from those that the compression method produces. */
   packed?: Buffer;
   flags?: number;
   mode?: number;

@@ -14,7 +14,7 @@ export interface FoundBatch {
   stops: StopRow[];
 }
 
-/** Reads a batch with its claims and stop events. The lock keeps them consistent with each other. */
+/** Reads a batch with its claims and stop events. The lock keeps all of them consistent with each other. */
 export function findPilotBatch(database: Database, organizationId: string, batchId: string): Promise<FoundBatch> {
   return database.transaction({ organizationId }, async (tx) => {
     const [batch] = await tx.query<FoundBatch['batch']>(

@@ -1,4 +1,4 @@
-/** Days in the organization's time zone, or timestamps. A whole day belongs to the period, also as `to`. */
+/** Range of days in the organization's time zone, or of timestamps. If `to` is a day, the period includes that day. */
 export interface Period {
   from?: string;
   to?: string;

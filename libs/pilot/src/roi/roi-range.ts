@@ -18,7 +18,7 @@ export function resolveRoiRange({ from, to }: Partial<RoiRange>, today: string):
   return { from: first, to: last };
 }
 
-/** Every day of the range, in order. */
+/** Returns every day of the range, in order. */
 export function listDays({ from, to }: RoiRange): string[] {
   const days = [from];
   // Compares for equality, because the day after 9999-12-31 has no four-digit year and would compare as smaller.

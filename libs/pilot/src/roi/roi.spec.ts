@@ -253,7 +253,10 @@ describe('readRoi', () => {
   });
 });
 
-/** Independent implementation of the definitions: days by Intl, totals by BigInt, percentiles by position. */
+/**
+ * Computes the figures with an independent implementation of their definitions: days by Intl, totals by BigInt,
+ * percentiles by position.
+ */
 function plainRoi(
   world: World,
   { from, to, workflowId }: { from: string; to: string; workflowId?: string },

@@ -41,7 +41,7 @@ describe('a batch that is reported again', () => {
     expect(await whileHeld(summarize, 'DELETE FROM pilot_batch WHERE id = $1')).toEqual([false]);
   });
 
-  it('a reader who waits for a batch receives its claims in the number that the batch states', async () => {
+  it('a reader who waits for a locked batch receives as many claims as the batch states', async () => {
     const [found] = await whileHeld(
       () => findPilotBatch(harness.db, organizationId, batchId),
       'UPDATE pilot_batch SET claims_attempted = 1, claims_failed = 1 WHERE id = $1',
@@ -52,7 +52,7 @@ describe('a batch that is reported again', () => {
     expect(found!.claims).toMatchObject([{ claimId: 'C-1' }]);
   });
 
-  it('a reader who waits for a session receives the timeline that the batch states', async () => {
+  it('a reader who waits for a locked session receives a timeline that is consistent with the session', async () => {
     await summarize();
     const [found] = await whileHeld(
       () => findSession(harness.db, organizationId, batchId),

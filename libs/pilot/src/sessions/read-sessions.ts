@@ -59,7 +59,7 @@ export function buildListSessionsStatement(organizationId: string, { page, filte
   };
 }
 
-/** Reads a session with its timeline. The lock keeps them consistent with each other. */
+/** Reads a session with its timeline. The lock keeps the two consistent with each other. */
 export function findSession(
   database: Database,
   organizationId: string,

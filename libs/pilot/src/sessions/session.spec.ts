@@ -66,7 +66,7 @@ describe('buildSessionTimeline', () => {
     ]);
   });
 
-  it('claim times are computed backwards from the session’s end or its ingest if the start is unknown', () => {
+  it('without a known start, claim times are computed backwards from the session’s end or the report’s arrival', () => {
     const claims = [claim('A', 20), claim('B', 10)];
     expect(entriesOf({ finishedAt: at(100), claims })).toEqual([
       ['claim', 'A', 90],
@@ -79,7 +79,7 @@ describe('buildSessionTimeline', () => {
     ]);
   });
 
-  it('a session’s timeline shows no claim after the end, and ignores an end before the start', () => {
+  it('claims later than the session’s end are shown at the end, unless the end is before the start', () => {
     expect(entriesOf({ startedAt: at(0), finishedAt: at(5), claims: [claim('A', 20)] })).toEqual([
       ['started', null, 0],
       ['claim', 'A', 5],

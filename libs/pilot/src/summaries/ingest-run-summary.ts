@@ -71,8 +71,9 @@ async function lockJobOfSummary(
 
 /**
  * Requires that the caller may replace the batch. Sessions and organization keys may replace every batch. A key that is
- * bound to an agent may replace what that agent reported, what was reported for one of its runs, and, if it names a run
- * that is a retry, what was reported for an earlier attempt of it: the retry may be on another machine.
+ * bound to an agent may replace batches that this agent reported and batches of this agent's runs. If the new report is
+ * for a retry of a run, the key may also replace a batch of the earlier attempts, which may have been on other
+ * machines.
  */
 async function requireOwnBatch(
   tx: Transaction,

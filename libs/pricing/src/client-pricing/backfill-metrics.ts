@@ -67,7 +67,7 @@ export async function backfillMetrics(
 
 /**
  * Returns the organization of the job and locks the job, so that the job cannot be deleted before the commit. An admin
- * can use jobs of the own organization, a super_admin jobs of any organization.
+ * has access to jobs of the own organization, a super_admin to jobs of any organization.
  */
 async function lockJobAndGetOrganization(tx: Transaction, caller: Principal, jobId: string): Promise<string> {
   const [job] = await tx.query<Pick<JobEntity, 'organizationId'> & { hasOrganization: boolean }>(

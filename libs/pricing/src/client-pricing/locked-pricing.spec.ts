@@ -14,7 +14,7 @@ describe('client pricing', () => {
   });
   afterAll(() => harness.close());
 
-  it('a billing backfill finds no job if the job is deleted while the backfill waits for its row', async () => {
+  it('a billing backfill finds no job if the job is deleted while the backfill waits for the job’s lock', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: jobId } = await makeJob(harness.db, { organizationId, status: 'completed' });
     await harness.db.query(

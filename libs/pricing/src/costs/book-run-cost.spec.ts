@@ -88,7 +88,7 @@ describe('booking the cost of a run', () => {
     expect(await findUnequalCounters(harness.db)).toEqual([]);
   });
 
-  it('a component is added for the part of the reported cost that exceeds the other components', async () => {
+  it('a run’s cost has a component for the part of its reported cost that exceeds the other components', async () => {
     const { jobId } = await endedRun(2_000_000);
     await book(jobId);
     await spend(jobId, 1, 250_000);

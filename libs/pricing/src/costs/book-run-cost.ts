@@ -50,7 +50,9 @@ export async function bookRunCost(
   return (await bookRunCosts(tx, [jobId], options)).get(jobId) ?? null;
 }
 
-/** Like bookRunCost for several runs, with the same number of statements. Omits ids without an ended run. */
+/**
+ * Does the same as bookRunCost for several runs, with the same number of statements. Omits ids without an ended run.
+ */
 export async function bookRunCosts(
   tx: Transaction,
   jobIds: string[],
@@ -58,8 +60,8 @@ export async function bookRunCosts(
 ): Promise<Map<string, BookedCost>> {
   const ids = [...new Set(jobIds)];
   tx.preferKeyIndexes();
-  // A separate statement: after it waited for the lock, the next statements see the cost that the previous holder
-  // wrote, and the usages that arrived since then. All callers lock in the order of the ids, so that they cannot
+  // The lock is a separate statement. So the statements after it see the cost that the previous holder of the lock
+  // wrote, and the usages that arrived during the wait. All callers lock in the order of the ids, so that they cannot
   // deadlock.
   tx.deferStatement('SELECT FROM job WHERE id = ANY($1) ORDER BY id FOR UPDATE', [ids], 'lock_costs');
   const [jobs, sums] = (await tx.queryStatements([

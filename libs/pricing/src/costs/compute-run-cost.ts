@@ -79,7 +79,7 @@ function computeComponent(runMs: number, microsPerHour: MicroUsd): CostComponent
   };
 }
 
-/** Component for an amount that was reported without a quantity. */
+/** Creates the component for an amount that was reported without a quantity. */
 function createReportedComponent(
   kind: 'ai' | 'reported',
   amount: bigint,
@@ -151,7 +151,8 @@ function createEmptySum(identity: Pick<ModelSum, 'provider' | 'model' | 'isPrice
 }
 
 /**
- * A fixed order, so that the same spelling of a name is shown, and the same models are listed if there are too many.
+ * Orders usages in a fixed order, so that the same spelling of a name is shown, and the same models are listed if there
+ * are too many.
  */
 function compareByName(a: ModelUsage, b: ModelUsage): number {
   const [left, right] = [a, b].map(({ provider, model }) => `${provider}\n${model}`) as [string, string];

@@ -21,7 +21,8 @@ export const groupSums = `
  */
 export function joinComponentsSql(days: string, timezone: string): string {
   const midnightSql = (day: string) => `(${day}::timestamp AT TIME ZONE ${timezone})`;
-  // Three hours more on both sides for the index, because clocks may change at midnight. The last condition is exact.
+  // The bounds that use the index are three hours wider, because clocks may change at midnight. The last condition is
+  // exact.
   return `${days} JOIN run_cost_component c ON c.organization_id = $1
     AND c.finished_at >= ${midnightSql('day')} - interval '3 hours'
     AND c.finished_at < ${midnightSql('(day + 1)')} + interval '3 hours'

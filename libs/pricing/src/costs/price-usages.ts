@@ -19,7 +19,7 @@ export interface UsageSum extends PricedDay {
 
 /**
  * Returns a run's usage of each model on each UTC day; prices change by the day. The time of a usage is the end of its
- * step, or the start of its step, or the time when the usage was reported.
+ * step, or else the start of its step, or else the time of the report.
  */
 export async function readUsages(tx: Transaction, jobId: string): Promise<UsageOfDay[]> {
   const [sums] = await tx.queryStatements([buildUsagesStatement([jobId])]);

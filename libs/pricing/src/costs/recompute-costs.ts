@@ -8,7 +8,10 @@ import type { BookedCost } from './book-run-cost';
 
 export type RecomputeRow = Pick<CostRecomputeEntity, 'id' | 'fromDay' | 'toDay' | 'runs' | 'changed' | 'finishedAt'>;
 
-/** Requests that the runs that ended and the model calls made on these days are priced again, by the current prices. */
+/**
+ * Requests that the runs that ended on these days and the model calls of these days are priced again, with the current
+ * prices.
+ */
 export async function requestCostRecompute(
   tx: Transaction,
   caller: Principal,
@@ -43,14 +46,17 @@ export async function findRecompute(database: Database, organizationId: string, 
   return row;
 }
 
-/** Time that one message works on a recompute before it enqueues another message for the rest. */
+/** Time in ms for which one message works on a recompute before another message is enqueued for the rest. */
 const turnMs = 20_000;
 const pageSize = 1000;
 
 /** Prices a run again and updates the total on its job. */
 type BookCost = (tx: Transaction, jobId: string) => Promise<BookedCost | null>;
 
-/** Continues a recompute after its last run. Each run is priced, booked and counted in a separate transaction. */
+/**
+ * Continues a recompute after the last run that was priced again. Each run is priced, booked and counted in a separate
+ * transaction.
+ */
 export async function recomputeCosts(database: Database, id: string, bookCost: BookCost): Promise<void> {
   const until = performance.now() + turnMs;
   while (performance.now() < until) {

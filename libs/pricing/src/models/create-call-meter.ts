@@ -39,7 +39,10 @@ export function createCallMeter(
   };
 }
 
-/** The monthly run limit does not apply to model calls. The spend reserved for open runs does. */
+/**
+ * Throws billing_gate_closed if the billing gate is closed for model calls. The monthly run limit does not apply to
+ * model calls, but the spend that is reserved for open runs counts.
+ */
 async function requireSpendBudget(tx: Transaction, organizationId: string, now: Date): Promise<void> {
   const facts = await readGateFacts(tx, organizationId, now);
   const { canLaunchRuns: isOpen, reason } = decideBillingGate({ ...facts, monthlyRunLimit: null });

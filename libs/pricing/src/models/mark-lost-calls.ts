@@ -4,7 +4,7 @@ import type { Database, ModelCallEntity } from '@muster/database';
 const lostAfterMinutes = 60;
 const batchSize = 1000;
 
-/** Marks calls as lost whose process ended before it stored their outcome. The usage of lost calls is unknown. */
+/** Marks model calls as lost if their process ended before it stored their outcome. Their usage is unknown. */
 export async function markLostCalls(database: Database): Promise<{ lost: number }> {
   const rows = await database.query<Pick<ModelCallEntity, 'id'>>(
     'system',

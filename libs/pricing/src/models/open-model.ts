@@ -18,7 +18,9 @@ export async function openModelForCaller(parts: ModelParts, caller: ModelCaller)
   });
 }
 
-/** Like openModelForCaller, but returns null if neither the organization nor the deployment has a model. */
+/**
+ * Does the same as openModelForCaller, but returns null if neither the organization nor the deployment has a model.
+ */
 export async function findModel(parts: ModelParts, caller: ModelCaller): Promise<ModelPort | null> {
   const { database, models, keyRing } = parts;
   const { organizationId } = caller;

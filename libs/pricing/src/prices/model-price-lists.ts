@@ -125,7 +125,7 @@ function toPriceColumns(rows: PriceRow[]): unknown[][] {
   ];
 }
 
-/** Maximum number of added and of removed prices that an audit entry lists; it counts all of them. */
+/** Maximum number of added prices, and of removed prices, that an audit entry lists. The entry counts all of them. */
 const maxListedPrices = 50;
 
 function describePriceChanges(before: readonly PriceRow[], after: readonly PriceRow[]): Record<string, unknown> {

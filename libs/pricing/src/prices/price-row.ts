@@ -5,7 +5,7 @@ import { shippedModelPrices } from './shipped-model-prices';
 /** Price in an organization's list or in the default list. */
 export type PriceRow = Omit<ModelPriceEntity, 'organizationId'>;
 
-/** Key by which names are compared case-insensitively. */
+/** Returns the key by which a name is compared with other names case-insensitively. */
 export function foldName(name: string): string {
   return name.toLowerCase();
 }
@@ -52,7 +52,7 @@ export function presentPrice(row: PriceRow, source: ModelPrice['source']): Model
   };
 }
 
-/** Identity of a price within its list: provider, model and day. */
+/** Returns the identity of a price within its list: provider, model and day. */
 export function getPriceIdentity({
   providerKey,
   modelKey,

@@ -19,7 +19,7 @@ describe('decideBillingGate', () => {
     ['the spend limit is 0', { monthlySpendLimitMicros: 0 }, false],
     ['there are no limits', { monthlyRunLimit: null, monthlySpendLimitMicros: null, runs: 99, spendMicros: 9e9 }, true],
     ['the organization is suspended', { suspended: true }, false],
-  ])('if %s, the billing gate returns %j for decideBillingGate', (_case, changes, allowed) => {
+  ])('if %s (%j), decideBillingGate returns %j as canLaunchRuns', (_case, changes, allowed) => {
     expect(decideBillingGate(facts(changes)).canLaunchRuns).toBe(allowed);
   });
 });

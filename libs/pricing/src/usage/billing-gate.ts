@@ -13,7 +13,7 @@ export interface LimitFacts
 /** Adds the open runs and their reserved spend, so that runs that have not ended yet count against the limits. */
 export interface GateFacts extends LimitFacts {
   openRuns: number;
-  /** Sum of the amounts that runs may still cost whose cost is not booked yet. */
+  /** Sum of the amounts that runs without a booked cost may still cost. */
   reservedMicros: MicroUsd;
   /** Maximum number of database connections, and so of launches that run at the same time. */
   maxConnections: number;
@@ -108,7 +108,7 @@ export const gateColumnsSql = (month: string) => `${limitColumnsSql(month)},
      WHERE j.organization_id = o.id AND j.reserved_micros > 0) END AS reserved_micros,
   current_setting('max_connections')::int AS max_connections`;
 
-/** Month in which an event at this time is billed, as its first day in UTC. */
+/** Returns the month in which an event at this time is billed, as the month's first day in UTC. */
 export function getBillingMonth(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`;
 }

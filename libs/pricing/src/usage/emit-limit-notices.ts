@@ -57,7 +57,7 @@ export async function emitLimitNotices(
     for (const level of reached) {
       if (!(await insertNotice(tx, { organizationId, month, level, ...limit }))) continue;
       emitWebhookEvent(tx, { organizationId, month, level, ...limit }, use);
-      // If both levels are reached at once, the stream gets only the higher level.
+      // If both levels are reached together, the stream gets only the higher level.
       if (level === reached.at(-1)) emitStreamEvent(tx, { organizationId, level, ...limit });
     }
   }
@@ -65,7 +65,7 @@ export async function emitLimitNotices(
 
 /**
  * Emits the notices for a run or a model call whose cost this transaction books. `before` is the counter before the
- * booking. The counter is read again only if it may have passed a threshold, which allows for concurrent bookings.
+ * booking. The counter is read again only if this booking and concurrent ones may together have passed a threshold.
  */
 export async function emitLimitNoticesAfterBooking(
   tx: Transaction,
@@ -99,7 +99,7 @@ interface Booking {
   addedMicros: MicroUsd | bigint;
 }
 
-/** Upper bounds for concurrent bookings: their number of runs, and the spend with them as a percentage. */
+/** Upper bounds for concurrent bookings: their runs, and the spend with them in percent of the spend without them. */
 const concurrentRuns = 1000;
 const concurrentSpendPercent = 125n;
 
@@ -118,7 +118,7 @@ function getUsedAmount({ limit }: Limit, { runs, spendMicros }: UsedOfLimits): b
 
 type Notice = Limit & { organizationId: string; month: string; level: Level };
 
-/** Inserts the notice. True if no transaction has emitted it before, so that the caller must emit it. */
+/** Inserts the notice. Returns true if no transaction has emitted it before, so that the caller must emit it. */
 async function insertNotice(tx: Transaction, notice: Notice): Promise<boolean> {
   const key = getNoticeKey(notice);
   if (emitted.has(key)) return false;

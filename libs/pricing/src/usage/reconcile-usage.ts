@@ -8,7 +8,10 @@ import { type CounterFault, type CounterFigures, findUnequalCounters } from './f
 const batchSize = 200;
 /** Maximum number of differences that are stored. All are counted, and each gets an audit entry of its organization. */
 const maxStoredDifferences = 200;
-/** Hour in UTC at which the nightly comparison becomes due. Practices in America are closed, and few runs end. */
+/**
+ * Hour in UTC at which the nightly comparison becomes due. At this hour, practices in America are closed and few runs
+ * end.
+ */
 const nightHour = 9;
 
 /** Compares every counter with its events. Stores and audits the differences, and does not correct them. */

@@ -32,7 +32,7 @@ const runEvents = buildRowStatements(
 
 export const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';
 
-/** Parameters of `manyRuns`, from $2 on. */
+/** Returns the parameters of `manyRuns`, from $2 on: an array for each column. */
 export function getRunUsageValues(runs: EndedRun[]): unknown[][] {
   const rows = runs.map(getRunUsageColumns);
   return rows[0]!.map((_, column) => rows.map((row) => row[column]));
@@ -43,8 +43,9 @@ function getRunUsageColumns(run: EndedRun): unknown[] {
 }
 
 /**
- * Records the costs of runs as usage events with the difference to the spend recorded before; no event if there is no
- * difference. The same statement adds these events, and the runs' uncounted usage events, to the counters.
+ * Records the cost of each run as a usage event, which contains the difference to the spend that was recorded before. A
+ * run without a difference gets no event. The same statement adds these events, and the runs' uncounted usage events,
+ * to the counters.
  */
 export function recordSpendUsage(tx: Transaction, spends: SpendOfRun[]): void {
   if (spends.length === 0) return;
@@ -86,7 +87,9 @@ export function recordSpendUsage(tx: Transaction, spends: SpendOfRun[]): void {
   );
 }
 
-/** Duration of a run in milliseconds; 0 if it never started, or if the clock was set back during the run. */
+/**
+ * Returns the duration of a run in milliseconds; 0 if it never started, or if the clock was set back during the run.
+ */
 export function computeRunMs({ startedAt, finishedAt }: { startedAt: Date | null; finishedAt: Date }): number {
   return startedAt ? Math.max(0, finishedAt.getTime() - startedAt.getTime()) : 0;
 }

@@ -20,12 +20,14 @@ export interface RequestedRuns {
 /** Organizations that this process found near a limit. An outdated entry costs one additional check. */
 const near = new Set<string>();
 
-/** Recent counts of open runs by organization: as this process read them, plus the runs that it admitted then. */
+/**
+ * Recent counts of open runs by organization: the count that this process read, plus the runs that it then admitted.
+ */
 const recentCounts = new Map<string, Pick<GateFacts, 'openRuns' | 'reservedMicros'> & { until: number }>();
 const countedForMs = 200;
 /**
- * Number of runs that must still fit into the limits for a count of up to `countedForMs` ago to be sufficient. All
- * processes together cannot launch as many in that time, even with batches of 10,000 runs.
+ * If a request fits into the limits this number of times, a count of open runs that is up to `countedForMs` old is
+ * sufficient. All processes together cannot launch this number of runs in that time, even in batches of 10,000.
  */
 const outOfReach = 100_000;
 
@@ -134,7 +136,9 @@ function requireOpenGate(facts: LimitFacts): void {
   if (!open) throw gateClosedError(`No run can be launched: ${reason}.`);
 }
 
-/** Maximum number of launches whose jobs are not visible to others yet: one for each connection, doubled for safety. */
+/**
+ * Maximum number of launches whose jobs other transactions do not see yet: one for each connection, doubled for safety.
+ */
 const computeInvisibleLaunches = (facts: GateFacts) => 2 * facts.maxConnections;
 
 /** Whether `times` times the request would still fit into the limits and stay below their `near` thresholds. */
@@ -152,7 +156,10 @@ function isFarFromLimits(
   );
 }
 
-/** Distances to the limits, and to their `near` thresholds. Null if there is no limit or the threshold is passed. */
+/**
+ * Returns the distances to the limits and to their `near` thresholds. A distance is null if there is no limit or the
+ * threshold is passed.
+ */
 function computeLimitDistances(
   facts: Parameters<typeof computeRemainingLimits>[0],
 ): { runs: bigint | null; spend: bigint | null }[] {

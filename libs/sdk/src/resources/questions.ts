@@ -27,7 +27,7 @@ export class Questions extends Resource {
     return questionsRead({ ...this.with(call), path: { id } });
   }
 
-  /** Answers a question. Fails with `already_answered` if it has an answer. */
+  /** Answers a question. Fails with `already_answered` if the question already has an answer. */
   answer(id: string, answer: string | number | boolean | Record<string, unknown>, call?: CallOptions) {
     return questionsAnswer({ ...this.with(call), path: { id }, body: { answer: answer as never } });
   }

@@ -176,7 +176,7 @@ describe('a Docker Engine', () => {
     await expect(fixture.provider.start(fixture.machine)).rejects.toThrow(/409, cannot start a paused container/);
   });
 
-  it('only containers with the agent label are listed', async () => {
+  it('the list of a Docker Engine’s machines has only containers with the agent label', async () => {
     const { docker, provider, machine } = fixture;
     const [agentId, expiresAt] = [newId(), new Date('2030-01-01T00:00:00Z')];
     const { organizationId } = machine;

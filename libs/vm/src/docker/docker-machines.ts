@@ -16,7 +16,7 @@ export interface DockerOptions {
   host?: string;
   /** TLS to the deployment's engine. Engines that agents name never receive the service's certificate. */
   tls?: EngineTls;
-  /** Limit for a whole order with all its calls, without the grace period. */
+  /** Time limit for a whole order (start, stop, reboot, terminate) with all its calls, without the grace period. */
   timeoutMs?: number;
   /** Seconds that a container may take to end before it is killed. */
   graceSeconds?: number;
@@ -43,8 +43,8 @@ interface Container {
 }
 
 /**
- * Existing containers, by name or id. A container without the label of the agent's organization is neither changed nor
- * described, on the deployment's engine as well as on an agent's.
+ * Provider whose machines are existing containers, identified by name or id. A container without the label of the
+ * agent's organization is neither changed nor described, on the deployment's engine as well as on an agent's.
  */
 export class DockerMachines implements MachineProvider {
   readonly isShared = true;
@@ -65,7 +65,7 @@ export class DockerMachines implements MachineProvider {
     };
   }
 
-  /** Status 304: the container was already running. */
+  /** Starts the container. Status 304 means that it was already running. */
   async start(machine: Machine): Promise<void> {
     await this.sendOrder(machine, { action: 'start the container', path: 'start', accepted: [204, 304] });
   }
@@ -86,7 +86,7 @@ export class DockerMachines implements MachineProvider {
     await this.sendOrder(machine, { action: 'restart the container', path, accepted: [204], waits: true });
   }
 
-  /** Status 409: the container is already being removed. */
+  /** Removes the container. Status 409 means that it is already being removed. */
   async terminate(machine: Machine): Promise<void> {
     const path = '?force=true&v=true';
     await this.sendOrder(machine, {

@@ -41,7 +41,10 @@ export class Engine {
     return { status: answer.status, body };
   }
 
-  /** Concurrent calls do not share one request for the version, because that request may hang. */
+  /**
+   * Returns the API version to use. Concurrent calls do not share one request for the version, because that request may
+   * hang.
+   */
   private async negotiateVersion(timeoutMs: number): Promise<string> {
     if (this.version) return this.version;
     const { status, body } = await this.exchangeOnce('GET', '/version', timeoutMs);

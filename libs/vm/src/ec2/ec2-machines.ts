@@ -17,9 +17,9 @@ export interface Ec2Options {
   endpoint?: string;
   /** If absent, the platform's credentials are used. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
-  /** Limit for one call. */
+  /** Time limit for one call. */
   timeoutMs?: number;
-  /** Limit for a whole order with its waits and calls. */
+  /** Time limit for a whole order (start, stop, reboot, terminate) with its waits and calls. */
   patienceMs?: number;
   pollMs?: number;
 }
@@ -40,9 +40,9 @@ const states: Record<string, MachineState> = {
 const ending = ['shutting-down', 'terminated'];
 
 /**
- * Existing EC2 instances, by their ids. The calls of all organizations use the deployment's credentials, so an instance
- * without the tag of the agent's organization is neither changed nor described. The SDK is loaded on first use, because
- * it is large and most services have no such agent.
+ * Provider whose machines are existing EC2 instances, identified by their ids. The calls of all organizations use the
+ * deployment's credentials, so an instance without the tag of the agent's organization is neither changed nor
+ * described. The SDK is loaded on first use, because it is large and most services have no such agent.
  */
 export class Ec2Machines implements MachineProvider {
   readonly isShared = true;

@@ -94,7 +94,7 @@ describe('a worker with the best available confinement', () => {
 });
 
 describe('the folders of an organization', () => {
-  it('an organization’s folders are those that the variables name, without system folders', () => {
+  it('local workers may read the folders that the imaging variables name, except system folders', () => {
     const { env, ownerReadable } = readImagingEnvironment({
       IMAGING_ROOT: '/mnt/images',
       IMAGING_ALLOWED_ROOTS: '/mnt/images; /srv/more/old;relative',

@@ -113,7 +113,9 @@ async function tryConfinement(confinement: Confinement, input: ConfinementInput)
   }
 }
 
-/** Lets other users pass through these folders to their own folder. They still cannot list them. */
+/**
+ * Lets other users pass through these folders to their own folder. The other users still cannot list these folders.
+ */
 export async function openFolders(...folders: string[]): Promise<void> {
   for (const folder of folders) await chmod(folder, 0o711);
 }

@@ -50,8 +50,8 @@ export class FolderLock {
   }
 
   /**
-   * Removes the lock of a process that has ended. Returns false if the holder is alive. If two processes do this at
-   * once, one may move the other's new lock away; it puts that lock back.
+   * Removes the lock of a process that has ended. Returns false if the holder is alive. If two processes remove the
+   * same lock at once, one of them may move away the new lock of the other; it then puts that lock back.
    */
   private async removeStaleLock(): Promise<boolean> {
     const stale = await this.readHolder();

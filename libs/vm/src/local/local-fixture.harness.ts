@@ -103,7 +103,7 @@ export async function waitForWorker({ root }: { root: string }, agentId: string)
 export function useFixtures(): void {
   afterEach(async () => {
     const all = fixtures.splice(0);
-    // The newest first, because a supervision that waits for a folder would take it over.
+    // The newest supervision ends first, because it may be waiting for an older one’s folder and would take that over.
     for (const { supervision } of [...all].reverse()) await supervision.endAllWorkers();
     for (const { root } of all) {
       expect(findProcessesIn(root)).toEqual([]);

@@ -236,7 +236,10 @@ function stateOf(pid: number): string {
   return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]![0]!;
 }
 
-/** Script of a service that holds the lock and starts and records a worker, so that a test can kill it. */
+/**
+ * Returns the script of a service that holds the lock and starts and records a worker, so that a test can kill the
+ * service.
+ */
 function serviceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
   const machine = join(dir, 'machine');

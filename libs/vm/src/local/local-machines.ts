@@ -31,7 +31,7 @@ export class LocalMachines implements MachineProvider {
     private readonly patienceMs = 25_000,
   ) {}
 
-  /** Returns no address, because only the worker reports how others can reach this computer. */
+  /** Returns the state without an address, because only the worker reports how others can reach this computer. */
   async describe({ agentId }: Machine): Promise<MachineDescription> {
     const folder = this.openFolder(agentId);
     if (!existsSync(this.root)) return { state: 'unknown', ip: null };
@@ -69,7 +69,7 @@ export class LocalMachines implements MachineProvider {
     await this.applyAndWait(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
   }
 
-  /** The computer and the folder, because each computer has its own folders. */
+  /** Returns the name of this computer and the folder, because each computer has its own folders. */
   getLocation(): string {
     return `${hostname()}:${this.root}`;
   }
@@ -88,7 +88,9 @@ export class LocalMachines implements MachineProvider {
     return new AgentFolder(this.root, agentId);
   }
 
-  /** Concurrent calls share one start, because a second order would be a second boot. */
+  /**
+   * Requests a start of the worker. Concurrent calls share one start, because a second order would be a second boot.
+   */
   private requestStartOnce(folder: AgentFolder): Promise<void> {
     const { agentId } = folder;
     const pending =

@@ -112,7 +112,10 @@ function findProcessesOfTree({ folder, root, account }: Tree, observed: Readonly
   return all.filter(({ pid }) => found.has(pid));
 }
 
-/** Only the MUSTER_ variables of the worker and its runs count: a user's shell in the folder is not included. */
+/**
+ * Whether a MUSTER_ variable of the process points into the folder. The worker and its runs have such a variable; a
+ * user's shell in the folder has none.
+ */
 function pointsIntoFolder(pid: number, folder: string): boolean {
   return readEnvironment(pid).some((entry) => {
     if (!entry.startsWith('MUSTER_')) return false;

@@ -338,7 +338,7 @@ export class WorkerSupervision implements LocalSupervisor {
   }
 }
 
-/** Identity of a worker that ended before its start time could be read. */
+/** Returns an identity for a worker that ended before its start time could be read. */
 function isGone(pid: number) {
   return { pid, startTime: 'unknown' };
 }

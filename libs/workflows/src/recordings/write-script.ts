@@ -45,7 +45,7 @@ export function writeScript({ name, steps, timeoutMs }: Flow): string {
   });
 }
 
-/** Writes steps of people as such a program. A workflow without a script runs it. */
+/** Writes steps that people wrote as a Python program, which runs if the workflow has no script. */
 export function writePlayFunction({ name, steps }: Pick<Flow, 'name' | 'steps'>): string {
   return writeProgram(name, {
     from: 'Written from the steps of a workflow that has no script.',

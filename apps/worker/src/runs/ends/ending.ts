@@ -10,8 +10,8 @@ export type Ending = { error: string; graceMs: number } & (
 export const restarted = 'the worker was restarted while this ran';
 
 /**
- * Returns the ending of a run that cannot start or cannot be watched. Its code is the error's own code, or else
- * `otherwise`.
+ * Returns the ending of a run that cannot start or cannot be watched. The error code of the ending is the code of the
+ * error, or else `otherwise`.
  */
 export function toEnding(error: unknown, otherwise: RunErrorCode): Ending {
   return {

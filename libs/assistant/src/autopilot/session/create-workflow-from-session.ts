@@ -31,7 +31,10 @@ export async function createWorkflowFromSession({ tx, session, steps }: Work): P
 
 const byHand = `raise RuntimeError('A person did this step in its session: there is no code for it yet.')`;
 
-/** Returns the names of the session's inputs, those of the task first. Each run gets vault keys separately. */
+/**
+ * Returns the names of the session's inputs, those of the task first. Vault keys are left out, because each run gets
+ * them separately.
+ */
 function listInputNames(session: Work['session']): string[] {
   const inputNames = Object.keys(session.inputs);
   return [

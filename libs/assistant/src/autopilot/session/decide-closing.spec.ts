@@ -11,7 +11,7 @@ describe('decideClosing', () => {
   };
   const action = (more: Partial<ClosingFacts>) => decideClosing({ ...facts, ...more }).action;
 
-  it('a session is finished once its browser is closed, or its machine is off or has rebooted', () => {
+  it('a session is finished once its browser is closed, its machine is off, or its machine has rebooted', () => {
     expect(action({ closed: true })).toBe('finish');
     expect(action({ agentStatus: 'stopped' })).toBe('finish');
     expect(action({ agentStatus: 'terminated' })).toBe('finish');

@@ -3,13 +3,13 @@ import type { AgentEntity, AutopilotEnding } from '@muster/database';
 
 export interface ClosingFacts {
   to: AutopilotEnding['to'];
-  /** The worker reported that nothing of the session's browser runs any more. */
+  /** Whether the worker reported that no process of the session's browser runs any more. */
   closed: boolean;
-  /** Number of attempts to close the browser: two close commands, then a reboot of the machine. */
+  /** Number of attempts to close the browser so far. The first two are close commands, the third is a reboot. */
   closeStep: number;
   agentStatus: AgentEntity['status'];
   provider: AgentEntity['provider'];
-  /** The machine has booted since the close command was issued: nothing of the session is left on it. */
+  /** Whether the machine has booted since the close command was issued, so that no process of the session is left. */
   booted: boolean;
 }
 

@@ -36,7 +36,7 @@ export async function startEnding(work: Work, ending: AutopilotEnding): Promise<
 }
 
 /**
- * Finishes a session whose machine is off: no confirmation is needed, because nothing of it runs. Returns whether the
+ * Finishes a session if its machine is off, without a confirmation that its browser is closed. Returns whether the
  * machine is off.
  */
 export async function finishIfMachineIsOff(work: Work): Promise<boolean> {

@@ -33,7 +33,7 @@ export async function resumeSession(
   const current = steps[session.atStep ?? 0]!;
   const step = stepOverride ? findStepToOverride(steps, current, stepOverride) : null;
   resetAttempts(current);
-  // Resuming without a change approves the submit that the session stopped before.
+  // If the person changes nothing, resuming approves the submit for which the session has paused.
   const isUnchanged = step === null || (step === current && isEmptyOverride(stepOverride!));
   if (isUnchanged && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
   else session.held = null;

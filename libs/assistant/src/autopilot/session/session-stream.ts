@@ -56,7 +56,8 @@ export function followSession(
   let reading = false;
   let again = false;
 
-  // A notification runs in another async context. The presigned URLs depend on the context of the client's request.
+  // A notification runs in another async context. `read` is bound to the context of the client's request, because the
+  // presigned URLs depend on it.
   const read = AsyncResource.bind(async () => {
     again = true;
     if (reading) return;

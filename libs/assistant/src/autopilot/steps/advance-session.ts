@@ -155,7 +155,7 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   const command = commandId ? await readEndedCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
     if (session.phase === 'close' && (await finishIfMachineIsOff(work))) return;
-    // The end of the command will enqueue a message. This call comes from the sweep for lost messages.
+    // The sweep for lost messages caused this call. The command is still running; its end will enqueue a message.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;
   }
@@ -196,7 +196,9 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   }
 }
 
-/** Processes a page snapshot: asks a person if the page wants a captcha or a one-time code, and otherwise the model. */
+/**
+ * Processes a page snapshot. If the page requires a captcha or a one-time code, asks a person; otherwise the model.
+ */
 async function applyLookResult(work: Work, { status, output }: EndedCommand): Promise<ModelRequest | void> {
   const { session } = work;
   if (status === 'failed') return reopenLostBrowser(work);

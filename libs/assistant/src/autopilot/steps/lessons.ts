@@ -46,8 +46,8 @@ export function saveLesson(
 }
 
 /**
- * Gives each action all its known selectors, best first: the ones that fitted the page in this attempt, and those of
- * the previous lesson with half their score.
+ * Returns the actions, each with all its known selectors, best first: the selectors that fitted the page in this
+ * attempt, and the selectors of the previous lesson, whose scores are halved.
  */
 export function rankSelectorsOfActions(
   actions: SessionAction[],

@@ -66,7 +66,7 @@ export async function issueLookCommand(
   await issueSessionCommand(tx, session, { kind: 'autopilot_look', payload, timeoutMs: timeouts.look });
 }
 
-/** Issues the held attempt, starting at its action `from`. */
+/** Issues the command that executes the held attempt, starting at the action with the index `from`. */
 export async function issueAttemptCommand(
   tx: Transaction,
   session: SessionRow,

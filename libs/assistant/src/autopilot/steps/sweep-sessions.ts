@@ -2,14 +2,18 @@ import type { Database } from '@muster/database';
 import { firstCursor, Round, sweepRows, type SweepCounts, type TimedCursor } from '@muster/platform';
 
 /**
- * ring_at is the time of the next message if one was sent already, or if an advance failed; otherwise due_at applies.
+ * A session is due at ring_at, the time for its next message. ring_at is set when a message is sent and when an advance
+ * fails. If it is null, the session is due at due_at.
  */
 const isDue = '(ring_at <= muster_now() OR (ring_at IS NULL AND due_at <= muster_now()))';
 
 /** Seconds until a session gets another message, because the first message may still wait in the queue. */
 const messageDelaySeconds = 5;
 
-/** Enqueues a message for each due session: its lease expired, its pause is too long, or its message was lost. */
+/**
+ * Enqueues a message for each due session: a session whose lease expired, that is paused for too long, or whose message
+ * was lost.
+ */
 export function sweepSessions(
   database: Database,
   round = new Round('sweep autopilot sessions'),

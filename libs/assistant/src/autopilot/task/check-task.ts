@@ -9,7 +9,9 @@ import {
   type TaskExpectation,
 } from '@muster/contracts';
 
-/** Throws invalid_payload with all errors of a task that its field types do not exclude. */
+/**
+ * Throws invalid_payload with all errors of a task. Checks only the rules that the types of its fields cannot express.
+ */
 export function requireValidTask(task: AutopilotTask): void {
   const errors = listTaskErrors(task);
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
