@@ -46,7 +46,8 @@ export class DispatcherLoops extends AppLoops {
         },
         {
           name: 'offer accounts',
-          // The rest of an account ends without a notification, and a waiting run starts within this time.
+          // Nothing reports that the rest period of an account has ended, so a run that waits for the account starts
+          // only after the next pass of this loop.
           intervalMs: 1000,
           runOnce: () => offerAccounts(database),
         },

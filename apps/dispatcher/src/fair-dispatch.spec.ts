@@ -11,8 +11,8 @@ describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
   beforeAll(async () => {
     const env = { DISPATCH_SWEEP_MS: '100' };
     harness = await startHarness({ name: 'dispatcher', configs: dispatcherConfigs, modules: [DispatcherModule], env });
-    // The same number of both kinds: machines that are off and are not woken, and free machines that wait for the only
-    // run slot of their organization.
+    // As many agents whose machine is off and is not woken as free agents that wait for the only run slot of their
+    // organization.
     for (const [name, status, reason] of [
       ['Off', 'stopped', 'agent_offline'],
       ['Free', 'online', 'concurrency_limit'],

@@ -100,7 +100,7 @@ describe('runs on one account if the process is killed', () => {
     await start();
   }
 
-  it('runs have one account one after another, and it is free at the end, wherever the process is killed', async () => {
+  it('an account is held by one run at a time and is free at the end, wherever the process is killed', async () => {
     const account = `account ${newId()}`;
     await admin.put('/api/vault/DD_PASS_1', { value: 'hunter2-of-the-vault' });
     const put = await admin.put(`/api/accounts/${encodeURIComponent(account)}`, {

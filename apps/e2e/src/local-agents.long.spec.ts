@@ -132,7 +132,7 @@ describe.each(starters.filter(canConfineAgents))('scripts of local agents if npm
 });
 
 describe('npm start that cannot confine scripts', () => {
-  it('npm start that cannot confine scripts prints one line about it', async () => {
+  it('npm start prints one line if it cannot confine scripts', async () => {
     const start = await StartedAs.startService(starters[0]!, ['--no-demo'], { PYTHON: '/nowhere/python3' });
     const lines = () => start.output.split('\n').filter((line) => line.includes('run without isolation'));
     await waitFor('the line', () => lines().length > 0);

@@ -208,7 +208,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     expect(jobs).toEqual(woken.map(() => ({ status: 'completed', wakes: 1, commands: 1 })));
   });
 
-  it('every machine is stopped once it is idle, with signed calls of its control plane', async () => {
+  it('every machine is stopped when it is idle, by signed calls to its control plane', async () => {
     const on = stage.killCases.filter((killCase) => !isOff(killCase));
     await Promise.all(on.map(({ agentId }) => stage.pinAgent(agentId, false)));
     await eventually('every machine to be off', async () => stage.killCases.every(isOff));

@@ -38,13 +38,13 @@ type PausePoint = keyof typeof pausePointTriggers;
 
 export type Act = 'wake' | 'idle stop' | 'idle stop, then a job' | 'manual stop' | 'reboot' | 'terminate';
 
-/** The moment of an act at which the dispatcher is killed, and the agent's status after the kill. */
+/** The moment of an act, such as a wake, at which the dispatcher is killed, and the agent's status after that. */
 export interface Boundary {
   act: Act;
   moment: string;
   /** The statement at which the dispatcher is held. */
   pausePoint?: PausePoint;
-  /** The provider call that gets no answer: whether the provider has executed it. */
+  /** Whether the provider executes the call that it never answers; absent if it answers every call. */
   hold?: HeldOrder;
   left: AgentStatus;
 }

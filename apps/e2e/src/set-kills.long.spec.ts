@@ -37,7 +37,7 @@ const pausePointTriggers = {
 };
 type PausePoint = keyof typeof pausePointTriggers;
 
-/** The process that commits also starts the follow-up work. Here it is killed, so the rows must cause the work. */
+/** Usually, the process that commits starts the follow-up work. If it is killed, the rows must cause the work. */
 describe('the follow-up work of 32 commits if the process is killed', () => {
   let database: ClonedDatabase;
   let pool: Pool;
@@ -152,7 +152,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
            (SELECT sum(total_micros) FROM run_cost)::int - spend_micros::int AS difference FROM usage_counter`);
 
   let jobIds: string[];
-  /** The launches whose process dies get no response. */
+  /** Launches runs in a process that is then killed, so the requests get no response. */
   const launchUnanswered = () => {
     const launches = agentIds.map((agentId) => admin.post('/api/jobs/launch', { workflowId, agentId }));
     launching = Promise.allSettled(launches);

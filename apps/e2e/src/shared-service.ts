@@ -52,7 +52,7 @@ async function getSharedService(): Promise<ServiceFacts> {
   return JSON.parse(readFileSync(file, 'utf8')) as ServiceFacts;
 }
 
-/** Whether this process is the first one: it could create the file. */
+/** Whether this process was the first one, because it could create the file. */
 function tryCreateFile(file: string): boolean {
   try {
     writeFileSync(file, '', { flag: 'wx' });

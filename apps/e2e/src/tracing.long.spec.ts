@@ -190,7 +190,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     expect(collector.headers[0]).toMatchObject({ 'x-tenant': 'muster of tests' });
   });
 
-  it('a trace contains no secret and no value of a variable, also in the names of its spans', async () => {
+  it('a trace contains no secret and no value of a variable, not even in the names of its spans', async () => {
     const sent = collector.bodies.join('\n');
     expect(sent).toContain('step Open the portal');
     const cookie = admin.headers['cookie']!.split('=')[1]!;

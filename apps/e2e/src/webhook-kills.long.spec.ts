@@ -40,7 +40,7 @@ describe('webhook events while processes are killed', () => {
   /** Called before the receiver answers a delivery. */
   let beforeAnswer: () => Promise<void> | void = () => undefined;
   const secrets = new Map<string, string>();
-  /** Shared by all processes, so that their messages reach each other; otherwise only sweeps would find the events. */
+  /** Redis prefix of all processes. Without a shared prefix, only sweeps would find the events of other processes. */
   const prefix = `t${randomBytes(6).toString('hex')}`;
   const orgs: Org[] = [];
 
@@ -173,7 +173,7 @@ describe('webhook events while processes are killed', () => {
     (pausePointName) => [pausePointName, pausePointName === 'event insert' ? 'ingest' : 'feedback-sync'],
   );
 
-  /** Events that the last test expects. A delivery that a killed process had leased waits for its lease to end. */
+  /** Events that the last test expects. A delivery that a killed process had leased is sent only after its lease. */
   const expectedEvents: [Org, string][] = [];
 
   it.each(killed)(

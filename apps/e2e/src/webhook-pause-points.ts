@@ -19,7 +19,8 @@ export type WebhookPausePoint = keyof typeof webhookPausePointTriggers;
 const kind = 4243;
 
 /**
- * Makes a process wait before it executes a statement. If a test kills it there, Postgres rolls its transaction back.
+ * Makes a process wait before it executes a statement. If a test kills the process there, Postgres rolls back its
+ * transaction.
  */
 export class WebhookPausePoints {
   private constructor(private readonly pool: Pool) {}

@@ -39,7 +39,7 @@ describe('feedback with an issue at the code host', () => {
         branch: isBranch ? `feedback/${id.slice(-12)}` : 'fix-it',
         body: isBranch ? null : `Fixes the list.\n\nmuster-feedback:${id}`,
       });
-      // Opens more pull requests after the searched one.
+      // Opens more pull requests after the one that the sync must find.
       for (let n = 0; n < 4; n += 1) trackers.openPull({ branch: `other-${n}`, body: 'Something else' });
       expect([await syncedStatus(id), await syncedStatus(other)]).toEqual(['in_progress', 'triaged']);
       expect(trackers.listTasksOf(id)[0]!.status.type).toBe('custom');
@@ -112,7 +112,7 @@ describe('feedback with an issue at the code host', () => {
     expect([issue!.state_reason, task!.status.status]).toEqual(['completed', 'ready']);
   });
 
-  it('a created issue is found by its marker on a later page, not confused with a pull request', async () => {
+  it('a created issue is found by its marker, even if pull requests with the same marker are listed first', async () => {
     let lost = 1;
     trackers.mishap = async ({ method, path, body }) => {
       if (method !== 'POST' || !path.endsWith('/issues') || lost-- <= 0) return undefined;

@@ -137,7 +137,7 @@ describe('feedback at the trackers', () => {
     expect(trackers.calls.filter(({ method }) => method !== 'GET').length).toBe(calls);
   });
 
-  it('a tracker change that is not the latest is overwritten, even with a status that was written before', async () => {
+  it('a status change at a tracker is overwritten if it is older than another change', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [task] = trackers.listTasksOf(id);

@@ -66,7 +66,7 @@ describe('repeated requests at the gateway', () => {
       expect((await tenant.api.get(`/api/jobs?agentId=${inCapitals}`)).body.jobs).toHaveLength(2);
     });
 
-    it('an Idempotency-Key with another agent is a new request, and with another body it is refused', async () => {
+    it('a repeated Idempotency-Key is a new request if the agent differs, and is refused if the body differs', async () => {
       const { organizationId } = tenant;
       const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
       const agents = await Promise.all(['A', 'B'].map((name) => makeAgent(harness.db, { organizationId, name })));
@@ -87,7 +87,7 @@ describe('repeated requests at the gateway', () => {
       ['/api/api-keys', ({ secret }) => secret, { name: 'Once', scope: 'api' }],
       ['/api/agents', ({ workerKey }) => workerKey, { name: 'Once', provider: 'external' }],
       ['/api/webhook-endpoints', ({ secret }) => secret, { url: 'https://93.184.215.14/', events: ['*'] }],
-    ])('a repeated POST %s returns the secret, which is stored in no row', async (path, secretOf, input) => {
+    ])('a repeated POST %s returns the secret again, but no row contains the secret', async (path, secretOf, input) => {
       const key = newId();
       const client = tenant.as.admin.with({ 'idempotency-key': key });
       const [first, second] = [await client.post(path, input), await client.post(path, input)];

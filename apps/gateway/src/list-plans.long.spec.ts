@@ -24,14 +24,14 @@ const maxLooked = 12_000;
 /** Maximum number of 8 KiB pages that a list may read. In the worst case, each row is in a separate page. */
 const maxBuffers = 7000;
 /**
- * Maximum number of pages that the list of batches may read. It counts 20 runs of each of 50 batches, and checks each
- * run for a retry.
+ * Maximum number of 8 KiB pages that the list of batches may read. The list counts 20 runs of each of 50 batches, and
+ * checks whether each run has a retry.
  */
 const batchBuffers = 25_000;
-/** Maximum number of scans of a log search. Each is bounded like a list; the search ends when the page is full. */
+/** Maximum number of scans of a log search. Each scan is bounded like a list; the search ends when its page is full. */
 const maxScans = 10;
 
-/** Lists that belong to one resource, and have only as many rows as that resource has. */
+/** Lists of the rows of one resource. They are not tested here, because one resource has few rows. */
 const ofOneThing = [
   '/api/agents/{id}/chat',
   '/api/admin/client-pricing/metrics/{id}/steps',
@@ -158,7 +158,7 @@ function cursorKind(value: string): string {
   return value.length === '2026-01-31T09:30:00.000000Z'.length ? 'instant' : 'time';
 }
 
-/** Returns the cursor values ten thousand rows deep, by the kinds of values that a list is sorted by. */
+/** Returns the cursor after ten thousand rows of a list, by the kinds of values that the list is sorted by. */
 async function deepCursors(databaseUrl: string, { organizationId, entries }: LargeOrganization) {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();

@@ -17,7 +17,7 @@ interface Opening {
    * Position at which the stream starts. With it, a client that loses its connection before the first event can resume.
    */
   id?: number | string;
-  /** Events that are already known. */
+  /** Events that are sent at once, already in the format of server-sent events. */
   frames?: string;
 }
 

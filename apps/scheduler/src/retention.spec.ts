@@ -176,7 +176,7 @@ describe('retention', () => {
     },
   );
 
-  it('a retention of one day deletes rows of one day and a millisecond, and no row of exactly one day', async () => {
+  it('a retention of one day keeps rows that are exactly one day old, and deletes rows that are a millisecond older', async () => {
     const days = ['log', 'timeline', 'step', 'claim', 'usage', 'cost'].map((kind) => `${kind}_retention_days = 1`);
     const id = await twoRuns(days.join(', '), [1 + 1 / 86_400_000, 1]);
     await purge();
@@ -221,7 +221,7 @@ describe('retention', () => {
     };
     const first = await drop(now);
     expect(first.left).toBeLessThan(5002);
-    // Only the settings of each organization are read again.
+    // A second round at the same time reads only the settings of each organization.
     const [{ count }] = await sql('SELECT count(*)::int AS count FROM organization_settings');
     const again = await drop(now);
     expect(again.left).toBe(first.left);

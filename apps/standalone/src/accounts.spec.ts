@@ -77,7 +77,7 @@ describe('a run with an account', () => {
     expect(pilot.harness.logs.join('')).not.toContain(password);
   });
 
-  it('a run that reports a failed account sets it aside, and the next run starts after it is put back', async () => {
+  it('an account that a run reports as failed is set aside, and the next run waits until it is put back', async () => {
     const { name, pool } = await makeAccount({ password: `locked-${newId()}` });
     const failing = await launch(
       pool,
@@ -107,7 +107,7 @@ describe('a run with an account', () => {
     expect(await ended(next)).toMatchObject({ status: 'completed' });
   });
 
-  it('the next run with an account starts by itself after the account’s rest', async () => {
+  it('a run that waits for a resting account starts automatically when the rest period has ended', async () => {
     const { name, pool, vaultKeys } = await makeAccount({ password: `resting-${newId()}` });
     await pilot.tenant.as.admin.put(`/api/accounts/${name}`, { pool, vaultKeys, cooldownSeconds: 1 });
     const file = `/tmp/muster-account-${newId()}`;

@@ -25,7 +25,7 @@ describe('codes that arrive without a person', () => {
       expect([put.status, put.body.kind]).toEqual([200, 'totp']);
     });
 
-    it('a TOTP secret gives a run its code, which output redacts; the secret itself is never released', async () => {
+    it('a run gets the code of a TOTP secret but never the secret, and the code is redacted in output', async () => {
       const jobId = await launch('code = muster.totp("DD_TOTP")\nprint(code)\nmuster.result([len(code), code])');
       expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]'] });
       const { workflowId } = await running();
@@ -33,7 +33,7 @@ describe('codes that arrive without a person', () => {
       expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
     });
 
-    it('a TOTP code is given to one run only, after the start of its validity', async () => {
+    it('a TOTP code is returned to one run only, and not before the code is valid', async () => {
       const [one, two] = [await running(), await running()];
       const responses = await Promise.all([totp(one.id), totp(two.id)]);
       const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
@@ -166,7 +166,7 @@ describe('codes that arrive without a person', () => {
       }
     });
 
-    it('an admin reads the messages that no question used, which is audited, for as long as they are stored', async () => {
+    it('an admin can read messages that no question used while they are stored, and each read is audited', async () => {
       const address = await make();
       const path = `/api/inbound-codes/${address.id}/messages`;
       const { as } = pilot.tenant;

@@ -144,7 +144,7 @@ describe('a run that asks a question', () => {
     expect((await as.admin.post(`/api/questions/${admins}/answer`, body)).status).toBe(200);
   });
 
-  it('a waiting worker receives an answer at once, also a code, until its run ends', async () => {
+  it('a waiting worker receives every answer at once, including a code, until the run ends', async () => {
     const { id: jobId } = await running();
     const { questionId } = (await ask(jobId, { kind: 'code' })).body;
     const path = `/api/jobs/${jobId}/questions/${questionId}`;
@@ -158,7 +158,7 @@ describe('a run that asks a question', () => {
     expect((await pilot.tenant.worker.get(path)).body.code).toBe('question_over');
   });
 
-  it('a run that ends or is cancelled cancels its questions, and cannot ask more', async () => {
+  it('a run that has ended or is being cancelled has no open questions, and cannot ask more', async () => {
     const [one, two] = [await running(), await running()];
     const [first, second] = [await ask(one.id), await ask(two.id)];
     await pilot.tenant.worker.post('/api/job-webhook', { jobId: one.id, status: 'completed' });

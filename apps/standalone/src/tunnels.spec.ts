@@ -127,7 +127,7 @@ describe('a tunnel', () => {
     expect(worker.received).toEqual([]);
   });
 
-  it('a tunnel does not change the service address of scripts, which is the one that the worker used', async () => {
+  it('scripts get the service address that their worker used, even if the worker has a tunnel', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     const forwarded = { 'x-forwarded-host': 'muster.example', 'x-forwarded-proto': 'https' };
     await sendHandshake(client.with(forwarded), id, worker.url);

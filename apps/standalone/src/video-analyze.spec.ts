@@ -191,7 +191,7 @@ describe('the analysis of a video or a recording', () => {
   it.each([
     ['of more than an hour fails', 3601, 'recording_too_long'],
     ['of exactly an hour completes', 3600, undefined],
-  ])('the analysis of a recording %s: %d s', async (_, seconds, code) => {
+  ])('the analysis of a recording %s (%d seconds)', async (_, seconds, code) => {
     const recordingId = await insertRecording([{ type: 'navigate', url: 'https://portal.test/' }]);
     await machines.querySql(
       `UPDATE recording SET started_at = now() - $2 * interval '1 second', ended_at = now() WHERE id = $1`,

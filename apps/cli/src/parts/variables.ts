@@ -5,7 +5,7 @@ export function parseVariables(pairs: string[]): Record<string, string> {
   return parsePairs(pairs, 'NAME=VALUE');
 }
 
-/** Parses pairs of the form that the error of a wrong pair shows. */
+/** Parses pairs of a name and a value. The error for an invalid pair names `form` as the expected form. */
 export function parsePairs(pairs: string[], form: string): Record<string, string> {
   const values: Record<string, string> = {};
   for (const pair of pairs) {

@@ -28,7 +28,7 @@ async function fetchWithProof(input: RequestInfo | URL, init?: RequestInit): Pro
 export async function fetchAndReportReachability(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   try {
     const response = await fetch(input, init);
-    // A proxy returns these while the service restarts.
+    // A proxy returns these statuses while the service restarts.
     if (response.status === 502 || response.status === 504) reportUnreachable();
     else reportReached();
     return response;

@@ -9,7 +9,7 @@ describe('days in a time zone', () => {
     // The clocks change: these days have 23 and 25 hours.
     ['2026-03-08', 'America/Chicago', '2026-03-08T06:00:00.000Z', '2026-03-09T05:00:00.000Z'],
     ['2026-11-01', 'America/Chicago', '2026-11-01T05:00:00.000Z', '2026-11-02T06:00:00.000Z'],
-  ])('the times of a day follow the clock of its zone: %s in %s', (day, zone, from, to) => {
+  ])('the start and end of a day follow the clock of its time zone: %s in %s', (day, zone, from, to) => {
     expect(getTimesOfDay(day, zone)).toEqual({ from, to });
   });
 });

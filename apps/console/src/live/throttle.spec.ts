@@ -17,7 +17,7 @@ describe('Throttle', () => {
     expect(acted).toBe(2);
   });
 
-  it('a throttle does not act again after its end', async () => {
+  it('a throttle does not act again after it was ended', async () => {
     let acted = 0;
     const throttle = new Throttle(() => void (acted += 1), 5);
     throttle.requestCall();

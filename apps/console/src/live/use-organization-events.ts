@@ -36,7 +36,7 @@ const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) =>
 /** Queries of totals over many runs, which change when a run ends. They are read at most once per polling interval. */
 const sumsOfRuns: QueryKey[] = [['usage'], ['costs'], ['activity']];
 
-/** Minimum time between two reads, in milliseconds; events within it lead to one read at its end. */
+/** Minimum time between two reads, in milliseconds. All events in between cause one read at its end. */
 const pauseMs = 600;
 /** Maximum number of loaded pages of a list that is refetched. Longer lists are refetched when they are next opened. */
 const pagesReadAgain = 2;

@@ -14,7 +14,7 @@ export function AgentStatus({ agent, large }: { agent: Agent; large?: boolean })
   return <StatusMark status={agent.status} look={look} testId="agent-status" large={large} />;
 }
 
-/** Reason for the agent's status and its start; for an agent that never connected, a link to the installation. */
+/** Reason for the agent's status, and its time; for an agent that never connected, a link to the installation. */
 export function AgentReason({ agent }: { agent: Agent }) {
   if (isNeverConnected(agent)) {
     return (

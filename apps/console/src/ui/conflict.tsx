@@ -17,7 +17,7 @@ interface SavingInput<T extends object, C extends Partial<T>> {
 
 interface Saved<T extends object> {
   current: Versioned<T>;
-  /** False if the user chose the version that another user saved. */
+  /** Whether the user's own version was saved; false if the user chose the version of another user. */
   isMine: boolean;
 }
 

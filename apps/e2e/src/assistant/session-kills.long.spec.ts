@@ -13,7 +13,7 @@ const seed = Number(process.env['MUSTER_SEED'] ?? 7);
 
 describe('autopilot sessions while the service’s processes are killed', () => {
   let stage: SessionKills;
-  /** Releases the held model call, by session title. */
+  /** Functions that release the held model calls, by session title. */
   const heldQuestions = new Map<string, () => void>();
 
   beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
   };
 
   it('sessions finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
-    // Boundaries within a request to the gateway: their requests are sent below.
+    // These boundaries are reached only by requests to the gateway, which are sent below.
     const requestPausePoints: PausePoint[] = [
       'session insert',
       'open command insert',

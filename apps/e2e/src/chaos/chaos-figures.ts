@@ -24,7 +24,7 @@ export interface Figures {
 }
 
 const ended = `status IN ('completed', 'failed', 'cancelled')`;
-/** SQL condition: the job's script has ended, and had printed all its lines before. */
+/** SQL condition: the job's script ended by itself, so it had printed all its lines before. */
 const endedByScript = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
 /** Excludes the probe messages for `feedback-sync`, which does not run in this test. */

@@ -23,11 +23,11 @@ interface Reply {
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
-/** A moment to act at: before a message of this kind is forwarded, or before its response is returned. */
+/** The moment before a message to this path is forwarded, or before the response to it is returned. */
 export interface Boundary {
   path: RegExp;
   side: 'before' | 'after';
-  /** Only messages with this key. */
+  /** Limits the boundary to messages with this key. */
   key?: string;
 }
 type Fate = 'plain' | 'delayed' | 'dropped' | 'answer lost' | 'doubled' | 'late' | 'repeated later';

@@ -33,7 +33,7 @@ export class ChaosStage {
     private readonly random: ReturnType<typeof createSeededRandom>,
   ) {}
 
-  /** `release` is the folder of the release that is started on its own schema. */
+  /** `release` is the folder of the release to start, whose schema the database gets. */
   static async open(random: ReturnType<typeof createSeededRandom>, release = root): Promise<ChaosStage> {
     const [fixture, network] = await Promise.all([openFaultFixture(release), ChaosNetwork.start(random)]);
     const folder = await mkdtemp(join(tmpdir(), 'muster-chaos-'));
@@ -50,7 +50,7 @@ export class ChaosStage {
     await Promise.all(chaosApps.map((app) => stage.startService(app, release)));
     stage.client = await fixture.signIn(network.url);
     await recordStatusChanges(fixture);
-    // With limits, each launch reserves budget; these are never reached.
+    // Launches reserve budget only if limits are set. The test never reaches these limits.
     const limits = { monthlyRunLimit: 1_000_000, monthlySpendLimitUsd: 1_000_000 };
     await stage.requestUntilAccepted('PATCH', '/api/organization/settings', limits);
     const workflow = { name: 'Chaos', script: chaosScript, variables: planNames };

@@ -20,7 +20,7 @@ const workers = { real: 4, simulated: 12 };
 const launchEveryMs = 1000;
 const maxOpen = 40;
 const maxFiles = 300;
-/** A pool of 10 connections and one that receives notifications. */
+/** Connections of a process to Postgres: a pool of 10, and one that receives notifications. */
 const connectionsPerProcess = 11;
 jest.setTimeout((seconds + 900) * 1000);
 

@@ -13,7 +13,7 @@ describeInBrowser('accounts in the console', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('an account is created, requested by a run, set aside by it, put back and deleted', async () => {
+  it('the console creates an account, shows that a run set the account aside, puts it back and deletes it', async () => {
     const api = await fixture.createApiClient();
     await api.put('/api/vault/DD_PASS_1', { value: 'hunter2-of-the-vault' });
     const script = 'import muster\nmuster.account_failed("PORTAL", reason="locked", message="Too many attempts")\n';

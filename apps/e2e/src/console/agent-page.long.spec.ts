@@ -53,7 +53,7 @@ describeInBrowser('the page of an agent', () => {
   const at = (tab: string) => `/app/agents/${agentId}?tab=${tab}`;
   const answers = ({ page }: ConsoleTab) => page.locator('[data-testid=chat-message][data-role=assistant]');
 
-  it('the chat shows an answer while it arrives as well as later, also after a change of tabs', async () => {
+  it('the chat shows an answer while it arrives, and keeps showing it after a change of tabs', async () => {
     model.addResponses({ content: `It is idle because ${hostileText}`, slowMs: 150 });
     const tab = await fixture.openSignedInTab(at('chat'));
     const { page } = tab;

@@ -13,7 +13,7 @@ describeInBrowser('the page of costs and returns', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('the page of costs leads from the figures of returns to their batches and runs', async () => {
+  it('the page of costs leads from the figures about savings to the batches and runs that they count', async () => {
     const api = await fixture.createApiClient();
     const [run] = (await api.get('/api/jobs?limit=1')).body.jobs;
     const claims = ['eob_uploaded', 'no_eob_found', 'failed'].map((outcome, at) => ({

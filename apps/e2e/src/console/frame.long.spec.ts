@@ -13,7 +13,7 @@ describeInBrowser('the frame around every page', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('the console opens the requested page after a sign-in that became necessary because the session had ended', async () => {
+  it('the console opens the requested page after the user of an ended session has signed in again', async () => {
     const tab = await fixture.openSignedInTab('/app/settings?part=Users');
     const { page } = tab;
     await page.getByRole('row', { name: new RegExp(fixture.admin[0]) }).waitFor();

@@ -115,7 +115,7 @@ describeInBrowser('an open page', () => {
     await tab.close();
   });
 
-  it('the tabs of a browser share one stream per resource, which another tab takes over if its tab closes', async () => {
+  it('the tabs of a browser share one stream per resource, even after the tab that opened the stream is closed', async () => {
     const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`);
     const second = await tab.openAnotherTab(`/app/agents/${agentId}`);
     // The streams of the organization and of the agent.

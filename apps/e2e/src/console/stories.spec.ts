@@ -26,7 +26,7 @@ describeInBrowser('the console', () => {
     await tab.close();
   });
 
-  it('the console shows the run of a workflow that it launches live', async () => {
+  it('the console launches a workflow and shows its run live', async () => {
     const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
     await page.getByRole('link', { name: 'Hello, Muster' }).click();

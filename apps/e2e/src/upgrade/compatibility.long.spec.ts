@@ -41,7 +41,7 @@ describe('this version next to the last release', () => {
       await progress();
       const [first] = await jobsPage('');
 
-      // The last release on the new schema.
+      // The apps of the last release run on the new schema.
       await migrateDatabase(stage.fixture.stack.databaseUrl);
       await progress();
 
@@ -57,7 +57,7 @@ describe('this version next to the last release', () => {
       for (const app of ['dispatcher', 'ingest', 'scheduler', 'metering'] as const) await replace(app, root);
       await progress();
 
-      // Back to the last release, whose apps find the rows and messages of the new ones.
+      // Returns to the apps of the last release, which find the rows and messages of the new apps.
       for (const app of ['metering', 'scheduler', 'ingest', 'dispatcher', 'gateway'] as const) {
         await replace(app, release.folder);
         await progress(1);

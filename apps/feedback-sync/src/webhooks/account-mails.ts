@@ -21,7 +21,7 @@ export class AccountMails {
   async send(linkId: string): Promise<void> {
     const { smtpUrl, smtpFrom } = this.smtp;
     if (!smtpUrl) return this.logger.warn('no mail was sent, because no mail relay is configured (SMTP_URL)');
-    // Links never contain the address of a request, which its sender chooses.
+    // The sender of a request chooses its Host header, so that header never becomes the address of a link.
     const address = getOwnAddress(this.config);
     const mail = await writeAccountMail({ database: this.database, keyRing: this.keyRing, address }, linkId);
     if (!mail) return;

@@ -22,7 +22,7 @@ import { readEventSubject } from './read-event-subject';
 export class WebhookWork implements BeforeApplicationShutdown {
   private readonly workers: EndpointWorkers;
   private readonly parts: FanOutParts;
-  /** Organizations whose events are being fanned out, and whether another pass was requested. */
+  /** Organizations whose events are being fanned out, each with whether another pass was requested. */
   private readonly fanning = new Map<string, { work: Promise<void>; isRequested: boolean }>();
 
   constructor(

@@ -281,7 +281,7 @@ describe('client pricing', () => {
     expect(await metricsOf(other.as.super_admin, `jobId=${id}`)).toEqual([created.body.metric_id]);
   });
 
-  it('billing records are listed by the organization’s days and keep the pricing model of their time', async () => {
+  it('billing records are listed by the organization’s days, with the pricing model that they were charged by', async () => {
     await tenant.as.admin.patch('/api/organization/settings', { timezone: 'Pacific/Auckland' });
     const id = await jobWith(claim('1', 'A'));
     const { body } = await backfill(id, { create_default_model: true });

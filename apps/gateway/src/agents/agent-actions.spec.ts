@@ -11,7 +11,7 @@ describe('agent actions', () => {
   let tenant: Tenant;
   let plane: Server;
   let baseUrl: string;
-  /** States of the machines by provider reference. Each agent has its own machine, so late orders change no other. */
+  /** Machine states by provider reference. Each agent has its own machine, so a late order changes no other machine. */
   const states = new Map<string, string>();
   let newest = '';
   const state = () => states.get(newest);

@@ -82,7 +82,7 @@ describe('draining', () => {
     expect(await dispatch.startNext(id)).toMatchObject({ action: 'start', jobId: second });
   });
 
-  it('a drain in mode now is refused during a run unless it is forced, which fails and stops the run', async () => {
+  it('a drain in mode now is refused during a run unless it is forced; a forced drain fails and stops the run', async () => {
     const id = await makeMachine();
     const [first, second] = [await startJob(id, { maxRetries: 1 }), await launch(id)];
     const refused = await drain(id, 'now');
@@ -101,7 +101,7 @@ describe('draining', () => {
     expect((await drain(id, 'now')).status).toBe(200);
   });
 
-  it('a drain stays in effect after a new boot, while the agent is offline, and while it is stopped', async () => {
+  it('a drain stays in effect after a new boot, while the agent is offline, and while the agent is stopped', async () => {
     const id = await makeMachine();
     await drain(id, 'finish');
     await handshake(id, 'boot 2');
@@ -196,7 +196,7 @@ describe('draining', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
     const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
-    it('a reboot fails the running job, which is retried and whose later reports are rejected', async () => {
+    it('a job that fails because of a reboot is retried, and later reports about it are rejected', async () => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });
@@ -234,7 +234,7 @@ describe('draining', () => {
       ['stop', (id: string, force: boolean) => act(id, { action: 'stop', force })],
       ['terminate', (id: string, force: boolean) => actAsAdmin(id, { action: 'terminate', force })],
       ['DELETE', (id: string, force: boolean) => tenant.as.admin.delete(`/api/agents/${id}?force=${force}`)],
-    ])('a running job prevents the request %s unless it is forced, which fails the job', async (name, end) => {
+    ])('a running job prevents the request %s; a forced request fails the job', async (name, end) => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       const refused = await end(id, false);

@@ -32,7 +32,7 @@ describe('the repair of an agent', () => {
       harness.logs,
     ]);
 
-  it('a repair accepts a worker key of the organization or agent, and reveals it only to the worker', async () => {
+  it('a repair accepts a worker key of the organization or agent, and reveals the key only to the worker', async () => {
     const id = await onlineAgent();
     const keys = [
       await workerKey(),

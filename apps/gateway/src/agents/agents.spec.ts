@@ -131,7 +131,7 @@ describe('agents at the gateway', () => {
   });
 
   describe('a terminated agent', () => {
-    it('an agent can still be read after its termination, which enqueues its machine’s order for the dispatcher', async () => {
+    it('a terminated agent can still be read, and the dispatcher gets a message to terminate its machine', async () => {
       const { agent } = await make();
       expect((await tenant.as.admin.delete(`/api/agents/${agent.id}`)).status).toBe(204);
       const after = (await tenant.as.viewer.get(`/api/agents/${agent.id}`)).body;

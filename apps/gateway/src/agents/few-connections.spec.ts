@@ -1,7 +1,7 @@
 import { type Harness, makeAgent, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
-/** A transaction that needs a second connection waits forever if all connections belong to transactions like it. */
+/** If every connection has a transaction that waits for a second connection, all of them wait forever. */
 describe('actions with fewer connections than requests', () => {
   let harness: Harness;
   let tenant: Tenant;

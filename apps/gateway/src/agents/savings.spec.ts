@@ -25,7 +25,7 @@ describe('savings of adaptive idle stop', () => {
     );
   const hour = 3_600_000;
 
-  it('the savings of an agent cover the last 30 days, by the idle-stop policy that was in effect', async () => {
+  it('an agent’s savings of the last 30 days are grouped by the idle-stop policy that was in effect', async () => {
     await idle(agentId, 1, { policy: 'fixed', onMs: hour, savedMs: hour / 2 });
     await idle(agentId, 2, { policy: 'fixed', onMs: hour, savedMs: -hour / 4 });
     await idle(agentId, 3, { policy: 'adaptive', onMs: hour / 4, savedMs: hour });

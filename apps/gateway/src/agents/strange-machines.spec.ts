@@ -84,7 +84,7 @@ describe('a container without the organization’s label', () => {
     },
   );
 
-  it('an agent whose container lacks the label is deleted only if forced, without stopping the container', async () => {
+  it('an agent whose container lacks the organization’s label is deleted only if forced, and its container stays', async () => {
     const id = await agentAt('stopped');
     const answer = await tenant.as.admin.delete(`/api/agents/${id}`);
     expect([answer.status, answer.body]).toMatchObject(refusal());
@@ -118,7 +118,7 @@ describe('a container without the organization’s label', () => {
     expect(orders).toEqual(['POST /v1.44/containers/x/stop?t=10']);
   });
 
-  it('the missing label of a container is reported only to callers that may give the order', async () => {
+  it('the missing label of a container is reported only to callers that may act on its agent', async () => {
     const id = await agentAt('stopped');
     expect((await tenant.as.member.post(`/api/agent/${id}/action`, { action: 'terminate' })).status).toBe(403);
     const otherTenant = await harness.makeTenant();

@@ -191,7 +191,7 @@ describe('a chat’s tool call that changes something', () => {
     expect(plain.call.status).toBe('needs_confirmation');
   });
 
-  it('a super_admin’s chat in a visited organization, with its autoConfirm, stays there and is invisible afterwards', async () => {
+  it('a super_admin can use a chat of a visited organization, and its autoConfirm, only during a visit there', async () => {
     const { model, tenant, harness, chat } = fixture;
     const home = await harness.makeTenant();
     const homeAgentId = await fixture.anAgent({ organizationId: home.organizationId });

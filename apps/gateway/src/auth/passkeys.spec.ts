@@ -179,7 +179,7 @@ describe('passkeys', () => {
     expect(await actions(id)).not.toContain('passkey.refuse');
   });
 
-  it('a passkey whose counter does not increase is refused and recorded, unless it never counts', async () => {
+  it('a passkey whose counter does not increase is refused and recorded, unless the counter is always 0', async () => {
     const { id, device } = await makePasskeyUser();
     expect((await signIn(device.getAssertion(await signInOptions(), { counter: 7 }))).status).toBe(200);
     for (const counter of [7, 6, 0]) {

@@ -4,7 +4,7 @@ import { Database } from '@muster/database';
 import { Attempts } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
-/** Creates the links of forgotten passwords after the requests were answered. */
+/** Creates the links that replace forgotten passwords, while the requests for them are answered at once. */
 @Injectable()
 export class ResetRequests implements BeforeApplicationShutdown {
   private readonly logger = new Logger('forgotten passwords');
@@ -18,7 +18,7 @@ export class ResetRequests implements BeforeApplicationShutdown {
     @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
-  /** Begins to look for the account; the caller does not wait, so that the time of the answer reveals nothing. */
+  /** Starts to create the link. Does not wait, or the response time would reveal whether the account exists. */
   begin(email: string): void {
     const work: Promise<void> = this.create(email)
       .catch((error: unknown) => this.logger.warn('could not create a link for a forgotten password', { err: error }))

@@ -25,7 +25,7 @@ describe('a second factor', () => {
     harness = await startHarness({ ...gateway, env, clock });
   });
   afterAll(() => harness.close());
-  // Each test has its own code window, its own hour of guesses, and its own users with open sessions.
+  // Each test has a new code window, a new hour of the limit on wrong codes, and new users with open sessions.
   beforeEach(async () => {
     clock.advance(7_200_000);
     tenant = await harness.makeTenant();
@@ -42,7 +42,7 @@ describe('a second factor', () => {
     harness.http.with({ cookie: answer.headers.get('set-cookie')!.split(';')[0]! });
   const codeOf = (secret: string, windows = 0) => computeAuthenticatorCode(secret, clock.now(), windows);
   const wrongCode = (secret: string) => String((Number(codeOf(secret)) + 500_000) % 1_000_000).padStart(6, '0');
-  /** Creates a user with a second factor, after the window of the first code. */
+  /** Creates a user with a second factor, and moves the clock beyond the window of the first code. */
   const makeEnrolledUser = async (role: 'viewer' | 'member' | 'admin' = 'member', organization = organizationId) => {
     const user = await makeUser(harness.db, { organizationId: organization, role });
     const session = await harness.http.signIn(user.email, testPassword);
@@ -82,7 +82,7 @@ describe('a second factor', () => {
     expect(await actions(user.id)).toEqual(expect.arrayContaining(['second_factor.begin', 'second_factor.create']));
   });
 
-  it('the ticket that the first step of a sign-in with a second factor returns gives no access', async () => {
+  it('the first step of a sign-in with a second factor returns a ticket that gives no access', async () => {
     const user = await makeEnrolledUser();
     const first = await login(user.email);
     expect(first.status).toBe(200);
@@ -208,7 +208,7 @@ describe('a second factor', () => {
     }
   });
 
-  it('only the latest set-up of a second factor can be confirmed, which ends the user’s older sessions', async () => {
+  it('only the latest set-up of a second factor can be confirmed, and its confirmation ends older sessions', async () => {
     const user = await makeUser(harness.db, { organizationId });
     const [thief, owner] = [
       await harness.http.signIn(user.email, testPassword),

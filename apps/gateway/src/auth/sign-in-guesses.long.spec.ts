@@ -59,7 +59,7 @@ describe('guessed passwords', () => {
     expect(countByStatus(answers)).toEqual({ 401: limit, 429: 40 - limit });
   });
 
-  it('wrong passwords from one address are counted over all accounts; refused ones count for no account', async () => {
+  it('wrong passwords from one address are counted over all accounts; beyond the limit, they count for no account', async () => {
     const from = newAddress();
     const emails = (await concurrently(60, async () => ({ body: await makeAccount() }) as Answer)).map(
       ({ body }) => body.email,

@@ -32,8 +32,8 @@ export class ConsoleRoutes implements OnModuleInit {
     fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
       this.answerRequest(request.params['*'], request, reply),
     );
-    // Messages about a question contain this link. The redirect moves the token behind the #, where no server, log or
-    // referrer contains it.
+    // Messages about a question contain this link. The redirect moves the token into the part after the #, which
+    // appears in no request, log or referrer.
     fastify.get<{ Params: { token: string } }>('/a/:token', own, (request, reply) =>
       reply
         .header('cache-control', 'no-store')

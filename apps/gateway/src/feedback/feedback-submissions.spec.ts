@@ -269,7 +269,7 @@ describe('feedback submissions', () => {
     });
   });
 
-  it('only an admin can change the status of feedback, which is recorded and requests a new sync', async () => {
+  it('only an admin can change the status of feedback, and each change is recorded and requests a sync', async () => {
     const { id } = (await sendReport(tenant.as.member, bug)).body;
     const armed = async () =>
       (

@@ -84,7 +84,7 @@ describe('accounts at the gateway', () => {
     for (const name of ['list/1', 'list/2', 'other']) await admin.delete(`${path}/${encodeURIComponent(name)}`);
   });
 
-  it('a waiting run shows its pool and the runs that have its accounts, and the uses of an account are listed', async () => {
+  it('the runs that have an account are shown by a run that waits for it, and in the uses of the account', async () => {
     const { organizationId } = tenant;
     await tenant.as.admin.put(`${path}/used`, body);
     const agents = [
@@ -119,7 +119,7 @@ describe('accounts at the gateway', () => {
     expect((await tenant.api.get(`${path}/never/uses`)).status).toBe(404);
   });
 
-  it('a workflow and a schedule list accounts, which must have different pools and names', async () => {
+  it('the accounts of a workflow and its schedules need different pools and different, valid names', async () => {
     const { organizationId } = tenant;
     const { member } = tenant.as;
     const accounts = [{ pool: 'delta-dental', as: 'PORTAL' }];
@@ -156,7 +156,7 @@ describe('accounts at the gateway', () => {
     expect(none.body.accounts).toEqual([]);
   });
 
-  it('a new value of one of its vault keys puts an account back that was set aside', async () => {
+  it('an account that was set aside is put back when one of its vault secrets gets a new value', async () => {
     const { admin } = tenant.as;
     await admin.put(`${path}/locked`, body);
     await rows(

@@ -259,7 +259,7 @@ describe('batches', () => {
       expect((await tenant.api.get(`/api/batches?workflowId=${newId()}`)).body.batches).toEqual([]);
     });
 
-    it('the cancellation of a batch ends all its open runs, so that a repetition has no effect', async () => {
+    it('the cancellation of a batch ends all its open runs, so a second cancellation changes nothing', async () => {
       const { batchId, jobIds } = (await post({ rows: rowsOf(1203) })).body;
       await harness.db.query('system', `UPDATE job SET status = 'completed', billed_at = now() WHERE id = $1`, [
         jobIds[0],

@@ -79,7 +79,7 @@ describe('the bundle of an installation', () => {
     expect(entries[0].changes).toEqual({ workflowPackInstallationId: [workflowPackInstallationId, null] });
   });
 
-  it('a schedule’s installation precedes its workflow’s, even if the tick then fails because no version is pinned', async () => {
+  it('a schedule uses its own installation instead of its workflow’s, even one without a pinned version', async () => {
     const [ofSchedule, ofWorkflow] = [await install('schedule'), await install('workflow')];
     const { api } = fixture.tenant;
     const on = (installation: MadeInstallation | null) => ({

@@ -16,7 +16,7 @@ interface Listed {
 
 const names = ['queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd'] as const;
 const sorts = names.flatMap((name) => [name, `-${name}`]);
-/** Orders that the short form tests with more runs than one statement sorts; the long form tests every order. */
+/** Orders that the short form tests also with the many runs of the second tenant; the long form does so for all. */
 const sortsOfMany = ['-startedAt', 'durationMs', 'totalCostUsd'];
 
 describe('lists of runs', () => {

@@ -18,10 +18,10 @@ import { gateway } from '../gateway.harness';
 
 jest.setTimeout(120_000);
 
-/** Maximum number of runs while two ways to launch run against each other. Two more launches are tried. */
+/** Run limit while two ways to launch compete for it. Each test tries more launches than the limit allows. */
 const pairLimit = 6;
 
-/** Every launch locks the agent and the organization. No two ways to launch may lock them in opposite orders. */
+/** Every launch locks the agent and the organization. Two ways that lock them in opposite orders could deadlock. */
 describe('launches near a limit', () => {
   let harness: Harness;
   let tenant: Tenant;
@@ -65,7 +65,7 @@ describe('launches near a limit', () => {
     replay: async () => post(`/api/jobs/${(await makeEndedJob()).id}/replay`, {}),
     retry: async () => {
       const { organizationId } = tenant;
-      // An agent runs one job at a time, so only one of these jobs shares the agent of the launches.
+      // An agent runs one job at a time, so only the first of these jobs runs on the agent of the launches.
       const own = sharedRuns
         ? (await makeAgent(harness.db, { organizationId, name: newId(), status: 'online' })).id
         : agentId;
@@ -135,7 +135,7 @@ describe('launches near a limit', () => {
     }
   });
 
-  it('a launch whose client goes away gives its turn up at once and launches nothing', async () => {
+  it('a launch that waits for its turn is dropped at once if its client disconnects', async () => {
     await limitTo(pairLimit);
     const { organizationId } = tenant;
     const { secret, id: keyId } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
@@ -145,7 +145,7 @@ describe('launches near a limit', () => {
     const gone = new AbortController();
     const launch = () => post('/api/jobs/launch', { workflowId, agentId });
     const { first, abandoned } = await harness.db.transaction({ organizationId }, async (tx) => {
-      // An insert of a job waits for this lock, so the first launch keeps its turn.
+      // The first launch waits for this lock to insert its job, so the second launch waits for its turn.
       await tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]);
       const running = launch();
       const waitingForLock =

@@ -20,7 +20,7 @@ export function parseBatchRequest(input: FormOrJson): Promise<RequestedBatch> {
   return parseBatch<BatchInput>(input, { json: CreateBatchBody, form: CreateBatchForm });
 }
 
-/** Reads a batch that is only checked. */
+/** Reads a batch that is only to be checked, not to be launched. */
 export function parseBatchToCheck(input: FormOrJson): Promise<RequestedBatch<CheckInput>> {
   return parseBatch<CheckInput>(input, { json: CheckBatchBody, form: CheckBatchForm });
 }

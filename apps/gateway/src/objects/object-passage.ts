@@ -69,7 +69,7 @@ export class ObjectPassage {
         },
       });
       outgoing.on('timeout', () => outgoing.destroy(new Error('timeout')));
-      // After its response, the store may stop reading. The rest of the upload is discarded, or the client would hang.
+      // The store may stop reading after its response. Discards the rest of the upload, or the client would hang.
       const discardUpload = () => {
         raw.unpipe(outgoing);
         raw.resume();

@@ -6,16 +6,16 @@ import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } 
 import { gateway } from '../gateway.harness';
 
 const minuteMs = 60_000;
-/** Routes that the access log does not cover, by the reason. */
+/** Routes that the access log does not cover, grouped by the reason. */
 const exempted = [
-  // They show only counts, costs and states.
+  // These routes show only counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
-  // Lists leave no entry, the resources that they list do.
+  // A request for a list is not logged; a request for one of the listed resources is.
   ...['/api/jobs', '/api/jobs/failures', '/api/agents/{id}/runs', '/api/agents/{id}/recordings', '/api/artifacts'],
   ...['/api/questions', '/api/agents/{id}/command-history', '/api/autopilot-sessions'],
   ...['/api/pilot/batches', '/api/process-library/sessions'],
-  // Only the worker that runs the job uses them.
+  // Only the worker that runs the job calls these routes.
   ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands'],
 ];
 
@@ -99,7 +99,7 @@ describe('the access log', () => {
     expect(await entries(`subject=${id}`)).toEqual([]);
   });
 
-  it('lists leave no entry in the access log, exports do', async () => {
+  it('the access log records exports, but not requests for lists', async () => {
     const id = await job();
     for (const path of ['/api/jobs', '/api/jobs/failures', '/api/artifacts', '/api/questions', '/api/access-log']) {
       expect((await tenant.as.admin.get(path)).status).toBe(200);
@@ -132,7 +132,7 @@ describe('the access log', () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
     await rowsOf(id, 1);
-    // Only closed days are deleted.
+    // Entries are deleted only if the audit chain has closed their day.
     await waitFor('the day to close', async () => {
       await closeDays(harness.db, new Date(Date.now() + 2 * 24 * 60 * minuteMs), new Round('test'));
       const [chain] = await harness.db.query<{ isClosed: boolean }>(

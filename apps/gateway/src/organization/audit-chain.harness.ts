@@ -8,7 +8,7 @@ import { gateway } from '../gateway.harness';
 export const minuteMs = 60_000;
 export const dayMs = 86_400_000;
 
-/** A gateway whose clock a test moves from day to day, with the steps that tests of the chain have in common. */
+/** A gateway for specs of the audit chain, which move its clock from day to day, with the steps that they share. */
 export class ChainHarness {
   private constructor(
     readonly harness: Harness,
@@ -33,7 +33,7 @@ export class ChainHarness {
     return new Date(this.now().getTime() + offsetDays * dayMs).toISOString().slice(0, 10);
   }
 
-  /** Moves the clock to a time of the next day, in milliseconds after midnight. */
+  /** Moves the clock to the next day, `ms` milliseconds after midnight. */
   moveToNextDay(ms: number): void {
     const midnight = Math.floor(this.now().getTime() / dayMs + 1) * dayMs;
     this.state.offset += midnight + ms - this.now().getTime();
@@ -73,7 +73,7 @@ export class ChainHarness {
     return answer.body;
   }
 
-  /** Rows of a day as the API lists them, in the order of their ids. */
+  /** Returns the rows of a log on a day as the API lists them, in the order of their ids. */
   async listed({ as }: Tenant, log: 'audit' | 'access-log', day: string): Promise<any[]> {
     const rows: any[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -88,7 +88,7 @@ export class ChainHarness {
     return linkRows(this.db);
   }
 
-  /** Runs rounds until all days before the present one are closed. Transactions of other tests delay this. */
+  /** Closes days until all days before today are closed. Open transactions of other tests delay this. */
   async close(): Promise<void> {
     await waitFor('the days to close', async () => {
       await this.tryClose();
@@ -105,7 +105,7 @@ export class ChainHarness {
     return (await verifyLogs(this.db, organizationId)).faults;
   }
 
-  /** Changes rows as somebody with full access to the database would. */
+  /** Changes rows without the service, as an attacker with full access to the database could. */
   async tamper(sql: string, values: unknown[] = []): Promise<void> {
     const owner = await createOwnerDataSource(this.harness.databaseUrl).initialize();
     try {
@@ -116,7 +116,7 @@ export class ChainHarness {
   }
 }
 
-/** The hash of a day as the contract describes it, computed without the service's code. */
+/** Returns the hash of a day's rows, computed as the API contract describes it, without the service's code. */
 export function hashOf(previous: string, rows: object[]): string {
   const text = (value: any): string =>
     value === null || typeof value !== 'object'

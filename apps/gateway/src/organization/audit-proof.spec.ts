@@ -28,7 +28,7 @@ describe('the chain of the audit trail and the access log', () => {
     await tenant.signInAgain();
   };
 
-  it('the proof of an open day is the hash of the listed rows, and continues the hash of the day before', async () => {
+  it('the proof of an open day is the hash of its rows, which continues the hash of the day before', async () => {
     await chain.change(tenant.organizationId, 'one');
     await chain.read(tenant);
     const [today, yesterday] = [chain.today(), chain.today(-1)];
@@ -48,7 +48,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect((await chain.proof(tenant, today)).audit).toMatchObject({ rows: changes.length + 1 });
   });
 
-  it('a closed day keeps the hash of its rows, also if it has none', async () => {
+  it('the hash of a day’s rows stays the same when the day is closed, also for a day without rows', async () => {
     await chain.change(tenant.organizationId, 'one');
     await chain.read(tenant);
     const day = chain.today();
@@ -69,7 +69,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('only admins of the organization read its proof, and only of days that have begun', async () => {
+  it('only admins of the organization can read the proof of a day, and only after the day has begun', async () => {
     const other = await chain.harness.makeTenant();
     await chain.change(tenant.organizationId, 'one');
     const day = chain.today();
@@ -211,7 +211,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('a transaction that writes its audit row only after its day began to close writes it with the present time', async () => {
+  it('an audit row that is written after its transaction’s day began to close gets the present time', async () => {
     const day = chain.today();
     let runs = 0;
     await chain.db.transaction({ organizationId: tenant.organizationId }, async (tx) => {
@@ -230,7 +230,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('a read that waits for the database beyond the end of its day is logged with the time at which it is stored', async () => {
+  it('a read whose log entry can be stored only after the day has ended is logged with the time of storing', async () => {
     const day = chain.today();
     const id = await chain.read(tenant);
     const owner = await createOwnerDataSource(chain.harness.databaseUrl).initialize();
@@ -252,7 +252,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('rows of eight writers are all part of the chain, while it is extended and days close', async () => {
+  it('the audit chain contains all rows of eight concurrent writers, even if a day ends meanwhile', async () => {
     const rounds = 25;
     const [first] = [chain.today()];
     let isWriting = true;
@@ -290,7 +290,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect(linked!.rows).toBe((await chain.listed(tenant, 'audit', chain.today())).length);
   });
 
-  it('the retention cuts whole closed days from the beginning and keeps their hashes', async () => {
+  it('the retention deletes the rows of the oldest closed days, but keeps the hashes of these days', async () => {
     const days = [];
     for (let day = 0; day < 3; day += 1) {
       await chain.change(tenant.organizationId, `day ${day}`);
@@ -316,7 +316,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect((await chain.listed(tenant, 'audit', unclosed)).length).toBeGreaterThan(0);
   });
 
-  it('a round without new rows and without a day to close changes nothing', async () => {
+  it('the audit chain does not change if there are no new rows and no day to close', async () => {
     await chain.link();
     await chain.close();
     const state = () => chain.db.query('system', 'SELECT xmin::text, * FROM audit_chain');

@@ -69,7 +69,7 @@ describe('dead letters', () => {
     expect(await listed(`/api/dead-letters?limit=1&cursor=${body.nextCursor}`, tenant.as.admin)).toEqual([first]);
   });
 
-  it('only an admin of its organization can replay a dead letter, which creates an audit row', async () => {
+  it('only an admin of its organization can replay a dead letter, and the replay is audited', async () => {
     const id = await makeDeadLetter(agentId);
     const path = `/api/dead-letters/${id}/replay`;
     expect((await otherTenant.as.admin.post(path)).body.code).toBe('not_found');

@@ -235,7 +235,7 @@ describe('language models', () => {
 });
 
 describe('a deployment without a language model', () => {
-  it('a model cannot be opened without a configured one, which is reported as model_not_configured', async () => {
+  it('a model is opened only if one is configured; otherwise the error is model_not_configured', async () => {
     const harness = await startHarness(gateway);
     const { organizationId } = await harness.makeTenant();
     await expect(openModelForCaller(partsOf(harness), { organizationId, purpose: 'chat' })).rejects.toMatchObject({

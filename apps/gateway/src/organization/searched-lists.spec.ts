@@ -8,7 +8,7 @@ interface Searched {
   items: string;
   /** Returns the name of a row. */
   named: (row: any) => string;
-  /** The names of two rows. `parts` are parts of the second row only. */
+  /** The names of two rows. Only the second name contains the texts in `parts`. */
   names: [string, string];
   parts: string[];
 }

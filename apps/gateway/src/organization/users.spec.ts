@@ -71,7 +71,7 @@ describe('users at the gateway', () => {
       expect(organization.body.errors[0].field).toBe('adminPassword');
     });
 
-    it('users can change their password with the old one, which ends their other sessions', async () => {
+    it('users can change their password with the old one, and the change ends their other sessions', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const [here, elsewhere] = [
         await harness.http.signIn(user.email, testPassword),

@@ -54,7 +54,7 @@ describe('objects of packs in the store', () => {
       expect(await headOf(packId)).toBeNull();
       const done = await finalizeUpload(tenant.worker, packId, body);
       expect([done.status, done.body.digest]).toEqual([201, digest]);
-      // The objects of the failed request are collected, and those of the second are not.
+      // The garbage collection deletes what the failed request stored, but not what the repeated request stored.
       await collect(days(2));
       expect(await storage.sizeOf(keyOf(digest))).toBe(zip.length);
       expect(await headOf(packId)).toBe(done.body.runtimeBundleId);

@@ -51,7 +51,7 @@ describe('worker keys and upload URLs at the routes of packs', () => {
         await client.post(`${pathOf(packId)}/publish-from-vm/upload`),
         await finalizeUpload(client, packId, { uploadKey, ...base }),
         await client.post(`${pathOf(packId)}/publish-from-vm`, { bundleBase64: zip.toString('base64'), files }),
-        // The key of the upload together with a pack of the worker's own organization.
+        // This request names the other organization's upload and a pack of the worker's own organization.
         await finalizeUpload(client, ownPackId, { uploadKey, ...base }),
       ];
       expect(refused.map(({ status, body }) => [status, body.code])).toEqual([

@@ -139,7 +139,7 @@ describe('batches that organizations reported', () => {
     ]);
   });
 
-  it('a pilot batch belongs to the organization’s day of its start, else of its end, else of its ingest', async () => {
+  it('a pilot batch belongs to the organization’s day of its start, else of its end, else of its receipt', async () => {
     await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);

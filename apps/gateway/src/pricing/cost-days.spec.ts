@@ -91,7 +91,7 @@ describe('costs from daily rollups', () => {
     await refreshRollups();
     expect([await year(), await year('2026-03-05')]).toEqual([whole, half]);
     expect(await verifyCostDays(harness.db, organizationId)).toEqual([]);
-    // A whole month is read only from the monthly rollup. A part of a month is never read from it.
+    // Only totals of whole months are read from the monthly rollup, so only these totals contain this change.
     await harness.db.query(
       'system',
       `UPDATE run_cost_month SET ai_micros = ai_micros + 1000000 WHERE organization_id = $1 AND month = '2026-03-01'`,

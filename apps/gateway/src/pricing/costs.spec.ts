@@ -96,7 +96,7 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
     });
 
-    it('a run’s cost uses the machine’s hourly price before the organization’s, as of the end of the run', async () => {
+    it('a run’s cost uses its machine’s hourly price at the end of the run, or else the organization’s', async () => {
       const created = await tenant.as.admin.post('/api/agents', {
         name: 'Large',
         provider: 'external',
@@ -116,7 +116,7 @@ describe('costs', () => {
       }
     });
 
-    it('a run’s cost is zero before it is computed, without a start, and if the clock was turned back', async () => {
+    it('a run’s cost is zero before it is computed, if the run never started, and if the clock was turned back', async () => {
       const { id } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: null });
       const { id: turned } = await run({ finishedAt: '2026-03-10T12:00:00Z', ms: -5_000 });
       await harness.db.query('system', 'DELETE FROM run_cost WHERE job_id = $1', [id]);

@@ -32,7 +32,7 @@ describe('prices of models', () => {
   const run = (finishedAt: string, ...used: Parameters<typeof insertUsage>[2]) =>
     endRun(harness.db, { organizationId: tenant.organizationId, finishedAt, used });
 
-  it('an organization’s own model prices, which are replaced as a whole, precede the default ones', async () => {
+  it('an organization’s own model prices apply before the default ones, and are replaced as a whole', async () => {
     const before = (await tenant.as.viewer.get(path)).body.prices;
     expect(before.length).toBeGreaterThan(20);
     expect(before.every(({ source }: { source: string }) => source === 'default')).toBe(true);

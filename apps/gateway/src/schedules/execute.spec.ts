@@ -110,7 +110,7 @@ describe('executing schedules', () => {
     expect(await fixture.listJobs()).toHaveLength(3);
   });
 
-  it('a forced run needs a schedule’s id, a limit must be valid, and other organizations get 404', async () => {
+  it('schedules are executed only with a valid limit, by id if forced, and in the caller’s own organization', async () => {
     const answer = await fixture.tenant.api.post('/api/schedules/execute', { force: true });
     expect([answer.status, answer.body.errors[0].field]).toEqual([400, 'scheduleId']);
     expect((await fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId: null })).status).toBe(
@@ -139,7 +139,7 @@ describe('executing schedules', () => {
     });
   });
 
-  it('no more due schedules are executed than the limit, the longest due first', async () => {
+  it('due schedules are executed up to the limit, starting with those that have been due the longest', async () => {
     const first = await fixture.createSchedule({ cronExpression: '1 * * * *' });
     await fixture.createSchedule({ cronExpression: '2 * * * *' });
     fixture.clock.set('2026-03-02T09:03:10.000Z');

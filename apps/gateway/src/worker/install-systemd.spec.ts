@@ -43,7 +43,7 @@ describe('the install script on a machine with systemd', () => {
   }
 
   const install = async (userId: number, { node = 'node 100% $x' } = {}) => {
-    // The system's folders of systemd are below the test's folder.
+    // Replaces the folders of systemd in the script by folders of this test.
     const text = renderInstallScript('http://service.test')
       .replaceAll('/run/systemd/system', inRoot('run'))
       .replaceAll('/etc/systemd/system', inRoot('etc'));

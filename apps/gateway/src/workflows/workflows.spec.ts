@@ -105,7 +105,7 @@ describe('workflows', () => {
     ]);
   });
 
-  it('a workflow can be restored to a revision, which creates a new revision', async () => {
+  it('restoring a workflow to an earlier revision creates a new revision', async () => {
     const { body } = await make({ script: 'a', steps: [open], variables: ['CLAIM_ID'] });
     await save(body.id, { script: 'b', steps: [send], variables: [] });
     const restored = await tenant.api.post(`/api/workflows/${body.id}/revisions/1/restore`);

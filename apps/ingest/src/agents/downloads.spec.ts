@@ -85,7 +85,7 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '.*' })).toMatch(/^404 /);
   });
 
-  it('an extension command that names a pack gets its production, else pinned, else pilot bundle', async () => {
+  it('an extension command that names a pack gets the production bundle, or else the pinned or pilot one', async () => {
     const { organizationId } = tenant;
     const contents = [newId(), newId(), newId()];
     const { packId, versions } = await makeInstallation(harness.db, { organizationId, contents });

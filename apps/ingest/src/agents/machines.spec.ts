@@ -48,7 +48,7 @@ describe('reports of machines', () => {
   afterAll(() => harness.close());
 
   describe('a heartbeat', () => {
-    it('a heartbeat always updates the last seen time, but the last activity only if it reports activity', async () => {
+    it('every heartbeat updates the last seen time, but only one with activity updates the last activity', async () => {
       const id = await makeMachine();
       const answer = await beat(id, {
         vmState: 'running',
@@ -77,7 +77,7 @@ describe('reports of machines', () => {
       expect(active.tunnelUrl).toBe('https://t.example.com');
     });
 
-    it('a heartbeat counts its jobs as activity, and returns the ended and foreign ones to be abandoned', async () => {
+    it('a heartbeat with running jobs counts as activity; the response lists ended and foreign jobs to abandon', async () => {
       const id = await makeMachine();
       const other = await makeMachine();
       const [running, over, foreign, unknown] = [
@@ -92,7 +92,7 @@ describe('reports of machines', () => {
       expect((await agentOf(id)).lastActivityAt).toBeInstanceOf(Date);
     });
 
-    it('a heartbeat with an ended run updates the time of the last activity, but not its reason', async () => {
+    it('a heartbeat with an ended run updates the time of the last activity, but not the reason for it', async () => {
       const id = await makeMachine();
       const over = await makeJob(id, 'completed');
       const before = new Date('2026-03-02T09:00:00Z');
@@ -302,7 +302,7 @@ describe('reports of machines', () => {
   });
 
   describe('a setup status', () => {
-    it('a setup status is recorded in the timeline, also with the tunnel that it sets for the agent', async () => {
+    it('a setup status is recorded in the timeline, and sets the agent’s tunnel if it names one', async () => {
       const id = await makeMachine({ status: 'starting', boot_id: null });
       const say = (body: object) => worker.post('/api/agent/setup-status', { agentId: id, phase: 'install', ...body });
       expect((await say({ status: 'done', message: 'v1', tunnelUrl: 'https://t2.example.com' })).body).toEqual({

@@ -69,7 +69,7 @@ describe('tracker webhooks', () => {
     return [status, status === 202 ? answer : answer.code];
   };
 
-  it('a pull request webhook requests a synchronization of the work item whose marker is in its text', async () => {
+  it('a pull request webhook requests a synchronization of the work item whose marker the pull request contains', async () => {
     const before = await armed();
     expect(await send(pull(`For muster-feedback:${submissionId}`), {}, { event: 'pull_request' } as never)).toEqual([
       202,

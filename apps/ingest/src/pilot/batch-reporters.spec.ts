@@ -59,7 +59,7 @@ describe('replacing a batch', () => {
     expect((await send(ownKey, batchId)).body).toMatchObject({ replaced: true });
   });
 
-  it('an agent’s key cannot replace the batch of another agent’s run, even if its own run has the same workflow', async () => {
+  it('an agent’s key cannot replace the batch of another agent’s run, even of a workflow that both agents run', async () => {
     const { own, other, ownKey, otherKey } = await makeAgents();
     const batchId = newId();
     expect((await send(otherKey, batchId, other.id)).status).toBe(201);

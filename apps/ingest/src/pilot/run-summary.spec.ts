@@ -203,7 +203,7 @@ describe('a run summary', () => {
     ]);
   });
 
-  it('a run summary may name any job of its organization, or with an agent’s key a job of that agent', async () => {
+  it('a run summary may name any job of its organization, but with an agent’s key only a job of that agent', async () => {
     const own = await makeJob(harness.db, { organizationId });
     const other = await makeJob(harness.db, { organizationId });
     const foreign = await makeJob(harness.db, { organizationId: (await makeOrganization(harness.db)).id });

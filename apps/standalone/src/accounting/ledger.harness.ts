@@ -18,7 +18,7 @@ export interface Run {
   status: 'completed' | 'failed' | 'cancelled';
   startedAt: string | null;
   finishedAt: string;
-  /** Price of its machine in USD per hour when the run ended. */
+  /** Price of the run's machine in USD per hour, at the end of the run. */
   hourly: number;
   usages: Usage[];
   /** Total cost in USD that the worker reported; null if it reported none. */

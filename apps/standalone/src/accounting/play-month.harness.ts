@@ -67,7 +67,7 @@ export class PracticeOffice extends MachineReports {
     }
   }
 
-  /** Plays one run from its launch to its end, some minutes later, and its retry if there is one. */
+  /** Plays a run from its launch to its end some minutes later, and then the retry of the run if there is one. */
   async playRuns(): Promise<void> {
     const { random } = this;
     const machine = random.pickOne(this.machines);
@@ -122,7 +122,7 @@ export class PracticeOffice extends MachineReports {
     await this.recordEndedRun(machine, jobId, { usages: [], reported: null, billing: [], claims: {} });
   }
 
-  /** Plays a run that the service ends for its budget. A later report of its end is ignored, but later usage counts. */
+  /** Plays a run that the service ends at its budget. A later report of an end is ignored, but later usage counts. */
   private async exceedBudget(machine: Machine, jobId: string): Promise<void> {
     await this.beginRun(machine, jobId);
     const preset = { provider: 'nobody', model: 'month-unknown', reported: 0.75 } as const;

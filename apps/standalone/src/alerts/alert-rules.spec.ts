@@ -23,7 +23,7 @@ describe('alert rules', () => {
   const ruleOf = async (rule: string) =>
     (await fixture.tenant.as.viewer.get('/api/alert-rules')).body.alertRules.find((each: any) => each.rule === rule);
 
-  it('every organization has all rules, which are off with their default options', async () => {
+  it('every organization has all alert rules, which are off and have default options', async () => {
     const { alertRules } = (await fixture.tenant.as.viewer.get('/api/alert-rules')).body;
     const off = { enabled: false, channelIds: [] };
     expect(alertRules).toEqual([
@@ -42,7 +42,7 @@ describe('alert rules', () => {
     ]);
   });
 
-  it('a rule is set with its channels and options, and the change is in the audit log', async () => {
+  it('a change of an alert rule sets its channels and options as a whole, and is in the audit log', async () => {
     const { id: channelId } = await fixture.mailChannel();
     const settings = { enabled: true, channelIds: [channelId], when: 'in_a_row', times: 4 };
     const answer = await fixture.set('run_failed', settings);
@@ -60,7 +60,7 @@ describe('alert rules', () => {
     expect(await ruleOf('run_failed')).toEqual({ rule: 'run_failed', enabled: false, channelIds: [], when: 'first' });
   });
 
-  it('a channel that is deleted is no longer a channel of its rules', async () => {
+  it('a deleted channel is removed from the alert rules that used it', async () => {
     const [{ id: remaining }, { id: deleted }] = [await fixture.mailChannel(), await fixture.mailChannel()];
     await fixture.turnOn('dead_letter', { channelIds: [deleted, remaining] });
     expect((await fixture.admin.delete(`/api/notification-channels/${deleted}`)).status).toBe(204);
@@ -81,13 +81,13 @@ describe('alert rules', () => {
     ['wake_failed', { enabled: 'yes' }, 'enabled', null],
     ['wake_failed', { channelIds: ['x'] }, 'channelIds.0', null],
     ['wake_failed', { channelIds: 'x' }, 'channelIds', null],
-  ])('the rule %s cannot be set with %j', async (rule, body, field, detail) => {
+  ])('the alert rule %s refuses the settings %j', async (rule, body, field, detail) => {
     const answer = await fixture.set(rule, body);
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
     if (detail) expect(answer.body.detail).toBe(detail);
   });
 
-  it('a rule accepts only notification channels of its own organization', async () => {
+  it('an alert rule accepts only notification channels of its own organization', async () => {
     const other = await fixture.webhooks.harness.makeTenant();
     const body = { name: 'Theirs', kind: 'email', recipients: ['a@b.example'], events: ['*'] };
     const theirs = (await other.as.admin.post('/api/notification-channels', body)).body.id as string;
@@ -102,7 +102,7 @@ describe('alert rules', () => {
     }
   });
 
-  it('an unknown rule is not found, and only an admin may set a rule', async () => {
+  it('an alert rule can be set only by an admin, and only if it exists', async () => {
     expect((await fixture.set('run_lost')).status).toBe(404);
     const { as, api, worker } = fixture.tenant;
     for (const client of [as.viewer, as.member, api, worker]) {
@@ -111,7 +111,7 @@ describe('alert rules', () => {
     expect((await worker.get('/api/alert-rules')).status).toBe(403);
   });
 
-  it('a member acknowledges an alert once, which stays open; a viewer may not', async () => {
+  it('an alert is acknowledged once, by a member but not by a viewer, and stays open', async () => {
     await fixture.turnOn('account_set_aside');
     const id = await insertAlert('account_set_aside');
     const { as, api } = fixture.tenant;

@@ -67,7 +67,7 @@ export class AlertsFixture {
     );
   }
 
-  /** Creates a mail channel that wants no event by itself, and returns its id with its address. */
+  /** Creates a mail channel that receives only alerts, because its event never occurs; returns its id and address. */
   async mailChannel(more: object = {}): Promise<{ id: string; to: string }> {
     const to = `${newId()}@practice.example`;
     const channel = { name: 'Front desk', kind: 'email', recipients: [to], events: ['pack.promoted'], ...more };

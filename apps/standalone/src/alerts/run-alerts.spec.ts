@@ -18,7 +18,7 @@ describe('alerts about failed and waiting runs', () => {
       return row?.failures === failures;
     });
 
-  it('the first failed run opens an alert and sends it, further ones count, a completed run resolves it', async () => {
+  it('an alert about failed runs is sent for the first one, counts further ones, and is resolved by a completed run', async () => {
     const { id: channelId, to } = await fixture.mailChannel();
     await fixture.turnOn('run_failed', { channelIds: [channelId] });
     const workflowId = await fixture.workflow();
@@ -42,7 +42,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(await fixture.untilDeliveries(channelId, 2)).toEqual([{ type: 'alert.opened' }, { type: 'alert.opened' }]);
   });
 
-  it('the mode every sends each failed run, and still keeps one alert', async () => {
+  it('in the mode every, an alert about failed runs is sent again for each further failed run', async () => {
     const { id: channelId } = await fixture.mailChannel();
     await fixture.turnOn('run_failed', { when: 'every', channelIds: [channelId] });
     const workflowId = await fixture.workflow();
@@ -52,7 +52,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(await fixture.untilDeliveries(channelId, 3)).toHaveLength(3);
   });
 
-  it('the mode in_a_row opens an alert only when so many runs have failed without a completed one between', async () => {
+  it('in the mode in_a_row, an alert opens after the set number of failed runs without a completed run between', async () => {
     await fixture.turnOn('run_failed', { when: 'in_a_row', times: 2 });
     const workflowId = await fixture.workflow();
     await run(workflowId, 'failed');
@@ -66,7 +66,7 @@ describe('alerts about failed and waiting runs', () => {
     await fixture.untilAlert(workflowId, { status: 'open', count: 2 });
   });
 
-  it('a completed run whose event is evaluated before that of the failed run resolves the alert all the same', async () => {
+  it('a completed run resolves the alert about an earlier failed run, even if the events are evaluated in reverse order', async () => {
     await fixture.turnOn('run_failed');
     const workflowId = await fixture.workflow();
     const release = await fixture.webhooks.holdEvents();
@@ -82,7 +82,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(await fixture.alertsOf(workflowId)).toHaveLength(1);
   });
 
-  it('a rule that is off stores no event of a run, and turning it off resolves its alerts', async () => {
+  it('an alert rule that is turned off has no open alerts, and stores no events of runs', async () => {
     await fixture.turnOn('run_failed');
     const workflowId = await fixture.workflow();
     await run(workflowId, 'failed');
@@ -93,7 +93,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(await fixture.rows('SELECT type FROM webhook_event WHERE subject_id = $1', jobId)).toEqual([]);
   });
 
-  it('an alert of a workflow that is deleted is resolved', async () => {
+  it('an alert about a workflow is resolved when the workflow is deleted', async () => {
     await fixture.turnOn('run_failed');
     const workflowId = await fixture.workflow();
     await run(workflowId, 'failed');
@@ -102,7 +102,7 @@ describe('alerts about failed and waiting runs', () => {
     await fixture.untilAlert(workflowId, { status: 'resolved' });
   });
 
-  it('a run that waits longer than the limit opens an alert, which its end resolves; a shorter wait opens none', async () => {
+  it('only a run that waits longer than the limit opens an alert, which the end of the run resolves', async () => {
     await fixture.turnOn('run_waiting', { minutes: 30 });
     const { id: agentId } = await fixture.agent();
     const queued = (minutes: number) => {

@@ -19,7 +19,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     await plane.stop();
   });
 
-  it('a question opens an alert with a link that answers it, and its answer resolves the alert', async () => {
+  it('a question opens an alert with a link for the answer, and the answer resolves the alert', async () => {
     const { id: mailId, to } = await fixture.mailChannel();
     const path = fixture.webhooks.path();
     const url = fixture.webhooks.receiver.url + path;
@@ -39,7 +39,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     await fixture.set('question_asked', { enabled: false });
   });
 
-  it('a question that expires within the limit opens an alert, and its decline resolves the alert', async () => {
+  it('a question that expires soon opens an alert, which is resolved when a person declines the question', async () => {
     await fixture.turnOn('question_expiring', { minutes: 5 });
     const [later, soon] = [await fixture.ask({ timeoutSeconds: 3600 }), await fixture.ask()];
     await fixture.untilAlert(soon, { rule: 'question_expiring', status: 'open' });
@@ -59,7 +59,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     expect(received!.event).toMatchObject({ type: 'alert.opened', data: { id: alert.id, subject: alert.subject } });
   });
 
-  it('skipped times of a schedule count in one alert, which the next launched time resolves', async () => {
+  it('skipped times of a schedule count in one alert, which is resolved when the schedule launches a run', async () => {
     await fixture.turnOn('schedule_missed');
     const { id: agentId } = await fixture.agent({ status: 'online', lastSeen: new Date() });
     const body = { name: newId(), scriptId: await fixture.workflow(), agentId, cronExpression: '0 6 * * *' };
@@ -84,7 +84,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     await fixture.untilAlert(busy.id, { status: 'resolved' }, 'agent_offline');
   });
 
-  it('failed starts of a machine count in one alert, which its first report resolves', async () => {
+  it('failed starts of a machine count in one alert, which is resolved when its worker reports', async () => {
     await fixture.turnOn('wake_failed');
     const body = { name: newId(), provider: 'http', providerConfig: plane.providerConfig };
     const agentId = (await fixture.admin.post('/api/agents', body)).body.agent.id as string;
@@ -115,7 +115,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     await fixture.untilAlert(long, { status: 'resolved' }, 'machine_on_without_reason');
   });
 
-  it('spend at the percentage of the monthly limit opens an alert, which a higher limit resolves', async () => {
+  it('spend that reaches a percentage of the monthly limit opens an alert, which a higher limit resolves', async () => {
     const { organizationId } = fixture.tenant;
     const setLimit = (usd: number) =>
       fixture.rows(

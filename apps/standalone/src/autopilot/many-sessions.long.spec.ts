@@ -74,7 +74,7 @@ describe(`${count} sessions at once`, () => {
       `${count} sessions: p50 ${at(times, 0.5)} s, slowest ${at(times, 1)} s, ${maxOpen} model calls at once; ` +
         `${count} more after them: heap ${more.heap.toFixed(1)} MiB more, resident ${more.all.toFixed(1)} MiB more\n`,
     );
-    // A session is stored in rows, so a second wave of sessions leaves nothing in the process.
+    // Sessions are stored in the database only, so the second wave must not increase the memory of the process.
     expect(more.heap).toBeLessThan(12);
     expect(more.all).toBeLessThan(80);
     // No session starves: the slowest one is not far from the median.

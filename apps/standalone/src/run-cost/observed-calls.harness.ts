@@ -21,10 +21,10 @@ interface Batch {
 
 /** A transaction as Postgres executed it. */
 export interface ObservedTransaction {
-  /** Names of its statements, without those in `frame`. */
+  /** Names of the transaction's statements, without those in `frame`. */
   statements: string[];
   roundTrips: number;
-  /** Whether its commit waited for the disk: it had written something, and synchronous_commit was on. */
+  /** Whether the commit waited for the disk: something was written, and synchronous_commit was on. */
   isFlushed: boolean;
 }
 

@@ -95,7 +95,7 @@ describe('a run, from its launch to its cost', () => {
     // Waits for writes that are deferred after the end of a run.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     calls.end();
-    // Loops send statements too, but less than one per run, so that rounding leaves them out.
+    // The service's loops send statements too, but so few per run that rounding removes them.
     const perRun = (count: number) => Math.round(count / runs);
     const transactions = [...countByName(calls.transactions.map(describeTransaction))].filter(
       ([, count]) => perRun(count) > 0,
@@ -129,11 +129,11 @@ describe('a run, from its launch to its cost', () => {
     );
     const used = connections.flat().filter(({ name, calls: times }) => names.has(name) && times > 10);
     expect(new Set(used.map(({ name }) => name)).size).toBeGreaterThan(names.size / 2);
-    // Postgres plans the first five executions by their values, and then compares a generic plan with those.
+    // Postgres plans the first five executions with their values. After that, it uses a cached plan if that is as good.
     expect(used.filter(({ customPlans }) => customPlans > 5)).toEqual([]);
   });
 
-  // Only in the long form: loops read these tables too, and on a busy machine often enough to exceed the bound.
+  // Runs only in the long form, because on a busy machine the service's loops read too many rows of these tables.
   (isLongRun() ? it : it.skip)(
     'a run reads only its own rows in an organization with many jobs, before Postgres has statistics of them',
     async () => {

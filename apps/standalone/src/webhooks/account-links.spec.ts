@@ -38,7 +38,7 @@ describe('forgotten passwords and invitations', () => {
     return tokenIn((await mailbox.waitForMails(email, count)).at(-1)!.raw);
   };
 
-  it('a forgotten password is replaced with the link of a mail, which works once and ends all sessions', async () => {
+  it('a mailed link replaces a forgotten password once, and then ends all sessions of the user', async () => {
     const { email } = await user();
     const session = await anonymous().signIn(email, testPassword);
     const token = await linkFor(email);
@@ -88,7 +88,7 @@ describe('forgotten passwords and invitations', () => {
     await mailbox.waitForMails(email);
   });
 
-  it('a link never contains the address that a request names', async () => {
+  it('a mailed link never contains the host that the request names', async () => {
     const { email } = await user();
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
     await forgot(email, anonymous().with(headers));
@@ -110,7 +110,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await login(email, testPassword)).status).toBe(200);
   });
 
-  it('a link is refused if the account was disabled after it was sent', async () => {
+  it('a link is refused if the account was disabled after the link was sent', async () => {
     const { id, email } = await user();
     const token = await linkFor(email);
     await fixture.admin.patch(`/api/users/${id}`, { disabled: true });
@@ -138,7 +138,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await login(email, newPassword)).body).toMatchObject({ needs: 'totp' });
   });
 
-  it('an account gets at most 20 mails a minute, and every request is answered alike', async () => {
+  it('an account gets at most 20 mails a minute, but every request gets the same answer', async () => {
     const { id, email } = await user();
     const answers = await Promise.all(Array.from({ length: 45 }, () => forgot(email)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
@@ -193,7 +193,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await invite(email)).status).toBe(409);
   });
 
-  it('an invitation to a user of another organization is answered alike and takes nothing over', async () => {
+  it('an invitation to a user of another organization gets the usual answer but leaves the user as before', async () => {
     const { id: other } = await makeOrganization(fixture.harness.db);
     const { email, id } = await makeUser(fixture.harness.db, { organizationId: other, role: 'viewer' });
     const [answer, usual] = [await invite(email, 'admin'), await invite(`${newId()}@practice.example`, 'admin')];
@@ -210,7 +210,7 @@ describe('forgotten passwords and invitations', () => {
     });
   });
 
-  it('a newer invitation of the same address replaces the older one', async () => {
+  it('a newer invitation to the same address replaces the older one', async () => {
     const email = `${newId()}@practice.example`;
     const older = tokenIn((await invite(email, 'admin')).body.link);
     const newer = tokenIn((await invite(email, 'viewer')).body.link);
@@ -219,7 +219,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await login(email, newPassword)).body.user.role).toBe('viewer');
   });
 
-  it('only admins invite, nobody above their own role, and no keys', async () => {
+  it('only a signed-in admin can invite, and only for a role up to their own', async () => {
     const email = `${newId()}@practice.example`;
     const member = await user('member');
     const session = await anonymous().signIn(member.email, testPassword);

@@ -80,8 +80,8 @@ describe('notification channels', () => {
     const { id } = await mailChannel(to);
     for (let n = 0; n < 4; n += 1) await fixture.runJob('failed', {}, { error: `fault ${n}` });
     await mailbox.waitForMails(to);
-    // The time of the first message is stored a moment after the mailbox has it. The others wait a minute from that
-    // time.
+    // The time of the first message is stored a moment after the mailbox has received it. The other notifications wait
+    // for a minute from that time.
     await waitFor('the others to wait', async () => {
       const rows = await rowsOf(id);
       return rows.length === 4 && rows.some(({ status }) => status === 'delivered');

@@ -273,7 +273,7 @@ describe('every type of webhook', () => {
     if (received.path === path) verifySignature(endpoint.secret, received);
   });
 
-  it('an event has the state of its time, even if the resource changes before the event is read', async () => {
+  it('an event has the state that its resource had at that time, even if the resource changes afterwards', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const release = await fixture.holdEvents();
     const jobId = await fixture.runJob('failed');

@@ -190,7 +190,7 @@ describe('a receiver that only fails for five days', () => {
         return enabled === false || fixture.receiver.listReceivedAt(path).length > before;
       });
     }
-    // The last answer is stored after the receiver has sent it.
+    // The service stores the receiver's last answer a moment after the receiver has sent it.
     const off = await waitFor('it to be turned off', async () => {
       const { body } = await fixture.admin.get(`${base}/${id}`);
       return body.enabled === false && body;

@@ -47,7 +47,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     return delivery;
   }
 
-  it('a delivery succeeds if the receiver accepts it before it has read the whole body', async () => {
+  it('a delivery succeeds if the receiver accepts it before reading the whole body', async () => {
     const delivery = await deliverTo((socket) => {
       socket.write(httpAnswer('204 No Content'));
       // A receiver that closes a connection correctly still reads the rest of the request, and discards it.

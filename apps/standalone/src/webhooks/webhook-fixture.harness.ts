@@ -104,7 +104,7 @@ export class WebhookFixture {
     return body.jobId;
   }
 
-  /** Sets aside an account by the report of a run that has it; returns the delivery of the event. */
+  /** Reports that a run's account failed, which sets the account aside; returns the delivery of the event. */
   async setAsideAccount(delivered: (type: WebhookType, matches: (data: any) => boolean) => Promise<Received>) {
     const { organizationId } = this.tenant;
     const { id: jobId } = await makeJob(this.harness.db, {

@@ -15,7 +15,7 @@ import type { Range } from './range';
 const getBatches = (page: PilotBatchList) => page.batches;
 const mostClaims = 200;
 
-/** Batches that the returns are computed from, each with its run and its claims. */
+/** Batches that the savings are computed from, each with its run and its claims. */
 export function Batches({ range, workflowId }: { range: Range; workflowId: string | undefined }) {
   const [shown, setShown] = useState<string | null>(null);
   const query = { ...range, ...(workflowId ? { workflowId } : {}) };

@@ -200,7 +200,7 @@ function NamedLinks({ things, to }: { things: { id: string; name: string }[]; to
   );
 }
 
-/** A stop takes some time. A machine that is still on this long after its stop time is reported. */
+/** Time for which a machine may still be on after its stop time, in milliseconds, because a stop takes time. */
 const overdueMs = 2 * 60_000;
 
 /** Returns an agent's problem, such as offline, on after its stop time, or off while a run waits; null if none. */

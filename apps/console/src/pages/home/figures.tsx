@@ -24,7 +24,7 @@ export function HomeFigures() {
 
 interface FigureProps {
   name: string;
-  /** Undefined while it is loading. */
+  /** Undefined while the value is loading. */
   value: string | undefined;
   to: string;
   search?: Record<string, string>;

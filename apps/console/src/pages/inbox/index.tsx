@@ -46,7 +46,7 @@ export function InboxPage() {
   );
 }
 
-/** Says that nobody is asked anything; with a full explanation only if the inbox shows nothing else. */
+/** Shows that no question is open, with a full explanation only if the inbox shows nothing else. */
 function NoQuestions({ isShort }: { isShort: boolean }) {
   if (isShort) return <p className="text-dim">No open questions.</p>;
   return (
@@ -58,7 +58,7 @@ function NoQuestions({ isShort }: { isShort: boolean }) {
   );
 }
 
-/** Keeps the last edited question in the list after its end, with its outcome, until the user edits another one. */
+/** Keeps the last edited question and its outcome in the list after it has ended, until another one is edited. */
 function useItemsWithTouched(items: Question[], touched: Question | null): Question[] {
   const isGone = touched !== null && !items.some(({ id }) => id === touched.id);
   const { data = touched } = useQuery({ ...buildQuestionQuery(touched?.id ?? ''), enabled: isGone });

@@ -4,7 +4,7 @@ import { invitationsAccept } from '../../api/generated';
 import { SetPasswordForm } from '../../parts/sign-in/set-password-form';
 import { SignedOutCard } from '../../parts/sign-in/signed-out-card';
 
-/** Page of the link of an invitation. */
+/** Page that the link in an invitation opens. */
 export function InvitationPage() {
   const [email, setEmail] = useState<string | null>(null);
   return (

@@ -86,7 +86,7 @@ export function RunQueue() {
 
 interface FigureProps {
   name: string;
-  /** Search of the runs page that lists the counted runs. */
+  /** Search parameters with which the page of runs lists the counted runs. */
   search?: Record<string, string>;
   children: ReactNode;
 }

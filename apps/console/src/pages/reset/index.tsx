@@ -4,7 +4,7 @@ import { forgottenPasswordsReset } from '../../api/generated';
 import { SetPasswordForm } from '../../parts/sign-in/set-password-form';
 import { SignedOutCard } from '../../parts/sign-in/signed-out-card';
 
-/** Page of the link that replaces a forgotten password. */
+/** Page that a mailed link opens, to replace a forgotten password. */
 export function ResetPage() {
   const [isDone, setDone] = useState(false);
   return (

@@ -2,7 +2,7 @@ import { PackageX } from 'lucide-react';
 import type { Job } from '../../api/generated';
 import { removeDirectionMarks } from '../../format/one-direction';
 
-/** The reports of the run that the service rejected. */
+/** The rejected reports about the run. */
 export function IncompleteReportNote({ run }: { run: Job }) {
   if (run.incomplete.length === 0) return null;
   return (

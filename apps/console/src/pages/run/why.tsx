@@ -19,7 +19,7 @@ const reasons: Record<JobWaiting['reason'], string> = {
   draining: 'The agent is draining and accepts no new runs.',
 };
 
-/** The key and the runs that hold it, or the pool and the runs that have its accounts. */
+/** The key that a run waits for and the runs that hold it, or the pool and the runs that have its accounts. */
 function Holders({ detail: { key, limit, pool, holders } }: { detail: NonNullable<JobWaiting['detail']> }) {
   const shown = holders.slice(0, 3);
   return (

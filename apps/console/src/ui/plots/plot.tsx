@@ -5,12 +5,12 @@ import { useDisplayedTheme } from '../../frame/theme';
 
 export type PlotColors = (name: string) => string;
 
-/** Look of every axis. */
+/** Style of every axis. */
 export function createAxis(color: PlotColors): uPlot.Axis {
   return { stroke: color('dim'), grid: { stroke: color('line'), width: 1 }, ticks: { show: false } };
 }
 
-/** Look of the axis below a plot. Its labels need less height than the library reserves. */
+/** Style of the axis below a plot. Its labels need less height than the library reserves. */
 export function createBottomAxis(color: PlotColors): uPlot.Axis {
   return { ...createAxis(color), grid: { show: false }, size: 28 };
 }

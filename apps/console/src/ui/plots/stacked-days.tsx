@@ -2,7 +2,7 @@ import type uPlot from 'uplot';
 import { createDayAxis, dayBars, dayOptions, dayScale } from './day-bars';
 import { createAxis, Plot } from './plot';
 
-/** Looks of the parts from the bottom to the top. They differ in their pattern too, not only in their color. */
+/** Styles of the parts, from the bottom to the top. The parts differ in their pattern too, not only in their color. */
 const looks = [
   { name: 'solid', color: 'accent', swatch: 'bg-accent' },
   {

@@ -9,7 +9,7 @@ type AskedPage = Pick<Query, 'limit' | 'cursor' | 'order'>;
 
 interface Source {
   page: (page: AskedPage) => Promise<AgentLogList>;
-  /** Reads a page without the search and filters; null if there are none. */
+  /** Reads a page without the search and filters; null if neither is set. */
   unfiltered: ((page: AskedPage) => Promise<AgentLogList>) | null;
 }
 

@@ -14,7 +14,7 @@ import { PlainTable } from '../../../ui/table/plain-table';
 import { modeLabels, RuleForm } from './rule-form';
 
 const rulesKey = ['alert-rules'];
-/** An organization has at most this number of channels. */
+/** Maximum number of channels of an organization. */
 const maxChannels = 20;
 
 /** The alert rules: whether each is on, its options, and the channels that get its messages. */

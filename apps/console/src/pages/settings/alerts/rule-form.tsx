@@ -20,7 +20,7 @@ interface RuleFormProps {
   changed: () => void;
 }
 
-/** Changes a rule: whether it is on, its options and its channels. */
+/** Changes an alert rule: whether the rule is on, its options and its channels. */
 export function RuleForm({ rule, channels, close, changed }: RuleFormProps) {
   const [when, setWhen] = useState(rule.when);
   const { title } = alertTitles[rule.rule];

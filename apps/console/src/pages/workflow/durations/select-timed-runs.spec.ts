@@ -6,7 +6,7 @@ const run = (id: string, startedAt: string | null, workflowRevision: number, dur
 });
 
 describe('the durations of runs', () => {
-  it('the runs are in the order of their starts, without those that did not start or have not ended', () => {
+  it('the timed runs are in the order of their starts, without runs that did not start or have not ended', () => {
     const runs = [
       run('c', '2026-11-03T10:00:00Z', 2),
       run('open', '2026-11-02T12:00:00Z', 2, null),
