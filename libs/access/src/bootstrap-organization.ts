@@ -20,7 +20,7 @@ export interface BootstrapInput {
 
 /** Returns the errors of the values; each error names its environment variable. */
 export function checkBootstrapInput(input: BootstrapInput): string[] {
-  const pairs = listCredentialPairs(input);
+  const pairs = listBootstrapSignIns(input);
   const keys = [
     ['BOOTSTRAP_API_KEY', input.apiKey],
     ['BOOTSTRAP_WORKER_KEY', input.workerKey],
@@ -38,7 +38,7 @@ export function checkBootstrapInput(input: BootstrapInput): string[] {
   ];
 }
 
-function listCredentialPairs(input: BootstrapInput) {
+function listBootstrapSignIns(input: BootstrapInput) {
   return [
     ['BOOTSTRAP_ADMIN_EMAIL', input.adminEmail, 'BOOTSTRAP_ADMIN_PASSWORD', input.adminPassword],
     ['BOOTSTRAP_SUPER_ADMIN_EMAIL', input.superAdminEmail, 'BOOTSTRAP_SUPER_ADMIN_PASSWORD', input.superAdminPassword],
@@ -58,7 +58,7 @@ export async function bootstrapOrganization(
     const [existing] = await tx.query('SELECT id FROM organization LIMIT 1');
     if (existing) return false;
     // Checked only if the accounts are created: passwords that an older version accepted must not prevent a start.
-    for (const [, email, name, password] of listCredentialPairs(input)) {
+    for (const [, email, name, password] of listBootstrapSignIns(input)) {
       const fault = email && password ? checkPasswordRules(password, email) : null;
       if (fault) throw new Error(`${name} ${fault}`);
     }

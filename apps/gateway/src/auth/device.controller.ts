@@ -97,7 +97,7 @@ export class DeviceController {
 
   @Get()
   @Endpoint({
-    summary: 'Read the program that shows a code',
+    summary: 'Get the program that requests access with a code',
     description: 'Returns the program whose sign-in waits for an answer under this code.',
     access: allowSessions('viewer'),
     answer: DeviceLogin,

@@ -22,8 +22,8 @@ export class JobsExportController {
     summary: 'Export jobs as CSV',
     description:
       'Takes the filters and the sort order of GET /api/jobs. The file is UTF-8 with a byte order mark and CRLF line ' +
-      'ends. A cell that a spreadsheet would evaluate starts with an apostrophe. The response is streamed; a response ' +
-      'without its last chunk is incomplete.',
+      'ends. A value that a spreadsheet would treat as a formula gets an apostrophe in front. The response is ' +
+      'streamed; a response without its last chunk is incomplete.',
     reads: 'runs',
     access: allowSessionsAndKeys('viewer'),
     csv: true,

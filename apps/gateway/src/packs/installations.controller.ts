@@ -156,7 +156,7 @@ export class InstallationsController {
 
   @Get('/:id/history')
   @Endpoint({
-    summary: 'List an installation’s pins, newest first',
+    summary: 'List the versions to which an installation was pinned, newest first',
     access: allowSessions('viewer'),
     answer: InstallationHistory,
     errors: ['not_found'],

@@ -45,7 +45,7 @@ export class CostsController {
   @Get('/costs/export')
   @Endpoint<string>({
     summary: 'Export the costs of runs as CSV',
-    description: 'A cell that a spreadsheet would evaluate starts with an apostrophe.',
+    description: 'A value that a spreadsheet would treat as a formula gets an apostrophe in front.',
     access: allowSessionsAndKeys('viewer'),
     reads: 'costs',
     csv: true,

@@ -117,7 +117,7 @@ describe('prices of models', () => {
     expect((await put(price('🦷', 1))).status).toBe(200);
   });
 
-  it('model usage is charged the latest price that starts on or before its UTC day, ignoring case', async () => {
+  it('model usage is charged the latest price of its model, whatever its case, that starts on or before its UTC day', async () => {
     await put(price('M', 1, '2026-03-01'), price('m', 2, '2026-03-10'), price('m', 4, '2026-04-01'));
     const used = (at: string) => ({ provider: 'Acme', model: 'm', input: 1_000_000, at });
     const { id } = await run(

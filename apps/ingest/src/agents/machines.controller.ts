@@ -54,7 +54,9 @@ export class MachinesController {
   @Post('/api/agents/handshake')
   @Endpoint({
     summary: 'Report that a machine has booted',
-    description: '409 means that the agent is stopping or terminated, or that this boot has ended.',
+    description:
+      '409 means that the agent is stopping or terminated, or that the machine has started again since the boot of ' +
+      'the request.',
     access: workers,
     body: HandshakeBody,
     answer: HandshakeAnswer,

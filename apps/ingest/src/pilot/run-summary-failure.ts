@@ -18,8 +18,8 @@ const own: ErrorCode[] = [
 ];
 
 /**
- * Returns an error with one of the run summary codes (interface, section 7) and the shape of the body. Errors of
- * authentication and of rate limits are not about the summary, so they are returned unchanged.
+ * Converts an error to one with a code of the run summaries, which also describes the structure of the request's body.
+ * Errors of authentication and of rate limits are not about the summary, so they are returned unchanged.
  */
 export function asRunSummaryFailure(thrown: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!thrown || thrown.status >= 500) {

@@ -74,7 +74,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
     browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: 'it is\u202E gone' });
     const steps = createTask().steps.map((step) => ({ ...step, title: 'Do\u202E it' }));
     const { ended } = await run(createTask({ steps }), { limits: { attemptsPerStep: 1 } });
-    // A new line ends the effect of the character in the page's error.
+    // The page's error may contain the character, because its effect ends at the next line break.
     expect(ended.pausedFor!.question).toBe(
       '“Do it” did not succeed in 1 attempts. The last error: it is\u202E gone\nWhat should the session do?',
     );

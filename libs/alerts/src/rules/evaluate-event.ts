@@ -31,7 +31,7 @@ async function findSubject(
 ): Promise<AlertSubjectFacts | null> {
   const kind = type.split('.')[0]!;
   if (kind === 'account') {
-    // The event contains the name, so the account needs not be read.
+    // The event contains the name, so the account need not be read.
     const name = details?.['name'];
     const subject = { type: 'account', id: subjectId, name: typeof name === 'string' ? name : subjectId } as const;
     return { subject, workflowId: null, agentId: null };

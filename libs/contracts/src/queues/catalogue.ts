@@ -68,7 +68,7 @@ export const queueCatalogue = {
     concurrency: 100,
     jobs: {
       probe,
-      /** An agent may be able to start its next job. */
+      /** Checks whether the agent can start its next job. */
       'dispatch-agent': { payload: AgentPayload, ...quick, settles: true },
       /** A command waits for its agent. */
       'deliver-command': { payload: CommandPayload, ...quick },

@@ -150,7 +150,10 @@ export class DeviceLoginEntity {
   @Column('integer') pollSeconds!: number;
   @Column('timestamptz', { nullable: true }) polledAt!: Date | null;
   @Column('text', { nullable: true }) answer!: 'allowed' | 'denied' | null;
-  /** User who answered; null until then. `organizationId` is the organization for which the user answered. */
+  /**
+   * User who approved or denied the sign-in of the device; null until then. `organizationId` is that user's
+   * organization.
+   */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => UserEntity, { name: 'device_login_user_fk', onDelete: 'CASCADE' })
   userId!: string | null;

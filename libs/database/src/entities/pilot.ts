@@ -31,7 +31,10 @@ export class PilotBatchEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => JobEntity, { name: 'pilot_batch_job_fk', onDelete: 'SET NULL' })
   jobId!: string | null;
-  /** Job that the batch named. It remains after the job is deleted, so that its cost still belongs to one job. */
+  /**
+   * Id of the job that the batch named. It is kept when the job is deleted, so that the batch's cost stays assigned to
+   * one job.
+   */
   @Column('uuid', { nullable: true })
   namedJobId!: string | null;
   /** Workflow of the named job. It remains after the job is deleted. Null if the batch named no job. */

@@ -50,7 +50,7 @@ export class VideoAnalysisEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
-/** A video that a client may upload. */
+/** Permission for a client to upload a video, created before the upload. */
 @Entity('film_upload')
 @Index('film_upload_age_idx', ['organizationId', 'createdAt'])
 export class FilmUploadEntity {

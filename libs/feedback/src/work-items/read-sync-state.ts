@@ -11,7 +11,10 @@ export interface SyncState {
   lastReconciledAt: Date | null;
 }
 
-/** Maximum number of dead links that are shown; the oldest ones. */
+/**
+ * Maximum number of links to work items that are listed as dead, oldest first. The sync of a dead link has failed
+ * permanently.
+ */
 const maxDead = 200;
 
 /** Reads the pending work items of configured trackers, the dead links, and the stopped trackers with their reasons. */

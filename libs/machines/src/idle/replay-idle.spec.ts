@@ -29,8 +29,7 @@ describe('the saving of the adaptive policy in an idle time', () => {
   });
 
   it('the saving of the adaptive policy counts the boot ahead of a scheduled run for both policies', () => {
-    // The machine was on for half an hour, and again ahead of the scheduled run: a boot, a tenth of a boot and three
-    // seconds.
+    // The machine was on for half an hour, and before the scheduled run for the lead time: 1.1 boots and 3 s.
     const lead = 69_000;
     const woken = { lengthMs: 240 * minute, scheduled: true, onMs: 30 * minute + lead, slept: false };
     expect(computeSavedMs(woken, facts)).toBe(30 * minute);

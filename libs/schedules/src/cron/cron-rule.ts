@@ -56,7 +56,7 @@ interface Field {
   name: string;
   /** Name of the field in cron-parser. */
   key: 'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek';
-  /** Text of this field while another field is parsed. */
+  /** Valid text for this field in the expression with which another field is parsed alone. */
   idle: string;
   min: number;
   max: number;

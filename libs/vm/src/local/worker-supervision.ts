@@ -240,7 +240,8 @@ export class WorkerSupervision implements LocalSupervisor {
     return (this.confinement ??= findConfinement(this.buildConfinementInput()).then((found) => {
       if (found.fault)
         this.logger.warn(
-          `The workers of local agents run without isolation and can access everything that this user can: ${found.fault}`,
+          `Isolation is not available (${found.fault}), so the workers of local agents can access everything that the ` +
+            'user of this process can.',
         );
       return found;
     }));

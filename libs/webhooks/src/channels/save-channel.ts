@@ -149,7 +149,7 @@ function requireValidTarget(kind: ChannelKind, { url, recipients }: Target): voi
   if (kind !== 'email' && recipients?.length) {
     throw invalidFieldError(
       'recipients',
-      'recipients requires the kind email',
+      'recipients is allowed only if kind is email',
       `A channel of the kind ${kind} has a url.`,
     );
   }

@@ -142,8 +142,8 @@ function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi)
       'Hours saved',
       formatOneDecimal(savings.hoursSaved),
       <>
-        {formatCount(savings.minutesPerClaim)} minutes for each claim whose EOB was uploaded or not found. The minutes
-        are set in {rates}.
+        Each claim that was looked up saves {formatCount(savings.minutesPerClaim)} minutes, whether its explanation of
+        benefits was uploaded or none was found. The minutes are set in {rates}.
       </>,
     ],
     ['Labor saved', formatMoney(savings.laborUsd), <>Hours saved, multiplied by the hourly rate in {rates}.</>],

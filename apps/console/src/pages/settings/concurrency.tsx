@@ -74,7 +74,7 @@ export function Concurrency() {
               <ActionMenu
                 name={state.key}
                 actions={[
-                  { label: 'Show runs that hold it', run: () => setLooking(state.key) },
+                  { label: 'Show the runs that hold the key', run: () => setLooking(state.key) },
                   isAdmin && { label: 'Set a limit', run: () => setLimiting(state) },
                   isAdmin && !state.paused && { label: 'Pause', danger: true, run: () => void pauseKey(state.key) },
                   isAdmin && {

@@ -15,7 +15,7 @@ interface Held<T> {
   rows: T[];
   /** Latest rows of the list. */
   listed: T[];
-  /** Filters and order at the time of the hold. */
+  /** Filters and order of the list when its rows were held in place. */
   filters: string;
 }
 
