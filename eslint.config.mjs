@@ -82,7 +82,8 @@ export default [
   {
     // Event streams and responses other than JSON are written to the reply itself.
     files: [
-      'apps/gateway/src/{agents/timeline,jobs/jobs-export,organization/{events,access-log},assistant/{chat,autopilot-events},admin/feedback-export,docs/docs}.controller.ts',
+      'apps/gateway/src/{agents/timeline,jobs/{jobs-export,screens},organization/{events,access-log},assistant/{chat,autopilot-events},admin/feedback-export,docs/docs}.controller.ts',
+      'apps/ingest/src/jobs/run-screens.controller.ts',
     ],
     rules: { 'no-restricted-syntax': listShunnedSyntax('environment', 'exports', 'aliases', 'sql') },
   },
@@ -112,6 +113,13 @@ export default [
   {
     files: ['apps/standalone/**'],
     rules: { '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: appIndexes })] },
+  },
+  {
+    // The page shows the text that operators read in the repository.
+    files: ['apps/console/src/pages/safeguards/index.tsx'],
+    rules: {
+      '@nx/enforce-module-boundaries': ['error', buildBoundaryRule({ allow: ['^(\\.\\./)+k8s/safeguards\\.md'] })],
+    },
   },
   {
     files: ['tools/**'],

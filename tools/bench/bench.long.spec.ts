@@ -38,6 +38,17 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
   sweeps: ['idle agents', 'stale runs', 'untouched jobs'].map(
     (name) => new RegExp(`^  ${name} +${figure} ms +${figure} ms +${figure} times`, 'm'),
   ),
+  placement: [
+    new RegExp(
+      `^  an agent that came free takes a waiting job, 2 at once: named ${figure} ms.*; ratio ${figure}, `,
+      'm',
+    ),
+    new RegExp(`^  a launched job gets an idle agent: statements [1-9]\\d* and [1-9]\\d*, rows looked at `, 'm'),
+    new RegExp(`^  a sweep while no agent is idle: ${figure} ms, statements [1-9]\\d*, rows looked at [1-9]`, 'm'),
+    ...['freed', 'launched', 'sweep'].map(
+      (name) => new RegExp(`^placement: rows looked at .*, ${name}: ${figure} times`, 'm'),
+    ),
+  ],
   roi: [
     new RegExp(`^roi: a year of 200 claims takes ${figure} times one of 100 claims`, 'm'),
     new RegExp(`^roi from raw rows: ${figure} times`, 'm'),

@@ -11,6 +11,7 @@ export const benchmarks = [
   'schedules',
   'batch',
   'sweeps',
+  'placement',
   'roi',
   'idle',
   'job-life',

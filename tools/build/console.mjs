@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const sources = ['apps/console', 'libs/contracts/src', 'libs/sdk/src', 'package-lock.json'];
+const sources = ['apps/console', 'libs/contracts/src', 'libs/sdk/src', 'k8s/safeguards.md', 'package-lock.json'];
 const built = join(root, 'dist/apps/console/index.html');
 const stampFile = join(root, 'dist/.cache/console-build');
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Checks that no code linter covers: the lockfile, paths of a developer's machine, sizes of files, READMEs, project
-// tags, owners of tables, words, locking migrations, circles of files.
+// Checks that no code linter covers: the lockfile, paths of a developer's machine, sizes of files, READMEs, tests that
+// pages name, project tags, owners of tables, words, locking migrations, circles of files.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { findImportCircles } from './circles.mjs';
 import { layout } from './layout.mjs';
 import { listUnverifiedPackages } from './lockfile.mjs';
+import { findMissingTests } from './named-tests.mjs';
 import { exempt, findLockingStatements } from './online-migrations.mjs';
 import { findUnclearLines } from './plain-words.mjs';
 import { checkOwners } from './table-owners.mjs';
@@ -36,7 +37,7 @@ const faults = [
   ...findCrowdedFolders(files),
   ...listProjects(files).flatMap(checkProject),
   ...checkOwners(files),
-  ...findImportCircles(files, (file) => readFileSync(join(root, file), 'utf8')),
+  ...findImportCircles(files, readText),
   ...[...exempt]
     .filter((name) => !files.includes(`libs/database/src/migrations/${name}.ts`))
     .map((name) => `tools/lint/online-migrations.mjs: exempts ${name}, which does not exist`),
@@ -46,8 +47,12 @@ for (const fault of faults) console.error(`repository: ${fault}`);
 console.log(`repository: ${files.length} files, ${faults.length} faults, ${Date.now() - began} ms`);
 process.exitCode = faults.length ? 1 : 0;
 
+function readText(file) {
+  return readFileSync(join(root, file), 'utf8');
+}
+
 function checkFile(file) {
-  const text = readFileSync(join(root, file), 'utf8');
+  const text = readText(file);
   if (text.includes('\0')) return [];
   const lines = text.split('\n');
   const countedLines = lines.length - 1 - (file.endsWith('.long.spec.ts') ? longHeaderLines : 0);
@@ -66,6 +71,7 @@ function checkFile(file) {
     ...findUnclearLines(file, text),
     ...findLockingStatements(file, text),
     ...(file.endsWith('.md') ? findMissingPaths(file, text) : []),
+    ...(file.endsWith('.md') ? findMissingTests(file, text, files, readText) : []),
     ...(file.endsWith('.long.spec.ts') ? checkLongSpec(file, lines) : []),
     ...(isSourceFile(file) && !index.test(file) && countedLines > maxLines
       ? [`${file}: ${countedLines} lines; split files with more than ${maxLines}`]

@@ -1,14 +1,15 @@
 import { readEnvironment } from './frame/environment';
 import { runCli } from './frame/run-cli';
 
-// Hides the command line, which can contain keys and variables, from the process list that every user can read.
+// Hides the command line from the process list, which every user of the machine can read. The command line can contain
+// API keys and values of variables.
 process.title = 'muster';
 
 process.stdout.on('error', handleWriteError);
 process.stderr.on('error', () => undefined);
 
 void runCli(process.argv.slice(2), readEnvironment()).then((code) => {
-  // If stdout is a file, a failed write is reported only to this callback.
+  // A failed write to stdout is reported only to this callback if stdout is a file.
   process.stdout.write('', (error) => (error ? handleWriteError(error) : exitAfterOutput(code)));
 });
 

@@ -50,6 +50,12 @@ const answer = createRoute({
   component: lazyRouteComponent(() => import('./pages/answer'), 'AnswerPage'),
 });
 
+const safeguards = createRoute({
+  getParentRoute: () => root,
+  path: '/safeguards',
+  component: lazyRouteComponent(() => import('./pages/safeguards'), 'SafeguardsPage'),
+});
+
 const framed = createRoute({
   getParentRoute: () => root,
   id: 'framed',
@@ -74,6 +80,7 @@ const tree = root.addChildren([
   reset,
   invitation,
   answer,
+  safeguards,
   framed.addChildren([
     createPageRoute(
       '/',

@@ -8,13 +8,24 @@ import type {
   BatchPayload,
   CommandPayload,
   JobPayloadIds,
+  OrganizationPayload,
   ProbePayload,
   WakePayload,
 } from '@muster/contracts';
 import { answerQueueProbe, Database } from '@muster/database';
-import { cancelBatch, cancelJobsOfStoppedAgent, checkBudget, applyStopResult, Dispatch } from '@muster/jobs';
+import {
+  cancelBatch,
+  cancelJobsOfStoppedAgent,
+  checkBudget,
+  applyStopResult,
+  Dispatch,
+  placeJob,
+  placeJobsOfOrganization,
+  type PlacementParts,
+} from '@muster/jobs';
 import { Clock, HandlesJob, ProcessesQueue, QueueProcessor, type ReceivedMessage } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
+import { VmConfig } from '@muster/vm';
 import { AnalysisContext } from './analysis-context';
 
 @ProcessesQueue('dispatch')
@@ -26,6 +37,7 @@ export class DispatchProcessor extends QueueProcessor {
     @Inject(MachineControl) private readonly machines: MachineControl,
     @Inject(KeyRing) private readonly keyRing: KeyRing,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(VmConfig) private readonly vm: VmConfig,
     @Inject(AnalysisContext) private readonly analyses: AnalysisContext,
   ) {
     super();
@@ -39,6 +51,16 @@ export class DispatchProcessor extends QueueProcessor {
   @HandlesJob('dispatch', 'dispatch-agent')
   async dispatchAgent({ agentId }: AgentPayload, message: ReceivedMessage): Promise<void> {
     await this.starts.startNext(agentId, message);
+  }
+
+  @HandlesJob('dispatch', 'place-job')
+  async placeJob({ jobId }: JobPayloadIds): Promise<void> {
+    await placeJob(this.placementParts, jobId);
+  }
+
+  @HandlesJob('dispatch', 'place-jobs')
+  async placeJobs({ organizationId }: OrganizationPayload): Promise<void> {
+    await placeJobsOfOrganization(this.placementParts, organizationId);
   }
 
   @HandlesJob('dispatch', 'deliver-command')
@@ -84,5 +106,10 @@ export class DispatchProcessor extends QueueProcessor {
   @HandlesJob('dispatch', 'agent-stopped')
   async cancelJobsOfStoppedAgent({ agentId }: AgentPayload): Promise<void> {
     await cancelJobsOfStoppedAgent(this.database, agentId);
+  }
+
+  private get placementParts(): PlacementParts {
+    const { database, starts: dispatch, clock, vm } = this;
+    return { database, dispatch, now: () => clock.now(), wakeTimeoutMs: vm.wakeTimeoutMs };
   }
 }

@@ -11,7 +11,15 @@ import {
 import { CommandDelivery, CommandsConfig, endCommandsOfTerminated, failOverdueCommands } from '@muster/commands';
 import { enqueueDueAnalyses, sweepSessions } from '@muster/assistant';
 import { Database } from '@muster/database';
-import { Dispatch, DispatchConfig, escalateCancels, offerAccounts, stopOverBudget, sweepDispatch } from '@muster/jobs';
+import {
+  Dispatch,
+  DispatchConfig,
+  escalateCancels,
+  enqueueJobsWithFreeAccounts,
+  failRunsOverBudget,
+  sweepDispatch,
+  sweepPlacements,
+} from '@muster/jobs';
 import { AppLoops, Clock, LoopLedger, Metrics, PubSub } from '@muster/platform';
 import { findNextExpectedRun, prewakeMachines } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
@@ -29,7 +37,7 @@ export class DispatcherLoops extends AppLoops {
     @Inject(CommandDelivery) delivery: CommandDelivery,
     @Inject(MachineControl) machines: MachineControl,
     @Inject(Reaper) private readonly reaper: Reaper,
-    @Inject(DispatchConfig) { dispatchSweepMs }: DispatchConfig,
+    @Inject(DispatchConfig) { dispatchSweepMs, placementSweepMs }: DispatchConfig,
     @Inject(MachinesConfig) machinesConfig: MachinesConfig,
     @Inject(CommandsConfig) { commandSweepMs }: CommandsConfig,
     @Inject(VmConfig) { wakeTimeoutMs }: VmConfig,
@@ -45,11 +53,17 @@ export class DispatcherLoops extends AppLoops {
           runOnce: (round) => sweepDispatch(database, dispatch, round),
         },
         {
+          name: 'sweep placements',
+          intervalMs: placementSweepMs,
+          budgetMs: 10_000,
+          runOnce: (round) => sweepPlacements({ database, dispatch, now: () => clock.now(), wakeTimeoutMs }, round),
+        },
+        {
           name: 'offer accounts',
           // Nothing reports that the rest period of an account has ended, so a run that waits for the account starts
           // only after the next pass of this loop.
           intervalMs: 1000,
-          runOnce: () => offerAccounts(database),
+          runOnce: () => enqueueJobsWithFreeAccounts(database),
         },
         {
           name: 'escalate cancels',
@@ -61,7 +75,7 @@ export class DispatcherLoops extends AppLoops {
           name: 'stop runs over budget',
           intervalMs: 5000,
           budgetMs: 10_000,
-          runOnce: (round) => stopOverBudget(database, {}, round),
+          runOnce: (round) => failRunsOverBudget(database, {}, round),
         },
         {
           name: 'ring for analyses',
@@ -89,7 +103,8 @@ export class DispatcherLoops extends AppLoops {
         },
         {
           name: 'fail silent agents',
-          // Often enough to notice a silent agent within a tenth of the allowed time.
+          // At most a tenth of the time after which an agent without heartbeats becomes offline, so that this is
+          // noticed soon.
           intervalMs: Math.min(10_000, Math.max(20, offlineAfterMs / 10)),
           runOnce: (round) => failSilentAgents(database, { offlineAfterMs }, round),
         },

@@ -11,8 +11,8 @@ describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
   beforeAll(async () => {
     const env = { DISPATCH_SWEEP_MS: '100' };
     harness = await startHarness({ name: 'dispatcher', configs: dispatcherConfigs, modules: [DispatcherModule], env });
-    // As many agents whose machine is off and is not woken as free agents that wait for the only run slot of their
-    // organization.
+    // Half of the agents have a machine that is off and is not started. The other half are free and wait for the only
+    // run that their organization may have at a time.
     for (const [name, status, reason] of [
       ['Off', 'stopped', 'agent_offline'],
       ['Free', 'online', 'concurrency_limit'],

@@ -25,7 +25,7 @@ export class LocalWorkers implements OnApplicationBootstrap, BeforeApplicationSh
       );
   }
 
-  /** Runs while the service still listens, so that the workers can send their last reports. */
+  /** The workers are stopped while the service still accepts requests, so that they can send their last reports. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.supervision.endAllWorkers();
   }

@@ -26,7 +26,8 @@ const kind = 4245;
 const pausePointTriggers = {
   assignment: 'CREATE TRIGGER pause_point_assignment BEFORE UPDATE OF account ON account_use',
   'assignment’s commit':
-    'CREATE CONSTRAINT TRIGGER pause_point_assigned AFTER UPDATE OF account ON account_use DEFERRABLE INITIALLY DEFERRED',
+    'CREATE CONSTRAINT TRIGGER pause_point_assigned AFTER UPDATE OF account ON account_use DEFERRABLE INITIALLY ' +
+    'DEFERRED',
   return: 'CREATE TRIGGER pause_point_back BEFORE UPDATE OF until ON account_use',
   'return’s commit':
     'CREATE CONSTRAINT TRIGGER pause_point_is_back AFTER UPDATE OF until ON account_use DEFERRABLE INITIALLY DEFERRED',
@@ -129,7 +130,7 @@ describe('runs on one account if the process is killed', () => {
     const report = (jobId: string) => worker.at(service.url).post('/api/job-webhook', { jobId, status: 'completed' });
 
     await killAt('assignment', launchAll);
-    // The launches whose commit or answer was lost are repeated.
+    // The client repeats the launches whose commit or response was lost.
     const launched = Number((await pool.query('SELECT count(*) AS count FROM job')).rows[0].count);
     for (const agentId of agentIds.slice(launched)) await admin.post('/api/jobs/launch', { workflowId, agentId });
     const total = Number((await pool.query('SELECT count(*) AS count FROM job')).rows[0].count);

@@ -64,7 +64,7 @@ describe('the service during an outage', () => {
         ]);
         accepted += count;
         reads.push(...answers.map(({ status }) => status));
-        // Long enough for a publish to fail and to be retried.
+        // The outage lasts long enough for the publishing of a message to fail and to be repeated.
         await new Promise((resume) => setTimeout(resume, 700));
       }
       const deep = await withTimeout(client.get('/api/health/deep'), 5000);

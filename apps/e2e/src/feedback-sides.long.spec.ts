@@ -64,7 +64,8 @@ describe('feedback in the service and two trackers', () => {
     );
   const makeDue = (id: string) =>
     sql(
-      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE ' +
+        'submission_id = $1',
       [id],
     );
   const patch = async (id: string, status: string) =>
@@ -82,7 +83,7 @@ describe('feedback in the service and two trackers', () => {
       ['triaged', 'open', 'reopened', 'open'],
       ['in_progress', 'open', 'reopened', 'custom'],
       ['resolved', 'closed', 'completed', 'done'],
-      // The trackers already have this state from the step before.
+      // The trackers got this state in the previous step, so nothing is written to them.
       ['closed', 'closed', 'completed', 'done'],
     ]) {
       await patch(id, status!);
@@ -139,7 +140,7 @@ describe('feedback in the service and two trackers', () => {
         trackers.moveIssue(issue!, { state: 'closed', state_reason: pick(['completed', 'not_planned']) });
       else trackers.moveIssue(issue!, { state: 'open' });
       changes += 1;
-      // A webhook may be lost or arrive twice.
+      // Some webhooks are lost and some arrive twice, as they do in reality.
       for (let repeats = pick([0, 1, 1, 2]); repeats > 0; repeats -= 1) await makeDue(id);
     }
     for (const id of ids) await synchronized(id);

@@ -11,7 +11,7 @@ import { Start } from './npm-start';
 
 jest.setTimeout(300_000);
 
-/** A name of no patient; unusual, so that a test can search all files for it. */
+/** Invented name of a patient. It is unusual, so that the test can search all files for it. */
 const unknownName = 'Zyxwvut, Quillandra';
 
 describe('a composite that a real local worker builds', () => {
@@ -221,7 +221,7 @@ describe('a composite that a real local worker builds', () => {
       'images.dat',
       Buffer.concat([
         Buffer.from(utf8.join('\r\n').replace('\r\n', '') + '\r\n'),
-        // A line in Windows-1252.
+        // This line is encoded in Windows-1252, which is not valid UTF-8.
         Buffer.from(`${line(1234, 13, 'Z\xe4hne.dex', '20250101|', '47')}\r\n`, 'latin1'),
       ]),
     );

@@ -104,7 +104,7 @@ export class MachineKills {
       OUTBOX_REPUBLISH_MS: '2000',
       DISPATCH_SWEEP_MS: '500',
       MAINTENANCE_TICK_MS: '3600000',
-      // Each statement that waits at a pause point occupies a connection.
+      // The pool has additional connections, because each statement that waits at a pause point occupies one.
       DATABASE_POOL_SIZE: '20',
       BOOTSTRAP_ORGANIZATION: 'Kills',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,

@@ -57,7 +57,7 @@ describe('the publication of a pack', () => {
       REQUEST_TIMEOUT_MS: '60000',
     };
     service = await ServiceProcess.start('gateway', { ...harness.env, ...own, RATE_LIMIT_PER_MINUTE: '1000000' });
-    // The sessions stay valid; only the address of the service changes.
+    // After the restart, the sessions are still valid. Only the address of the service is different.
     person &&= new HttpClient(service.url, person.headers);
     machine &&= new HttpClient(service.url, machine.headers);
   };
@@ -169,7 +169,7 @@ describe('the publication of a pack', () => {
         `${before.toFixed(0)} MiB, at most ${peak.toFixed(0)} MiB; others' p99 ${busy.toFixed(1)} ms, ` +
         `without it ${quiet.toFixed(1)} ms\n`,
     );
-    // A bundle that is held in memory, zipped or not, would exceed this.
+    // Limit for the memory of the process. It would be exceeded if a whole bundle, zipped or unzipped, were in memory.
     expect(peak - before).toBeLessThan(120);
   });
 });

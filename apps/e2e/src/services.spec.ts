@@ -28,7 +28,7 @@ describe('the six apps in six processes', () => {
     await client.post('/api/admin/queue-probes', {});
     const queues = await waitFor('the probe messages', async () => {
       const answer = await client.get('/api/admin/queues');
-      // The queue message is deleted slightly after the probe is recorded as handled.
+      // The test waits, because the queue message is deleted shortly after the probe is recorded as handled.
       const back = answer.body.queues.every(({ lastProbe, waiting }: any) => lastProbe?.handledAt && waiting === 0);
       return back && answer.body.queues;
     });
@@ -103,7 +103,7 @@ describe('the six apps in six processes', () => {
     );
     expect(counts.handled).toBeGreaterThanOrEqual(accepted);
     expect(counts.handled).toBeLessThanOrEqual(accepted + unanswered);
-    // Ingest handles no queue, so this checks that it answers after its restart.
+    // Ingest processes no queue, so the test checks only that it answers requests after its restart.
     expect((await fetch(`${services.get('ingest')!.url}/api/agent/heartbeat`, { method: 'POST' })).status).toBe(401);
   });
 

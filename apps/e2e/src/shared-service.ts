@@ -27,7 +27,7 @@ let browser: Promise<Browser> | undefined;
 export function getSharedBrowser(): Promise<Browser> {
   channel('muster:browser').publish({});
   browser ??= launchBrowser(findChromiumPath()!).then((launched) => {
-    // If tests run in Jest's own process, an open browser would keep that process running.
+    // An open browser would keep Jest's process running if the tests run in it.
     (process as EventEmitter).once('muster:tests-ended', () => void launched.close());
     return launched;
   });

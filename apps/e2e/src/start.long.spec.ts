@@ -135,7 +135,8 @@ describe('npm start on an existing data folder', () => {
     expect(await readFile(join(dataDir, 'muster.log'), 'utf8')).not.toContain(apiKey!);
     const parts = findProcesses(dataDir).map(({ pid }) => pid);
     expect(parts.length).toBeGreaterThan(2);
-    // The second start begins while the first one is ending, and waits for it.
+    // `npm start` is called a second time while the first one is shutting down. The second one waits for the end of the
+    // first.
     const ended = first.endStart('SIGTERM');
     await waitFor('the message that it stops', () => first.output.includes('stopping'));
     const second = start(['--port', String(port), '--data-dir', dataDir]);

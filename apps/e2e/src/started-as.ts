@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { findFreePort, HttpClient, waitFor } from '@muster/testing';
 import { root } from './service-process';
 
-/** The user who runs `npm start`: `wrap` is the command prefix that switches to the user `uid`. */
+/** The user who runs `npm start`. `wrap` is a command prefix that switches to the user with the id `uid`. */
 export interface Starter {
   name: string;
   wrap: string[];
@@ -107,14 +107,14 @@ export class StartedAs {
         const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
         parents.set(Number(name), { parent, command: readFileSync(`/proc/${name}/cmdline`, 'utf8') });
       } catch {
-        // The process has just ended.
+        // The process has ended since the list of processes was read.
       }
     }
     const isOwnProcess = (pid: number): boolean => {
       for (let at: number | undefined = pid; at; at = parents.get(at)?.parent) if (at === this.child.pid) return true;
       return false;
     };
-    // Workers are left out, because the hostile script's own worker is one of them.
+    // The script may see the process of its own worker, so workers are not counted.
     return [...parents]
       .filter(([pid, { command }]) => isOwnProcess(pid) && !/AGENT|confine\.py|apps\/worker/.test(command))
       .map(([pid, { command }]) => ({ pid, command }));

@@ -3,7 +3,10 @@ import { deflateSync } from 'node:zlib';
 export interface TiffFile {
   width: number;
   height: number;
-  /** Selects the format: each combination of byte order, depth, compression, polarity and header occurs. */
+  /**
+   * Number that selects the format of the file. Over all numbers, each combination of byte order, depth, compression,
+   * polarity and header occurs.
+   */
   ordinal: number;
   /** Returns the brightness of a pixel, from 0 to 255. */
   pixels: (x: number, y: number) => number;

@@ -56,7 +56,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=muster%20of%20tests',
       OTEL_BSP_SCHEDULE_DELAY: '50',
-      // The message of the launch must start the run, not a sweep.
+      // The sweep must not start the run, because the trace of the run must contain the message of the launch.
       DISPATCH_SWEEP_MS: '600000',
       PUBLIC_APP_URL: undefined,
       OUTBOUND_ALLOW: '127.0.0.0/8',

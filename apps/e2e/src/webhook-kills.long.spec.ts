@@ -129,7 +129,7 @@ describe('webhook events while processes are killed', () => {
         const answer = await gatewayClientOf(org)
           .post(`/api/jobs/${jobId}/cancel`)
           .catch(() => null);
-        // 409: an earlier request was executed, but its answer was lost.
+        // The status 409 means that an earlier request was executed, but its response was lost.
         return answer?.status === 202 || answer?.status === 409;
       },
       60_000,
@@ -213,7 +213,7 @@ describe('webhook events while processes are killed', () => {
       const org = orgs[round % 2]!;
       const agentId = await makeAgent(org);
       await sendHandshake(org, agentId);
-      // The commit was answered, but the queue message may not have been published.
+      // The commit succeeded, but the process may have been killed before it published the queue message.
       await Promise.all([services.ingest.end('SIGKILL'), services.scheduler.end('SIGKILL')]);
       await start('ingest');
       await start('scheduler');

@@ -60,7 +60,7 @@ describe('feedback with an issue at the code host', () => {
     async (_, change, status, state, type) => {
       const id = await submitted();
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
-      // The code host truncates the time to the second, which is before the task was created.
+      // The fake code host truncates its time to the second. The truncated time is before the creation of the task.
       trackers.moveIssue(issue!, change, new Date(Number(task!.date_created)));
       expect(await syncedStatus(id)).toBe(status);
       expect([issue!.state, task!.status.type]).toEqual([state, type]);

@@ -76,7 +76,8 @@ describe('feedback at the trackers', () => {
     });
   const requestSync = (id: string) =>
     sql(
-      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE submission_id = $1',
+      'UPDATE feedback_work_item SET armed = armed + 1, due_at = now() - make_interval(secs => 1) WHERE ' +
+        'submission_id = $1',
       [id],
     );
   const syncedStatus = async (id: string) => {
@@ -182,7 +183,7 @@ describe('feedback at the trackers', () => {
     expect(calls()).toBe(before);
     expect((await historyOf(id)).filter(({ reason }) => /^stopped: /.test(reason))).toHaveLength(1);
     trackers.mishap = () => undefined;
-    // Both submissions are due again when the stopped tracker is retried, ten minutes later.
+    // When the service tries the stopped tracker again after ten minutes, both submissions are due again.
     const waits = await waitFor('both to wait', async () => {
       const rows = await sql(
         `SELECT extract(epoch FROM w.due_at - t.next_try_at)::float8 AS late,

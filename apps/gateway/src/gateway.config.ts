@@ -73,8 +73,8 @@ export class GatewayConfig extends StorageConfig {
 
   @EnvInt('EVENT_STREAMS_HEARTBEAT_MS', {
     description:
-      'Interval in milliseconds at which an open stream gets a comment line. At every second one, the caller’s ' +
-      'access is checked again.',
+      'Interval in milliseconds at which an open stream gets a comment line. With every second comment line, the ' +
+      'service checks again whether the caller is still allowed to read the stream.',
     default: 15_000,
     min: 15,
   })

@@ -40,6 +40,7 @@ import { ConcurrencyKeysController } from './jobs/concurrency-keys.controller';
 import { InboundCodesController } from './organization/inbound-codes.controller';
 import { JobsController } from './jobs/jobs.controller';
 import { QuestionsController } from './jobs/questions.controller';
+import { ScreensController } from './jobs/screens.controller';
 import { JobSummariesController } from './jobs/job-summaries.controller';
 import { JobsExportController } from './jobs/jobs-export.controller';
 import { DraftsController } from './packs/drafts.controller';
@@ -130,6 +131,7 @@ import { VaultController } from './organization/vault.controller';
     JobSummariesController,
     JobsController,
     QuestionsController,
+    ScreensController,
     AccountsController,
     ConcurrencyKeysController,
     InboundCodesController,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The version of the service: the version in the repository's package.json. */
+/** Version of the service, from the package.json of the repository. */
 export const version: string = (JSON.parse(readFileSync(findPackageFile(), 'utf8')) as { version: string }).version;
 
 /** Returns the path of package.json. The compiled code in `dist` has the same folder structure as the sources. */

@@ -13,6 +13,7 @@ import { FeedbackWebhooksController } from './feedback/feedback-webhooks.control
 import { InboundController } from './jobs/inbound.controller';
 import { JobCallbacksController } from './jobs/job-callbacks.controller';
 import { RunQuestionsController } from './jobs/run-questions.controller';
+import { RunScreensController } from './jobs/run-screens.controller';
 import { RunSummaryController } from './pilot/run-summary.controller';
 
 @Module({
@@ -25,6 +26,7 @@ import { RunSummaryController } from './pilot/run-summary.controller';
     ImagingCommandsController,
     JobCallbacksController,
     RunQuestionsController,
+    RunScreensController,
     InboundController,
     RunSummaryController,
     FeedbackWebhooksController,

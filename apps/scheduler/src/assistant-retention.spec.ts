@@ -1,4 +1,4 @@
-import { purgePictures } from '@muster/commands';
+import { purgeOldImages } from '@muster/commands';
 import { purgeAssistant } from '@muster/assistant';
 import { DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
@@ -24,7 +24,7 @@ describe('retention of the assistant’s data', () => {
     harness.db.query<T & object>('system', text, values);
   const parts = () => ({ database: harness.db, storage });
   const purge = async () => ({
-    ...(await purgePictures(parts(), new Round('test'), now)),
+    ...(await purgeOldImages(parts(), new Round('test'), now)),
     ...(await purgeAssistant(parts(), new Round('test'), now)),
   });
   const put = async (key: string) => {

@@ -9,7 +9,8 @@ import { presentTicks, runDueSchedules } from '@muster/schedules';
 const scheduledRuns = {
   summary: 'Execute due schedules of all organizations',
   description:
-    'The service also does this automatically; each scheduled time is executed only once. A body is ignored.',
+    'The service also executes due schedules automatically, so this request is not required. Each scheduled time is ' +
+    'executed only once. A body is ignored.',
   access: cron,
   answer: ScheduleTicks,
 };

@@ -45,6 +45,27 @@ describe('maintenance', () => {
     );
   });
 
+  it('the backlog of the dispatch queue counts messages that place runs, and no lease was repaired', async () => {
+    const readMetric = async (line: RegExp) => line.exec(await harness.app.metrics.registry.metrics())?.[1];
+    const readBacklog = async () => Number(await readMetric(/^muster_queue_backlog\{queue="dispatch"\} (\d+)$/m));
+    await waitFor('the probe message of the dispatch queue', async () => (await readBacklog()) > 0);
+    const before = await readBacklog();
+    await harness.db.transaction('system', (tx) =>
+      tx.enqueue(
+        ...Array.from({ length: 50 }, () => ({
+          ...({ queue: 'dispatch', name: 'place-job' } as const),
+          payload: { jobId: newId() },
+        })),
+      ),
+    );
+    await waitFor('the backlog with the messages', async () => (await readBacklog()) >= before + 50);
+    expect(await readMetric(/^muster_lease_repairs_total (\d+)$/m)).toBe('0');
+    await waitFor(
+      'the count of runs without an agent',
+      async () => (await readMetric(/^muster_runs_unplaced (\d+)$/m)) === '0',
+    );
+  });
+
   it('the scheduler deletes only expired sessions and expired idempotency keys', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const user = await makeUser(harness.db, { organizationId });

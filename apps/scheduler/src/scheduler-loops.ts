@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { closeDays, linkRows, purgeExpiredCredentials, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
-import { enqueueDueRemovals, purgePictures } from '@muster/commands';
+import { enqueueDueRemovals, purgeOldImages } from '@muster/commands';
 import { purgeIdleTimes } from '@muster/machines';
 import { maintainTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
 import { purgeAssistant } from '@muster/assistant';
@@ -152,7 +152,7 @@ export class SchedulerLoops extends AppLoops {
             ...(await purgeStepsAndClaims(database, round, clock.now())),
             ...(await purgeBatchClaims(database, round, clock.now())),
             ...(await purgeUsage(database, round, clock.now())),
-            ...(await purgePictures({ database, storage }, round, clock.now())),
+            ...(await purgeOldImages({ database, storage }, round, clock.now())),
             ...(await purgeAssistant({ database, storage }, round, clock.now())),
           }),
         },

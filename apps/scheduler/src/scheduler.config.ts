@@ -20,8 +20,8 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('AUDIT_RETENTION_DAYS', {
     description:
-      'Days after which the audit trail is deleted, whole closed days at a time; their hashes are kept. 0 keeps it ' +
-      'forever.',
+      'Days after which rows of the audit trail are deleted, a whole day at a time. The hashes of deleted days are ' +
+      'kept. 0 deletes nothing.',
     default: defaultRetention.audit,
     max: 36_500,
   })
@@ -29,8 +29,8 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('ACCESS_LOG_RETENTION_DAYS', {
     description:
-      'Days after which the access log is deleted, whole closed days at a time; their hashes are kept. 0 keeps it ' +
-      'forever. HIPAA requires six years.',
+      'Days after which rows of the access log are deleted, a whole day at a time. The hashes of deleted days are ' +
+      'kept. 0 deletes nothing. HIPAA requires six years.',
     default: defaultRetention.access,
     max: 36_500,
   })
@@ -69,14 +69,18 @@ export class SchedulerConfig extends CronConfig {
   readonly scheduleTickMs!: number;
 
   @EnvInt('SCHEDULE_HISTORY_DAYS', {
-    description: 'Days after which the outcome of a scheduled time is deleted; 0 retains it forever.',
+    description:
+      'Days after which the history of a schedule (the outcome of each scheduled time) is deleted. 0 deletes ' +
+      'nothing.',
     default: 400,
     max: 36_500,
   })
   readonly scheduleHistoryDays!: number;
 
   @EnvInt('STALE_JOBS_TICK_MS', {
-    description: 'Interval in milliseconds at which runs are checked for being over their time limit, lost or stalled.',
+    description:
+      'Interval in milliseconds at which the service checks which runs have exceeded their time limit, have no ' +
+      'worker that reports them, or make no progress.',
     default: 60_000,
     min: 50,
   })
@@ -84,7 +88,7 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('JOB_LOST_AFTER_MS', {
     description:
-      'Time in milliseconds for which an accepted run may be without a report from its agent. Then it fails with ' +
+      'Milliseconds without a report from the agent after which a run that the agent has accepted fails with ' +
       'agent_not_ready.',
     default: 900_000,
     min: 100,
@@ -93,8 +97,8 @@ export class SchedulerConfig extends CronConfig {
 
   @EnvInt('JOB_STALLED_AFTER_MS', {
     description:
-      'Milliseconds without a step, a claim result or a log line after which a run is marked as stalled, or fails if ' +
-      'its organization has chosen that. 0 turns this off.',
+      'Milliseconds without a step, a claim result or a log line after which a run is marked as stalled, or fails ' +
+      'if the organization’s setting failStalledRuns is true. 0 turns this check off.',
     default: 3_600_000,
   })
   readonly jobStalledAfterMs!: number;

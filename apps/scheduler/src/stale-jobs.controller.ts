@@ -9,8 +9,8 @@ import { SchedulerConfig } from './scheduler.config';
 const staleJobs = {
   summary: 'Fail stale jobs of all organizations',
   description:
-    'Fails runs that exceed their maximum runtime and jobs whose worker no longer reports. The service also does this ' +
-    'automatically; each job fails only once. A body is ignored.',
+    'Fails runs that exceed their maximum runtime and jobs whose worker no longer reports. The service also fails ' +
+    'these jobs automatically, so this request is not required. A body is ignored.',
   access: cron,
   answer: StaleJobs,
 };

@@ -5,7 +5,7 @@ import { measureRuns } from '@muster/jobs';
 import type { Metrics } from '@muster/platform';
 import { measureSpend } from '@muster/pricing';
 
-/** Due messages are published within about two seconds, so a message that waits longer than this was missed. */
+/** Messages that wait longer than this count as late: usually a message is published within about two seconds. */
 const overdueSeconds = 60;
 
 /**
@@ -25,6 +25,8 @@ export async function updateDatabaseMetrics(database: Database, metrics: Metrics
     metrics.runsWaiting.set({ reason }, count);
     metrics.runsWaitingAge.set({ reason }, ageSeconds);
   }
+  metrics.runsUnplaced.set(runs.unplaced.count);
+  metrics.runsUnplacedAge.set(runs.unplaced.ageSeconds);
   metrics.runsRunning.set(runs.running);
   for (const [why, count] of Object.entries(money.gatesClosed)) metrics.gatesClosed.set({ why }, count);
   for (const [outcome, count] of Object.entries(money.runs)) metrics.monthRuns.set({ outcome }, count);

@@ -151,7 +151,7 @@ describe('a value that only looks valid', () => {
     '%s answers an invalid signature in %s with 401 and the same error for every body',
     async (_, signatureHeader, { method, path, bodyLimit }) => {
       const id = ids[path.startsWith('/api/inbound/') ? '/api/inbound/' : '/api/jobs']!;
-      // The size of a body is checked before its signature.
+      // Bodies that are too large get 413 and not 401, because the size of a body is checked before its signature.
       const sendable = bodies.filter(([body]) => (body?.length ?? 0) <= bodyLimit);
       for (const signature of signatures()) {
         const answers = new Set<string>();

@@ -25,7 +25,7 @@ export function buildOpenApiDocument(app: INestApplication): Record<string, unkn
     extraModels: [Problem, BundleProblem],
     operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
   });
-  // A route without authentication has an explicit empty list; a missing one would look like an omission.
+  // A route without authentication gets an empty `security` list, so that the document states that none is required.
   for (const path of Object.values(document.paths)) {
     for (const [method, operation] of Object.entries(path) as [string, Operation][]) {
       operation.security ??= [];

@@ -98,7 +98,7 @@ describe('a tunnel', () => {
       expect(await poll(far, id)).toEqual([commandId]);
       expect((await sendHeartbeat(far, id, url)).tunnel).toBe('unreachable');
     }
-    // The rule also applies to a tunnel that the setup of the machine reports.
+    // The same applies to a tunnel that the machine reports during its setup.
     await far.post('/api/agent/setup-status', { agentId: id, phase: 'tunnel', status: 'done', tunnelUrl: worker.url });
     expect(await poll(far, id, 1)).toEqual([]);
     const commandId = await snippet(id);

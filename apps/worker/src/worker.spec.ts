@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { computeBackoffMs, parseRetryAfter } from './protocol/backoff';
 import { FakeService } from './testing/fake-service.harness';
 import { Journal } from './runs/journal';
-import { judgeStatus } from './protocol/service';
+import { classifyStatus } from './protocol/service';
 import { readSettings } from './settings';
 import { findPushUrl } from './protocol/tunnel';
 import { buildRunCommand, WorkerHarness } from './testing/worker-process.harness';
@@ -18,13 +18,14 @@ describe('The one-file worker', () => {
     execFileSync(process.execPath, [resolve(__dirname, '../one-file.mjs'), file]);
     expect(readFileSync(file, 'utf8')).not.toMatch(/require\("(?!node:)/);
     const service = await FakeService.start();
-    const worker = new WorkerHarness(service, {}, file);
+    const worker = new WorkerHarness(service, { PRACTICE_DATABASE: 'odbc:DSN=practice' }, file);
     try {
       await worker.start({ CHROMIUM: '/nowhere' });
       const parts = service.waitForHandshake()!.body.machineCapabilities as MachineCapability[];
       expect(parts.map(({ name }) => name)).toEqual(['python', 'chromium', 'ffmpeg', 'pillow', 'odbc', 'sandbox']);
       expect(parts).toContainEqual({ name: 'chromium', available: false, detail: expect.stringContaining('CHROMIUM') });
       expect(parts.filter(({ available, detail }) => !available && !detail)).toEqual([]);
+      expect(parts.filter(({ required }) => required).map(({ name }) => name)).toEqual(['odbc']);
       const run = buildRunCommand('import muster\nwith muster.step("one"): muster.result(1)');
       await service.pushCommand(run);
       const terminal = await service.waitUntil('the end', () => service.findTerminalReport(run.jobId));
@@ -42,8 +43,8 @@ describe('The start', () => {
     const env = { SERVICE_BASE_URL: 'ftp://x', MUSTER_WORKER_LISTEN: 'nowhere', MUSTER_FENCE_MS: '-1' };
     expect(() => readSettings(env)).toThrow(
       "the worker's environment is not valid: SERVICE_BASE_URL must be an http or https URL; AGENT_ID is missing; " +
-        'SERVICE_API_KEY is missing; MUSTER_WORKER_LISTEN must be host:port or off; ' +
-        'MUSTER_FENCE_MS must be a whole number of at least 1',
+        'SERVICE_API_KEY is missing; MUSTER_WORKER_LISTEN must be host:port or off; MUSTER_FENCE_MS must be a whole ' +
+        'number of at least 1',
     );
   });
 
@@ -145,7 +146,7 @@ describe('The journal', () => {
     const again = new Journal(folder, 3);
     expect([0, 2, 6].map((n) => again.hasStarted(`old-${n}`))).toEqual([false, false, false]);
     expect([7, 8, 9].map((n) => again.hasStarted(`old-${n}`))).toEqual([true, true, true]);
-    // Unfinished commands are never removed.
+    // The journal is shortened, but commands that have not finished stay in it.
     expect(again.listUnfinished().map(({ id }) => id)).toEqual(['old-1']);
     for (let n = 0; n < 20; n += 1) again.recordStart(`new-${n}`, 'snippet', null, Date.now());
     expect(new Journal(folder, 3).hasStarted('new-0')).toBe(true);
@@ -174,8 +175,8 @@ describe('Repeating', () => {
   });
 
   it('a request is not repeated after a status that another attempt would not change', () => {
-    expect([200, 201, 204].map(judgeStatus)).toEqual(['delivered', 'delivered', 'delivered']);
-    expect([400, 404, 409, 413, 422].map(judgeStatus)).toEqual(Array(5).fill('refused'));
-    expect([401, 403, 408, 429, 500, 503].map(judgeStatus)).toEqual(Array(6).fill('later'));
+    expect([200, 201, 204].map(classifyStatus)).toEqual(['delivered', 'delivered', 'delivered']);
+    expect([400, 404, 409, 413, 422].map(classifyStatus)).toEqual(Array(5).fill('refused'));
+    expect([401, 403, 408, 429, 500, 503].map(classifyStatus)).toEqual(Array(6).fill('later'));
   });
 });

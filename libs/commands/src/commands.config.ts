@@ -4,8 +4,8 @@ import { BaseConfig, EnvInt } from '@muster/platform';
 export class CommandsConfig extends BaseConfig {
   @EnvInt('COMMAND_SWEEP_MS', {
     description:
-      'Interval in milliseconds at which unacknowledged commands are pushed again and overdue ones fail. Without new ' +
-      'work it is five times as long.',
+      'Interval in milliseconds at which commands that no worker has acknowledged are sent again, and commands that ' +
+      'are past their deadline fail. While there are none, the interval is five times as long.',
     default: 1000,
     min: 20,
   })

@@ -20,7 +20,7 @@ export {
   listFunctions,
   updateFunction,
 } from './functions/functions';
-export { purgePictures } from './imaging/purge-pictures';
+export { purgeOldImages } from './imaging/purge-pictures';
 export { readCompositeStatus } from './imaging/read-composite';
 export { readImagesStatus } from './imaging/read-images-status';
 export { recordImagingProgress } from './imaging/record-imaging-progress';

@@ -423,6 +423,7 @@ export {
   OrganizationBatchEvent,
   OrganizationDeadLetterEvent,
   OrganizationQuestionEvent,
+  OrganizationAlertEvent,
   OrganizationEventsQuery,
   type OrganizationEventType,
   OrganizationJobEvent,
@@ -532,6 +533,14 @@ export {
   QuestionsQuery,
 } from './http/asking/questions';
 export {
+  ScreenEnd,
+  ScreenFrame,
+  ScreenFrameTaken,
+  ScreenInput,
+  ScreenInputSent,
+  ScreenWatch,
+} from './http/asking/screen';
+export {
   type AnswerWay,
   answerWays,
   codePattern,
@@ -539,6 +548,7 @@ export {
   questionKinds,
   type QuestionStatus,
   questionStatuses,
+  type ScreenKey,
 } from './http/asking/question-words';
 export { CancelJobBody, CancelJobsFilter, CancelJobsBody, CancelledJobs } from './http/jobs/cancels';
 export { isScriptErrorCode, type RunErrorCode, runErrorCodes, type ScriptErrorCode } from './http/jobs/run-error-codes';
@@ -585,6 +595,16 @@ export {
   SetConcurrencyLimitBody,
   WaitingDetail,
 } from './http/jobs/concurrency-keys';
+export {
+  JobPlacement,
+  JobTarget,
+  type PlacementForecast,
+  PlacementPreview,
+  PlacementPreviewBody,
+  RunTarget,
+  type TargetPreference,
+} from './http/jobs/targets';
+export { LaunchJobBody } from './http/jobs/launches';
 export { JobFilter, JobsExportQuery, type JobSort } from './http/jobs/job-filters';
 export {
   Job,
@@ -599,7 +619,6 @@ export {
   JobStep,
   JobStepList,
   JobWaiting,
-  LaunchJobBody,
   LaunchedJob,
   RunList,
   RunListItem,

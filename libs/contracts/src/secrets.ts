@@ -14,7 +14,7 @@ export function listSecretForms(secret: string): string[] {
     secret,
     secret.trim(),
     JSON.stringify(secret).slice(1, -1),
-    // encodeURIComponent throws on half a surrogate pair; the bytes have a replacement character in its place.
+    // encodeURIComponent throws if the text contains half of a surrogate pair. A replacement character takes its place.
     encodeURIComponent(bytes.toString()),
     ...(lines.length > 1 ? lines.filter((line) => line.length >= 8) : []),
     ...listBase64Forms(bytes),

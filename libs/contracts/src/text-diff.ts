@@ -5,8 +5,8 @@ interface Edit {
 }
 
 /**
- * Default of the maximum number of changed lines. Beyond it the search would block the process, so all lines are shown
- * as replaced.
+ * Default for the maximum number of changed lines that the search can find. With more, the search would block the
+ * process, so all lines are shown as replaced.
  */
 const defaultMaxEdits = 1000;
 /**

@@ -15,9 +15,11 @@ export class ClockSync {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Returns after the first reading. Throws if the reading failed; the next one follows after the interval. */
+  /**
+   * Returns after the clock of the database was read once. Throws if that failed; it is tried again after the interval.
+   */
   async start(): Promise<void> {
-    // Only a test changes its own clock.
+    // The clock of a test is not synchronized, because the test sets it.
     if (!(this.clock instanceof ServiceClock)) return;
     this.periodic.start();
     await this.syncOnce();

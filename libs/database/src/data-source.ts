@@ -11,7 +11,7 @@ types.setTypeParser(types.builtins.INT8, (text) => {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 });
 
-/** Columns are snake_case in the database and toCamelCase in the code. */
+/** Columns are snake_case in the database and camelCase in the code. */
 class SnakeCase extends DefaultNamingStrategy {
   override columnName(propertyName: string, customName: string, prefixes: string[]): string {
     const name = super.columnName(propertyName, customName, prefixes);
@@ -39,8 +39,8 @@ export function buildServiceOptions(options: ConnectionOptions) {
       options: `-c role=${appRole}`,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: statementTimeoutMs,
-      // If a query takes longer than this, the server counts as hung, because the statement timeout should have ended
-      // the statement.
+      // If a query takes longer than this, the database server counts as hung, because its own statement timeout should
+      // have ended the query.
       query_timeout: statementTimeoutMs + 2000,
       keepAlive: true,
       // Connections stay open for five minutes without use. A new connection takes milliseconds on both sides, and

@@ -40,7 +40,7 @@ export function toAppErrorOfDatabase(error: unknown): AppError | undefined {
   }
   if (conflictCodes.has(getErrorCode(error) ?? '')) {
     return new AppError('service_unavailable', {
-      detail: 'Concurrent changes of the same data were made first; nothing was changed. Try again.',
+      detail: 'Another request changed the same data at the same time, so nothing was changed. Try again.',
       cause: error,
     });
   }
@@ -50,7 +50,7 @@ export function toAppErrorOfDatabase(error: unknown): AppError | undefined {
 
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  // Errors of the object storage client are not about the database.
+  // Errors of the object storage client have similar codes but are not errors of the database.
   if ('$metadata' in error) return false;
   const code = getErrorCode(error) ?? '';
   return unavailableCodes.has(code) || /^08/.test(code) || unavailableMessage.test(error.message);

@@ -121,7 +121,7 @@ export class Database {
    * other within a transaction. `sets/README.md` describes what such a work may do.
    */
   async sharedTransaction<T>(name: string, scope: Scope, work: (tx: Transaction) => Promise<T>, key = ''): Promise<T> {
-    // A work keeps its caller's context, also if another caller starts the set.
+    // The work runs in the async context of its own caller, even if another caller's request starts the set.
     return (await this.transactionSets.runInSet(name, scope, AsyncResource.bind(work), key)) as T;
   }
 
@@ -187,7 +187,7 @@ export class Database {
       await connection.rollback().catch((failure: Error) => (unusable = failure));
       throw error;
     } finally {
-      // A connection whose rollback failed must not be reused.
+      // The connection is closed and not returned to the pool, because its rollback failed.
       client.release(unusable);
     }
   }

@@ -49,7 +49,7 @@ export type {
   FeedbackTrackerEntity,
   FeedbackWorkItemEntity,
 } from './entities/feedback-work';
-export { JobEntity } from './entities/job';
+export { JobEntity, type PlacedJob } from './entities/job';
 export type { AccountEntity, AccountUseEntity } from './entities/account';
 export type { ConcurrencyLeaseEntity } from './entities/concurrency-lease';
 export type { AlertEntity, AlertRuleEntity, AlertStreakEntity } from './entities/alert';

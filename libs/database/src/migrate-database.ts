@@ -20,7 +20,7 @@ export async function migrateDatabase(url: string, { only }: MigrateOptions = {}
   try {
     const lockHolder = source.createQueryRunner();
     await lockHolder.startTransaction();
-    // A separate transaction holds the lock, because each migration has its own transaction.
+    // The lock is held by a transaction of its own connection, because each migration runs in its own transaction.
     await lockMigrations(lockHolder);
     try {
       const before = await readExecutedMigrations(source);

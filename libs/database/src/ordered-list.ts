@@ -27,9 +27,9 @@ const cursorKinds: Record<SortValue['type'], SortKind> = { timestamptz: 'instant
 
 interface Listed {
   from: string;
-  /** Conditions that an index evaluates in the order of ids. */
+  /** SQL conditions for which an index returns the rows in the order of ids. */
   within: string[];
-  /** Conditions that are evaluated row by row. */
+  /** SQL conditions that no index supports, so that they are evaluated row by row. */
   looked: string[];
   page: Page;
   addParameter: (value: unknown) => string;
@@ -37,8 +37,9 @@ interface Listed {
 
 /**
  * Returns a list's statement with `id`, `matches`, `scan_end` and `sort_key` of the rows of a page, and the `order` of
- * the rows as columns of `p`. Unless the list is sorted by ids, all matching rows are sorted. This is for entities that
- * an organization sets up, of which there are thousands at most. Rows without a value come last.
+ * the rows as columns of `p`. Unless the list is sorted by ids, all matching rows are sorted. So use it only for
+ * entities that an organization sets up, such as workflows, of which there are at most thousands. Rows without a value
+ * come last.
  */
 export function orderedListSql({ descends, by }: Ordered, { from, within, looked, page, addParameter }: Listed) {
   const direction = descends ? 'DESC' : 'ASC';
@@ -72,7 +73,7 @@ export function getPositionValues({ id, sortValue }: { id: string; sortValue?: s
   return sortValue === undefined || sortValue === null ? [id] : [sortValue, id];
 }
 
-/** SQL for a sort key as text that parses to exactly the same value. */
+/** SQL that converts a sort key to a text from which exactly the same value can be parsed. */
 export function sortKeyTextSql(type: SortValue['type'], alias: string): string {
   if (type !== 'timestamptz') return `${alias}.sort_key::text`;
   return `to_char(${alias}.sort_key AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -4,22 +4,25 @@ import { TrackersConfig } from '@muster/trackers';
 /** Configuration of the synchronization of feedback with the trackers. */
 export class FeedbackConfig extends TrackersConfig {
   @EnvFlag('FEEDBACK_AUTOMATION_ENABLED', {
-    description: 'Whether feedback is sent to the trackers. While it is false, feedback is accepted and waits.',
+    description:
+      'Whether feedback is sent to the issue trackers. While it is false, feedback is stored and sent later.',
     default: false,
   })
   readonly feedbackAutomation!: boolean;
 
   @EnvInt('FEEDBACK_AUTOMATION_WORKER_INTERVAL_MS', {
     description:
-      'Interval in milliseconds at which due work items are synchronized. Most are synchronized earlier, when an ' +
-      'event occurs.',
+      'Interval in milliseconds at which feedback is synchronized with the trackers, in case an event was lost. ' +
+      'Most changes are synchronized as soon as they occur.',
     default: 15_000,
     min: 20,
   })
   readonly feedbackIntervalMs!: number;
 
   @EnvFlag('FEEDBACK_AUTOMATION_BRANCHES', {
-    description: 'Whether a branch feedback/<last 12 characters of the id> is created for each bug and workflow issue.',
+    description:
+      'Whether a branch feedback/<last 12 characters of the submission’s id> is created in the repository for each ' +
+      'bug report and workflow issue.',
     default: false,
   })
   readonly feedbackBranches!: boolean;
@@ -32,15 +35,17 @@ export class FeedbackConfig extends TrackersConfig {
 
   @EnvInt('FEEDBACK_SYNC_ATTEMPTS', {
     description:
-      'Number of consecutive failures after which a work item is no longer synchronized until an operator replays ' +
-      'it.',
+      'Number of consecutive failures after which a feedback submission is no longer synchronized until an operator ' +
+      'retries it in the console.',
     default: 20,
     min: 1,
   })
   readonly feedbackAttempts!: number;
 
   @EnvText('FEEDBACK_RECONCILE_CRON', {
-    description: 'Cron expression, in UTC, for comparing all linked work items with their trackers.',
+    description:
+      'Cron expression, in UTC, of the times at which all feedback is compared with its issues and tasks in the ' +
+      'trackers.',
     default: '17 3 * * *',
   })
   readonly feedbackReconcileCron!: string;

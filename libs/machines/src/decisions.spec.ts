@@ -2,7 +2,7 @@ import type { IdleStopPolicy } from '@muster/contracts';
 import { decideFinalStatus } from './orders/finish-order';
 import { runEnded } from './activity/activity';
 import { decideIdleStop } from './idle/decide-idle-stop';
-import { decideIfSilent } from './life/fail-silent-agents';
+import { explainSilence } from './life/fail-silent-agents';
 import { decideHeartbeatMove } from './reports/decide-heartbeat-move';
 import { explainAgent } from './registry/explain-agent';
 
@@ -103,7 +103,8 @@ describe('why a machine is on, and until when', () => {
       'at 2026-03-02T09:50:00.000Z, and is woken for it at 2026-03-02T09:48:51.000Z.',
     );
     expect(explain({ ...stopped, prewake: false }, runIn(50)).why).toMatch(/at 2026-03-02T09:50:00.000Z\.$/);
-    // The time of the wake has passed. The machine was woken, and a user has stopped it since.
+    // The time at which the machine is started ahead of its schedule has passed. The machine was started, and a user
+    // has stopped it since.
     expect(explain(stopped, runIn(1)).why).toMatch(/at 2026-03-02T09:01:00.000Z\.$/);
   });
 
@@ -260,16 +261,16 @@ describe('silence', () => {
   const agent = { status: 'online' as const, lastSeen: minutesAgo(2), statusSince: minutesAgo(5) };
 
   it('an agent that sends no heartbeat for too long is moved to offline', () => {
-    expect(decideIfSilent(agent, now, 120_000)).toBeNull();
-    expect(decideIfSilent(agent, now, 119_999)).toBe('no heartbeat for 120 s');
-    expect(decideIfSilent({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
+    expect(explainSilence(agent, now, 120_000)).toBeNull();
+    expect(explainSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
+    expect(explainSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
   });
 
   it('silence is counted from when the agent came online, and only for agents that are online or draining', () => {
-    expect(decideIfSilent({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
-    expect(decideIfSilent({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(explainSilence({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(explainSilence({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
     for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
-      expect(decideIfSilent({ ...agent, status }, now, 1)).toBeNull();
+      expect(explainSilence({ ...agent, status }, now, 1)).toBeNull();
     }
   });
 });

@@ -33,7 +33,7 @@ export {
   onStatuses,
 } from './life/agent-life';
 export { longestLead, prewakeLead, computePrewakeLeadMs, computePrewakeTimeoutMs } from './life/boot-time';
-export { decideIfSilent, failSilentAgents } from './life/fail-silent-agents';
+export { explainSilence, failSilentAgents } from './life/fail-silent-agents';
 export { type LifecycleFacts, buildLifecycleEntry, setAgentStatus } from './life/set-agent-status';
 export {
   type WakeFailures,
@@ -55,7 +55,7 @@ export { rebootAgent, requireSwitchableMachine, startAgent, stopAgent } from './
 export { requireActionPossible } from './power/require-action-possible';
 export { requireOwnMachine } from './power/require-own-machine';
 export { terminateAgent } from './power/terminate-agent';
-export { wakeOrThrow } from './power/wait-for-wake';
+export { waitUntilOnlineOrThrow } from './power/wait-for-wake';
 export { Reaper } from './reaper/reaper';
 export { ReaperConfig } from './reaper/reaper.config';
 export { ReaperModule } from './reaper/reaper.module';

@@ -104,7 +104,7 @@ export class AnswerAccumulator {
 }
 
 function answerTooLongError(): ModelFault {
-  return new ModelFault('nonsense', 'The model’s answer is too long.');
+  return new ModelFault('nonsense', 'The answer of the language model is too long. Try again with a shorter request.');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -129,7 +129,10 @@ function isTokenCount(value: unknown): value is number {
 }
 
 const charactersOfToken = 4;
-/** Estimate for an image that is a thousand pixels wide. */
+/**
+ * Number of tokens that an image counts as if the model reports none: the usual number for an image that is a thousand
+ * pixels wide.
+ */
 const tokensOfImage = 1000;
 
 function estimateTokens(text: string): number {

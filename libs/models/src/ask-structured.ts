@@ -20,7 +20,12 @@ export async function askStructured<T>(
   const first = await ask(messages);
   const found = parseAndValidate<T>(schema, first.answer);
   if ('value' in found) return { value: found.value, usage: first.usage };
-  if (first.answer.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, first.usage);
+  if (first.answer.refusal)
+    throw new ModelFault(
+      'refused',
+      `The language model refused to answer (${name}). Rephrase the request.`,
+      first.usage,
+    );
   const second = await ask(appendFaultMessages(messages, first.answer.content, found.faults)).catch(
     (error: unknown) => {
       if (error instanceof ModelFault) error.usage = sumUsages([first.usage, error.usage]);
@@ -30,10 +35,11 @@ export async function askStructured<T>(
   const usage = sumUsages([first.usage, second.usage]);
   const corrected = parseAndValidate<T>(schema, second.answer);
   if ('value' in corrected) return { value: corrected.value, usage };
-  if (second.answer.refusal) throw new ModelFault('refused', `The model refuses to answer (${name}).`, usage);
+  if (second.answer.refusal)
+    throw new ModelFault('refused', `The language model refused to answer (${name}). Rephrase the request.`, usage);
   throw new ModelFault(
     'nonsense',
-    `The model’s answer does not fit the schema (${name}): ${corrected.faults[0]!}.`,
+    `The answer of the language model does not have the required format (${name}): ${corrected.faults[0]!}. Try again.`,
     usage,
   );
 }
@@ -61,7 +67,7 @@ function appendFaultMessages(messages: readonly ModelMessage[], answer: string, 
   });
 }
 
-/** Escapes that JSON can contain and a database cannot store. */
+/** Matches escapes in JSON for characters that a database cannot store. */
 const hasEscapes = /\\u(0000|d[89a-f])/i;
 
 function toStorableValue(_: string, value: unknown): unknown {

@@ -22,7 +22,7 @@ export class ModelFault extends AppError {
   constructor(
     readonly reason: ModelFaultReason,
     detail: string,
-    /** Usage of the failed call, as far as it is known. */
+    /** Tokens and cost of the failed call, as far as they are known. */
     public usage: ModelUsage = noUsage,
   ) {
     super(reason === 'timeout' ? 'execution_timeout' : 'model_failed', { detail });
@@ -32,7 +32,10 @@ export class ModelFault extends AppError {
 
 /** Returns the fault of an answer that does not follow the API, with any status. */
 export function malformedAnswerFault(): ModelFault {
-  return new ModelFault('nonsense', 'The model’s answer does not follow its API.');
+  return new ModelFault(
+    'nonsense',
+    'The response of the model provider is not valid for an OpenAI-compatible API. Check the base URL of the model.',
+  );
 }
 
 /** The caller no longer wants the answer. */

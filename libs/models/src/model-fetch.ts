@@ -40,7 +40,7 @@ async function* limitBody(body: IncomingMessage, maxBytes: number): AsyncGenerat
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
-    // Leaving the loop destroys the response and its connection.
+    // The error leaves the loop, which destroys the response and its connection.
     if (length > maxBytes) throw new OutboundFailed(`the answer is longer than ${maxBytes} bytes`);
     yield chunk;
   }

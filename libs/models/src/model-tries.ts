@@ -43,7 +43,7 @@ export async function runWithRetries<T>(
       if (delayMs > Math.max(parts.timeoutMs, maxDelayMs)) {
         throw new ModelFault(
           'busy',
-          `The model asks for a pause of ${Math.ceil(delayMs / 1000)} s, which is too long to wait.`,
+          `The model provider limits the rate of calls and requests a pause of ${Math.ceil(delayMs / 1000)} s. Try again after that time.`,
         );
       }
       await waitOrAbort(delayMs, parts.signal);
@@ -133,7 +133,10 @@ function classifyFailure(
   if (typeof status !== 'number') {
     // The client throws errors without a status for failed connections and for invalid JSON.
     if ((error as Error).name === 'SyntaxError') return { fault: malformedAnswerFault(), delayMs: null };
-    return { fault: new ModelFault('unreachable', 'The model could not be reached.'), delayMs };
+    return {
+      fault: new ModelFault('unreachable', 'The model provider could not be reached. Try again later.'),
+      delayMs,
+    };
   }
   const fault = new ModelFault(
     status === 429 ? 'busy' : 'status',

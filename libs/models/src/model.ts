@@ -16,7 +16,7 @@ export interface ModelCall {
 }
 
 export interface StructuredCall extends Omit<ModelCall, 'tools'> {
-  /** Name of the schema in the request: letters, digits, _. */
+  /** Name of the schema in the request. It may contain only letters, digits and underscores. */
   name: string;
   /** Strict JSON schema: every object lists all its keys as required and allows no others. */
   schema: object;
@@ -28,7 +28,7 @@ export type ModelMessage =
   | { role: 'assistant'; content: string; toolCalls?: readonly ModelToolCall[] }
   | { role: 'tool'; toolCallId: string; content: string };
 
-/** A call with an image goes to the vision model. */
+/** A part of a message. A call whose messages contain an image is sent to the vision model. */
 export type ModelPart = { kind: 'text'; text: string } | { kind: 'picture'; dataUrl: string };
 
 export interface ModelTool {

@@ -33,7 +33,7 @@ export class ModelsConfig extends BaseConfig implements ChecksItself {
 
   @EnvInt('MODEL_TIMEOUT_MS', {
     description:
-      'Milliseconds without output after which a model call is aborted. A whole answer may take ten times as long. ' +
+      'Milliseconds without output after which a model call is aborted. A whole answer can take ten times as long. ' +
       'Both limits also apply to an organization’s own model.',
     default: 60_000,
     min: 50,
@@ -47,7 +47,7 @@ export class ModelsConfig extends BaseConfig implements ChecksItself {
   })
   readonly modelMaxConcurrent!: number;
 
-  /** Null if no model is configured. */
+  /** The model of the service; null if no model is configured. */
   get modelEndpoint(): ModelEndpoint | null {
     const { modelBaseUrl: baseUrl, modelName: name, modelVisionName, modelApiKey } = this;
     if (!baseUrl || !name) return null;

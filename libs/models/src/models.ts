@@ -11,8 +11,8 @@ import { OpenAiModel } from './openai-model';
 const maxStoredSemaphores = 1000;
 
 /**
- * Opens models. The deployment's model may have any address, because the operator configures it. Organizations' own
- * models may have only addresses that the outbound guard permits.
+ * Opens models. The model that the operator configured for the service may have any address. An organization's own
+ * model may have only an address that the outbound guard allows.
  */
 @Injectable()
 export class Models implements OnApplicationShutdown {

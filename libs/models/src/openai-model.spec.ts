@@ -131,7 +131,7 @@ describe('a model', () => {
     it('a failed model call that is repeated after the time in Retry-After is billed once', async () => {
       fake.addResponses({ status: 429, headers: { 'retry-after': '1' } }, { status: 503 }, 'Here.');
       const startedAt = performance.now();
-      // The pause may be longer than the timeout.
+      // The pause that the model provider requests can be longer than the timeout of the call.
       expect(await timed(900).answerChat({ messages: hello })).toMatchObject({ content: 'Here.' });
       expect(performance.now() - startedAt).toBeGreaterThan(1000);
       expect(fake.calls).toHaveLength(3);

@@ -60,11 +60,13 @@ export class OpenAiModel implements ModelPort {
       for await (const chunk of opened.answer) {
         const text = bill.answer.addChunk(chunk);
         if (text !== '') yield { kind: 'text', text };
-        // Restarts the timer after the yield, because a slow reader must not count as a slow model.
+        // The timer starts again after the reader has taken the part of the answer, so that a slow reader does not
+        // count as a slow model.
         attempt.restartTimer();
       }
       attempt.throwIfEnded();
-      if (!bill.answer.isWhole) throw new ModelFault('cut', 'The model’s answer ended before it was complete.');
+      if (!bill.answer.isWhole)
+        throw new ModelFault('cut', 'The answer of the language model ended before it was complete. Try again.');
       const usage = await bill.closeCall('answered');
       yield { kind: 'answer', answer: toModelAnswer(bill.answer, usage) };
     } catch (error) {
@@ -179,5 +181,5 @@ function classifyStreamError(error: unknown, attempt: ModelTry | undefined): unk
   } catch (ended) {
     return ended;
   }
-  return new ModelFault('cut', 'The model’s answer ended before it was complete.');
+  return new ModelFault('cut', 'The answer of the language model ended before it was complete. Try again.');
 }

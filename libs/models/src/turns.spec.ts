@@ -59,7 +59,7 @@ describe('a model with many concurrent calls', () => {
     const ends = await Promise.allSettled(calls.flat());
     const refused = ends.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
     for (const { reason } of refused) expect((reason as Error).message).toBe('no more');
-    // One more call may have been in progress when the last one was booked.
+    // The limit can be exceeded by one call, which was in progress when the cost of the last call was booked.
     expect(fake.calls.length).toBeLessThanOrEqual(4);
     expect(refused).toHaveLength(20 - fake.calls.length);
   });

@@ -30,7 +30,9 @@ export async function lockBundleOfInstallation(
   if (!installation) throw notFoundError('installation');
   const { packId, pinnedVersionId: versionId } = installation;
   if (!versionId) {
-    throw new AppError('no_pinned_version', { detail: 'The installation is not pinned to a version yet.' });
+    throw new AppError('no_pinned_version', {
+      detail: 'The installation is not pinned to a version yet. Pin it to a version first.',
+    });
   }
   const [version] = await tx.query<
     Pick<PackVersionEntity, 'runtimeBundleId'> & Pick<RuntimeBundleEntity, 'digest'> & Pick<PackBundleEntity, 'size'>

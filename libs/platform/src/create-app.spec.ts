@@ -202,7 +202,7 @@ describe('an app', () => {
     release!();
     const answer = await slow;
     expect(answer.body).toEqual({ done: true });
-    // Otherwise the app would wait until the client closes the connection.
+    // The response closes the connection. Without that, the app would wait until the client closes it.
     expect(answer.headers.get('connection')).toBe('close');
     await closing;
   });

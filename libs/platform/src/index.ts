@@ -83,6 +83,7 @@ export { type CheckResult, Readiness } from './operations/readiness';
 export { Handoff } from './queues/handoff';
 export { MessageLedger, MessagePublisher, type ReceivedMessage } from './queues/message-ledger';
 export { PubSub, type Topic } from './queues/pub-sub';
+export { Relay } from './queues/relay';
 export { HandlesJob, ProcessesQueue, QueueProcessor } from './queues/queue-processor';
 export { QueueRates } from './queues/queue-rates';
 export { compareProcessorsWithCatalogue } from './queues/queue.module';
@@ -98,5 +99,5 @@ export {
   type SpanAttributes,
   getCurrentSpanIfSameTrace,
   runInTrace,
-  getErrorWord,
+  getErrorCodeOrName,
 } from './tracing/spans';

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import type { BaseConfig } from './config/base.config';
 import { ConfigError, type Environment, loadConfigs, processEnvironment } from './config/env';
 import { type App, type AppDefinition, createApp } from './create-app';
-import { limitGarbage } from './operations/bound-garbage';
+import { limitGarbageGrowth } from './operations/bound-garbage';
 import { startInternalServer } from './operations/internal-server';
 
 export interface RunOptions {
@@ -18,7 +18,7 @@ export interface RunOptions {
  * cannot start.
  */
 export async function runApp({ name, configs: types, modules, env = processEnvironment }: RunOptions): Promise<void> {
-  limitGarbage();
+  limitGarbageGrowth();
   const logger = new Logger(name);
   try {
     const configs = loadConfigs(types, env);

@@ -1,12 +1,14 @@
 import { type Schedule, type SchedulePreview, type ScheduleRun, microsToUsdOrNull } from '@muster/contracts';
+import { presentTarget } from '@muster/jobs';
 import { parseCron } from './cron/cron-rule';
 import { previewRuns } from './cron/preview-runs';
 import type { ScheduleRow, ScheduleRunRow } from './schedule-row';
 
 export function presentSchedule(row: ScheduleRow): Schedule {
-  const { organizationId: _organization, version: _version, maxCostMicros, ...shown } = row;
+  const { organizationId: _organization, version: _version, maxCostMicros, targetLabels, targetPrefer, ...shown } = row;
   return {
     ...shown,
+    target: presentTarget({ targetLabels, targetPrefer }),
     maxCostUsd: microsToUsdOrNull(maxCostMicros),
     nextRunAt: row.nextRunAt?.toISOString() ?? null,
     lastRunAt: row.lastRunAt?.toISOString() ?? null,

@@ -10,7 +10,14 @@ import {
   microsToUsdOrNull,
 } from '@muster/contracts';
 import type { OrganizationSettingsEntity, Transaction, WorkflowEntity, WorkflowRevisionEntity } from '@muster/database';
-import { requireVaultKeyNames, requireVariables } from '@muster/jobs';
+import {
+  presentTarget,
+  requireAgentOrTarget,
+  requireFittingAgent,
+  requireVaultKeyNames,
+  requireVariables,
+  toTargetColumns,
+} from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
 import { toEtag, newId, requireEtagMatch } from '@muster/platform';
 import { requireVariablesOfKeys, requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
@@ -20,6 +27,9 @@ import { lockSchedule, type ScheduleRow } from './schedule-row';
 import { checkTimezone } from './cron/timezone';
 
 const defaults = {
+  agentId: null,
+  targetLabels: null,
+  targetPrefer: null,
   enabled: true,
   variables: {},
   vaultKeys: [],
@@ -36,10 +46,7 @@ const defaults = {
 } as const;
 
 /** The part of a schedule that a user defines. */
-type Definition = Pick<
-  ScheduleRow,
-  'name' | 'scriptId' | 'agentId' | 'cronExpression' | 'timezone' | keyof typeof defaults
->;
+type Definition = Pick<ScheduleRow, 'name' | 'scriptId' | 'cronExpression' | 'timezone' | keyof typeof defaults>;
 
 export async function createSchedule(
   tx: Transaction,
@@ -48,6 +55,7 @@ export async function createSchedule(
   now: Date,
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
+  requireAgentOrTarget(body);
   const timezone = body.timezone ?? (await readOrganizationTimezone(tx, organizationId));
   const definition: Definition = { ...defaults, ...toDefinitionChange(body), timezone } as Definition;
   requireValidDefinition(definition);
@@ -59,8 +67,9 @@ export async function createSchedule(
     `INSERT INTO schedule
        (id, organization_id, name, workflow_id, agent_id, cron_expression, timezone, enabled, variables, vault_keys,
         max_runtime_minutes, max_retries, retry_delay_seconds, concurrency_limit, idempotency_window_minutes,
-        misfire_policy, max_cost_micros, workflow_pack_installation_id, concurrency_keys, accounts, next_run_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
+        misfire_policy, max_cost_micros, workflow_pack_installation_id, concurrency_keys, accounts, target_labels,
+        target_prefer, next_run_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)`,
     [id, organizationId, ...getDefinitionValues(definition), computeFirstRun(definition, now)],
   );
   audit(tx, caller, {
@@ -79,6 +88,7 @@ export async function updateSchedule(
   { change, ifMatch, now }: { change: UpdateScheduleBody; ifMatch?: string; now: Date },
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
+  if (change.agentId && change.target) requireAgentOrTarget(change);
   const before = await lockSchedule(tx, organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
   const definition: Definition = { ...toDefinition(before), ...toDefinitionChange(change) };
@@ -93,6 +103,7 @@ export async function updateSchedule(
     isPackRemoved ||
     (change.scriptId ??
       change.agentId ??
+      change.target ??
       change.variables ??
       change.concurrencyKeys ??
       change.accounts ??
@@ -109,7 +120,7 @@ export async function updateSchedule(
      SET name = $3, workflow_id = $4, agent_id = $5, cron_expression = $6, timezone = $7, enabled = $8,
          variables = $9, vault_keys = $10, max_runtime_minutes = $11, max_retries = $12, retry_delay_seconds = $13,
          concurrency_limit = $14, idempotency_window_minutes = $15, misfire_policy = $16, max_cost_micros = $17,
-         workflow_pack_installation_id = $18, concurrency_keys = $19, accounts = $20, next_run_at = $21,
+         workflow_pack_installation_id = $18, concurrency_keys = $19, accounts = $20, target_labels = $21, target_prefer = $22, next_run_at = $23,
          version = version + 1, updated_at = muster_now()
      WHERE id = $1 AND organization_id = $2`,
     [
@@ -190,7 +201,8 @@ async function requireRunnableDefinition(
     [organizationId, definition.scriptId, definition.agentId],
   );
   if (!found?.variables) throw notFoundError('workflow');
-  if (!found.agent) throw agentNotFoundError();
+  if (definition.targetLabels) await requireFittingAgent(tx, organizationId, definition.targetLabels);
+  else if (!found.agent) throw agentNotFoundError();
   requireScriptOrSteps(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
   requireVariablesOfKeys(definition.concurrencyKeys, found.variables);
@@ -214,9 +226,16 @@ export async function readOrganizationTimezone(tx: Transaction, organizationId: 
 }
 
 /** Converts a request body to the row's values; leaves out absent fields. */
-function toDefinitionChange({ maxCostUsd, ...body }: UpdateScheduleBody): Partial<Definition> {
+function toDefinitionChange({ maxCostUsd, target, agentId, ...body }: UpdateScheduleBody): Partial<Definition> {
   const maxCostMicros = usdToMicrosIfSet(maxCostUsd);
-  const set = { ...body, maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros };
+  // If the request names an agent, the target is removed, and the other way round.
+  const place = target ? { agentId: null } : agentId ? { agentId } : {};
+  const runsOn = target || agentId ? { ...place, ...toTargetColumns(target) } : {};
+  const set = {
+    ...body,
+    ...runsOn,
+    maxCostMicros: typeof maxCostMicros === 'bigint' ? Number(maxCostMicros) : maxCostMicros,
+  };
   return Object.fromEntries(Object.entries(set).filter(([, value]) => value !== undefined));
 }
 
@@ -224,11 +243,13 @@ function toDefinitionChange({ maxCostUsd, ...body }: UpdateScheduleBody): Partia
  * Returns the definition for the audit trail, in the form of the API. It contains the names of the variables, not their
  * values.
  */
-function presentForAudit({ maxCostMicros, variables, ...others }: Definition) {
-  return { ...others, maxCostUsd: microsToUsdOrNull(maxCostMicros), variables: Object.keys(variables) };
+function presentForAudit({ maxCostMicros, variables, targetLabels, targetPrefer, ...others }: Definition) {
+  const target = presentTarget({ targetLabels, targetPrefer });
+  return { target, ...others, maxCostUsd: microsToUsdOrNull(maxCostMicros), variables: Object.keys(variables) };
 }
 
 function toDefinition(row: ScheduleRow): Definition {
+  const { targetLabels, targetPrefer } = row;
   const { name, scriptId, agentId, cronExpression, timezone, enabled, variables, vaultKeys } = row;
   const { maxRuntimeMinutes, maxRetries, retryDelaySeconds } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, misfirePolicy, maxCostMicros } = row;
@@ -237,6 +258,8 @@ function toDefinition(row: ScheduleRow): Definition {
     name,
     scriptId,
     agentId,
+    targetLabels,
+    targetPrefer,
     cronExpression,
     timezone,
     enabled,
@@ -275,5 +298,7 @@ function getDefinitionValues(definition: Definition): unknown[] {
     definition.workflowPackInstallationId,
     JSON.stringify(definition.concurrencyKeys),
     JSON.stringify(definition.accounts),
+    definition.targetLabels,
+    definition.targetPrefer,
   ];
 }

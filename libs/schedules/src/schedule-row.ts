@@ -18,6 +18,8 @@ export interface ScheduleRow extends Pick<
   | 'organizationId'
   | 'name'
   | 'agentId'
+  | 'targetLabels'
+  | 'targetPrefer'
   | 'cronExpression'
   | 'timezone'
   | 'enabled'
@@ -50,7 +52,8 @@ export type ScheduleRunRow = Pick<
 >;
 
 const select = `
-  SELECT s.id, s.organization_id, s.name, s.workflow_id AS script_id, s.agent_id, s.cron_expression, s.timezone,
+  SELECT s.id, s.organization_id, s.name, s.workflow_id AS script_id, s.agent_id, s.target_labels,
+         s.target_prefer, s.cron_expression, s.timezone,
          s.enabled, s.variables, s.vault_keys, s.max_runtime_minutes, s.max_retries, s.retry_delay_seconds,
          s.concurrency_limit, s.idempotency_window_minutes, s.misfire_policy, s.max_cost_micros, s.workflow_pack_installation_id,
          s.concurrency_keys, s.accounts, s.next_run_at,
@@ -72,7 +75,7 @@ export function listSchedules(
 ): Promise<(ScheduleRow & { sortValue: string | null })[]> {
   const parameters: unknown[] = [organizationId];
   const addParameter = (value: unknown) => `$${parameters.push(value)}`;
-  // The most selective filter is a range of an index; the others are checked on the rows of that range.
+  // The most selective filter selects a range of an index, and the other filters are checked on the rows in this range.
   const [first, ...looked] = [
     filter.agentId && `agent_id = ${addParameter(filter.agentId)}`,
     filter.scriptId && `workflow_id = ${addParameter(filter.scriptId)}`,

@@ -1,6 +1,7 @@
 import { jobsRead, timelineLogs } from './generated';
 import type { Client } from './generated/client';
 import { followEvents } from './follow-events';
+import { sleep } from './sleep';
 import { isTerminal } from './wait-for-job';
 
 export interface LogLine {
@@ -20,12 +21,14 @@ export interface LogOptions {
 }
 
 /** Returns the log of a run, oldest line first. */
-export async function* logOfJob(
+export async function* readJobLog(
   client: Client,
   jobId: string,
   { follow = false, signal }: LogOptions = {},
 ): AsyncGenerator<LogLine, void, undefined> {
-  const { agentId } = await jobsRead({ client, path: { id: jobId }, signal });
+  const agentId = await findAgentOfJob(client, jobId, { follow, signal });
+  // The log is empty if the run has no agent, because only an agent's worker writes log lines.
+  if (agentId === null) return;
   const from = await readNewestEntryId(client, agentId, signal);
   // The run's status is read before its lines. If the run has ended by then, no line can be added during the read.
   const over = isTerminal(await jobsRead({ client, path: { id: jobId }, signal }));
@@ -38,13 +41,28 @@ export async function* logOfJob(
   for await (const event of followEvents(client, agentId, { lastEventId: from, signal })) {
     if (event.type === 'resync') throw new Error('The agent’s timeline does not reach back to the start of this log.');
     if (event.type === 'log' && event.jobId === jobId && BigInt(event.id) > last) yield toLogLine(event);
-    // The end of a run is always its last event.
+    // The event that reports the end of the run is always its last event, so the stream can end here.
     if (event.type === 'job' && event.jobId === jobId && isTerminal(event)) return;
   }
 }
 
+/** Returns the agent of a run. With `follow`, waits until the run has one or ends without one. */
+async function findAgentOfJob(
+  client: Client,
+  jobId: string,
+  { follow, signal }: Pick<LogOptions, 'follow' | 'signal'>,
+): Promise<string | null> {
+  for (;;) {
+    const job = await jobsRead({ client, path: { id: jobId }, signal });
+    if (job.agentId !== null || !follow || isTerminal(job)) return job.agentId;
+    await sleep(pollMs, signal);
+  }
+}
+
+const pollMs = 1000;
+
 /** Returns the last log lines of an agent, of all its runs and commands, then new lines if `follow` is set. */
-export async function* logOfAgent(
+export async function* readAgentLog(
   client: Client,
   agentId: string,
   { follow = false, signal, lines = 50 }: LogOptions & { lines?: number } = {},

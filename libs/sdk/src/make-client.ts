@@ -47,7 +47,7 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
 /** Throws an error that names the target if the response is a redirect. The service never redirects API calls. */
 function refuseRedirect(response: Response, request: Request): Response {
   const { status, type, headers } = response;
-  // A browser hides the status and the target of a redirect from the page.
+  // In a browser, a redirect has the type `opaqueredirect`: the page cannot read its status and its target.
   const isRedirect = type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
   if (!isRedirect) return response;
   const target = parseOrigin(headers.get('location'), request.url);

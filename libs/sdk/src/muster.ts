@@ -61,7 +61,8 @@ export class Muster {
 
   constructor(options: MusterOptions) {
     const { baseUrl, apiKey, session, maxRetries = 4, maxRetryAfterMs = 60_000, headers = {} } = options;
-    // Called as a plain function, because a browser's fetch throws if it is called as a method of another object.
+    // `fetch` is wrapped in a function, because a browser's `fetch` throws if it is called as a method of another
+    // object.
     const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const trimmed = baseUrl.replace(/\/+$/, '');
     this.session = session;
@@ -98,7 +99,7 @@ export class Muster {
     const own = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     const captureSessionCookie: typeof fetch = async (input, init) => {
       const response = await own(input, init);
-      // A browser stores the cookie and does not expose it to scripts.
+      // In a browser the session is undefined: the browser stores the cookie and does not show it to scripts.
       session =
         response.headers
           .getSetCookie?.()

@@ -11,8 +11,8 @@ import { isFull, readStorageError } from './storage-errors';
 /** Path of objects below the service's own address, if the service forwards the requests to the storage. */
 export const objectProxyPath = '/objects';
 /**
- * Host for which the URLs below `objectProxyPath` are signed. It is not the storage's own address, which may change
- * with a restart.
+ * Host for which the URLs below `objectProxyPath` are signed. The storage's own address is not used, because it can
+ * change when the storage restarts.
  */
 export const objectSigningHost = 'objects.muster.internal';
 /** Maximum size in bytes of an object that the service forwards. */
@@ -194,7 +194,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     });
     const url = await getSignedUrl(client, command, {
       expiresIn: expiresInSeconds,
-      // Signed as headers, so that the storage rejects an upload with other values.
+      // The type and the size are part of the signature, so that the storage rejects an upload with other values.
       signableHeaders: new Set(['content-type', 'host', ...(size === undefined ? [] : ['content-length'])]),
     });
     return { url: this.toProxiedUrl(url, address), headers: { 'content-type': contentType } };
@@ -236,7 +236,7 @@ export class ObjectStorage implements OnApplicationShutdown {
           endpoint,
           forcePathStyle: endpoint !== undefined,
           maxAttempts: 2,
-          // A presigned upload would otherwise need a checksum before its bytes are known.
+          // The SDK is configured to add no checksum, because a presigned URL is created before the bytes are known.
           requestChecksumCalculation: 'WHEN_REQUIRED',
           requestHandler: { connectionTimeout: 2000, requestTimeout: 30_000 },
           ...(s3AccessKeyId

@@ -16,7 +16,8 @@ export function readStorageError(error: unknown): AppError | undefined {
       cause: error,
     });
   }
-  // A rejection by the storage, such as of our credentials, is an error of the service: it stays a 500.
+  // If the storage rejects a request, for example because of wrong credentials, the service is configured wrongly. The
+  // response stays a 500.
   if (status !== undefined && status < 500) return undefined;
   return new AppError('service_unavailable', {
     detail: 'The object storage does not answer; try again.',

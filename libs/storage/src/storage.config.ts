@@ -19,8 +19,8 @@ export class StorageConfig extends BaseConfig implements ChecksItself {
 
   @EnvFlag('S3_THROUGH_SERVICE', {
     description:
-      'Whether presigned URLs lead to the service, below /objects, which forwards the requests to S3_ENDPOINT. Use ' +
-      'it for a storage that workers and browsers cannot reach.',
+      'Whether presigned URLs lead to the path /objects of the service, and the service forwards the requests to ' +
+      'S3_ENDPOINT. Set it to true if workers and browsers cannot reach the storage.',
     default: false,
   })
   readonly s3ThroughService!: boolean;

@@ -27,7 +27,7 @@ export class EventStream {
   /** Resolves when the response has started, whatever its status is. */
   static open(url: string, headers: Record<string, string> = {}): Promise<EventStream> {
     return new Promise((resolve, reject) => {
-      // A separate connection, as real readers have.
+      // The reader gets a separate connection, as real readers have.
       get(url, { headers, agent: false }, (response) => resolve(new EventStream(response))).on('error', reject);
     });
   }

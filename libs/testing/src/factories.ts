@@ -37,8 +37,8 @@ export async function makeUser(
   input: { organizationId: string; role?: Role; email?: string; disabled?: boolean },
 ): Promise<UserEntity> {
   const id = newId();
-  // One hash for all test accounts, because they have the same password. It is cheap, because each test signs in four
-  // times.
+  // All test accounts have the same password, so one hash is computed for all. Its parameters are weak, because each
+  // test signs in four times.
   passwordHash ??= hash(testPassword, { memoryCost: 64, timeCost: 1, parallelism: 1 });
   const row = {
     id,

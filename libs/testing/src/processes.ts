@@ -22,7 +22,7 @@ export function killAll(pids: readonly number[]): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
-      // The process may have ended since it was found.
+      // The process has ended since it was found, so it is left out.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }

@@ -38,7 +38,8 @@ export function buildTestEnvironment(databaseUrl: string, overrides: Environment
     INTERNAL_PORT: '0',
     LOG_LEVEL: 'debug',
     DATABASE_POOL_SIZE: '5',
-    // Tests send many requests at once over few connections, on machines that may be busy.
+    // The timeout is longer than in production, because tests send many requests at once over few connections, on
+    // machines that can be busy.
     DATABASE_CONNECT_TIMEOUT_MS: '20000',
     LOCAL_AGENTS: 'true',
     LOCAL_AGENTS_DIR: join(tmpdir(), `muster-agents-${randomBytes(6).toString('hex')}`),

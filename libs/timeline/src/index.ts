@@ -2,7 +2,7 @@ export {
   appendLinesSql,
   appendTimeline,
   appendTimelines,
-  dropTimelineOfJob,
+  deleteTimelineOfJob,
   appendEntriesSql,
   type EntryKind,
   type EntryLevel,

@@ -49,7 +49,8 @@ export class ClickUpTracker implements Tracker {
         if (!getTaskText(task).includes(marker)) continue;
         if (!found || Number(task.date_created) < Number((found as Task).date_created)) found = task;
       }
-      // A server without `last_page` may return the same single page for every page number.
+      // The search also ends at a page whose tasks are already known, because a server without `last_page` can return
+      // the same page for every page number.
       if (tasks.length === 0 || (isLast ?? seenIds.size === seenBefore)) break;
     }
     return found && toTrackerItem(found);

@@ -95,7 +95,8 @@ export class GitHubTracker implements Tracker {
 
   predictStatusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
     if (isFinalStatus(status)) return Promise.resolve(status === 'rejected' ? 'rejected' : 'resolved');
-    // An open issue is in progress by its assignees and pull requests, which this adapter never changes.
+    // Whether an open issue counts as in progress depends on its assignees and pull requests, which this adapter never
+    // changes.
     return Promise.resolve(isFinalStatus(item.status) ? 'triaged' : item.status);
   }
 

@@ -17,7 +17,7 @@ interface HttpParts {
   timeoutMs: number;
 }
 
-/** Subject of a 404: the repository or list, or one issue or task. */
+/** Missing thing, if a response has the status 404: the repository or list is missing, or one issue or task. */
 export type About = 'scope' | 'item';
 
 /** Maximum size of a response in bytes; enough for a page of 100 entries with long texts. */

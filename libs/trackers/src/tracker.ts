@@ -21,7 +21,7 @@ export interface Tracker {
   readonly name: TrackerName;
   /** Resolution of the tracker’s times in milliseconds. */
   readonly clockStepMs: number;
-  /** Repository or list id. */
+  /** Id of the repository or list that contains the items. */
   readonly scope: string;
   /**
    * Returns the oldest item created since `since` whose text contains `marker`. Reads the list, not the search index,

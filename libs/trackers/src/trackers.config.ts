@@ -41,14 +41,16 @@ export class TrackersConfig extends BaseConfig implements ChecksItself {
 
   @EnvText('FEEDBACK_TASKTRACKER_LIST_ID', {
     description:
-      'Id of the list in the task tracker in which a task is created for each feedback. Requires FEEDBACK_TASKTRACKER_TOKEN.',
+      'Id of the list in the task tracker in which a task is created for each feedback. Requires ' +
+      'FEEDBACK_TASKTRACKER_TOKEN.',
     optional: true,
     pattern: /^[\w-]{1,100}$/,
   })
   readonly tasktrackerListId?: string;
 
   @EnvInt('FEEDBACK_TRACKER_TIMEOUT_MS', {
-    description: 'Milliseconds after which an unanswered call to a tracker is aborted. It is tried again later.',
+    description:
+      'Milliseconds after which a call to a tracker that is not answered is aborted. The call is repeated later.',
     default: 10_000,
     min: 50,
   })

@@ -5,7 +5,7 @@ const maxCachedSecrets = 2000;
 
 /** The master keys, newest first: the first one seals, and all of them open. */
 export class KeyRing {
-  /** A cache of derived secrets, oldest first: each push to a worker needs the same two. */
+  /** Cache of derived secrets, oldest first, because each push to a worker needs the same two secrets. */
   private readonly derived = new Map<string, Buffer[]>();
 
   private constructor(private readonly keys: readonly MasterKey[]) {}

@@ -8,13 +8,13 @@ export interface SealedText {
   sealed: string;
 }
 
-/** Does the same as `sealValue`, for a value that is stored in JSON. */
+/** Encrypts a value like `sealValue`, but returns a text that can be stored in JSON. */
 export function sealText(keyRing: KeyRing, associatedData: string, value: string): SealedText {
   const { masterKeyId, wrappedKey, sealed } = sealValue(keyRing, associatedData, value);
   return { masterKeyId, wrappedKey: wrappedKey.toString('base64'), sealed: sealed.toString('base64') };
 }
 
-/** Opens what `sealText` returned. */
+/** Decrypts a text that `sealText` returned. */
 export function openText(
   keyRing: KeyRing,
   associatedData: string,

@@ -24,5 +24,10 @@ export class ExternalMachines implements MachineProvider {
 }
 
 function rejectUnsupported(action: string): Promise<never> {
-  return Promise.reject(new MachineError('not_supported', `An external machine cannot be ${action} by this service.`));
+  return Promise.reject(
+    new MachineError(
+      'not_supported',
+      `The service cannot switch an external machine, so the machine cannot be ${action}. Use the controls of the machine.`,
+    ),
+  );
 }

@@ -70,7 +70,10 @@ export class HttpMachines implements MachineProvider {
     if (status >= 200 && status <= 299) return;
     if (status === 404) {
       if (wanted.includes('gone')) return;
-      throw new MachineError('gone', 'The control plane does not know this machine.');
+      throw new MachineError(
+        'gone',
+        'The control plane has no machine with this ref. Check providerConfig.ref of the agent.',
+      );
     }
     if (status === 409 && wanted.includes((await this.describe(machine)).state)) return;
     throw badAnswerError(`the order to ${order}`, status);
@@ -101,14 +104,20 @@ function buildMachineUrl(machine: Machine): string {
   const baseUrl = requireBaseUrl(machine);
   const ref = machine.providerRef ?? machine.providerConfig['ref'];
   if (typeof ref !== 'string' || !ref) {
-    throw new MachineError('misconfigured', 'The agent’s providerConfig has no ref.');
+    throw new MachineError(
+      'misconfigured',
+      'The agent’s providerConfig has no ref. Set it to the control plane’s name of the machine.',
+    );
   }
   return `${baseUrl}/machines/${encodeURIComponent(ref)}`;
 }
 
 function requireBaseUrl({ providerConfig: { baseUrl } }: Machine): string {
   if (typeof baseUrl === 'string' && URL.canParse(baseUrl)) return baseUrl.replace(/\/+$/, '');
-  throw new MachineError('misconfigured', 'The agent’s providerConfig has no valid baseUrl.');
+  throw new MachineError(
+    'misconfigured',
+    'The agent’s providerConfig has no valid baseUrl. Set it to the URL of the machine’s control plane.',
+  );
 }
 
 function parseListedMachine(found: unknown): ListedMachine {
@@ -153,7 +162,7 @@ function parseJsonObject(body: Buffer): Record<string, unknown> {
     const answer: unknown = JSON.parse(body.toString('utf8'));
     if (typeof answer === 'object' && answer !== null) return answer as Record<string, unknown>;
   } catch {
-    // The invalid JSON is reported below.
+    // Invalid JSON is treated like a body that is not an object, which is reported below.
   }
   throw new MachineError('bad_answer', 'The control plane’s answer is not a JSON object.');
 }

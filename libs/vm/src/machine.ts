@@ -18,7 +18,7 @@ export interface MachineDescription {
 
 /** A machine in a provider's list of the service's machines. */
 export interface ListedMachine {
-  /** The provider's name for the machine, as in an agent's providerRef. */
+  /** Identifier of the machine at its provider, as in the field providerRef of an agent. */
   ref: string;
   /** Second identifier at the provider, such as a container id. An agent may also name a prefix of it. */
   id?: string;

@@ -76,7 +76,10 @@ class MissingProvider implements MachineProvider {
 
   private rejectUnknownProvider(): Promise<never> {
     return Promise.reject(
-      new MachineError('not_supported', `This service has no machine provider named ${this.name}.`),
+      new MachineError(
+        'not_supported',
+        `This service has no machine provider named ${this.name}. Choose one of the providers that the service has.`,
+      ),
     );
   }
 }

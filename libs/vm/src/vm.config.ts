@@ -4,16 +4,16 @@ import { BaseConfig, EnvFlag, EnvInt, EnvText, EnvUrl } from '@muster/platform';
 export class VmConfig extends BaseConfig {
   @EnvFlag('LOCAL_AGENTS', {
     description:
-      'Whether agents of the provider “local” can be created. Their workers run on the service’s own machine, so allow ' +
-      'them only if you trust all users of the service with that machine. npm start sets it to true.',
+      'Whether agents of the provider “local” can be created. Their workers run on the service’s own machine, so ' +
+      'allow them only if you trust all users of the service with that machine. npm start sets it to true.',
     default: false,
   })
   readonly localAgents!: boolean;
 
   @EnvText('LOCAL_AGENTS_DIR', {
     description:
-      'Folder for the workers of local agents, with one subfolder each. It must be on this machine and not on a ' +
-      'shared volume.',
+      'Folder for the workers of local agents, with a subfolder for each worker. The folder must be on this machine ' +
+      'and not on a shared volume.',
     default: '.muster/agents',
   })
   readonly localAgentsDir!: string;
@@ -36,8 +36,8 @@ export class VmConfig extends BaseConfig {
 
   @EnvInt('WAKE_TIMEOUT_MS', {
     description:
-      'Milliseconds within which a machine that was started or rebooted must report. After that the wake or the ' +
-      'reboot fails.',
+      'Milliseconds within which the worker of a machine that was started or rebooted must report. After that the ' +
+      'start or the reboot fails.',
     default: 120_000,
     min: 100,
   })
@@ -45,8 +45,8 @@ export class VmConfig extends BaseConfig {
 
   @EnvInt('STOP_TIMEOUT_MS', {
     description:
-      'Milliseconds after which an unfinished stop of a machine fails, also if its provider does not answer. The ' +
-      'agent then becomes offline, or online again if its worker still reports.',
+      'Milliseconds after which the stop of a machine fails if the machine is not off by then, even if its provider ' +
+      'does not answer. The agent then becomes offline, or online again if its worker still reports.',
     default: 600_000,
     min: 100,
   })
@@ -72,8 +72,9 @@ export class VmConfig extends BaseConfig {
 
   @EnvText('DOCKER_HOST', {
     description:
-      'Docker Engine of agents that do not name one: unix:///path or tcp://host:port. On any engine, the service ' +
-      'uses only containers with the label muster.organization=<id of the agent’s organization>.',
+      'Docker Engine that is used for agents without a host in their providerConfig: unix:///path or ' +
+      'tcp://host:port. On any engine, the service uses only containers with the label muster.organization=<id of ' +
+      'the agent’s organization>.',
     optional: true,
   })
   readonly dockerHost?: string;

@@ -22,6 +22,8 @@ export const runsAnythingSql = `(r.script ~ '\\S' OR jsonb_array_length(r.steps)
 export function requireScriptOrSteps(runs: boolean): void {
   if (runs) return;
   throw new AppError('nothing_to_run', {
-    detail: 'The workflow has neither a script nor steps nor a bundle; save one of them first.',
+    detail:
+      'The workflow has neither a script nor steps, and the run uses no bundle of a pack. Save a script or steps ' +
+      'first.',
   });
 }

@@ -33,7 +33,7 @@ export function requireVariablesOfKeys(keys: readonly ConcurrencyKey[], names: r
 }
 
 export interface WorkflowWarning {
-  /** Null if the warning is about the workflow. */
+  /** Step that the warning is about; null if the warning is about the whole workflow. */
   stepId: string | null;
   message: string;
 }

@@ -12,7 +12,7 @@ export async function createWorkflow(
   tx: Transaction,
   caller: Actor,
   body: CreateWorkflowBody,
-  /** Passed by a caller that has already stored objects of the workflow. */
+  /** Id of the new workflow. Only a caller that has already stored objects under this id passes it. */
   id: string = newId(),
   source: WorkflowRow['source'] = null,
 ): Promise<WorkflowRow> {

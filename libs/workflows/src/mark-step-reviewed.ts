@@ -13,9 +13,12 @@ export async function markStepReviewed(
 ): Promise<WorkflowRow> {
   const before = await lockWorkflow(tx, caller.organizationId, id);
   const step = before.steps.find((each) => each['id'] === stepId);
-  if (!step) throw new AppError('not_found', { detail: 'The workflow has no such step.' });
+  if (!step)
+    throw new AppError('not_found', {
+      detail: 'The workflow has no step with this id. Read the workflow to find the id.',
+    });
   if (step['review'] !== 'needed' && step['review'] !== 'confirmed') {
-    throw new AppError('conflict', { detail: 'The step does not need a confirmation.' });
+    throw new AppError('conflict', { detail: 'The step is not marked for review, so it cannot be confirmed.' });
   }
   const steps = before.steps.map((each) => (each === step ? { ...each, review: 'confirmed' } : each));
   const script = before.script.replace(`${writeReviewGuard(step)}\n`, '');

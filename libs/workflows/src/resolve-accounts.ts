@@ -13,7 +13,8 @@ export function resolveAccounts({
 }): AccountRequest[] {
   const errors: FieldError[] = [];
   const accounts: AccountRequest[] = [];
-  // The workflow's accounts come first, so an error names the field of the request.
+  // The accounts of the workflow are checked first, so that an error refers to the field of the request and not to the
+  // workflow.
   const all = [
     ...(workflowAccounts ?? []).map(({ pool, as }) => ({ pool, as, at: null })),
     ...requested.map(({ pool, as }, at) => ({ pool, as, at })),

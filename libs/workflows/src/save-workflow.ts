@@ -18,14 +18,15 @@ export async function saveWorkflow(
     throw invalidFieldError(
       'script',
       'script, steps or variables must be given',
-      'There is nothing to save: give script, steps or variables.',
+      'The request contains nothing to save. Send script, steps or variables.',
     );
   }
   const before = await lockWorkflow(tx, caller.organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
   const { script = before.script, steps = before.steps, variables = before.variables } = body;
   if (body.variables) requireVariableNames(variables);
-  // Steps that were saved under older rules can be restored, and can be saved with another script.
+  // Restored steps, and steps that the save does not change, are not validated, because they may have been saved under
+  // older rules.
   if (body.steps && restoredFrom === undefined) requireValidSteps(steps);
   const revision = before.revision + 1;
   await tx.execute(
@@ -44,7 +45,8 @@ export async function saveWorkflow(
     ],
   );
   await tx.execute(
-    'UPDATE workflow SET revision = $2, version = version + 1, updated_at = muster_now() WHERE id = $1 AND revision = $3',
+    'UPDATE workflow SET revision = $2, version = version + 1, updated_at = muster_now() WHERE id = $1 AND revision ' +
+      '= $3',
     [id, revision, before.revision],
   );
   audit(tx, caller, {

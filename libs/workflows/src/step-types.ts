@@ -6,7 +6,10 @@ type Fit = (value: unknown) => string | null;
 export interface StepType {
   required: Record<string, Fit>;
   optional: Record<string, Fit>;
-  /** Set if the step is about an element, which it names by selectors or by a form's field. */
+  /**
+   * Whether a step of this type must or can be about an element of the page. Such a step names the element by selectors
+   * or by the field of a form.
+   */
   element?: 'required' | 'optional';
   /** Fields that a run needs, but a save does not. */
   expected?: readonly string[];
@@ -134,6 +137,7 @@ const writtenTypes: Record<string, StepType> = {
       fields: makeListCheck(checkObject, 'a list of objects'),
       to: makeListCheck(checkNonEmptyText, 'a list of texts'),
       inbound: checkNonEmptyText,
+      takeover: checkFlag,
       waits: checkNonEmptyText,
       default: () => null,
       context: checkObject,

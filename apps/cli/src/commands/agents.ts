@@ -16,7 +16,7 @@ const force: Option = { type: 'boolean', about: 'Proceed even if a run is in pro
 const list: Command = {
   words: 'agents list',
   summary: 'List agents',
-  more: 'REASON is the reason for the current status.',
+  more: 'The column REASON shows why the agent has its current status.',
   options: {
     status: { type: 'string', value: 'STATUS', about: 'Only agents with this status, such as online' },
     label: { type: 'string', value: 'LABEL', about: 'Only agents with this label' },
@@ -38,7 +38,7 @@ const list: Command = {
         { title: 'ID', cell: ({ id }) => id },
         { title: 'REASON', cell: ({ why }) => why },
       ],
-      'There are no matching agents. To make this machine an agent, an admin runs muster worker install.',
+      'There are no matching agents. To make this machine an agent, sign in as an admin and run muster worker install.',
     );
   },
 };
@@ -101,11 +101,11 @@ const actions = [
     'Drain an agent: start no new runs on it',
     (muster, id, call) => muster.agents.drain(id, call.flag('now') ? 'now' : 'finish', { force: call.flag('force') }),
     {
-      now: { type: 'boolean', about: 'Drain at once; requires --force if a run is in progress, which then fails' },
+      now: { type: 'boolean', about: 'Drain at once. If a run is in progress, --force is required, and the run fails' },
       force,
     },
   ),
-  createAgentCommand('undrain', 'Resume a drained agent: start runs on it again', (muster, id) =>
+  createAgentCommand('undrain', 'End the draining of an agent: start runs on it again', (muster, id) =>
     muster.agents.undrain(id),
   ),
 ];
@@ -117,7 +117,7 @@ const logs: Command = {
   more: 'With --json, each line of the log is one line of JSON.',
   options: {
     follow: { type: 'boolean', short: 'f', about: 'Print new lines until Ctrl-C' },
-    lines: { type: 'string', short: 'n', value: 'N', about: 'How many of the latest log lines to print (default 50)' },
+    lines: { type: 'string', short: 'n', value: 'N', about: 'Number of the latest log lines to print (default 50)' },
   },
   async run(call) {
     const muster = call.muster();

@@ -5,6 +5,7 @@ import type { Call, Command } from '../frame/command';
 import { exitCodes, explainError, createUsageError } from '../frame/failure';
 import { toSafeLine } from '../output/plain';
 import type { Terminal } from '../output/terminal';
+import { parseTarget, targetOptions } from '../parts/target';
 import { findAgentId, findWorkflowId } from '../parts/find';
 import { readStdin } from '../parts/input';
 import { onInterrupt } from '../parts/interrupts';
@@ -28,8 +29,9 @@ const batch: Command = {
       short: 'a',
       value: 'AGENT',
       multiple: true,
-      about: 'Agent to run on (required); rows are distributed over all',
+      about: 'Agent to run on; several agents share the rows. Or use --label',
     },
+    ...targetOptions,
     map: { type: 'string', value: 'K=COLUMN', multiple: true, about: 'Column to read a variable from' },
     strict: { type: 'boolean', about: 'Reject the whole batch if one row is invalid' },
     wait: { type: 'boolean', short: 'w', about: 'Wait until all runs have ended' },
@@ -39,15 +41,18 @@ const batch: Command = {
     const muster = call.muster();
     const workflow = call.text('workflow');
     const agents = call.list('agent');
-    if (!workflow) throw createUsageError('--workflow is missing.');
-    if (!agents.length) throw createUsageError('--agent is missing.');
+    if (!workflow) throw createUsageError('--workflow is missing. To list the workflows, run muster workflows list.');
+    const target = parseTarget(call);
+    if (!agents.length && !target) throw createUsageError('--agent or --label is missing. Specify one of them.');
+    if (agents.length && target)
+      throw createUsageError('--agent and --label cannot be used together. Specify only one of them.');
     const agentIds: string[] = [];
     for (const agent of agents) agentIds.push(await findAgentId(muster, agent));
     const mapping = parseVariables(call.list('map'));
     const csv = args[0] === '-' ? await readStdin() : readFileSync(args[0]!);
     const made = await muster.batches.createFromCsv(new Blob([new Uint8Array(csv)]), {
       workflowId: await findWorkflowId(muster, workflow),
-      agentIds,
+      ...(target ? { target } : { agentIds }),
       ...(Object.keys(mapping).length ? { mapping } : {}),
       ...(call.flag('strict') ? { strict: true } : {}),
     });

@@ -9,11 +9,11 @@ export function createCompletionCommand(all: () => readonly Command[]): Command 
     args: '<shell>',
     summary: 'Print the completion script for bash, zsh or fish',
     more:
-      'bash: source <(muster completion bash)   zsh: source <(muster completion zsh)   ' +
-      'fish: muster completion fish | source',
+      'bash: source <(muster completion bash)   zsh: source <(muster completion zsh)   fish: muster completion fish ' +
+      '| source',
     async run({ args, terminal }) {
       const write = writers[args[0]!];
-      if (!write) throw createUsageError('The shell must be bash, zsh or fish.');
+      if (!write) throw createUsageError('The argument must be the name of your shell: bash, zsh or fish.');
       terminal.printLine(write(all()));
     },
   };
@@ -32,7 +32,8 @@ const writers: Record<string, (commands: readonly Command[]) => string> = {
           `    ${formatShellCasePattern(words)}) [[ "$now" == -* ]] && next="${listOptions(commands, words)}" ;;`,
       ),
       '  esac',
-      '  if [[ -n "$next" ]]; then COMPREPLY=($(compgen -W "$next" -- "$now")); else COMPREPLY=($(compgen -f -- "$now")); fi',
+      '  if [[ -n "$next" ]]; then COMPREPLY=($(compgen -W "$next" -- "$now")); else COMPREPLY=($(compgen -f -- ' +
+        '"$now")); fi',
       '}',
       'complete -o filenames -F _muster muster',
     ].join('\n'),

@@ -58,7 +58,8 @@ const get: Command = {
       ['run', job.id],
       ['status', job.cancelling ? 'cancelling' : job.status],
       ['workflow', `${job.workflowId}, revision ${job.workflowRevision}`],
-      ['agent', job.agentId],
+      ['agent', job.agentId ?? `any with ${job.target?.labels.join(', ')}`],
+      ['chosen because', job.placement?.why],
       ['queued', job.queuedAt],
       ['started', job.startedAt],
       ['finished', job.finishedAt],
@@ -89,7 +90,7 @@ const cancel: Command = {
   words: 'jobs cancel',
   args: '<run>',
   summary: 'Cancel a run',
-  more: 'The run is cancelled when its machine confirms that it has stopped.',
+  more: 'The run has the status cancelled as soon as its machine confirms that the script has stopped.',
   options: {
     reason: { type: 'string', value: 'TEXT', about: 'Reason to record with the run' },
     wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' },

@@ -12,8 +12,8 @@ const login: Command = {
   words: 'login',
   summary: 'Sign in with an API key, or as a person with an email address',
   more:
-    'In a terminal, approve the login on the page that opens in your browser, or paste an API key. ' +
-    'Without a terminal, the API key or the password is read from stdin.',
+    'In a terminal, approve the login on the page that opens in your browser, or paste an API key. Without a ' +
+    'terminal, the API key or the password is read from stdin.',
   options: {
     url: { type: 'string', value: 'URL', about: 'Address of the service' },
     key: { type: 'string', value: 'KEY', about: 'API key; - reads it from stdin' },
@@ -26,7 +26,8 @@ const login: Command = {
     await requireMusterService(url);
     const email = call.text('email');
     const ways = [email, call.text('key'), call.flag('browser') || undefined].filter((way) => way !== undefined);
-    if (ways.length > 1) throw createUsageError('Only one of --key, --email and --browser can be used.');
+    if (ways.length > 1)
+      throw createUsageError('--key, --email and --browser cannot be used together. Specify only one of them.');
     const found = email ? await signInAsPerson(call, url, email) : await signInWithKey(call, url);
     const name = call.text('context') ?? new URL(url).host;
     const saved = await verifyLogin({ name, url, ...found });
@@ -43,7 +44,7 @@ const logout: Command = {
   summary: 'Sign out and delete the saved login',
   async run({ login: current, logins, muster, terminal }) {
     const { name, session, byBrowser } = current();
-    // Errors are ignored, because the session may have ended already.
+    // A failure to end the session in the service is ignored, because the session may have ended already.
     if (session)
       await muster()
         .signedIn.signOut()
@@ -133,9 +134,13 @@ async function signInAsPerson(call: Call, url: string, email: string): Promise<{
     if (!(error instanceof MusterError) || error.status !== 401) throw error;
     throw new Failure(error.code, error.message, { exitCode: exitCodes.refused });
   }
-  throw new Failure('not_muster', `The server at ${url} accepted the password but returned no session.`, {
-    exitCode: exitCodes.refused,
-  });
+  throw new Failure(
+    'not_muster',
+    `The server at ${url} accepted the password but returned no session. Check that the address is that of a Muster service.`,
+    {
+      exitCode: exitCodes.refused,
+    },
+  );
 }
 
 /** Prompts for a code of six digits, or a recovery code, which is longer. */
@@ -158,7 +163,7 @@ function normalizeAddress(text: string): string {
     const { protocol, origin, pathname } = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
     if (/^https?:$/.test(protocol)) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
-    // The text is not a URL, so the usage error below is thrown.
+    // `new URL` throws if the text is not a URL. The usage error below is then thrown.
   }
   throw createUsageError(`${text} is not a valid address.`, 'Specify an address such as https://muster.example');
 }

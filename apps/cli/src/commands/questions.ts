@@ -9,8 +9,8 @@ const list: Command = {
   words: 'questions',
   summary: 'List questions of runs that wait for a person',
   options: {
-    all: { type: 'boolean', about: 'Include closed questions' },
-    mine: { type: 'boolean', about: 'Only questions that you may answer' },
+    all: { type: 'boolean', about: 'Include questions that are answered, declined or expired' },
+    mine: { type: 'boolean', about: 'Only questions that you are allowed to answer' },
   },
   async run(call) {
     const open = call.flag('all') ? {} : { status: 'open' as const };
@@ -36,8 +36,8 @@ const answer: Command = {
   args: '<question> [answer]',
   summary: 'Answer or decline a question of a run',
   more:
-    'Without an answer argument, the answer is read from stdin, or typed without being displayed. ' +
-    'Answer a confirmation with yes or no. Answer a form with a JSON object such as {"npi": "1234567893"}.',
+    'Without an answer argument, the answer is read from stdin, or typed without being displayed. Answer a ' +
+    'confirmation with yes or no. Answer a form with a JSON object such as {"npi": "1234567893"}.',
   options: {
     decline: { type: 'boolean', about: 'Decline the question' },
     reason: { type: 'string', value: 'TEXT', about: 'Reason for declining' },

@@ -2,6 +2,7 @@ import type { Command } from '../frame/command';
 import { createUsageError } from '../frame/failure';
 import { waitForJobAndPrint } from '../parts/wait-for-job-and-print';
 import { findAgentId, isResourceId, findWorkflowId } from '../parts/find';
+import { parseTarget, targetOptions } from '../parts/target';
 import { parseWholeNumber } from '../parts/numbers';
 import { parsePairs, parseVariables } from '../parts/variables';
 
@@ -13,9 +14,15 @@ export const runCommand: Command = {
     'With --wait, the log is printed during the run, and the exit code is 0 if the run completes, otherwise 1. ' +
     'The first Ctrl-C cancels the run. The second exits without waiting for it.',
   options: {
-    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'Agent to run on (required)' },
+    agent: { type: 'string', short: 'a', value: 'AGENT', about: 'Agent to run on; or use --label' },
+    ...targetOptions,
     var: { type: 'string', short: 'v', value: 'K=V', multiple: true, about: 'Value of a variable' },
-    secret: { type: 'string', value: 'KEY', multiple: true, about: 'Key of a secret to pass to the run' },
+    secret: {
+      type: 'string',
+      value: 'KEY',
+      multiple: true,
+      about: 'Key of a vault secret that the script receives as an environment variable',
+    },
     wait: { type: 'boolean', short: 'w', about: 'Wait until the run ends' },
     key: {
       type: 'string',
@@ -27,7 +34,7 @@ export const runCommand: Command = {
       type: 'string',
       value: 'AS=POOL',
       multiple: true,
-      about: 'Account from a pool, which the script finds as AS_USERNAME and so on',
+      about: 'Pool from which the run borrows an account; the script finds its secrets as AS_USERNAME and so on',
     },
     priority: { type: 'string', value: '0-10', about: 'Priority in the queue; 10 is the highest' },
     retries: { type: 'string', value: 'N', about: 'Maximum number of retries if the run fails' },
@@ -37,16 +44,25 @@ export const runCommand: Command = {
     const { args, terminal } = call;
     const muster = call.muster();
     const agent = call.text('agent');
-    if (!agent) throw createUsageError('--agent is missing.', 'To list the agents, run muster agents list.');
+    const target = parseTarget(call);
+    if (!agent && !target) {
+      throw createUsageError(
+        '--agent or --label is missing. Specify one of them.',
+        'To list the agents, run muster agents list.',
+      );
+    }
+    if (agent && target)
+      throw createUsageError('--agent and --label cannot be used together. Specify only one of them.');
     const installation = call.text('installation');
-    if (installation && !isResourceId(installation)) throw createUsageError('--installation must be an id.');
+    if (installation && !isResourceId(installation))
+      throw createUsageError('--installation must be an id. To list the ids, run muster packs installations.');
     const variables = parseVariables(call.list('var'));
     const secrets = call.list('secret');
     const keys = call.list('key');
     const accounts = call.list('account').flatMap((pair) => Object.entries(parsePairs([pair], 'AS=POOL')));
     const { jobId, status } = await muster.jobs.launch({
       workflowId: await findWorkflowId(muster, args[0]!),
-      agentId: await findAgentId(muster, agent),
+      ...(target ? { target } : { agentId: await findAgentId(muster, agent!) }),
       variables,
       ...(secrets.length ? { vaultKeys: secrets } : {}),
       ...(keys.length ? { concurrencyKeys: keys.map((key) => ({ key })) } : {}),

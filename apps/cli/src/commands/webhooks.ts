@@ -24,7 +24,7 @@ const listen: Command = {
   args: '<url>',
   summary: 'Forward webhooks to an address on this machine until Ctrl-C (admins only)',
   more:
-    'While the command runs, the service has a temporary webhook endpoint with a placeholder as its address. The ' +
+    'While the command runs, the service has a temporary webhook endpoint whose address is a placeholder. The ' +
     'command reads the deliveries of this endpoint and sends them to the specified address, signed with the printed ' +
     'secret. The service does not need to be able to reach this machine.',
   options: {

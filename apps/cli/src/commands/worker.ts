@@ -23,10 +23,10 @@ const install: Command = {
   summary: 'Install a worker on this machine and start it',
   more:
     'Creates an agent for this machine, which requires the login of an admin. To use an existing agent, specify ' +
-    '--agent ID and pipe its worker key to stdin. The machine needs Node and Python, and no open port. ' +
-    'If systemd is available, the worker is installed as a service that starts at boot: a system service for root, ' +
-    'otherwise a user service. IMAGING_ROOT and other variables of the worker that are set now are saved in the file ' +
-    'worker.env in its folder. To apply changes to this file, run muster worker stop and muster worker start.',
+    '--agent ID and pipe its worker key to stdin. The machine needs Node and Python, and no open port. If systemd ' +
+    'is available, the worker is installed as a service that starts at boot: a system service for root, otherwise a ' +
+    'user service. IMAGING_ROOT and other variables of the worker that are set now are saved in the file worker.env ' +
+    'in its folder. To apply changes to this file, run muster worker stop and muster worker start.',
   options: {
     name: { type: 'string', value: 'NAME', about: 'Name of the agent (default the hostname)' },
     label: { type: 'string', value: 'LABEL', multiple: true, about: 'Label of the agent' },
@@ -140,7 +140,8 @@ const logs: Command = {
     const folder = openWorkerFolder(call);
     folder.readSettings();
     const count = Number(call.text('lines') ?? 100);
-    if (!Number.isInteger(count) || count < 1) throw createUsageError('--lines must be a whole number of at least 1.');
+    if (!Number.isInteger(count) || count < 1)
+      throw createUsageError('--lines must be a whole number of at least 1, such as --lines 100.');
     const text = folder.readLastLogLines(count);
     call.terminal.printResult({ lines: text.split('\n') }, text);
   },
@@ -149,7 +150,7 @@ const logs: Command = {
 const upgrade: Command = {
   words: 'worker upgrade',
   summary: 'Replace the installed worker with the version in this CLI',
-  more: 'A run in progress continues. The new worker takes it over.',
+  more: 'A run in progress continues, and the new worker takes the run over.',
   options: { dir },
   async run(call) {
     const folder = openWorkerFolder(call);
@@ -169,7 +170,9 @@ const upgrade: Command = {
 const uninstall: Command = {
   words: 'worker uninstall',
   summary: 'Stop the installed worker and delete its folder',
-  more: 'Data that the worker has not sent yet is lost. The agent remains in the service until an admin terminates it.',
+  more:
+    'Data that the worker has not sent to the service yet is lost. The agent remains in the service until an admin ' +
+    'terminates it.',
   options: { dir },
   async run(call) {
     const folder = openWorkerFolder(call);

@@ -79,7 +79,7 @@ const pull: Command = {
     return printResults(
       call,
       results,
-      'It was changed in the folder. Push it, or discard the changes with pull --force.',
+      'The workflow was changed in the folder. Push it, or discard the changes with pull --force.',
     );
   },
 };
@@ -100,13 +100,13 @@ const push: Command = {
         results.push(await pushWorkflow({ muster, folder, local, seen, force: call.flag('force') }));
       }
     } finally {
-      // Also saved if a push fails, because the workflows before it were pushed.
+      // The digests are also saved if the push of a workflow fails, because the workflows before it were pushed.
       seen.saveDigests();
     }
     return printResults(
       call,
       results,
-      'It was changed in the service. Pull it, or overwrite those changes with push --force.',
+      'The workflow was changed in the service. Pull it, or overwrite the changes there with push --force.',
     );
   },
 };

@@ -51,8 +51,8 @@ describe('packs publish', () => {
   ])('a pack with %s is refused before anything is sent', async (_, target, path) => {
     symlinkSync(target, join(folder, path));
     expect(await publish(folder)).toBe(2);
-    expect(printed).toContain(`${path} is neither a file nor a folder`);
-    expect(printed).toContain('Replace the link with the file itself.');
+    expect(printed).toContain(`${path} is a link or another special file`);
+    expect(printed).toContain('Replace a link with the file itself.');
     expect(requests).toEqual([]);
   });
 

@@ -10,16 +10,17 @@ const leftOut = new Set(['__pycache__', '.git', '.DS_Store', '.muster-pack.json'
 
 /** Reads every file below a folder, with its path relative to the folder. */
 export function readPackFiles(folder: string): FileToZip[] {
-  // The system follows a link whose path ends in a slash, as a shell completes it. `resolve` removes the slash.
+  // If a path ends in a slash, the system follows the link that it names. Shells add such a slash when they complete a
+  // path; `resolve` removes it.
   throwIfLink(resolve(folder));
   if (!lstatSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw createUsageError(`${folder} is not an existing folder.`);
+    throw createUsageError(`The folder ${folder} does not exist. Check its path.`);
   const files = listPaths(folder, '').map((path) => ({
     path,
     content: readFileSync(join(folder, path)),
     isProgram: (lstatSync(join(folder, path)).mode & 0o100) !== 0,
   }));
-  if (!files.length) throw createUsageError(`The folder ${folder} contains no files.`);
+  if (!files.length) throw createUsageError(`The folder ${folder} contains no files. Specify the folder of the pack.`);
   return files;
 }
 
@@ -38,8 +39,8 @@ function listPaths(folder: string, below: string): string[] {
     if (entry.isDirectory()) return listPaths(folder, path);
     if (entry.isFile()) return [path];
     throw createUsageError(
-      `${path} is neither a file nor a folder.`,
-      'A pack cannot contain links. Replace the link with the file itself.',
+      `${path} is a link or another special file.`,
+      'A pack can contain only files and folders. Replace a link with the file itself.',
     );
   });
 }

@@ -45,9 +45,11 @@ function readWorkflow(folder: string, name: string): LocalWorkflow {
   const at = join(folder, name);
   throwIfLink(at);
   const metadata = readJson(join(at, metadataFile)) as Partial<WorkflowContent> & { id?: string };
-  if (typeof metadata?.name !== 'string') throw createUsageError(`${join(at, metadataFile)} has no name.`);
+  if (typeof metadata?.name !== 'string')
+    throw createUsageError(`${join(at, metadataFile)} has no name. Add "name" to it.`);
   const steps = readJson(join(at, stepsFile)) ?? [];
-  if (!Array.isArray(steps)) throw createUsageError(`${join(at, stepsFile)} is not a JSON array.`);
+  if (!Array.isArray(steps))
+    throw createUsageError(`${join(at, stepsFile)} is not a JSON array. Write the steps as a list.`);
   return {
     folder: name,
     id: metadata.id ?? null,

@@ -86,7 +86,7 @@ interface Said {
 }
 
 const describePermissionError = (path: string): Said => ({
-  message: `You are not permitted to read or write ${path}.`,
+  message: `You do not have the rights to read or write ${path}.`,
   exitCode: exitCodes.refused,
   hint: 'To store logins in another folder, set MUSTER_CONFIG_DIR. MUSTER_URL and MUSTER_API_KEY need no file.',
 });
@@ -95,7 +95,7 @@ const describePermissionError = (path: string): Said => ({
 const ofFiles: Record<string, (path: string) => Said> = {
   ENOENT: (path) => ({ message: `File not found: ${path}`, exitCode: exitCodes.usage }),
   EISDIR: (path) => ({ message: `${path} is a folder, not a file.`, exitCode: exitCodes.usage }),
-  ENOTDIR: (path) => ({ message: `A parent of ${path} is not a folder.`, exitCode: exitCodes.usage }),
+  ENOTDIR: (path) => ({ message: `A part of the path ${path} is a file, not a folder.`, exitCode: exitCodes.usage }),
   EACCES: describePermissionError,
   EPERM: describePermissionError,
   EROFS: describePermissionError,
@@ -146,8 +146,8 @@ function getHint({ code, status, problem }: MusterError, login?: UsedLogin): str
   }
   if (status === 403) {
     return login?.session
-      ? 'Your role does not permit this. Ask an admin to do it or to change your role.'
-      : `An API key cannot do this. To sign in as a person, run muster login --url ${url} --email …`;
+      ? 'Your role does not allow this command. Ask an admin to run it, or to change your role.'
+      : `An API key cannot be used for this command. To sign in as a person, run muster login --url ${url} --email …`;
   }
   if (status === 429) return `Wait ${String(problem['retryAfterSeconds'] ?? 'a few')} seconds and try again.`;
   if (status >= 500)
@@ -162,7 +162,9 @@ const hints: Record<string, string> = {
   process_not_found: 'To add the process to the library, run muster packs publish … --create.',
   version_not_installable:
     'Only a version in stage pilot or production can be pinned. Run muster packs promote … --stage pilot.',
-  stage_transition_not_allowed: 'A version moves up one stage at a time: draft, internal_verified, pilot, production.',
-  draft_already_published: 'The files have not changed since the last version.',
-  precondition_failed: 'It was changed in the service. Pull it, check the differences and push again.',
+  stage_transition_not_allowed:
+    'A version can move only one stage at a time: draft, internal_verified, pilot, production. Promote it through ' +
+    'each stage in this order.',
+  draft_already_published: 'The files have not changed since the last version, so there is nothing to publish.',
+  precondition_failed: 'The workflow was changed in the service. Pull it, check the differences and push again.',
 };

@@ -87,7 +87,7 @@ export class Logins {
       chmodSync(draft, 0o600);
       renameSync(draft, this.file);
     } catch (error) {
-      // The incomplete draft can contain a secret.
+      // The temporary file can already contain a secret, so it is deleted after a failed write.
       rmSync(draft, { force: true });
       throw error;
     }

@@ -24,7 +24,7 @@ interface AskOptions {
 }
 
 export function promptUser(question: string, { hidden = false, signal }: AskOptions = {}): Promise<string> {
-  // readline echoes what is typed through its output.
+  // readline writes every typed character to its output, so the output is replaced with one that discards them.
   const echo = new Writable({
     write: (chunk: Buffer, _encoding, done) => (hidden ? done() : void process.stderr.write(chunk, () => done())),
   });
@@ -41,7 +41,7 @@ export function promptUser(question: string, { hidden = false, signal }: AskOpti
     signal?.addEventListener('abort', () => lines.close(), { once: true });
     lines.once('close', () => {
       if (hidden) process.stderr.write('\n');
-      if (!signal?.aborted) reject(createUsageError('No input was entered.'));
+      if (!signal?.aborted) reject(createUsageError('Nothing was entered. Run the command again and enter a value.'));
     });
   });
 }

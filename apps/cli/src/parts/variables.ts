@@ -10,7 +10,7 @@ export function parsePairs(pairs: string[], form: string): Record<string, string
   const values: Record<string, string> = {};
   for (const pair of pairs) {
     const at = pair.indexOf('=');
-    if (at < 1) throw createUsageError(`Expected the form ${form} instead of ${pair}`);
+    if (at < 1) throw createUsageError(`${pair} is not valid. Use the form ${form}`);
     values[pair.slice(0, at)] = pair.slice(at + 1);
   }
   return values;

@@ -126,7 +126,7 @@ interface Lock {
 function readStartTime(pid: number): string {
   if (!existsSync('/proc/self/stat')) return '';
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the program name in brackets, which can contain any character. The start time is field 22, the
-  // 20th field after the name.
+  // The second field of /proc/<pid>/stat is the program name in parentheses. The name can contain any character. The
+  // start time is field 22, the 20th field after the name.
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!;
 }

@@ -6,9 +6,10 @@ const advice: Record<string, string> = {
   model_failed:
     'The language model did not return a usable response. Try again. If this persists, check the model’s provider.',
   billing_gate_closed:
-    'The organization has reached a limit or is suspended. The settings show an admin which of them it is.',
+    'The organization has reached a monthly limit or is suspended. An admin can see and raise the limits in the ' +
+    'settings.',
   agent_not_ready: 'Start the machine, or allow it to be woken for work in the settings.',
-  execution_timeout: 'The time limit was exceeded and the execution was stopped.',
+  execution_timeout: 'The execution took longer than its time limit and was stopped. Run it again with a higher limit.',
   imaging_unavailable:
     'The worker lacks Pillow. Install it on the machine (Debian: apt-get install python3-pil) and reboot the agent.',
   browser_unavailable:
@@ -18,18 +19,23 @@ const advice: Record<string, string> = {
   recording_too_long: 'A video can be up to one hour long. Record a shorter one.',
   recording_unreadable: 'The video is damaged, or ffmpeg does not support its format. Use another video.',
   no_steps_found: 'No step was recognized. Add a hint that describes what happens in the video.',
-  patient_not_found: 'No patient in the practice’s database matches. Try the PATIMAGEID or the chart number.',
-  patient_ambiguous: 'Several patients match. Use the PATIMAGEID or the chart number.',
+  patient_not_found:
+    'No patient in the practice’s database matches. Try the image id (PATIMAGEID) or the chart number of the ' +
+    'patient.',
+  patient_ambiguous: 'Several patients match. Use the image id (PATIMAGEID) or the chart number of the patient.',
   path_not_allowed:
-    'The worker may not read this folder. Choose another one, or add it to IMAGING_ALLOWED_ROOTS on the machine.',
-  no_image_converted: 'None of the images could be converted. Each image shows its reason.',
-  not_found: 'It does not exist.',
+    'The worker is not allowed to read this folder. Choose another folder, or add it to IMAGING_ALLOWED_ROOTS on ' +
+    'the machine.',
+  no_image_converted: 'None of the images could be converted. The list shows the reason for each image.',
+  not_found: 'The file does not exist. Check its name and folder.',
   not_a_tiff: 'The file is not a TIFF image.',
   damaged: 'The file is truncated, or its content is corrupt.',
   unsupported: 'This kind of image cannot be converted.',
   image_too_large: 'The image has more than 100 megapixels, or is larger than 256 MiB.',
   upload_failed: 'The upload to the object store failed. Try again.',
-  limit_reached: 'The session has reached one of its limits. Start a new session with a higher limit.',
+  limit_reached:
+    'The session has reached one of its limits, such as its number of steps or its cost. Start a new session with a ' +
+    'higher limit.',
 };
 
 export function getAdvice(code: string | null | undefined): string | undefined {

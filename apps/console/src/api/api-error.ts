@@ -9,7 +9,7 @@ export class ApiError extends Error {
   readonly problem: Partial<Problem> & Record<string, unknown>;
 
   constructor(status: number, problem: Partial<Problem> & Record<string, unknown>) {
-    super(problem.detail || problem.title || 'The service returned an error without a description.');
+    super(problem.detail || problem.title || 'The service returned an error without a description. Try again later.');
     this.name = 'ApiError';
     this.status = status;
     this.problem = problem;
@@ -34,7 +34,7 @@ export function toApiError(thrown: unknown, response?: Response): ApiError | DOM
   const problem = typeof thrown === 'object' && thrown !== null ? (thrown as Partial<Problem>) : {};
   const requestId = response.headers.get('x-request-id') ?? undefined;
   return new ApiError(response.status, {
-    detail: `The service returned status ${response.status}.`,
+    detail: `The service returned the status ${response.status}. Try again later.`,
     requestId,
     ...problem,
   });

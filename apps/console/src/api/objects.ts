@@ -21,5 +21,7 @@ async function requireSuccessfulResponse(request: Promise<Response>): Promise<Re
   if (!response)
     throw new ApiError(0, { code: 'unreachable', detail: 'The object store cannot be reached. Try again later.' });
   if (response.ok) return response;
-  throw new ApiError(response.status, { detail: `The object store returned status ${response.status}.` });
+  throw new ApiError(response.status, {
+    detail: `The object store returned the status ${response.status}. Try again later.`,
+  });
 }

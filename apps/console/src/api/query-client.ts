@@ -15,7 +15,7 @@ export function createQueryClient(signedOut: () => void): QueryClient {
       queries: {
         staleTime: 5000,
         refetchOnWindowFocus: true,
-        // Other error responses would be the same again, and `onReconnect` refetches after a lost connection.
+        // A repeated request would get the same error response. After a lost connection, `onReconnect` refetches.
         retry: (failures, error) => failures < 2 && isApiError(error) && (error.status === 503 || error.status === 429),
         networkMode: 'always',
       },

@@ -25,7 +25,7 @@ function subscribe(watcher: () => void): () => void {
 function setHasEnded(next: boolean): void {
   if (hasEnded === next) return;
   hasEnded = next;
-  // Pauses polling while the user is signed out: queries do not poll in an unfocused window.
+  // Marks the window as unfocused for the query library while the user is signed out. Its queries then do not poll.
   focusManager.setFocused(next ? false : undefined);
   for (const watcher of watchers) watcher();
 }

@@ -32,13 +32,14 @@ export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf }: Lis
     queryFn: ({ pageParam, signal }) => fetchPage({ limit: pageSize, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    // After scrolling far, polling would request all those pages again, so it stops.
+    // Polling requests all loaded pages again, so it stops after the user has scrolled through many pages.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 2 ? pollMs : false),
     placeholderData: (previous) => previous,
   });
   const { data, fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isError } = query;
   const items = useMemo(() => data?.pages.flatMap(itemsOf) ?? [], [data, itemsOf]);
-  // A page of a search covers a part of the rows, and the first pages can be empty.
+  // Each page of a search covers a part of the rows, so the first pages can be empty although later pages contain
+  // matches.
   const isSearching = items.length === 0 && hasNextPage && !isError;
   useEffect(() => {
     if (isSearching && !isFetching) void fetchNextPage();

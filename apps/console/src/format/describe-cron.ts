@@ -111,7 +111,7 @@ function describeMinutes(minutes: number[]): string {
   return `at ${minutes.length === 1 ? 'minute' : 'minutes'} ${joinWords(minutes.map(String))}`;
 }
 
-/** If both fields are restricted, a day that matches either one is enough, unless one of them is a `*` with a step. */
+/** If both day fields are restricted, a day must match only one of them, unless one of them is a `*` with a step. */
 function describeDays(day: Items, weekday: Items): string {
   const isAnyDay = getStep(day) === 1;
   const isAnyWeekday = getStep(weekday) === 1;

@@ -125,7 +125,7 @@ export function formatCountWithNoun(count: number, one: string, many = `${one}s`
 export function formatShare(part: number, whole: number): string {
   if (whole === 0) return '–';
   const percent = (100 * part) / whole;
-  // 99.96% is not rounded up to 100%, which means all of it.
+  // 99.96% is not rounded up to 100%, because 100% would mean that nothing is missing.
   return `${plain.format(part < whole ? Math.min(99.9, Math.round(percent * 10) / 10) : 100)}%`;
 }
 

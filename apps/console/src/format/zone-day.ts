@@ -17,7 +17,7 @@ export function getStartOfDay(at: number, timeZone: string): number {
 /** Start of a calendar day (YYYY-MM-DD) in the zone, and the start of the next day, as times of the API. */
 export function getTimesOfDay(day: string, timeZone: string): { from: string; to: string } {
   const midnight = Date.parse(`${day}T00:00Z`);
-  // Noon in UTC is already the next day in zones that are 12 hours ahead or more.
+  // In zones that are 12 hours or more ahead of UTC, noon in UTC is already on the next day.
   const noon = midnight + dayMs / 2;
   const within = createDayFormatter(timeZone)(noon) === day ? noon : midnight;
   const from = getStartOfDay(within, timeZone);

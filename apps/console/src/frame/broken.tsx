@@ -15,7 +15,7 @@ export function BrokenPage({ error, reset }: ErrorComponentProps) {
 export function MissingPage() {
   return (
     <Page title="Page not found">
-      <EmptyNote title="There is no page at this address.">
+      <EmptyNote title="There is no page at this address. Check the address, or go to Home.">
         <Link to="/" className={getButtonClass()}>
           Go to Home
         </Link>

@@ -37,7 +37,7 @@ export function Frame() {
   useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
   useEffect(() => onReconnect(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
-  // A service that is opened on localhost is not reachable by others.
+  // The note is not needed on localhost, because other computers cannot reach such a service.
   const isExposed = useHasRole('admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
   const isAsked = useIsProofRequested();
   return (

@@ -148,7 +148,10 @@ async function findResourcesByName(q: string, signal: AbortSignal): Promise<Hit[
   return [...agents.items.map(toAgentHit), ...workflows.items.map(toWorkflowHit), ...runs];
 }
 
-/** Searches the newest runs only, in at most 10 requests; the last hit opens the list, which searches all of them. */
+/**
+ * Searches only the newest runs, in at most 10 requests. The last hit in the palette opens the page of runs, which
+ * searches all runs.
+ */
 async function searchRuns(q: string, signal: AbortSignal): Promise<Hit[]> {
   const readRunsPage = async (page: { limit: number; cursor?: string }) => {
     const { jobs: items, nextCursor } = await jobsList({ query: { ...page, q }, signal });

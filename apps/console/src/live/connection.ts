@@ -51,7 +51,7 @@ async function probeService(): Promise<void> {
     const answer = await fetch('/api/health', { cache: 'no-store', signal: AbortSignal.timeout(5000) });
     if (answer.ok) return reportReached();
   } catch {
-    // Still offline; try again below.
+    // The service is still unreachable. The timer below tries again.
   }
   waitMs = Math.min(waitMs * 2, 15_000);
   timer = setTimeout(() => void probeService(), waitMs);

@@ -5,7 +5,7 @@ type LeaderMessage = { kind: 'event'; event: StreamEvent } | { kind: 'open' };
 
 export interface StreamReader {
   event: (event: StreamEvent) => void;
-  /** Called when the stream is connected again; data that was read before may be out of date. */
+  /** Called when the stream is connected again. Data that was read before the interruption can be out of date. */
   open: () => void;
 }
 
@@ -50,7 +50,7 @@ class SharedStream {
   ) {
     this.channel = new BroadcastChannel(name);
     this.channel.onmessage = ({ data }: MessageEvent<LeaderMessage>) => this.receiveMessage(data);
-    // Web Locks exist only over https and on localhost. Elsewhere each tab has its own stream.
+    // Browsers offer Web Locks only over https and on localhost. Elsewhere each tab opens its own stream.
     const locks = (navigator as Partial<Navigator>).locks;
     const { signal } = this.leaving;
     const leadUntilAborted = () => {
@@ -84,7 +84,7 @@ class SharedStream {
   private receiveMessage(word: LeaderMessage): void {
     if (word.kind === 'open') return this.readers.forEach((reader) => reader.open());
     const { id } = word.event;
-    // A new leader can receive events again that the old one already sent.
+    // A new leader can receive events that the previous leader has already sent to the tabs. These are dropped.
     if (this.seenIds.has(id)) return;
     this.seenIds.add(id);
     if (this.seenIds.size > maxRememberedIds) this.seenIds.delete(this.seenIds.values().next().value!);

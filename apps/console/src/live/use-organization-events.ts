@@ -1,15 +1,16 @@
 import { type QueryClient, type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { isTerminalStatus } from '@muster/contracts/words';
-import type { Job, OrganizationQuestionEvent, OrganizationResyncEvent } from '../api/generated';
+import type { Job, OrganizationAlertEvent, OrganizationQuestionEvent, OrganizationResyncEvent } from '../api/generated';
 import { pollMs } from '../api/query-client';
 import { useCurrentUser } from '../api/session';
+import { removeOpenAlert } from '../parts/alert/use-open-alerts';
 import { removeOpenQuestion } from '../parts/question/use-open-questions';
 import type { StreamEvent } from './event-source';
 import { readStream } from './shared-stream';
 import { Throttle } from './throttle';
 
-type EventType = 'job' | 'agent' | 'batch' | 'schedule' | 'limit' | 'dead_letter' | 'question';
+type EventType = 'job' | 'agent' | 'batch' | 'schedule' | 'limit' | 'dead_letter' | 'question' | 'alert';
 
 const events = [
   'job',
@@ -19,10 +20,14 @@ const events = [
   'limit',
   'dead_letter',
   'question',
+  'alert',
   'resync',
 ] as const satisfies readonly (EventType | OrganizationResyncEvent['type'])[];
 
-/** Prefixes of the query keys that an event affects; without an id, those of all resources of the kind. */
+/**
+ * Prefixes of the query keys that an event affects. If the event has no id, the queries of all resources of its kind
+ * are affected.
+ */
 const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) => QueryKey[]> = {
   job: ({ jobId }) => [['runs'], jobId ? ['run', jobId] : ['run'], ['agents'], ['batches'], ['batch']],
   agent: ({ agentId }) => [['agents'], agentId ? ['agent', agentId] : ['agent']],
@@ -31,6 +36,7 @@ const keysOf: Record<EventType, (thing: { jobId?: string; agentId?: string }) =>
   limit: () => [['usage']],
   dead_letter: () => [['queues'], ['dead-letters']],
   question: ({ jobId }) => [['questions'], jobId ? ['run', jobId] : ['run']],
+  alert: () => [['alerts']],
 };
 
 /** Queries of totals over many runs, which change when a run ends. They are read at most once per polling interval. */
@@ -61,9 +67,11 @@ export function useOrganizationEvents(): void {
       const thing = data as { jobId?: string; status?: Job['status'] };
       soon.markDue(keysOf[event as EventType](thing));
       if (event === 'question') return closeQuestion(client, data as OrganizationQuestionEvent);
+      if (event === 'alert') return closeAlert(client, data as OrganizationAlertEvent);
       if (event !== 'job' || !thing.status || !isTerminalStatus(thing.status)) return;
       later.markDue(sumsOfRuns);
-      // The costs of a run are booked after its end, so the totals that are read now may not include it.
+      // The cost of a run is booked some time after its end, so totals that are read at its end may not include the run
+      // yet.
       setTimeout(() => later.markDue(sumsOfRuns), pauseMs);
     };
     const leave = readStream({ scope, url: '/api/events', events }, { event: onEvent, open: refetchEverything });
@@ -77,6 +85,10 @@ export function useOrganizationEvents(): void {
 
 function closeQuestion(client: QueryClient, { questionId, status }: OrganizationQuestionEvent): void {
   if (status !== 'open') removeOpenQuestion(client, questionId);
+}
+
+function closeAlert(client: QueryClient, { alertId, status }: OrganizationAlertEvent): void {
+  if (status === 'resolved') removeOpenAlert(client, alertId);
 }
 
 /** Refetches marked queries at once, and again only after the last refetch, so that no slow response is discarded. */

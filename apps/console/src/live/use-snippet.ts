@@ -29,7 +29,7 @@ export function useSnippet(agentId: string, commandId: string | undefined): Omit
           seen = answer.output?.length ?? 0;
         } catch (error) {
           if (signal.aborted) return;
-          // A 4xx response would be the same again; other failures are retried.
+          // A repeated request would get the same 4xx response, so only other failures are retried.
           if (isApiError(error) && error.status >= 400 && error.status < 500) return setSnippet({ commandId, error });
           await new Promise((resolve) => setTimeout(resolve, restMs));
         }

@@ -64,7 +64,8 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
 
 function AgentActionDialog({ deed, agent: now, close }: { deed: Deed; agent: Agent; close: () => void }) {
   const client = useQueryClient();
-  // The state when the dialog opened: a run that starts later is not ended without the warning.
+  // The agent as it was when the dialog opened. A run that started later is not ended, because the user was not warned
+  // about it.
   const [agent] = useState(now);
   const hasRun = agent.currentJobId !== null;
   return (
@@ -98,7 +99,7 @@ function sendAgentAction({ id }: Agent, action: AgentActionBody['action'], force
   return agentActionsAct({ path: { id }, body: { action, ...forced } });
 }
 
-/** A change without confirmation, and its inverse if it can be undone. */
+/** Makes a change without a confirmation, and offers to undo it if that is possible. */
 interface Change {
   what: string;
   act: () => Promise<unknown>;

@@ -12,8 +12,8 @@ export function InstallWorker({ agentId, workerKey }: { agentId: string; workerK
       />
       <p className="text-dim">
         The machine needs Node 20.19 or newer and Python 3. The worker starts at once, and with systemd also at each
-        boot of the machine. The agent is online within seconds. Environment variables of the worker that are set when
-        you run the command, such as IMAGING_ROOT, are saved.
+        boot of the machine. The agent is online within seconds. Environment variables for the worker, such as
+        IMAGING_ROOT, are saved if they are set when you run the command.
       </p>
       <p className="text-dim">
         On the machine, <code className="font-mono text-xs">muster worker status</code> shows the worker’s state and the

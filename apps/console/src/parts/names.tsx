@@ -1,5 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Fragment } from 'react';
+import type { Job } from '../api/generated';
 import { buildAgentQuery, buildWorkflowQuery } from '../api/queries';
 
 const linkClass = 'text-accent hover:underline';
@@ -13,6 +15,32 @@ export function AgentLink({ id, name }: { id: string; name?: string }) {
       <bdi>{data.name ?? shortenId(id)}</bdi>
     </Link>
   );
+}
+
+/** A link to the agent of a run or a schedule, or the labels that it requires if it has no agent. */
+export function AgentOfRun({
+  run: { agentId, agentName, target },
+}: {
+  run: Pick<Job, 'agentId' | 'target'> & Partial<Pick<Job, 'agentName'>>;
+}) {
+  if (agentId) return <AgentLink id={agentId} name={agentName ?? undefined} />;
+  return (
+    <bdi title="Any agent with these labels" className="text-dim">
+      any with {target?.labels.join(', ')}
+    </bdi>
+  );
+}
+
+/** Labels, each with a link to the agents that have it. */
+export function LabelLinks({ labels }: { labels: readonly string[] }) {
+  return labels.map((label, at) => (
+    <Fragment key={label}>
+      {at > 0 && ', '}
+      <Link to="/agents" search={{ label }} className={linkClass}>
+        <bdi>{label}</bdi>
+      </Link>
+    </Fragment>
+  ));
 }
 
 export function WorkflowLink({ id, name }: { id: string; name?: string }) {

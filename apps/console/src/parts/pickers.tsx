@@ -7,7 +7,7 @@ interface AgentFieldProps {
   label?: string;
   name: string;
   initial?: string;
-  /** Agent that is preferred among those with the same status, such as the one used last. */
+  /** Agent that is listed first among the agents with its status, such as the agent used last. */
   likely?: string;
   /** Label of the empty choice; without it an agent is required. */
   none?: string;

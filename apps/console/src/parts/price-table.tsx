@@ -121,7 +121,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
             showToast((await savePrices(removePrice(leaving))) ?? 'The price is removed.');
           }}
         >
-          From now on this model has its next applicable price, or none if there is no other.
+          From now on, the next price of this model that applies is used, or no price if there is no other.
         </ConfirmDialog>
       )}
       {conflict}
@@ -131,7 +131,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
 
 interface PriceFormProps {
   initial: ModelPrice | null;
-  /** Resolves to a message if the price was not saved, otherwise to undefined. */
+  /** Saves the price. Resolves to an error message if the price was not saved, otherwise to undefined. */
   save: (price: ModelPriceInput) => Promise<string | undefined>;
   done: (otherwise?: string) => void;
 }

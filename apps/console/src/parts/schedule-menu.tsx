@@ -95,5 +95,5 @@ function describeOutcome({ dryRun, launched, skipped, failed }: ScheduleTicks): 
   if (skip)
     return `${dryRun ? 'The run would be' : 'The run was'} skipped: ${describeSkipReason(skip.reason)} (${skip.reason})`;
   const [fault] = failed;
-  return fault ? `The launch failed: ${fault.detail}` : 'There was nothing to do.';
+  return fault ? `The launch failed: ${fault.detail}` : 'No run was due.';
 }

@@ -38,7 +38,8 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       if (!shown) return;
       const focus = document.activeElement === shown;
       const marked: [number, number] = [shown.selectionStart, shown.selectionEnd];
-      // Synchronous: a key that is pressed between reading the text area and showing the editor would be lost.
+      // The editor is shown synchronously. A key that is pressed between reading the text area and showing the editor
+      // would otherwise be lost.
       flushSync(() => setEditor({ Mirror: CodeMirror, marked, focus }));
     } catch {
       // Without the editor, the text area stays usable.

@@ -90,8 +90,8 @@ function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictP
     <Dialog
       open
       onOpenChange={() => choose('neither')}
-      title="Somebody else has changed it"
-      description="Somebody else saved a change after you opened this. Your changes are not saved yet."
+      title="Another user has changed this"
+      description="Another user saved a change after you opened this. Your changes are not saved yet."
       wide
     >
       {contested.map((key) => (
@@ -105,8 +105,8 @@ function ConflictDialog<T extends object, C extends Partial<T>>(props: ConflictP
       ))}
       {alsoTheirs.length > 0 && (
         <p className="text-dim">
-          They have also changed {alsoTheirs.map(getLabel).join(', ')}. These changes stay, whichever version you
-          choose.
+          The other user has also changed {alsoTheirs.map(getLabel).join(', ')}. These changes stay, whichever version
+          you choose.
         </p>
       )}
       <DialogActions>

@@ -12,7 +12,7 @@ interface DialogProps {
   title: string;
   description?: ReactNode;
   wide?: boolean;
-  /** Whether a click outside does not close the dialog, because its content cannot be shown again. */
+  /** Whether a click outside of the dialog is ignored, because the content of the dialog cannot be shown again. */
   keeps?: boolean;
   /** Hides the dialog without losing what was typed, while a screenshot of the page is taken. */
   hidden?: boolean;

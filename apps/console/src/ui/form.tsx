@@ -64,7 +64,11 @@ export class Values {
     const value = parseJson(this.readText(name) || '{}');
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
     const fault = { field: name, message: 'The value must be a JSON object.' };
-    throw new ApiError(400, { code: 'invalid_payload', detail: 'One of the fields is not valid.', errors: [fault] });
+    throw new ApiError(400, {
+      code: 'invalid_payload',
+      detail: 'One of the fields is not valid. Correct it and try again.',
+      errors: [fault],
+    });
   }
 
   readFiles(name: string): File[] {
@@ -82,7 +86,7 @@ function parseJson(text: string): unknown {
 
 /** The form of the console. If the service rejects it, what was typed stays and each error is shown below its field. */
 export function Form<A>({ submit, onSubmit, onDone, actions, danger, children }: FormProps<A>) {
-  // A ref, because state changes only with the next render and a double click must submit once.
+  // A ref and not a state, because a state changes only with the next render, and a double click must submit only once.
   const isSending = useRef(false);
   const sending = useMutation({
     mutationFn: onSubmit,

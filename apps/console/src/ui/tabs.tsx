@@ -43,7 +43,7 @@ export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsPro
   const shown = tabs.find((tab) => toAddressName(tab) === state[parameter]) ?? first!;
   const showTab = (id: string) => {
     const tab = tabs.find(({ name }) => buildTabId(name) === id)!;
-    // Drops the other parameters, which belong to the previous tab.
+    // Removes all other parameters from the address, because they belong to the previous tab.
     const search = tab === first ? {} : { [parameter]: toAddressName(tab) };
     void navigate({ to: '.', search, resetScroll: false });
   };

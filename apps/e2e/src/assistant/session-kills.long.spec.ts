@@ -43,7 +43,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
   };
 
   it('sessions finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
-    // These boundaries are reached only by requests to the gateway, which are sent below.
+    // Only requests to the gateway reach these pause points. The test sends these requests below.
     const requestPausePoints: PausePoint[] = [
       'session insert',
       'open command insert',
@@ -61,7 +61,8 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     const [starting, ordered, resumed, continued, cancelled, questioned, sending] = await Promise.all(
       [...requestPausePoints, 'question', 'sending'].map(make),
     );
-    // No browser opens before all pause points are set, so that no session passes its pause point too early.
+    // The browsers open only after all pause points are set, so that no session passes its pause point before it is
+    // set.
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));
     stage.browsers.pauseBeforeCommand = () => released;

@@ -65,7 +65,7 @@ export class SessionKills {
       MAINTENANCE_TICK_MS: '3600000',
       MODEL_MAX_CONCURRENT: '50',
       RATE_LIMIT_PER_MINUTE: '1000000',
-      // Each statement that waits at a pause point occupies a connection.
+      // The pool has additional connections, because each statement that waits at a pause point occupies one.
       DATABASE_POOL_SIZE: '30',
       BOOTSTRAP_ORGANIZATION: 'Sessions',
       BOOTSTRAP_SUPER_ADMIN_EMAIL: email,

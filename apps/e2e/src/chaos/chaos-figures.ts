@@ -27,10 +27,10 @@ const ended = `status IN ('completed', 'failed', 'cancelled')`;
 /** SQL condition: the job's script ended by itself, so it had printed all its lines before. */
 const endedByScript = `(j.status = 'completed' OR j.error LIKE '%exit code 7%')`;
 
-/** Excludes the probe messages for `feedback-sync`, which does not run in this test. */
+/** Excludes the probe messages of the queues of `feedback-sync`, because that app does not run in this test. */
 const messages = `SELECT count(*) FROM outbox WHERE queue <> 'feedback'`;
 
-/** Whether all work is done: no open job and no outbox message. */
+/** Whether all work is done: no job is open and the outbox contains no message. */
 export async function isServiceQuiet(fixture: FaultFixture): Promise<boolean> {
   const [row] = await fixture
     .query<{ open: number }>(`SELECT (SELECT count(*) FROM job WHERE NOT ${ended})::int + (${messages})::int AS open`)

@@ -57,7 +57,7 @@ export async function killServices(
     await waitFor('the jobs to progress', async () => (await done()) >= share, 90_000);
     await starting.get(victim);
     const startAgain = await killVictim(stage, victim, random);
-    // The next victim may be killed while this one still starts.
+    // The start is not awaited, so the next process can be killed while this one still starts.
     starting.set(victim, startAgain());
     kills[victim] = (kills[victim] ?? 0) + 1;
   }

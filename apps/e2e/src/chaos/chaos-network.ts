@@ -27,7 +27,7 @@ interface Reply {
 export interface Boundary {
   path: RegExp;
   side: 'before' | 'after';
-  /** Limits the boundary to messages with this key. */
+  /** If set, the boundary is reached only by messages with this key. */
   key?: string;
 }
 type Fate = 'plain' | 'delayed' | 'dropped' | 'answer lost' | 'doubled' | 'late' | 'repeated later';
@@ -50,9 +50,9 @@ export class ChaosNetwork {
     replayed: 0,
     serverErrors: 0,
   };
-  /** URLs of the processes of each app. Requests go to them in turn. */
+  /** URLs of the processes of each app. Each request is sent to the next process of its app. */
   readonly apps = new Map<ServiceApp, string[]>();
-  /** If true, every message passes unchanged. */
+  /** If true, the network delivers every message once, in order and unchanged. */
   isCalm = false;
   private readonly traps = new Set<{ at: Boundary; spring: () => void }>();
   private readonly inProgress = new Set<Promise<unknown>>();
@@ -165,7 +165,8 @@ export class ChaosNetwork {
 
   private drawMessageFate({ method }: Message): Fate {
     const chance = this.random.between(0, 99);
-    // GET is the long poll for commands. Its request or its response can be lost; a duplicate would only wait too.
+    // A GET request is a long poll for commands. Its request or its response can be lost. It is not duplicated, because
+    // a second poll would only wait too.
     if (method === 'GET') return chance < 4 ? 'dropped' : chance < 12 ? 'answer lost' : 'plain';
     if (chance < 6) return 'dropped';
     if (chance < 12) return 'answer lost';

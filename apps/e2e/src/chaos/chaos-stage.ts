@@ -108,7 +108,7 @@ export class ChaosStage {
       `${method} ${path}`,
       async () => {
         const answer = await client.send(method, path, body).catch(() => null);
-        // 409: the first request is still in progress.
+        // The status 409 means that the first request with this idempotency key is still in progress.
         if (!answer || answer.status >= 500 || answer.status === 409) return null;
         if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
         return answer;

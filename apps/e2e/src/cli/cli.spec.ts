@@ -4,7 +4,7 @@ import type {} from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HttpClient } from '@muster/testing';
+import { HttpClient, waitFor } from '@muster/testing';
 import { createExampleData, openPracticeOrganization, type Practice, removeAllAgents } from '../shared-service';
 import { CliFixture } from './cli-fixture';
 
@@ -149,6 +149,42 @@ describe('the command line with a real service', () => {
       code: 0,
       out: '42\n',
     });
+  });
+
+  it('the command line runs a workflow on any agent with certain labels, and refuses options that contradict', async () => {
+    const run = (...args: string[]) => cli.runCli(['run', 'Long', '--var', 'HOW=ok', ...args]);
+    const wrongs: [string[], string][] = [
+      [['--agent', agent, '--label', 'demo'], '--agent and --label cannot be used together'],
+      [['--agent', agent, '--prefer', 'spread'], '--prefer can only be used together with --label'],
+      [['--label', 'demo', '--prefer', 'fastest'], '--prefer must be running (the idle agent'],
+      [[], '--agent or --label is missing'],
+    ];
+    for (const [args, message] of wrongs)
+      expect(await run(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
+    const misfit = await run('--label', 'demo', '--label', 'x-ray');
+    expect(misfit).toMatchObject({ code: 1, err: expect.stringContaining('No agent has the label x-ray') });
+
+    const placed = await run('--label', 'demo', '-l', 'demo', '--prefer', 'spread', '--wait');
+    expect(placed).toMatchObject({ code: 0, out: expect.stringContaining('begun') });
+    const id = runIdIn(placed.err);
+    const { body } = await api.get(`/api/jobs/${id}`);
+    expect(body).toMatchObject({ target: { labels: ['demo'], prefer: 'spread' }, agentName: agent });
+    expect(await ok('jobs', 'get', id)).toContain(body.placement.why);
+
+    const guards = ['--key', 'one of the CLI', '--key', 'two of the CLI', '--account', 'PORTAL=no such pool'];
+    const { jobId } = JSON.parse(await ok('run', 'Long', '--var', 'HOW=ok', '--label', 'demo', ...guards, '--json'));
+    const { concurrencyKeys } = (await api.get('/api/concurrency-keys?q=of the CLI')).body;
+    expect(concurrencyKeys).toMatchObject(['one', 'two'].map((name) => ({ key: `${name} of the CLI`, waiting: 1 })));
+    await waitFor('the run to wait', async () => (await api.get(`/api/jobs/${jobId}`)).body.waiting);
+    const { waiting, agentId } = (await api.get(`/api/jobs/${jobId}`)).body;
+    expect([agentId, waiting]).toMatchObject([null, { reason: 'account_busy', detail: { pool: 'no such pool' } }]);
+    expect((await cli.runCli(['jobs', 'cancel', jobId])).code).toBe(0);
+
+    writeFileSync(join(folder, 'hows.csv'), 'HOW\nok\nok\n');
+    const batch = (...args: string[]) => cli.runCli(['batch', 'hows.csv', '--workflow', 'Long', ...args, '--json']);
+    const done = await batch('--label', 'demo', '--wait');
+    expect([done.code, JSON.parse(done.out).completed]).toEqual([0, 2]);
+    expect((await batch('--label', 'demo', '--agent', agent)).code).toBe(2);
   });
 
   it('the command line writes only JSON to standard output with --json', async () => {

@@ -176,7 +176,7 @@ describeInBrowser('the administration page', () => {
     const before = await dispatch();
     expect(before.handledLastHour).toBeGreaterThan(0);
     const id = randomUUID();
-    // A message without an agent, which no handler accepts.
+    // The payload of this message has no agent, so every handler refuses it, and it becomes a dead letter.
     await fixture.query(
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
       [id],

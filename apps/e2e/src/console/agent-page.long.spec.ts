@@ -213,7 +213,9 @@ describeInBrowser('the page of an agent', () => {
 
     await form.getByLabel('Patient').fill('Nobody, Quillandra');
     await form.getByRole('button', { name: 'Create composite' }).click();
-    await form.getByText('Try the PATIMAGEID or the chart number.').waitFor({ timeout: 60_000 });
+    await form
+      .getByText('Try the image id (PATIMAGEID) or the chart number of the patient.')
+      .waitFor({ timeout: 60_000 });
     expect(await tab.findBarriers()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();
@@ -227,14 +229,14 @@ describeInBrowser('the page of an agent', () => {
     await page.getByText('Saved.').waitFor();
     expect((await api.get(`/api/agents/${agentId}`)).body.labels).toEqual(['front-desk', '<b>loud</b>']);
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await page.getByText('The agent is pinned. It does not stop').waitFor();
+    await page.getByText('The agent is pinned: its machine does not stop').waitFor();
     await page.getByRole('button', { name: 'Undo' }).first().click();
     await waitFor('the agent to be unpinned', async () => {
       return !(await api.get(`/api/agents/${agentId}`)).body.idleAutoStopExempt;
     });
     await page
       .getByRole('region', { name: 'Savings of the last 30 days' })
-      .getByText('Adaptive stop would have saved')
+      .getByText('Adaptive idle stop would have saved')
       .waitFor();
     await page.getByRole('button', { name: 'Rotate key' }).click();
     const dialog = page.getByRole('dialog', { name: 'New worker key' });

@@ -103,7 +103,7 @@ describeInBrowser('feedback', () => {
     await dialog.getByRole('button', { name: 'Take screenshot' }).click();
     const image = dialog.getByRole('img', { name: 'Screenshot in this report' });
     await image.waitFor();
-    // With an open dialog, the page around it would be dark.
+    // The screenshot was taken without the dialog. An open dialog would have darkened this corner of the page.
     expect(await page.evaluate<number[]>(corner)).toEqual([255, 255, 255]);
     expect(await dialog.getByLabel('Title').inputValue()).toBe('Darker nights');
     await dialog.getByRole('button', { name: 'Remove image' }).click();

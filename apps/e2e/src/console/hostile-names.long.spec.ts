@@ -199,7 +199,8 @@ describeInBrowser('hostile names', () => {
     const { page } = tab;
     const dialogs: string[] = [];
     page.on('dialog', (dialog) => {
-      // A page with unsaved changes, such as a removed step, asks before it is left.
+      // A page with unsaved changes, such as a removed step, asks the user for a confirmation before the user leaves
+      // it.
       if (dialog.type() === 'beforeunload') return void dialog.accept();
       dialogs.push(dialog.message());
       void dialog.dismiss();

@@ -37,7 +37,7 @@ describeInBrowser('the development server of the console', () => {
     await tab.signIn(...fixture.admin);
     await page.getByRole('link', { name: 'Demo agent' }).waitFor();
     expect(await page.evaluate<number>(`document.querySelectorAll('script[src*="/@vite/client"]').length`)).toBe(1);
-    // The event stream shows a change in the service.
+    // A change in the service reaches the page through the event stream.
     const api = await fixture.createApiClient();
     const [{ id }] = (await api.get('/api/agents')).body.agents;
     await page.goto(`${address}/app/runs`);

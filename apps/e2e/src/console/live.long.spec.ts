@@ -72,7 +72,7 @@ describeInBrowser('an open page', () => {
     await rows.nth(1).waitFor();
     const workflow = await api.post('/api/workflows', { name: 'Short', script: 'import time\ntime.sleep(8)\n' });
     const row = page.getByRole('row', { name: /Short/ });
-    // The stream may be opened after the page is shown.
+    // The page can be displayed before its event stream is open, so the test waits for the stream.
     await waitFor('the stream', () => tab.streams.size > 0);
     await page.waitForTimeout(500);
     const began = performance.now();

@@ -110,7 +110,7 @@ describeInBrowser('the pages of packs', () => {
       await dialog.getByLabel('Files').setInputFiles(fileOf('mine.py', 'x = 1\n'));
       await addFiles(other.page, { [otherFile]: 'x = 2\n' });
       await dialog.getByRole('button', { name: 'Add', exact: true }).click();
-      const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+      const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
       await conflict.getByLabel('Files: theirs').getByText(otherFile).waitFor();
       expect(await conflict.getByLabel('Files: mine').innerText()).toContain('mine.py');
       expect(await tab.findBarriers()).toEqual([]);

@@ -125,7 +125,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     const dialog = page.getByRole('dialog', { name: 'Edit step b' });
     await dialog.getByLabel('URL').fill('https://example.com/changed');
     await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['b', 'c'].map(step) });
-    // The page fetches everything again when the connection is back.
+    // The page refetches all its data when the connection is restored.
     await page.context().setOffline(true);
     await page.getByText('the connection is lost').waitFor();
     await page.context().setOffline(false);
@@ -312,7 +312,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     const requestedDates: string[] = [];
     page.on('request', (request) => {
       const url = new URL(request.url());
-      // Requests for the displayed date may be repeated.
+      // The page may repeat requests for the date that it displays, so they are ignored.
       const from = url.searchParams.get('from') ?? '';
       if (url.pathname.startsWith('/api/costs') && from !== displayed) requestedDates.push(from);
     });

@@ -63,7 +63,9 @@ describeInBrowser('what workers report', () => {
     const reported = await worker.post('/api/job-webhook', { jobId, status: 'completed', incomplete });
     expect(reported.body).toMatchObject({ accepted: true });
     const note = page.getByTestId('run-incomplete');
-    await note.getByText('The service rejected some reports of this run. They are missing here:').waitFor();
+    await note
+      .getByText('The service rejected some data that this run reported. The following data is missing:')
+      .waitFor();
     expect(await note.getByRole('listitem').allInnerTexts()).toEqual([
       'summary of the batch 7: batchId is too long run summary',
       expect.stringMatching(/^claim Claim<img.*: npi is wrong claim$/),

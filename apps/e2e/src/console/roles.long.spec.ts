@@ -97,7 +97,7 @@ describeInBrowser('forbidden content and actions', () => {
 
   it('a viewer who opens the administration by its URL gets an explanation', async () => {
     const tab = await fixture.openSignedInTab('/app/admin', undefined, await fixture.inviteUser('viewer'));
-    await tab.page.getByText('This page is for admins.').waitFor();
+    await tab.page.getByText('You need the role admin for this page.').waitFor();
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
     expect(tab.complaints).toEqual([]);
     await tab.close();

@@ -45,7 +45,7 @@ time.sleep(300)
     expect(await tab.findBarriers()).toEqual([]);
     // KILL follows 10 s after TERM.
     await page.getByTestId('run-status').filter({ hasText: 'cancelled' }).waitFor({ timeout: 60_000 });
-    await stage('Confirmed').getByText('All processes of the run have ended.').waitFor();
+    await stage('Confirmed').getByText('The agent confirmed that all processes of the run have ended.').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByText('The run is queued again.').waitFor();

@@ -111,7 +111,7 @@ describeInBrowser('the pages of schedules', () => {
     await edited.getByLabel('Cron expression').fill('0 7 * * *');
     await api.put(`/api/schedules/${id}`, { cronExpression: '0 8 * * *', maxRetries: 3 });
     await edited.getByRole('button', { name: 'Save' }).click();
-    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
     await conflict.getByLabel('Cron expression: theirs').getByText('0 8 * * *').waitFor();
     await conflict.getByLabel('Cron expression: mine').getByText('0 7 * * *').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
@@ -154,7 +154,7 @@ describeInBrowser('the pages of schedules', () => {
     await waitFor('a time before the last minute of the day', () => chicago.format() !== '23:59', 65_000);
     await make({ name: 'Every weekday', cronExpression: '59 23 * * 1-5' });
     await make({ name: 'All the time', cronExpression: '*/5 * * * *' });
-    // A schedule in another time zone.
+    // The schedule has another time zone than the organization.
     await make({ name: 'Daily noon', cronExpression: '0 12 * * *', timezone: 'Etc/UTC' });
     const tab = await fixture.openSignedInTab('/app/schedules');
     const { page } = tab;

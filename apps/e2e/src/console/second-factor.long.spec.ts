@@ -98,7 +98,7 @@ describeInBrowser('a second factor in the console', () => {
     await page.getByText('none: your password alone').waitFor({ state: 'detached' });
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await add('Telephone again');
-    await page.getByText('This device has a passkey of yours already').waitFor();
+    await page.getByText('This device already has a passkey of your account').waitFor();
     await page.keyboard.press('Escape');
 
     await page.context().clearCookies();

@@ -25,7 +25,7 @@ describeInBrowser('the settings', () => {
     const { id: workflowId } = (await api.post('/api/workflows', { name: 'Keyed', script: 'pass' })).body;
     const tab = await fixture.openSignedInTab('/app/settings?part=Concurrency');
     const { page } = tab;
-    await page.getByText('No run holds a key').waitFor();
+    await page.getByText('No run holds a concurrency key').waitFor();
     await page.getByRole('button', { name: 'Set a limit' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set a limit' });
     await dialog.getByLabel('Key').fill('delta-dental');
@@ -42,7 +42,7 @@ describeInBrowser('the settings', () => {
     await tab.goto('/app/settings?part=Concurrency');
     await page.getByRole('button', { name: 'Actions for delta-dental' }).click();
     await page.getByRole('menuitem', { name: 'Resume' }).click();
-    await page.getByText('No run holds a key').waitFor({ timeout: 60_000 });
+    await page.getByText('No run holds a concurrency key').waitFor({ timeout: 60_000 });
     await tab.goto(`/app/runs/${jobId}`);
     await page.getByTestId('run-status').filter({ hasText: 'completed' }).waitFor({ timeout: 60_000 });
     expect(tab.complaints).toEqual([]);
@@ -63,6 +63,9 @@ describeInBrowser('the settings', () => {
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'muster on front-desk-3' }).waitFor();
     expect((await requestToken()).body.code).toBe('authorization_pending');
+    const shown = await page.getByRole('main').innerText();
+    for (const fact of ['at most those of a member', 'valid until it is revoked', codes.user_code, '127.0.0.1'])
+      expect(shown).toContain(fact);
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByText('muster on front-desk-3 is signed in').waitFor();
@@ -131,7 +134,7 @@ describeInBrowser('the settings', () => {
     const dialog = page.getByRole('dialog', { name: 'New worker key' });
     const [, id] = /^msk_([^_]+)_/.exec(await dialog.getByText(/^msk_\S+$/).innerText())!;
     await dialog.getByRole('button', { name: 'Send to worker' }).click();
-    await dialog.getByText('The key was sent to the worker').waitFor();
+    await dialog.getByText('The new key was sent to the worker').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
     const isUsed = async () => (await keys()).some((key) => key.id === id && key.lastUsedAt !== null);
@@ -184,9 +187,9 @@ describeInBrowser('the settings', () => {
     );
     await page.getByLabel('Model name').fill('mine');
     await page.getByRole('button', { name: 'Save' }).click();
-    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
     await conflict.getByLabel('Model name: theirs').getByText('theirs').waitFor();
-    await conflict.getByText('They have also changed Model for images').waitFor();
+    await conflict.getByText('The other user has also changed Model for images').waitFor();
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await conflict.waitFor({ state: 'detached' });
     await waitFor('both changes to be saved', async () => {
@@ -199,7 +202,7 @@ describeInBrowser('the settings', () => {
     );
     await page.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('The deployment’s model is used now.').waitFor();
+    await page.getByText('The model of the service is used now.').waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -229,7 +232,7 @@ describeInBrowser('the settings', () => {
       const prices = [price('theirs'), ...(choice === 'Keep mine' ? [price('more')] : [])];
       expect((await api.put('/api/organization/model-prices', { prices })).status).toBe(200);
       await dialog.getByRole('button', { name: 'Save' }).click();
-      const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+      const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
       await conflict.getByLabel('Prices: theirs').getByText('acme theirs from 2026-01-01').waitFor();
       await conflict.getByLabel('Prices: mine').getByText('acme mine from').waitFor();
       expect(await tab.findBarriersInBothThemes()).toEqual([]);
@@ -267,7 +270,7 @@ describeInBrowser('the settings', () => {
     await page.getByLabel('Idle minutes before a stop').fill('45');
     await api.patch('/api/organization/settings', { idleStopMinutes: 60, timezone: 'America/Chicago' });
     await page.getByRole('button', { name: 'Save' }).click();
-    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
     await conflict.waitFor();
     expect(await conflict.getByLabel('Idle minutes before a stop: mine').innerText()).toBe('45');
     expect(await conflict.getByLabel('Idle minutes before a stop: theirs').innerText()).toBe('60');

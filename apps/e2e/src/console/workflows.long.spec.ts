@@ -76,10 +76,10 @@ describeInBrowser('the pages of workflows', () => {
     await script(page).fill('print("mine")');
     await api.post(`/api/workflows/${id}/save`, { script: 'print("theirs")\n', variables: ['THEIRS'] });
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    const conflict = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    const conflict = page.getByRole('dialog', { name: 'Another user has changed this' });
     await conflict.getByLabel('Script: theirs').getByText('print("theirs")').waitFor();
     expect(await conflict.getByLabel('Script: mine').innerText()).toBe('print("mine")');
-    await conflict.getByText('They have also changed Variables').waitFor();
+    await conflict.getByText('The other user has also changed Variables').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await conflict.getByRole('button', { name: 'Keep mine' }).click();
     await page.getByText('Saved as revision 3.').waitFor();
@@ -140,7 +140,7 @@ describeInBrowser('the pages of workflows', () => {
     const { page } = tab;
     await page.getByRole('button', { name: 'Batch' }).click();
     const dialog = page.getByRole('dialog', { name: 'Batch Claims' });
-    // Every fifth row has one surplus cell.
+    // Every fifth row is invalid, because it has one cell more than there are columns.
     const rows = Array.from({ length: 5000 }, (_, at) => `"Doe, <b>${at}</b>",Acme${at % 5 === 0 ? ',surplus' : ''}`);
     const csv = `Patient,payer\n${rows.join('\n')}\n`;
     await dialog.getByLabel('CSV file').setInputFiles(fileOf('claims.csv', csv));

@@ -86,7 +86,8 @@ describe('this version next to the last release', () => {
 
   async function launchWhile(load: { isOn: boolean }, marks: string): Promise<void> {
     while (load.isOn) {
-      // Limits the queue, so that each part has work of the version before it and after it.
+      // Limits the number of queued runs, so that each phase of the upgrade has runs of the version before and of the
+      // version after it.
       await waitFor('less waiting runs', async () => launched - (await ended()) < 8, 60_000);
       await launchOne(marks);
     }

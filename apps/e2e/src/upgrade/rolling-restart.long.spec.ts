@@ -46,7 +46,7 @@ describe('a rolling restart', () => {
     'SIGTERM of one of two processes of %s under load fails no request and delays no run by more than 2 s',
     async (app) => {
       replicas.push(await stage.startReplica(app));
-      // The delay without a restart depends on the machine.
+      // The launch delay without a restart is measured first, because it depends on the machine that runs the test.
       const undisturbed = Math.max(...(await delaysDuring(() => sleep(4000))));
       const delays = await delaysDuring(async () => {
         for (let n = 0; n < restarts; n += 1) await restartOldest(app);

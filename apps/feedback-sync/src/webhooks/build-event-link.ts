@@ -4,7 +4,10 @@ import type { LinkTarget, NotifiedEvent } from '@muster/webhooks';
 
 type Linked = Pick<NotifiedEvent, 'type' | 'data'> & LinkTarget;
 
-/** Returns the link to an event’s page; null if there is no page. A recipient of a question gets an answer link. */
+/**
+ * Returns the link to an event’s page; null if there is no page. The recipient of an e-mail that may answer a question
+ * gets an answer link. A chat room gets a link to the inbox, because its readers are not known.
+ */
 export function buildEventLink(
   { address, keyRing }: { address: string; keyRing: KeyRing },
   event: Linked,
@@ -19,11 +22,12 @@ export function buildEventLink(
   return path === undefined ? null : { text: 'Open in Muster', url: `${address}/app${path}` };
 }
 
-/** Returns the question that an event asks people to answer, also if an alert reports it to one person. */
+/** Returns the question that an event asks its recipient to answer; null if there is none or no recipient. */
 function questionOf({ type, data, subjectId, recipient }: Linked): string | null {
+  if (recipient === '') return null;
   if (type === 'question.asked') return subjectId;
   const subject = data['subject'] as { type: string; id: string } | undefined;
-  return type === 'alert.opened' && recipient !== '' && subject?.type === 'question' ? subject.id : null;
+  return type === 'alert.opened' && subject?.type === 'question' ? subject.id : null;
 }
 
 const pages: Record<string, (id: string, data: Record<string, unknown>) => string> = {

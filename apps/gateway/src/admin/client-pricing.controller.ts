@@ -48,9 +48,10 @@ export class ClientPricingController {
   @Endpoint({
     summary: 'Compute the charge of a run',
     description:
-      'Counts the claims that the job’s steps report, once for each NPI and claim. If no step reports a claim, the ' +
-      'selected NPIs count. If the job already has a billing record, the request fails with 409 unless `force` is ' +
-      'set. Of several concurrent requests for one job without `force`, one succeeds and the others get 409.',
+      'Counts the claims that the steps of the job report, once for each claim of an NPI (the number of a health ' +
+      'care provider in the US). If no step reports a claim, the NPIs that the steps selected are counted. If the ' +
+      'job already has a billing record, the request fails with 409 unless `force` is set. Of several concurrent ' +
+      'requests for one job without `force`, one succeeds and the others get 409.',
     access: allowSessions('admin'),
     body: BackfillBody,
     answer: BackfillAnswer,
@@ -100,7 +101,9 @@ export class ClientPricingController {
   @Get('/metrics/:id/steps')
   @Endpoint({
     summary: 'List the steps behind a billing record',
-    description: 'Returns the steps that the billing record was computed from, in their order, each with its verdict.',
+    description:
+      'Returns the steps that the billing record was computed from, in their order. The verdict of a step is ' +
+      'counted, repeated (an earlier step reports the same claim) or left_out (the claim or its NPI is unknown).',
     access: allowSessions('admin'),
     answer: BillingMetricStepList,
     errors: ['invalid_payload', 'not_found'],
@@ -151,7 +154,7 @@ export class ClientPricingController {
   }
 }
 
-/** Only a super_admin may change other organizations, which requires the system scope. */
+/** A super_admin can change other organizations. Such a change needs a transaction in the system scope. */
 function chooseMutationScope(caller: Principal): MutationOptions {
   return caller.role === 'super_admin' ? { scope: 'system' } : {};
 }

@@ -309,6 +309,15 @@ describe('client pricing', () => {
     }
   });
 
+  it('the pages of the client pricing metrics contain each metric once', async () => {
+    const created: string[] = [];
+    for (const name of ['1', '2'])
+      created.unshift((await backfill(await jobWith(claim(name, 'A')), { create_default_model: true })).body.metric_id);
+    const first = (await tenant.as.admin.get(`${path}/metrics?limit=1`)).body;
+    const second = (await tenant.as.admin.get(`${path}/metrics?limit=1&cursor=${first.nextCursor}`)).body;
+    expect([...first.metrics, ...second.metrics].map(({ metric_id: id }) => id)).toEqual(created);
+  });
+
   it('a backfill reports organization_unresolved if the organization of its job does not exist', async () => {
     const id = await jobWith(claim('1', 'A'));
     // Foreign keys prevent this state, so the database owner disables them for this session.

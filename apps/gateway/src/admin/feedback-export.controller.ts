@@ -23,8 +23,8 @@ export class FeedbackExportController {
     description:
       'Returns the oldest submission first, in UTF-8 with a byte order mark and CRLF line endings. Columns: id, ' +
       'type, status, organization, vm, title, description, reporter, createdAt, externalIssue, externalTask. A cell ' +
-      'that a spreadsheet would run as a formula is prefixed with an apostrophe. The file is sent while it is read ' +
-      'from the database. A response without its last chunk is incomplete.',
+      'that a spreadsheet would run as a formula is prefixed with an apostrophe. The response is sent in chunks ' +
+      'while it is read from the database. If the connection closes before the last chunk, the file is incomplete.',
     access: allowSessions('super_admin'),
     reads: 'feedback',
     csv: true,

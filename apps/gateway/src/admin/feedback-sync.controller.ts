@@ -60,7 +60,10 @@ export class FeedbackSyncController {
       mutation,
       async (tx, caller) => {
         const replayed = await replayFailedSync(tx, id);
-        if (!replayed) throw new AppError('not_found', { detail: 'There is no failed synchronization with this id.' });
+        if (!replayed)
+          throw new AppError('not_found', {
+            detail: 'There is no failed synchronization with this id. List them with GET /api/admin/feedback/sync.',
+          });
         const { submissionId } = replayed;
         audit(tx, caller, {
           action: 'feedback.replay',

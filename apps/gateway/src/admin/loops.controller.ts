@@ -13,8 +13,8 @@ export class LoopsController {
   @Endpoint({
     summary: 'List the maintenance loops',
     description:
-      'Returns the last round of each loop, the outcome of the rows that it processed, and the rows that fail ' +
-      'repeatedly.',
+      'A maintenance loop is a task that an app of the service repeats on a timer; one pass is a round. Returns the ' +
+      'last round of each loop, how many rows it processed with which outcome, and the rows that fail repeatedly.',
     access: allowSessions('super_admin'),
     answer: MaintenanceLoopList,
   })

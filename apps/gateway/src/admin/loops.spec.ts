@@ -19,7 +19,7 @@ describe('maintenance loops', () => {
     const run = { name: 'stop idle agents', app: 'dispatcher' as const, host: 'one', intervalMs: 5000, beganAt: at };
     const now = { soon: true };
     await ledger.recordRun({ ...run, durationMs: 12.5, counts: { looked: 3 }, failed: 1, error: null, stuck }, now);
-    // Another replica records an older round later. The newer round stays.
+    // Another replica records an older round after the newer one. The newer round remains stored.
     const before = { ...run, host: 'two', beganAt: new Date(at.getTime() - 1) };
     await ledger.recordRun({ ...before, durationMs: 1, counts: {}, failed: 0, error: 'x', stuck: [] }, now);
     const answer = await tenant.as.super_admin.get('/api/admin/loops');

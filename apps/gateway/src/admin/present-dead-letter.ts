@@ -15,5 +15,9 @@ export function presentDeadLetter(letter: OutboxEntity): DeadLetter {
 }
 
 export function deadLetterNotFoundError(): AppError {
-  return new AppError('not_found', { detail: 'There is no dead letter with this id.' });
+  return new AppError('not_found', {
+    detail:
+      'There is no dead letter with this id: it was replayed, was deleted, or never existed. List the dead letters ' +
+      'again.',
+  });
 }

@@ -118,7 +118,8 @@ export class QueuesController {
   })
   async readProbe(@Param('id') id: string): Promise<QueueProbe> {
     const probe = await findQueueProbe(this.database, id);
-    if (!probe) throw new AppError('not_found', { detail: 'There is no probe message with this id.' });
+    if (!probe)
+      throw new AppError('not_found', { detail: 'There is no probe message with this id. Send new probe messages.' });
     return presentProbe(probe);
   }
 
@@ -162,7 +163,7 @@ export class QueuesController {
   @Delete('/dead-letters/:id')
   @Endpoint({
     summary: 'Delete a dead letter',
-    description: 'The message cannot be replayed afterwards.',
+    description: 'The message is lost: it cannot be replayed afterwards.',
     access: allowSessions('super_admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],

@@ -40,9 +40,9 @@ export class AdminUsageController {
   @Endpoint({
     summary: 'Compare usage counters with their events',
     description:
-      'Runs the comparison that also runs every night. The response contains the first 200 differences. Each ' +
-      'difference is recorded in the audit trail of its organization, and a metric shows their number. Nothing is ' +
-      'changed.',
+      'Compares the usage counters of all organizations with the usage events that they count, as the service also ' +
+      'does every night. The response contains the first 200 differences. Each difference is recorded in the audit ' +
+      'trail of its organization, and a metric contains the number of differences. No counter is changed.',
     access: allowSessions('super_admin'),
     answer: UsageReconciliation,
   })

@@ -17,7 +17,7 @@ import {
   recordClientActivity,
   readLiveStatus,
   requireActionPossible,
-  wakeOrThrow,
+  waitUntilOnlineOrThrow,
   setIdleExempt,
 } from '@muster/machines';
 import {
@@ -56,7 +56,8 @@ export class AgentActionsController {
       '`start_job` wakes the agent if the organization allows it, waits until the agent is on, and returns 202 with ' +
       'the job. Every other action returns at once. `terminate` requires the role admin. The machine of an ec2 or ' +
       'docker agent must carry the organization’s id in the tag `muster:organization` or the label ' +
-      '`muster.organization`. If it does not, `terminate` with `force` terminates only the agent.',
+      '`muster.organization`. If the machine does not carry it, `terminate` with `force` terminates the agent and ' +
+      'leaves the machine running.',
     access: allowSessionsAndKeys('member'),
     unsuspended: 'sometimes',
     body: AgentActionBody,
@@ -102,7 +103,7 @@ export class AgentActionsController {
     if (!wakeId) return answer;
     const wake = { organizationId: caller.organizationId, agentId: id, wakeId, jobId: answer.jobId! };
     const status = await this.streams.runWaiting(connection, 'wake', (left) =>
-      wakeOrThrow({ database, pubSub, wakeTimeoutMs }, wake, left),
+      waitUntilOnlineOrThrow({ database, pubSub, wakeTimeoutMs }, wake, left),
     );
     return { ...answer, status };
   }
@@ -130,7 +131,9 @@ export class AgentActionsController {
   @Post('/api/agent/:id/activity')
   @Endpoint({
     summary: 'Report activity on an agent',
-    description: 'Records that a person is working on the agent. Its idle time starts again, which delays idle stop.',
+    description:
+      'Records that a person is working on the agent. The idle time of the agent starts again from zero, which ' +
+      'delays idle stop.',
     access: allowSessionsAndKeys('member'),
     body: ActivityBody,
     answer: ActivityAnswer,
@@ -155,8 +158,8 @@ export class AgentActionsController {
   @Endpoint({
     summary: 'Read an agent’s live status',
     description:
-      'Requests the state of the machine from its provider and waits up to 3 seconds for it. If the provider does ' +
-      'not answer in time, returns the last known state with `stale`.',
+      'Requests the state of the machine from its provider and waits up to 3 seconds for the answer. If the ' +
+      'provider does not answer in time, returns the last known state with `stale`.',
     access: allowSessionsAndKeys('viewer'),
     answer: AgentLiveStatus,
     errors: ['invalid_payload', 'agent_not_found'],

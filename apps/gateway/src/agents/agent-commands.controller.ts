@@ -52,7 +52,7 @@ interface Wanted<Started> {
   payload: Record<string, unknown>;
   env?: Record<string, string>;
   timeoutMs?: number;
-  /** Fields of the response besides the command's id. */
+  /** Fields that the response contains in addition to the command's id. */
   answer: Started;
 }
 
@@ -100,7 +100,7 @@ export class AgentCommandsController {
     summary: 'Read a command’s status',
     reads: 'command',
     description:
-      'Accepts every command id that another operation returned: of a snippet, a function, a builder phase, a ' +
+      'Accepts the id of every command that another operation returned: a snippet, a function, a builder phase, a ' +
       'script or an action. With `wait`, the response is delayed until the command has ended or has new output, so ' +
       'that the client need not poll.',
     access: allowSessionsAndKeys('viewer'),

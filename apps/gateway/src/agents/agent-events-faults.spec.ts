@@ -43,7 +43,8 @@ describe('event streams', () => {
     const writer = await start({ REDIS_PREFIX: reader.env['REDIS_PREFIX']! });
     const agentRef = await anAgent(reader);
     const stream = await followAgent(reader, agentRef);
-    // The first entry may be written before the stream has subscribed.
+    // The stream may subscribe only after the first entry was written, so entries are written until one of them
+    // arrives.
     await waitFor('an event', async () => {
       await appendEntries(writer.db, agentRef, makeLogLine('first'));
       return stream.events.length > 0;

@@ -58,7 +58,9 @@ export class AgentScriptController {
     const isMachine = caller.kind === 'api_key' && caller.scope === 'worker';
     if (isMachine !== (body.action === 'fetch')) {
       throw new AppError('permission_denied', {
-        detail: 'A worker key can only fetch scripts. Everyone else can only push them.',
+        detail:
+          'A worker key can only be used with the action fetch. Use the action push with a user or a key of scope ' +
+          'api.',
       });
     }
     if (body.action === 'push') {

@@ -102,8 +102,8 @@ export class AgentsController {
   @Endpoint({
     summary: 'Read an agent’s savings from idle stop',
     description:
-      'Returns the hours and costs of the last 30 days that the adaptive idle stop policy saved. For the times when ' +
-      'the fixed policy was in effect, returns what it would have saved.',
+      'Returns the machine hours and costs that the idle stop policy `adaptive` saved in the last 30 days. For the ' +
+      'times when the policy was `fixed`, returns what `adaptive` would have saved.',
     access: allowSessionsAndKeys('viewer'),
     answer: IdleSavings,
     errors: ['invalid_payload', 'agent_not_found'],

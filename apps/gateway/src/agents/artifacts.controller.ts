@@ -21,8 +21,8 @@ export class ArtifactsController {
   @Endpoint({
     summary: 'List the files that machines uploaded, newest first',
     description:
-      'The files are screenshots, downloads and recordings. A file is listed as soon as its machine has requested ' +
-      'an upload URL for it.',
+      'The files are screenshots, downloads and recordings. A file is listed as soon as a machine has requested an ' +
+      'upload URL for it, even before it was uploaded.',
     access: allowSessionsAndKeys('viewer'),
     answer: ArtifactList,
     errors: ['invalid_payload'],

@@ -1,4 +1,4 @@
-import { purgePictures, receiveResult, recordImagingProgress, requestImagingUploads } from '@muster/commands';
+import { purgeOldImages, receiveResult, recordImagingProgress, requestImagingUploads } from '@muster/commands';
 import { newId, Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
@@ -129,7 +129,7 @@ describe('imaging-images', () => {
     for (const url of [image.fullUrl, image.thumbnailUrl]) {
       const { headers } = await fetch(url);
       expect([headers.get('content-type'), headers.get('x-content-type-options')]).toEqual(['image/jpeg', 'nosniff']);
-      // A reader of the signed URL cannot choose another content type either.
+      // A client that uses the signed URL can also not request another content type with a parameter.
       const otherwise = await fetch(url.replace(/response-content-type=[^&]*/, 'response-content-type=text%2Fhtml'));
       expect(otherwise.status).toBe(403);
     }
@@ -280,7 +280,7 @@ describe('imaging-images', () => {
     ];
     await sql(`UPDATE artifact SET created_at = now() - interval '91 days' WHERE storage_key = $1`, [keys[0]]);
     const purge = (now = new Date()) =>
-      purgePictures({ database: harness.db, storage: storage() }, new Round('test'), now);
+      purgeOldImages({ database: harness.db, storage: storage() }, new Round('test'), now);
     jest.spyOn(storage(), 'delete').mockRejectedValueOnce(new Error('the store is away'));
     await purge();
     expect(await storage().get(keys[0]!)).not.toBeNull();

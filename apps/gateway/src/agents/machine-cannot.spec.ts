@@ -48,6 +48,19 @@ describe('a command', () => {
     await report(['python', 'pillow'], true);
     for (const [path, body] of requests)
       expect([path, (await tenant.api.post(path, body)).status < 300]).toEqual([path, true]);
+    const [path, composite] = [`/api/agents/${id}/imaging-composite`, { patientLookup: '1234', teeth: [3] }] as const;
+    const reportOdbc = (odbc: object) =>
+      query('UPDATE agent SET capabilities = $2 WHERE id = $1', [
+        id,
+        JSON.stringify([{ name: 'odbc', available: false, detail: null, ...odbc }]),
+      ]);
+    // ODBC is needed only on a machine whose practice database is reached by it.
+    await reportOdbc({ required: true });
+    expect((await tenant.api.post(path, composite)).body).toMatchObject({ code: 'machine_cannot', missing: ['odbc'] });
+    for (const odbc of [{}, { required: true, available: true }]) {
+      await reportOdbc(odbc);
+      expect((await tenant.api.post(path, composite)).status).toBe(202);
+    }
     await query('UPDATE agent SET capabilities = NULL WHERE id = $1', [id]);
     expect((await tenant.api.get(`/api/agents/${id}`)).body.capabilities).toBeNull();
     expect((await tenant.api.post(requests[0]![0], requests[0]![1])).status).toBe(202);

@@ -24,7 +24,9 @@ export class AlertRulesController {
   @Get()
   @Endpoint({
     summary: 'List alert rules',
-    description: 'Every organization has the same rules. Each is off until an admin turns it on.',
+    description:
+      'An alert rule is a condition under which an alert opens. Every organization has the same rules. Each rule is ' +
+      'off until an admin turns it on.',
     access: allowSessionsAndKeys('viewer'),
     answer: AlertRuleList,
   })
@@ -36,9 +38,9 @@ export class AlertRulesController {
   @Endpoint({
     summary: 'Set an alert rule',
     description:
-      'Replaces the settings of the rule; absent options get their defaults. Each rule accepts only its own options: ' +
-      'run_failed `when` and `times`, run_waiting and question_expiring `minutes`, machine_on_without_reason `hours`, ' +
-      'spend `percent`. An alert that opens is sent to the channels of its rule.',
+      'Replaces the settings of the rule; absent options get their defaults. Each rule accepts only its own ' +
+      'options: run_failed `when` and `times`, run_waiting and question_expiring `minutes`, ' +
+      'machine_on_without_reason `hours`, spend `percent`. An alert that opens is sent to the channels of its rule.',
     access: allowSessions('admin'),
     body: SetAlertRuleBody,
     answer: AlertRule,

@@ -17,7 +17,7 @@ export class AlertsController {
   @Get()
   @Endpoint({
     summary: 'List alerts',
-    description: 'Newest first. An alert is deleted 90 days after it was resolved.',
+    description: 'The newest alert comes first. An alert is deleted 90 days after it was resolved.',
     access: allowSessionsAndKeys('viewer'),
     answer: AlertList,
     errors: ['invalid_payload'],
@@ -33,7 +33,8 @@ export class AlertsController {
   @Endpoint({
     summary: 'Acknowledge an alert',
     description:
-      'Records who takes care of the alert. It stays open until its cause has ended. A second call changes nothing.',
+      'Records who takes care of the alert. The alert stays open until its cause has ended. A second call changes ' +
+      'nothing.',
     access: allowSessionsAndKeys('member'),
     answer: Alert,
     errors: ['not_found'],

@@ -37,8 +37,8 @@ export class AutopilotEventsController {
     summary: 'Stream an autopilot session’s events',
     reads: 'autopilot',
     description:
-      'Sends server-sent events about the session’s states, steps and attempts. Their ids are numbered from 1 in ' +
-      'each session. A comment is sent every 15 s.',
+      'Sends server-sent events about the session’s states, steps and attempts. The ids of the events are numbered ' +
+      'from 1 in each session. A comment is sent every 15 s.',
     access: readers,
     stream: [SessionEvent],
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],

@@ -63,9 +63,10 @@ export class AutopilotController {
     description:
       '`generate-task` writes a task from an intent. `analyze-script` writes one from a script and a description of ' +
       'what the script lacks. Both return 200 with the result. `start` starts a session and returns 202. Each step ' +
-      'is done with what earlier sessions of the same task learned, or else by the model, and is then verified. ' +
-      '`resume` answers the question of a paused session. `cancel` ends a session. A stopped agent is woken if the ' +
-      'organization allows it. An agent has one session or one run at a time.',
+      'is performed with the code or the selectors that earlier sessions of the same task saved. If there are none, ' +
+      'the model performs the step. The result is then verified. `resume` answers the question of a paused session. ' +
+      '`cancel` ends a session. A stopped agent is woken if the organization allows it. An agent has one session or ' +
+      'one run at a time.',
     access: allowSessionsAndKeys('member'),
     unsuspended: 'sometimes',
     body: AutopilotBody,
@@ -83,7 +84,7 @@ export class AutopilotController {
       'not_found',
     ],
     idempotent: true,
-    // Writing a task can take long. The model call's own timeout ends the wait.
+    // The request timeout does not apply, because the timeout of the model call ends the wait.
     waits: true,
     otherwise: { status: HttpStatus.OK, description: 'The task or the plan.', answer: AutopilotAnswer },
   })
@@ -170,7 +171,7 @@ export class AutopilotController {
   private async startSession(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
     await this.openModelOfCaller(caller, agentId);
     const { wakeTimeoutMs } = this.vm;
-    // The intent is stored, so secrets of the vault are removed from it.
+    // The intent is stored and sent to a model, so values of vault secrets are removed from it.
     const intent = body.intent && (await this.redactSecrets(caller, body.intent));
     const work = this.mutations.runMutation(mutation, async (tx) => {
       const started = await startSession(tx, caller, agentId, { body: { ...body, intent }, wakeTimeoutMs });

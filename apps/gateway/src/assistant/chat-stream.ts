@@ -26,7 +26,10 @@ export function openChatStream(reply: FastifyReply, heartbeatMs: number): ChatSt
     fail: (error) => {
       const appError = error instanceof AppError ? error : null;
       if (!appError) logger.error('a chat stream failed', { err: error });
-      const detail = appError?.message ?? 'Something failed on our side; it is logged.';
+      const detail =
+        appError?.message ??
+        'The service failed because of a defect, and has logged it. Try again; if it fails again, report the ' +
+          'request id to the operator.';
       sendEvent('error', { code: toWireCode(appError?.code ?? 'internal_error'), detail });
     },
     end: () => {

@@ -55,16 +55,16 @@ export class ChatController {
   @Endpoint({
     summary: 'Chat with a model about an agent',
     description:
-      'The model calls the tools of the manage operation with the caller’s rights. If the caller is a viewer, the ' +
-      'model can only read. A call that changes something waits for a confirmation. A session processes one message ' +
-      'at a time. A second message gets 409 until the first is answered. If the client disconnects, the answer ' +
-      'ends. The history contains what was written until then.',
+      'The model calls the tools that POST /api/agents/{id}/manage offers, with the rights of the caller. If the ' +
+      'caller is a viewer, the model can only read. A call that changes something waits for a confirmation. A ' +
+      'session processes one message at a time. A second message gets 409 until the first is answered. If the ' +
+      'client disconnects, the answer ends. The history contains the part of the answer that was written until then.',
     access: talkers,
     unsuspended: true,
     body: ChatBody,
     answer: ChatAnswer,
     errors,
-    // A model call can take long. Its own timeout ends the wait.
+    // The request timeout does not apply, because the timeout of the model call ends the wait.
     waits: true,
   })
   async chat(
@@ -84,9 +84,9 @@ export class ChatController {
   @Endpoint({
     summary: 'Chat with a model and stream its answer',
     description:
-      'Works like the chat operation but responds with server-sent events. `session` is sent first, then `token`, ' +
-      '`tool_call` and `tool_result` as they occur. The last events are `usage` and `done`, or `error`. A comment ' +
-      'is sent every 15 s.',
+      'Works like POST /api/agents/{id}/chat, but responds with server-sent events. `session` is sent first, then ' +
+      '`token`, `tool_call` and `tool_result` as they occur. The last events are `usage` and `done`, or `error`. A ' +
+      'comment is sent every 15 s.',
     access: talkers,
     unsuspended: true,
     body: ChatBody,

@@ -8,7 +8,7 @@ interface StreamedEvent {
   data: any;
 }
 
-/** Everything received on a chat's stream so far. */
+/** All events of a chat's stream that the test has received so far. */
 interface ReadStream {
   status: number;
   headers: Headers;

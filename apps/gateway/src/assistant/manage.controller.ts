@@ -18,12 +18,12 @@ export class ManageController {
 
   @Post('manage')
   @Endpoint({
-    summary: 'Call an assistant tool or decide a call',
+    summary: 'Call an assistant tool, or approve or decline a call',
     description:
       'Offers the same tools as a chat, without a model. The tool `list` returns all tools with their arguments and ' +
-      'required roles. With `confirmationId` and `approve`, decides a pending call of the caller’s own chat. An ' +
-      'approved call is executed exactly as it was shown. If the operation that a tool uses rejects the call, the ' +
-      'same problem is returned here.',
+      'required roles. With `confirmationId` and `approve`, approves or declines a call that waits in a chat of the ' +
+      'caller. An approved call is executed exactly as the chat showed it. If the operation that a tool uses ' +
+      'rejects the call, the same problem is returned here.',
     access: allowSessionsAndKeys('viewer'),
     unsuspended: 'sometimes',
     body: ManageBody,
@@ -40,7 +40,7 @@ export class ManageController {
       'no_pinned_version',
       'execution_timeout',
     ],
-    // A tool may wait a few seconds for the machine's response.
+    // The request timeout does not apply, because a tool can wait some seconds for the machine's response.
     waits: true,
   })
   async manage(

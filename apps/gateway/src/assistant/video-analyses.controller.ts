@@ -31,8 +31,9 @@ export class VideoAnalysesController {
   @Endpoint({
     summary: 'Draft a workflow from a recording',
     description:
-      'Uses the events of a recorded browser, or a video. For a video, the machine extracts frames and a language ' +
-      'model identifies the steps in them. Steps that the model is not sure of must be confirmed.',
+      'Creates the draft from the recorded events of a browser, or from a video. For a video, the machine of the ' +
+      'agent extracts images and a language model identifies the steps in them. A person must confirm each step ' +
+      'that the model is not sure of.',
     access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: VideoAnalyzeBody,

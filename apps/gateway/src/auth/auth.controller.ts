@@ -58,8 +58,8 @@ export class AuthController {
   @Endpoint({
     summary: 'Sign in',
     description:
-      'Returns the signed-in user and sets the cookie `muster_session`. If the password alone is not sufficient, ' +
-      'returns what else is needed and a ticket for the next step.',
+      'Returns the signed-in user and sets the cookie `muster_session`. If the user also needs a second factor, ' +
+      'returns the next step and a ticket for it instead.',
     access: anyone,
     body: LoginBody,
     answer: Identity,
@@ -102,8 +102,8 @@ export class AuthController {
   @Endpoint({
     summary: 'Change your password',
     description:
-      'Ends all your other sessions and all sign-ins that were started with the old password, and revokes the keys that ' +
-      'programs received from you in the browser, such as that of `muster login`.',
+      'Ends all your other sessions and all sign-ins that were started with the old password, and revokes the keys ' +
+      'that programs received from you in the browser, such as that of `muster login`.',
     access: allowSessions('viewer'),
     body: ChangePasswordBody,
     answer: SuccessAnswer,
@@ -124,7 +124,8 @@ export class AuthController {
   @Endpoint({
     summary: 'List your sessions',
     description:
-      'Returns the sessions that have not ended. Each has the address, time and browser with which it was opened.',
+      'Returns the sessions that have not ended, each with the IP address, the time and the browser with which the ' +
+      'session was opened.',
     access: allowSessions('viewer'),
     answer: SessionList,
   })
@@ -166,7 +167,7 @@ export class AuthController {
 
   @Get('/me')
   @Endpoint({
-    summary: 'Read the caller’s identity',
+    summary: 'Read who the caller is',
     description: 'For an API key, the user is the key itself: its id, no email address, and its role.',
     access: allowSessionsAndKeys('viewer'),
     answer: Identity,
@@ -183,8 +184,8 @@ export class AuthController {
   @Endpoint({
     summary: 'Switch to another organization',
     description:
-      'All further requests of the session are about that organization. Null returns to the caller’s own ' +
-      'organization.',
+      'All further requests of the session read and change the data of that organization. Null returns to the own ' +
+      'organization of the user.',
     access: allowSessions('super_admin'),
     body: OrganizationOverrideBody,
     answer: Identity,

@@ -49,8 +49,8 @@ export class DeviceController {
   @Endpoint({
     summary: 'Start a program’s sign-in from a browser',
     description:
-      'Follows RFC 8628, with JSON bodies. A signed-in person allows the program at `verification_uri` with the ' +
-      '`user_code`.',
+      'Follows RFC 8628 (device authorization), but with JSON bodies. A signed-in person opens `verification_uri`, ' +
+      'enters the `user_code` and allows or denies the sign-in.',
     access: anyone,
     body: BeginDeviceLoginBody,
     answer: DeviceCodes,
@@ -98,7 +98,7 @@ export class DeviceController {
   @Get()
   @Endpoint({
     summary: 'Get the program that requests access with a code',
-    description: 'Returns the program whose sign-in waits for an answer under this code.',
+    description: 'Returns the program that shows this code and waits until a person allows or denies its sign-in.',
     access: allowSessions('viewer'),
     answer: DeviceLogin,
     errors: ['invalid_payload', 'not_found', 'rate_limited'],
@@ -145,7 +145,9 @@ export class DeviceController {
   @Delete()
   @Endpoint({
     summary: 'Sign out a program',
-    description: 'Revokes the API key that the request uses. The key must come from a program’s sign-in.',
+    description:
+      'Revokes the API key that the request uses. The key must be one that a program received when a person allowed ' +
+      'its sign-in.',
     access: { sessions: null, keys: ['api'] },
     status: 204,
     errors: ['conflict'],

@@ -43,8 +43,8 @@ export class ForgottenPasswordsController {
     summary: 'Set a new password with a link',
     description:
       'Uses the token of the link that POST /api/auth/forgot sent. Ends all sessions of the account and revokes the ' +
-      'keys that programs received from the user in the browser. Does not sign in: the sign-in with the new password ' +
-      'also needs the second factor.',
+      'keys that programs received from the user in the browser. The user is not signed in by this request, and ' +
+      'needs the second factor at the next sign-in.',
     access: anyone,
     body: ResetPasswordBody,
     answer: SuccessAnswer,

@@ -82,7 +82,7 @@ export class PasskeysController {
   @Endpoint({
     summary: 'Add a passkey',
     description:
-      'You can sign in with a passkey alone, and it is a second factor. If it is your first second factor, your ' +
+      'You can sign in with a passkey alone, and it is a second factor. If you had no second factor before, your ' +
       'other sessions end, because they were opened without one.',
     access: allowSessions('viewer'),
     sensitive: true,

@@ -171,7 +171,7 @@ describe('passkeys', () => {
     expect([...answers.values()]).toEqual([wrongs.map(([name]) => name)]);
     expect([...answers.keys()][0]).toContain('401');
     expect((await signIn({ id: 7 })).status).toBe(400);
-    // An invalid response uses up its challenge too.
+    // A challenge is valid for one response, even if that response is invalid.
     const options = await signInOptions();
     expect((await signIn(device.getAssertion(options, { userVerified: false }))).status).toBe(401);
     expect((await signIn(device.getAssertion(options))).status).toBe(401);
@@ -226,6 +226,19 @@ describe('passkeys', () => {
     const foreign = (await harness.makeTenant()).as.member;
     const taken = device.createCredential(await creationOptions(foreign));
     expect((await foreign.post('/api/auth/passkeys', { name: 'x', response: taken })).status).toBe(409);
+  });
+
+  it('a user can have twenty passkeys, and adds another one only after removing one', async () => {
+    const { session, device } = await makePasskeyUser();
+    for (let n = 2; n <= 20; n += 1) await add(session, `Device ${n}`);
+    const addAnother = async () => {
+      const response = new TestAuthenticator(page).createCredential(await creationOptions(session));
+      return session.post('/api/auth/passkeys', { name: 'Device 21', response });
+    };
+    const refused = await addAnother();
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    expect((await session.delete(`/api/auth/passkeys/${device.passkeyId}`)).status).toBe(204);
+    expect((await addAnother()).status).toBe(201);
   });
 
   it('a passkey of a disabled or deleted user is refused, with a limit on wrong passkeys per address', async () => {

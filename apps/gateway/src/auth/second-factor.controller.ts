@@ -191,7 +191,7 @@ export class SecondFactorController {
 
   @Post('/step-up')
   @Endpoint({
-    summary: 'Prove your second factor again',
+    summary: 'Confirm your second factor again',
     description: 'For 15 minutes after this request, operations of the session do not fail with `step_up_required`.',
     access: allowSessions('viewer'),
     body: SecondFactorProof,

@@ -23,7 +23,7 @@ describe('guessed passwords', () => {
     await second.close();
     await first.close();
   });
-  // Each test starts in a new rate-limit window.
+  // The clock is moved before each test, so that each test starts in a new window of the rate limit.
   beforeEach(() => clock.advance(120_000));
 
   const makeAccount = () => makeUser(first.db, { organizationId });

@@ -54,7 +54,7 @@ export class ConsoleFiles {
     const cached = this.contents.get(name);
     if (cached) return cached;
     const reading = readFile(join(this.folder!, name));
-    // Failures are not cached, because the next read may succeed.
+    // A failed read is not cached, because the next read may succeed.
     reading.catch(() => this.contents.delete(name));
     this.contents.set(name, reading);
     return reading;
@@ -74,7 +74,7 @@ function listFileNames(folder: string, below: string): string[] {
     .map(({ name }) => (below ? `${below}/${name}` : name));
 }
 
-/** Whether the header names the encoding with a weight other than 0. */
+/** Whether the Accept-Encoding header names the encoding with a weight other than 0. */
 function acceptsEncoding(header: string | undefined, encoding: string): boolean {
   return (header ?? '').split(',').some((part) => {
     const [name, ...parameters] = part.split(';').map((each) => each.trim().toLowerCase());

@@ -45,7 +45,8 @@ export class ConsoleRoutes implements OnModuleInit {
     const file = await this.files.findFile(path, request.headers['accept-encoding']);
     if (!file) {
       // A missing asset belongs to an older build. If the page were sent instead, browsers would run it as a script.
-      if (path.startsWith('assets/')) throw new AppError('not_found', { detail: 'There is nothing at this path.' });
+      if (path.startsWith('assets/'))
+        throw new AppError('not_found', { detail: 'This path does not exist. Check the address.' });
       return this.sendPage(reply);
     }
     if (file.encoding) void reply.header('content-encoding', file.encoding);
@@ -58,7 +59,9 @@ export class ConsoleRoutes implements OnModuleInit {
 
   private async sendPage(reply: FastifyReply): Promise<FastifyReply> {
     if (!this.files.areBuilt) {
-      throw new AppError('not_found', { detail: 'The console has not been built: node tools/build/console.mjs.' });
+      throw new AppError('not_found', {
+        detail: 'The console has not been built. Run node tools/build/console.mjs, then reload the page.',
+      });
     }
     const nonce = randomBytes(16).toString('base64');
     return reply
@@ -71,7 +74,7 @@ export class ConsoleRoutes implements OnModuleInit {
   private buildPolicy(nonce: string): string {
     return buildPagePolicy(
       `style-src 'self' 'nonce-${nonce}'`,
-      // Libraries set styles on elements, such as the position of a menu.
+      // Inline styles are allowed on elements, because libraries set them, for example the position of a menu.
       "style-src-attr 'unsafe-inline'",
       `img-src 'self' blob: ${this.pictures}`.trimEnd(),
       `connect-src 'self' ${this.pictures}`.trimEnd(),

@@ -66,7 +66,7 @@ export class DocsController {
       return;
     }
     const type = assets[file];
-    if (!type) throw new AppError('not_found', { detail: 'There is nothing at this path.' });
+    if (!type) throw new AppError('not_found', { detail: 'This path does not exist. Check the address.' });
     const folder = dirname(require.resolve('swagger-ui-dist/package.json'));
     void reply
       .header('cache-control', 'public, max-age=86400')

@@ -86,7 +86,8 @@ export class FeedbackSubmissionsController {
   @Get('/feedback-submissions')
   @Endpoint({
     summary: 'List submissions, newest first',
-    description: 'An admin sees all submissions of the organization. Other callers see only their own.',
+    description:
+      'An admin sees all submissions of the organization. Other callers see only the submissions that they sent.',
     access: allowSessionsAndKeys('viewer'),
     answer: FeedbackSubmissionList,
   })
@@ -131,7 +132,7 @@ export class FeedbackSubmissionsController {
 
   @Get('/feedback/agents')
   @Endpoint({
-    summary: 'List the agents that a report can concern',
+    summary: 'List the agents that a feedback report can refer to',
     description: 'Terminated agents are not included.',
     access: allowSessionsAndKeys('viewer'),
     answer: FeedbackAgentList,

@@ -53,7 +53,7 @@ describe('a full disk', () => {
       expect.any(String),
     ]);
     expect((await tenant.api.get('/api/functions')).body.functions).toEqual([]);
-    // Deep health caches its checks for a moment.
+    // The test waits, because the deep health check reuses its result for a short time.
     const { body } = await waitFor('deep health', () => deepHealth(503));
     expect(body.status).toBe('failed');
     expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });

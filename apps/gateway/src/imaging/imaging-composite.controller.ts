@@ -25,9 +25,9 @@ export class ImagingCompositeController {
   @Endpoint({
     summary: 'Build a labelled image of a patient’s teeth',
     description:
-      'Starts a command on the agent. The worker finds the patient in the practice’s own database and uses the newest ' +
-      'image of each requested tooth. A tooth without an image becomes a placeholder. A lookup that matches several ' +
-      'patients fails, and the error names none of them.',
+      'Starts a command on the agent. The worker searches for the patient in the database of the practice and uses ' +
+      'the newest image of each requested tooth. A tooth without an image becomes a placeholder. If several ' +
+      'patients match, the command fails, and its error contains no name of a patient.',
     access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: ImagingCompositeBody,
@@ -57,8 +57,9 @@ export class ImagingCompositeController {
   @Endpoint({
     summary: 'Read the status of an imaging composite',
     description:
-      'After a success, the output contains JSON between __IMAGING_COMP_START__ and __IMAGING_COMP_END__. Its fields ' +
-      'are composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing and lines_skipped.',
+      'After a success, the output contains JSON between __IMAGING_COMP_START__ and __IMAGING_COMP_END__. The ' +
+      'fields of this JSON object are composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing ' +
+      'and lines_skipped.',
     reads: 'imaging',
     access: allowSessionsAndKeys('viewer'),
     answer: ImagingCompositeStatus,

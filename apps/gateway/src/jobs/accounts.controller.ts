@@ -33,7 +33,9 @@ export class AccountsController {
   @Get()
   @Endpoint({
     summary: 'List accounts',
-    description: 'Lists the accounts that runs borrow, by name. Contains the names of their secrets, never the values.',
+    description:
+      'Lists the accounts by name. An account is a login at a portal that a run borrows from its start to its end. ' +
+      'The list contains the names of the secrets of each account, never their values.',
     access: allowSessionsAndKeys('viewer'),
     answer: AccountList,
     errors: ['invalid_payload'],
@@ -49,8 +51,8 @@ export class AccountsController {
   @Endpoint({
     summary: 'Create or replace an account',
     description:
-      'Runs that request an account of the pool get the free account that was unused longest. An account that was set ' +
-      'aside stays set aside.',
+      'A run that requests an account of a pool gets the free account that was unused longest. An account that a ' +
+      'run reported as unusable stays set aside.',
     access: allowSessions('admin'),
     sensitive: true,
     body: PutAccountBody,
@@ -69,7 +71,7 @@ export class AccountsController {
   @Patch('/:name')
   @Endpoint({
     summary: 'Change an account',
-    description: 'An account that was set aside is put back by `enabled: true`.',
+    description: 'If `enabled` is true, runs can use an account again that a run reported as unusable.',
     access: allowSessions('admin'),
     sensitive: true,
     body: UpdateAccountBody,
@@ -89,7 +91,8 @@ export class AccountsController {
   @Delete('/:name')
   @Endpoint({
     summary: 'Delete an account',
-    description: 'A run that has the account continues with its secrets. The uses of the account are still listed.',
+    description:
+      'A run that has the account now keeps it until the run ends. The earlier uses of the account are still listed.',
     access: allowSessions('admin'),
     sensitive: true,
     status: 204,

@@ -65,7 +65,7 @@ export class AnswerLinksController {
     return presentLinkedQuestion(answered, this.storage);
   }
 
-  /** Wrong tokens are limited per client address, as failed sign-ins are. */
+  /** The number of wrong tokens per client address is limited, in the same way as failed sign-ins. */
   private async findQuestion(browser: Browser, address: string, token: string) {
     browser.requireSameOrigin(this.config);
     const policy = { name: 'answer-links', limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };

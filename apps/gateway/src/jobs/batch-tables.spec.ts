@@ -146,7 +146,7 @@ describe('batches from CSV', () => {
     expect((await sendForm(withFile('recording'))).body.errors[0].field).toBe('recording');
     const twice = withFile();
     twice.append('file', new Blob(['x']), 'b.csv');
-    expect((await sendForm(twice)).body.detail).toBe('The form has two files.');
+    expect((await sendForm(twice)).body.detail).toBe('The form has two files. Send only one.');
     const text = new FormData();
     text.set('file', 'CLAIM_ID');
     expect((await sendForm(text)).body.detail).toMatch(/must be a file/);

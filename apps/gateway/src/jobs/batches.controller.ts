@@ -40,9 +40,9 @@ export class BatchesController {
   @Endpoint({
     summary: 'Queue a run for each row of a table',
     description:
-      'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. A wrong ' +
-      'row is rejected with its errors, and the other rows are queued. With `strict` true, a wrong row rejects the ' +
-      'whole batch.',
+      'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. An ' +
+      'invalid row is rejected with its errors, and the other rows are queued. With `strict` true, one invalid row ' +
+      'rejects the whole batch.',
     access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: CreateBatchBody,
@@ -50,7 +50,10 @@ export class BatchesController {
     bodyLimit: maxBatchBytes,
     answer: CreatedBatch,
     status: 202,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'no_pinned_version', 'billing_gate_closed'],
+    errors: [
+      ...(['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run', 'no_pinned_version'] as const),
+      'billing_gate_closed',
+    ],
     idempotent: true,
   })
   async create(@Mutation() mutation: MutationRequest, @Given() body: FormOrJson): Promise<CreatedBatch> {
@@ -65,14 +68,14 @@ export class BatchesController {
   @Endpoint({
     summary: 'Check the rows of a table',
     description:
-      'Returns the errors of each wrong row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
+      'Returns the errors of each invalid row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
       '`agentIds` is optional.',
     access: allowSessionsAndKeys('member'),
     body: CheckBatchBody,
     form: CheckBatchForm,
     bodyLimit: maxBatchBytes,
     answer: CheckedBatch,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
+    errors: ['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run'],
   })
   async check(@OrganizationId() organizationId: string, @Given() body: FormOrJson): Promise<CheckedBatch> {
     const { input, rows } = await parseBatchToCheck(body);
@@ -111,8 +114,9 @@ export class BatchesController {
   @Endpoint({
     summary: 'Cancel the open runs of a batch',
     description:
-      'After this request, no further run of the batch starts. Runs that have not started are cancelled, and started ' +
-      'runs are instructed to stop. For a large batch this takes some time; read the batch to see the progress.',
+      'After this request, no further run of the batch starts. Runs that have not started are cancelled, and the ' +
+      'agents of started runs are instructed to stop them. For a large batch this takes some time; read the batch ' +
+      'to see the progress.',
     access: allowSessionsAndKeys('member'),
     body: CancelBatchBody,
     answer: Batch,

@@ -153,7 +153,10 @@ describe('batches', () => {
       await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 5 });
       const refused = await post({ rows: rowsOf(6) });
       expect([refused.status, refused.body.code]).toEqual([402, 'billing_gate_closed']);
-      expect(refused.body.detail).toBe("The batch has 6 runs, and the month's limit of 5 leaves 5.");
+      expect(refused.body.detail).toBe(
+        'The batch has 6 runs, but only 5 of the monthly limit of 5 runs are left. Launch fewer runs, or ask an ' +
+          'admin to raise the limit.',
+      );
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
       expect((await post({ rows: rowsOf(5) })).status).toBe(202);
       expect((await post({ rows: rowsOf(1) })).status).toBe(402);

@@ -53,7 +53,7 @@ export class ConcurrencyKeysController {
   @Get('/holders')
   @Endpoint({
     summary: 'List the runs that hold a concurrency key',
-    description: 'Returns at most 1,000 runs, the longest holder first.',
+    description: 'Returns at most 1,000 runs. The run that has held the key longest comes first.',
     access: allowSessionsAndKeys('viewer'),
     answer: KeyHolderList,
     errors: ['invalid_payload'],

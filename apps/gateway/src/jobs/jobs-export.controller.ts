@@ -22,8 +22,9 @@ export class JobsExportController {
     summary: 'Export jobs as CSV',
     description:
       'Takes the filters and the sort order of GET /api/jobs. The file is UTF-8 with a byte order mark and CRLF line ' +
-      'ends. A value that a spreadsheet would treat as a formula gets an apostrophe in front. The response is ' +
-      'streamed; a response without its last chunk is incomplete.',
+      'ends. An apostrophe is added before a value that a spreadsheet would execute as a formula. The response is ' +
+      'sent in chunks while it is read from the database. If the connection closes before the last chunk, the file ' +
+      'is incomplete.',
     reads: 'runs',
     access: allowSessionsAndKeys('viewer'),
     csv: true,

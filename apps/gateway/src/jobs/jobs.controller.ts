@@ -25,6 +25,8 @@ import {
   JobStepList,
   LaunchedJob,
   LaunchJobBody,
+  PlacementPreview,
+  PlacementPreviewBody,
   StepQuery,
 } from '@muster/contracts';
 import { Database, getPositionValues, type Transaction } from '@muster/database';
@@ -39,6 +41,7 @@ import {
   presentJob,
   presentJobStatus,
   presentStep,
+  previewPlacement,
   replayJob,
   getSortKinds,
 } from '@muster/jobs';
@@ -76,13 +79,18 @@ export class JobsController {
   @Post('/api/jobs/launch')
   @Endpoint({
     summary: 'Queue a run of a workflow on an agent',
-    description: 'The job runs the revision that the workflow has now. It starts when the agent can run it.',
+    description:
+      'The job runs the revision that the workflow has now. Specify either an agent or a target: labels that an ' +
+      'agent must have to run the job. The job starts when an agent can run it.',
     access: allowSessionsAndKeys('member'),
     unsuspended: true,
     body: LaunchJobBody,
     answer: LaunchedJob,
     status: 202,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run', 'no_pinned_version', 'billing_gate_closed'],
+    errors: [
+      ...(['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run', 'no_pinned_version'] as const),
+      'billing_gate_closed',
+    ],
     idempotent: true,
   })
   launch(@Mutation() mutation: MutationRequest, @Body() body: LaunchJobBody): Promise<LaunchedJob> {
@@ -91,6 +99,21 @@ export class JobsController {
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     };
     return this.mutations.runMutation(mutation, launchInTransaction, { shared: 'launch' });
+  }
+
+  @Post('/api/jobs/placement-preview')
+  @Endpoint({
+    summary: 'Preview where a run would start',
+    description: 'Returns what would happen now to a run with this agent or target. Nothing is launched.',
+    reads: 'run',
+    access: allowSessionsAndKeys('viewer'),
+    body: PlacementPreviewBody,
+    answer: PlacementPreview,
+    status: 200,
+    errors: ['not_found', 'agent_not_found'],
+  })
+  preview(@OrganizationId() organizationId: string, @Body() body: PlacementPreviewBody): Promise<PlacementPreview> {
+    return previewPlacement(this.database, organizationId, body, this.clock.now());
   }
 
   @Post('/api/jobs/cancel')
@@ -152,7 +175,7 @@ export class JobsController {
         await deleteJob(tx, caller, id, { now: this.clock.now(), forget: unlinkJobFromBatches });
         return { body: undefined };
       },
-      // Billing records can be written only in the system's scope.
+      // This transaction has the system scope, because billing records can be written only in it.
       { scope: 'system' },
     );
   }
@@ -161,8 +184,8 @@ export class JobsController {
   @Endpoint({
     summary: 'Cancel a job',
     description:
-      'A queued job is cancelled at once. A started job has the status cancelling until its agent confirms that ' +
-      'nothing of it runs.',
+      'A queued job is cancelled at once. A started job has `cancelling` true until its agent confirms that all its ' +
+      'processes have ended.',
     access: allowSessionsAndKeys('member'),
     body: CancelJobBody,
     answer: Job,

@@ -227,6 +227,9 @@ describe('launches near a limit', () => {
     for (let run = 0; run < 10; run += 1) expect((await launch({ maxCostUsd: 0.1 })).status).toBe(202);
     expect((await launch({ maxCostUsd: 0.1 })).status).toBe(402);
     const refused = await launch({});
-    expect([refused.status, refused.body.detail]).toEqual([402, expect.stringContaining('leaves 0')]);
+    expect([refused.status, refused.body.detail]).toEqual([
+      402,
+      expect.stringContaining('Nothing is left of the monthly limit'),
+    ]);
   });
 });

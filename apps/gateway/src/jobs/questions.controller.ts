@@ -37,7 +37,7 @@ export class QuestionsController {
   @Get()
   @Endpoint({
     summary: 'List the questions of runs',
-    description: 'A question is what a run asks a person; the run waits for the answer.',
+    description: 'A run asks a person a question, such as a one-time code, and waits for the answer.',
     access: allowSessionsAndKeys('viewer'),
     answer: QuestionList,
     errors: ['invalid_payload'],
@@ -86,8 +86,8 @@ export class QuestionsController {
   @Endpoint({
     summary: 'Decline a question',
     description:
-      'The script continues with the question’s default answer. If the question has no default, the script’s call ' +
-      'raises an error.',
+      'The script continues with the question’s default answer. If the question has no default answer, `muster.ask` ' +
+      'raises an error in the script.',
     access: allowSessionsAndKeys('member'),
     body: DeclineQuestionBody,
     answer: Question,

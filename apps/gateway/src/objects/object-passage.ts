@@ -94,12 +94,19 @@ export class ObjectPassage {
 function requireSignedUrl({ method, raw, headers }: FastifyRequest): void {
   const signed = new URL(raw.url!, 'http://object').searchParams.has('X-Amz-Signature');
   if (!signed)
-    throw new AppError('permission_denied', { detail: 'Objects can be read and written only with a signed URL.' });
+    throw new AppError('permission_denied', {
+      detail: 'Objects can be read and written only with a signed URL. Request a new URL from the API.',
+    });
   if (method !== 'PUT') return;
   const size = headers['content-length'];
-  if (size === undefined) throw new AppError('invalid_payload', { detail: 'The Content-Length header is required.' });
+  if (size === undefined)
+    throw new AppError('invalid_payload', {
+      detail: 'The request has no Content-Length header. Send the size of the object in it.',
+    });
   if (Number(size) > maxProxiedBytes) {
-    throw new AppError('payload_too_large', { detail: `An object may have at most ${maxProxiedBytes} bytes.` });
+    throw new AppError('payload_too_large', {
+      detail: `An object can have at most ${maxProxiedBytes} bytes. Send a smaller one.`,
+    });
   }
 }
 

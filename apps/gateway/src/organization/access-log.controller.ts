@@ -19,11 +19,12 @@ export class AccessLogController {
 
   @Get()
   @Endpoint({
-    summary: 'List accesses to sensitive data, newest first',
+    summary: 'List reads of sensitive data, newest first',
     description:
-      'Covers screenshots, recordings, imaging, logs, variables, results and exports. Repeated reads of the same ' +
-      'resource by the same caller through the same route are one row per minute. A row appears about a second after ' +
-      'the read and is retained for six years, unless the installation specifies another retention.',
+      'Lists the reads of screenshots, recordings, dental images, logs, variables, results and exports. Repeated ' +
+      'reads of the same resource by the same caller through the same route are one row per minute. A row appears ' +
+      'about a second after the read. Rows are retained for six years, unless the operator of the service has set ' +
+      'another period.',
     access: allowSessions('admin'),
     answer: AccessLogList,
     errors: ['invalid_payload'],

@@ -8,15 +8,15 @@ import { gateway } from '../gateway.harness';
 const minuteMs = 60_000;
 /** Routes that the access log does not cover, grouped by the reason. */
 const exempted = [
-  // These routes show only counts, costs and states.
+  // Routes whose responses contain only counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
-  // A request for a list is not logged; a request for one of the listed resources is.
+  // Routes of lists. They are not logged, because a read of one of the listed resources is.
   ...['/api/jobs', '/api/jobs/failures', '/api/agents/{id}/runs', '/api/agents/{id}/recordings', '/api/artifacts'],
   ...['/api/questions', '/api/agents/{id}/command-history', '/api/autopilot-sessions'],
   ...['/api/pilot/batches', '/api/process-library/sessions'],
-  // Only the worker that runs the job calls these routes.
-  ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands'],
+  // Routes that only the worker calls that runs the job.
+  ...['/api/jobs/{id}/questions/{questionId}', '/api/agents/{id}/commands', '/api/jobs/{id}/screen/control'],
 ];
 
 describe('the access log', () => {
@@ -71,6 +71,17 @@ describe('the access log', () => {
     expect((await entries(`subject=${id}&limit=2`)).length).toBe(2);
   });
 
+  it('the access log includes reads at both ends of the requested time range', async () => {
+    const id = await job();
+    await tenant.as.viewer.get(`/api/jobs/${id}`);
+    const [{ at }] = await rowsOf(id, 1);
+    const shift = (ms: number) => new Date(Date.parse(at) + ms).toISOString();
+    const count = async (from: string, to: string) => (await entries(`subject=${id}&from=${from}&to=${to}`)).length;
+    expect([await count(at, at), await count(shift(1), shift(9)), await count(shift(-9), shift(-1))]).toEqual([
+      1, 0, 0,
+    ]);
+  });
+
   it('only admins of the organization can read its access log', async () => {
     const id = await job();
     await tenant.as.member.get(`/api/jobs/${id}`);
@@ -100,16 +111,18 @@ describe('the access log', () => {
   });
 
   it('the access log records exports, but not requests for lists', async () => {
-    const id = await job();
+    // A tenant of its own, because other tests export, too, and an export in another minute has a row of its own.
+    const mine = await harness.makeTenant();
+    const id = await job(mine);
     for (const path of ['/api/jobs', '/api/jobs/failures', '/api/artifacts', '/api/questions', '/api/access-log']) {
-      expect((await tenant.as.admin.get(path)).status).toBe(200);
+      expect((await mine.as.admin.get(path)).status).toBe(200);
     }
     for (const path of ['/api/jobs/export', '/api/access-log/export', '/api/costs/export']) {
-      expect((await tenant.as.admin.get(path)).status).toBe(200);
+      expect((await mine.as.admin.get(path)).status).toBe(200);
     }
-    await tenant.as.admin.get(`/api/jobs/${id}`);
-    await rowsOf(id, 1);
-    const routes = (await entries(`userId=${tenant.userIds.admin}`)).map(({ route }) => route);
+    await mine.as.admin.get(`/api/jobs/${id}`);
+    await waitFor('the read', async () => (await entries(`subject=${id}`, mine)).length > 0);
+    const routes = (await entries(`userId=${mine.userIds.admin}`, mine)).map(({ route }) => route);
     expect(routes.filter((route) => !route.endsWith('/{id}')).sort()).toEqual([
       'GET /api/access-log/export',
       'GET /api/costs/export',

@@ -31,9 +31,10 @@ export class AuditController {
   @Endpoint({
     summary: 'Get the hashes of a day of the audit trail and the access log',
     description:
-      'The days of an organization are chained: the hash of each day covers its rows and the hash of the day before. ' +
-      'A hash that is stored elsewhere proves later that no row up to this day was changed, removed or added. The rows of ' +
-      'a day are those whose `at` is in it, in UTC. A day is closed some minutes after it has ended.',
+      'The days of an organization are chained: the hash of each day covers its rows and the hash of the day ' +
+      'before. If you store a hash outside the service, you can later prove with it that no row up to this day was ' +
+      'changed, removed or added. A day contains the rows whose `at` is on that day in UTC. A day is closed some ' +
+      'minutes after its end.',
     access: allowSessions('admin'),
     answer: AuditProof,
     waits: true,

@@ -34,7 +34,7 @@ export class DeadLettersController {
   @Post('/:id/replay')
   @Endpoint({
     summary: 'Replay a dead letter',
-    description: 'The message is published again and may be attempted as often as a new one.',
+    description: 'The message is sent to its queue again. The number of its attempts starts from 0.',
     access: allowSessions('admin'),
     answer: SuccessAnswer,
     status: 202,

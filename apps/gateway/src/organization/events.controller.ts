@@ -13,6 +13,7 @@ import {
   OrganizationBatchEvent,
   OrganizationDeadLetterEvent,
   OrganizationQuestionEvent,
+  OrganizationAlertEvent,
   OrganizationEventsQuery,
   OrganizationJobEvent,
   OrganizationLimitEvent,
@@ -47,8 +48,8 @@ export class EventsController {
   @Endpoint({
     summary: 'Stream the events of the organization',
     description:
-      'Sends server-sent events about runs, agents, batches, schedules, questions, limits and dead letters. Use the ' +
-      'id of an event only to resume the stream; its content has no other meaning. A comment is sent every 15 s, with ' +
+      'Sends server-sent events about runs, agents, batches, schedules, questions, alerts, limits and dead letters. Use ' +
+      'the id of an event only to resume the stream; its content has no other meaning. A comment is sent every 15 s, with ' +
       'a newer id if there is one. An id expires after seven days, or after the timeline retention of the ' +
       'organization if that is shorter. With an expired id, the stream sends a resync event and starts from now. ' +
       'Events of one agent arrive in order. A client that reads too slowly is disconnected, and can resume with its ' +
@@ -62,6 +63,7 @@ export class EventsController {
       OrganizationLimitEvent,
       OrganizationDeadLetterEvent,
       OrganizationQuestionEvent,
+      OrganizationAlertEvent,
       OrganizationResyncEvent,
     ],
     errors: ['invalid_payload'],

@@ -32,7 +32,10 @@ export class OrganizationModelController {
   })
   async read(@Reply() reply: ReplyHead, @OrganizationId() organizationId: string): Promise<OrganizationModel> {
     const model = await findOrganizationModel(this.database, organizationId);
-    if (!model) throw new AppError('not_found', { detail: 'The organization has not set its own language model.' });
+    if (!model)
+      throw new AppError('not_found', {
+        detail: 'The organization has not set its own language model. Set one with PUT /api/organization/model.',
+      });
     reply.setEtag(hashModelRevision(model));
     return model;
   }
@@ -40,7 +43,9 @@ export class OrganizationModelController {
   @Put()
   @Endpoint({
     summary: 'Set the organization’s own language model',
-    description: 'The model is called instead of the deployment’s, with the vault secret that `apiKeyVaultKey` names.',
+    description:
+      'The organization’s model is used instead of the one that the operator of the service has configured. ' +
+      '`apiKeyVaultKey` names the vault secret with its API key.',
     access: allowSessions('admin'),
     body: PutOrganizationModelBody,
     answer: OrganizationModel,
@@ -61,7 +66,7 @@ export class OrganizationModelController {
   @Delete()
   @Endpoint({
     summary: 'Remove the organization’s own language model',
-    description: 'The deployment’s model is used again.',
+    description: 'The model that the operator of the service has configured is used again, if there is one.',
     access: allowSessions('admin'),
     status: 204,
     errors: ['not_found'],

@@ -129,7 +129,7 @@ describe('searched lists', () => {
       expect([part, await read(list, `q=${encodeURIComponent(part)}`)]).toEqual([part, [list.names[1]]]);
     }
     expect(await read(list, 'q=nobody-is-called-so')).toEqual([]);
-    // Wildcards of patterns match only themselves.
+    // The characters % and _ are searched literally and are not wildcards.
     expect(await read(list, 'q=%25%25')).toEqual([]);
   });
 

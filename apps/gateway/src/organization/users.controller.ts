@@ -121,8 +121,9 @@ export class UsersController {
   @Endpoint({
     summary: 'Reset a user’s second factor',
     description:
-      'For a user who has lost the second factor. The codes and passkeys are removed and the sessions end. The user ' +
-      'then signs in with the password alone, or has to set up a new second factor if one is required.',
+      'Use it for a user who has lost the second factor. Removes the authenticator app, the recovery codes and the ' +
+      'passkeys of the user, and ends the user’s sessions. The user then signs in with the password alone, or must ' +
+      'set up a new second factor if the organization requires one.',
     access: allowSessions('admin'),
     sensitive: true,
     status: 204,

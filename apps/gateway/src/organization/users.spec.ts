@@ -71,6 +71,17 @@ describe('users at the gateway', () => {
       expect(organization.body.errors[0].field).toBe('adminPassword');
     });
 
+    it('a password is checked exactly as it was typed, up to 128 characters', async () => {
+      const [email, password] = ['exact@example.com', ` Ünïcode 🦷 and spaces ${'é'.repeat(100)} `];
+      expect((await tenant.as.admin.post('/api/users', { email, password, role: 'viewer' })).status).toBe(201);
+      const login = async (typed: string) =>
+        (await harness.http.post('/api/auth/login', { email, password: typed })).status;
+      expect(await login(password)).toBe(200);
+      for (const wrong of [password.trim(), password.toLowerCase(), password.slice(0, -2), password.normalize('NFD')]) {
+        expect(await login(wrong)).toBe(401);
+      }
+    });
+
     it('users can change their password with the old one, and the change ends their other sessions', async () => {
       const user = await makeUser(harness.db, { organizationId: tenant.organizationId });
       const [here, elsewhere] = [

@@ -13,7 +13,7 @@ import {
 } from '@muster/access';
 import { PutSecretBody, SearchQuery, Secret, SecretList } from '@muster/contracts';
 import { Database, type VaultSecretEntity } from '@muster/database';
-import { enqueueWaitingAgents, putBackAccounts } from '@muster/jobs';
+import { enqueueWaitingAgents, enableAccountsWithKey } from '@muster/jobs';
 import { parsePage, buildPage } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
@@ -45,8 +45,8 @@ export class VaultController {
   @Endpoint({
     summary: 'Set a secret',
     description:
-      'A script that names the key receives the value as an environment variable of that name. Accounts that use the ' +
-      'key and were set aside are put back.',
+      'A run that lists the key in its `vaultKeys` receives the value as an environment variable with the name of ' +
+      'the key. Accounts that use the key and were set aside can be used again.',
     access: allowSessions('admin'),
     sensitive: true,
     body: PutSecretBody,
@@ -55,8 +55,8 @@ export class VaultController {
   put(@Mutation() mutation: MutationRequest, @Param('key') key: string, @Body() body: PutSecretBody): Promise<Secret> {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
       const secret = await putSecret(tx, this.keyRing, caller, key, body);
-      // An account that was set aside may be usable with its new secret.
-      await putBackAccounts(tx, caller, key);
+      // An account that was set aside is enabled again, because its new secret may work.
+      await enableAccountsWithKey(tx, caller, key);
       await enqueueWaitingAgents(tx, caller.organizationId);
       return { body: presentSecret(secret) };
     });

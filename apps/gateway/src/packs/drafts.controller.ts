@@ -38,7 +38,7 @@ import {
 } from '@muster/packs';
 import { checkBody, toEtag, FormOrJson, Given, Reply, ReplyHead } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { asLegacyFailure, buildDeprecationHeaders } from './legacy-publish';
+import { toLegacyError, buildDeprecationHeaders } from './legacy-publish';
 
 const mebibyte = 1024 * 1024;
 const directLimit = 24 * mebibyte;
@@ -46,8 +46,8 @@ const getDraftPath = (packId: string) => `/api/workflow-packs/${packId}/draft`;
 /** Bundles take long to store and to check, so these requests have no timeout. The client decides how long to wait. */
 const hasNoTimeout = true;
 const pathRule =
-  'A bundle with a path of more than 1,024 bytes or 100 parts, or with a part of more than 255 bytes, is rejected with ' +
-  'bundle_rejected.';
+  'A bundle with a path of more than 1,024 bytes or 100 parts, or with a part of more than 255 bytes, is rejected ' +
+  'with bundle_rejected.';
 
 @ApiTags('Workflow packs')
 @Controller('/api/workflow-packs/:id')
@@ -102,8 +102,8 @@ export class DraftsController {
   @Endpoint({
     summary: 'Upload a bundle as the draft, in one request',
     description:
-      'Deprecated and kept for older workers; use publish-from-vm/upload and publish-from-vm/finalize instead. A body ' +
-      'that cannot be parsed is answered with 400, `parseError` and `contentLength`. ' +
+      'Deprecated: exists only for older workers. Use publish-from-vm/upload and publish-from-vm/finalize instead. ' +
+      'If the body cannot be parsed, the response is 400 with `parseError` and `contentLength`. ' +
       pathRule,
     access: allowWorkersAndSessions('member'),
     body: PutDraftBody,
@@ -111,7 +111,7 @@ export class DraftsController {
     answer: PackDraft,
     status: 201,
     errors: ['not_found', 'draft_head_conflict', 'bundle_rejected'],
-    failsAs: asLegacyFailure,
+    failsAs: toLegacyError,
     waits: hasNoTimeout,
   })
   publish(
@@ -129,8 +129,8 @@ export class DraftsController {
   @Endpoint({
     summary: 'Request an upload URL for a bundle',
     description:
-      'Upload the zip directly to the object store within 15 minutes, with exactly the returned headers. It may have ' +
-      'at most 64 MiB. Then call publish-from-vm/finalize.',
+      'Upload the zip directly to the object store within 15 minutes, with exactly the returned headers. The zip ' +
+      'can have at most 64 MiB. Then call publish-from-vm/finalize.',
     access: allowWorkersAndSessions('member'),
     body: BundleUploadBody,
     answer: BundleUploadTicket,
@@ -162,8 +162,9 @@ export class DraftsController {
   @Endpoint({
     summary: 'Make an uploaded bundle the draft',
     description:
-      'The draft head changes only if it is still `baseRuntimeBundleId`. The request can be repeated safely: if the ' +
-      'upload is the draft head already, the response is the same again. ' +
+      'The upload becomes the draft head (the newest draft) only if the current draft head is ' +
+      '`baseRuntimeBundleId`. The request can be repeated safely: if the upload is already the draft head, the ' +
+      'response is the same again. ' +
       pathRule,
     access: allowWorkersAndSessions('member'),
     body: FinalizeUploadBody,

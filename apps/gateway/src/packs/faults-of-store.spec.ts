@@ -29,7 +29,7 @@ describe('objects of packs in the store', () => {
   };
   const headOf = async (packId: string) =>
     (await tenant.as.viewer.get(`/api/workflow-packs/${packId}/draft`)).body.runtimeBundleId ?? null;
-  /** Fails like a store whose port is closed. */
+  /** Makes each call fail like a store that refuses connections. */
   const unreachable = async () => {
     throw Object.assign(new Error('connect ECONNREFUSED'), { $metadata: {} });
   };

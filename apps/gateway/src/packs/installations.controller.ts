@@ -112,7 +112,8 @@ export class InstallationsController {
   @Endpoint({
     summary: 'Pin an installation to a version',
     description:
-      'The next launches run this version. Jobs that are queued already keep the version that they were launched with.',
+      'Jobs that are launched from now on run this version. Jobs that are already queued keep the version that they ' +
+      'were launched with.',
     access: allowSessions('member'),
     body: PinBody,
     answer: PackInstallation,

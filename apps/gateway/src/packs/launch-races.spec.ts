@@ -109,7 +109,8 @@ describe('launches while the pin of their installation changes', () => {
     const having = (version: string) => rows.filter(({ bundle }) => bundle.versionId === version).map(({ id }) => id);
     const times = new Map(jobs.map((job) => [job.id, job]));
     for (const { version, pinned, back, backAt, queuedJobs } of pinChanges) {
-      // This version is never pinned again, so the rollback returned all of its jobs.
+      // This version is not pinned again after the rollback, so the response of the rollback contains all queued jobs
+      // that use it.
       expect([...queuedJobs].sort()).toEqual(having(version).sort());
       expect(queuedJobs.length).toBeGreaterThan(0);
       for (const { id, sentAt, answeredAt } of jobs) {

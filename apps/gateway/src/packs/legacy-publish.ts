@@ -14,7 +14,7 @@ export function buildDeprecationHeaders(packId: string): Record<string, string> 
 }
 
 /** Adds the deprecation headers to an error, and the parser's message and the body's length if the body is not JSON. */
-export function asLegacyFailure(error: AppError | undefined, request: FastifyRequest): AppError | undefined {
+export function toLegacyError(error: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!error) return undefined;
   const { id = '' } = (request.params ?? {}) as { id?: string };
   const isUnread = error.code === 'invalid_payload' && (request.body === undefined || request.body === null);

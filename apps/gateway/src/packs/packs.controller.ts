@@ -120,7 +120,7 @@ export class PacksController {
     ]);
     return {
       ...presentPackBase(pack),
-      // The three lists contain one row more than the limit, which shows whether there are more.
+      // Each of the three lists is read with one row more than its limit. If that row exists, the list has more rows.
       versions: versions.slice(0, newest.limit).map(presentVersion),
       installations: installations.slice(0, newest.limit).map(presentInstallation),
       runtimeBundles: bundles.map((row) => presentBundle(organizationId, row)),

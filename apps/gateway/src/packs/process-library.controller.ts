@@ -25,7 +25,9 @@ export class ProcessLibraryController {
   @Get()
   @Endpoint({
     summary: 'List processes',
-    description: 'A process is what the organization automates. `packId` is its workflow pack, or null if it has none.',
+    description:
+      'A process is a task that the organization automates, such as the retrieval of payment documents from a ' +
+      'portal. `packId` is the workflow pack with its code; null if it has none.',
     access: allowSessionsAndKeys('viewer'),
     answer: ProcessLibrary,
   })

@@ -79,7 +79,7 @@ export class VersionsController {
     description:
       'Allowed moves: draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → ' +
       'production, internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. ' +
-      'Moves to production, deprecated and archived require the role admin.',
+      'Only an admin can move a version to production, deprecated or archived.',
     access: allowSessions('member'),
     body: PromoteVersionBody,
     answer: PackVersion,
@@ -99,7 +99,7 @@ export class VersionsController {
   @Get('/:versionId/diff')
   @Endpoint({
     summary: 'Compare two versions of a pack',
-    description: 'Contains the files that were added, removed and changed since the version `from`.',
+    description: 'Contains the files that were added, removed or changed between the version `from` and this version.',
     access: allowSessions('viewer'),
     answer: VersionDiff,
     errors: ['not_found'],

@@ -30,7 +30,9 @@ export class PilotBatchesController {
   @Get(':batchId')
   @Endpoint({
     summary: 'Read a reported batch',
-    description: 'Contains its claims and stop events.',
+    description:
+      'Contains the claims and the stop events of the batch. A stop event records why and when the processing ' +
+      'stopped.',
     reads: 'session',
     access: allowSessionsAndKeys('viewer'),
     answer: PilotBatchDetail,

@@ -18,9 +18,10 @@ export class RoiController {
   @Endpoint({
     summary: 'Read the return on investment',
     description:
-      'The days are those of the organization’s time zone, with the first and the last included. Without a range, the ' +
-      'last 30 days are used. The sums over `daily` equal the totals. Deleted and expired data remain in the figures. ' +
-      'To list the batches that they are computed from, use `GET /api/pilot/batches` with the same days.',
+      'The days are those of the organization’s time zone, with the first and the last included. Without a range, ' +
+      'the last 30 days are used. The totals are the sums of `daily`. The totals include data that was deleted or ' +
+      'has expired since. To list the batches that they are computed from, use `GET /api/pilot/batches` with the ' +
+      'same days.',
     access: allowSessionsAndKeys('viewer'),
     answer: Roi,
     errors: ['invalid_payload'],

@@ -16,7 +16,8 @@ export class SessionsController {
   @Endpoint({
     summary: 'List sessions, latest first',
     description:
-      'A session describes a reported batch in one sentence. It appears shortly after the batch was reported.',
+      'A session describes a batch that a practice reported, in one sentence. The session appears shortly after the ' +
+      'report.',
     access: allowSessionsAndKeys('viewer'),
     answer: LibrarySessionList,
     errors: ['invalid_payload'],

@@ -32,8 +32,9 @@ export class CostsController {
     summary: 'Read the costs of runs',
     description:
       'By default, the costs are grouped by the day on which the runs ended; `groupBy` selects another grouping. The ' +
-      'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the time ' +
-      'that machines were on between their runs, and what adaptive idle stop saved or would have saved of it.',
+      'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the ' +
+      'hours that machines were on between their runs, and how many of these hours the idle stop policy `adaptive` ' +
+      'saved or would have saved.',
     access: allowSessionsAndKeys('viewer'),
     answer: Costs,
   })
@@ -45,7 +46,7 @@ export class CostsController {
   @Get('/costs/export')
   @Endpoint<string>({
     summary: 'Export the costs of runs as CSV',
-    description: 'A value that a spreadsheet would treat as a formula gets an apostrophe in front.',
+    description: 'An apostrophe is added before a value that a spreadsheet would execute as a formula.',
     access: allowSessionsAndKeys('viewer'),
     reads: 'costs',
     csv: true,

@@ -35,8 +35,8 @@ export class ModelPricesController {
   @Endpoint({
     summary: 'List the prices of language models',
     description:
-      'Contains the organization’s own prices, followed by the default prices. A default price applies if the ' +
-      'organization has none of its own.',
+      'Contains the organization’s own prices, followed by the default prices. A default price applies to a model ' +
+      'for which the organization has no own price.',
     access: allowSessionsAndKeys('viewer'),
     answer: ModelPriceList,
     etag: 'read',

@@ -76,12 +76,14 @@ export class SchedulesController {
   @Post()
   @Endpoint({
     summary: 'Create a schedule',
-    description: 'Daylight saving time is handled as in cron(8). The preview shows what that means for an expression.',
+    description:
+      'Daylight saving time is handled as in cron(8). POST /api/schedules/preview shows the resulting times of an ' +
+      'expression.',
     access: allowSessionsAndKeys('member'),
     body: CreateScheduleBody,
     answer: Schedule,
     status: 201,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
+    errors: ['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run'],
     idempotent: true,
     etag: 'read',
   })
@@ -95,7 +97,7 @@ export class SchedulesController {
   @Post('/preview')
   @Endpoint({
     summary: 'Preview the runs of a cron expression',
-    description: 'Saves nothing. Runs that are more than a century ahead are left out.',
+    description: 'Saves nothing. Runs that are more than a century ahead are not listed.',
     access: allowSessionsAndKeys('viewer'),
     body: PreviewScheduleBody,
     answer: SchedulePreview,
@@ -170,12 +172,12 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Change fields of a schedule',
     description:
-      'Absent fields keep their values. If the times change or the schedule is enabled, the next run is computed from ' +
-      'now and missed runs are not made up for.',
+      'Absent fields keep their values. If the times change or the schedule is enabled, the next run is computed ' +
+      'from the current time, and missed runs are not launched.',
     access: allowSessionsAndKeys('member'),
     body: UpdateScheduleBody,
     answer: Schedule,
-    errors: ['not_found', 'agent_not_found', 'nothing_to_run'],
+    errors: ['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run'],
     etag: 'change',
   })
   update(

@@ -18,6 +18,7 @@ describe('schedules', () => {
       name: 'Nightly',
       scriptId: fixture.scriptId,
       agentId: fixture.agentId,
+      target: null,
       cronExpression: '*/5 * * * *',
       timezone: 'UTC',
       enabled: true,

@@ -17,7 +17,9 @@ export class UsageController {
   @Get()
   @Endpoint({
     summary: 'Read the usage of a month',
-    description: 'Contains the month’s runs and spend, its limits, and whether another run may be launched.',
+    description:
+      'Contains the runs and the spend of the month, the monthly limits, and whether another run can be launched ' +
+      'now.',
     access: allowSessionsAndKeys('viewer'),
     answer: Usage,
     errors: ['invalid_payload'],

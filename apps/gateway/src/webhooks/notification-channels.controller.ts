@@ -82,7 +82,7 @@ export class NotificationChannelsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a notification channel',
-    description: '`lastAttempt` contains the result of its last message.',
+    description: '`lastAttempt` contains the result of the last message of the channel.',
     access: allowSessions('admin'),
     answer: NotificationChannel,
     errors: ['not_found'],
@@ -141,8 +141,8 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Send a test message to a notification channel',
     description:
-      'The message is sent even if the channel is disabled, whatever events it receives. The channel’s `lastAttempt` ' +
-      'shows the result.',
+      'The message is sent even if the channel is disabled, and to a channel with any `events`. The field ' +
+      '`lastAttempt` of the channel then contains the result.',
     access: allowSessions('admin'),
     answer: NotificationTestStarted,
     status: 202,

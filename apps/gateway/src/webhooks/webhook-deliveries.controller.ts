@@ -55,8 +55,8 @@ export class WebhookDeliveriesController {
   @Endpoint({
     summary: 'Send a delivery again',
     description:
-      'The delivery is sent at once, with the same webhook-id and body and a new timestamp. It may be attempted as ' +
-      'often as a new delivery.',
+      'The delivery is sent at once, with the same webhook-id and body and a new timestamp. If it fails, it is ' +
+      'retried as often as a new delivery.',
     access: allowSessions('admin'),
     answer: WebhookRedelivery,
     status: 202,

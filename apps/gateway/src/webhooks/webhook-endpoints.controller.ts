@@ -163,8 +163,8 @@ export class WebhookEndpointsController {
   @Endpoint({
     summary: 'Send a webhook.test event to an endpoint',
     description:
-      'The event is sent even if the endpoint is disabled, whatever events it receives. It is retried like any other ' +
-      'event.',
+      'The event is sent even if the endpoint is disabled or does not receive this type of event. A failed delivery ' +
+      'is retried like that of any other event.',
     access: allowSessions('admin'),
     answer: WebhookTestStarted,
     status: 202,

@@ -55,7 +55,7 @@ describe('the worker download', () => {
   it('one command installs a worker with its settings in a separate folder for each agent of the machine', async () => {
     const { as } = await harness.makeTenant();
     const { agent, workerKey } = (await as.admin.post('/api/agents', { name: newId(), provider: 'external' })).body;
-    // A shell that evaluates the file would execute this value or split it.
+    // If a shell evaluated the file, it would execute this value as a command or split it.
     const paths = String.raw`\\server\images=/mnt/$(touch ran) "one" two`;
     const output = await install({ AGENT_ID: agent.id, SERVICE_API_KEY: workerKey, IMAGING_PATH_MAP: paths });
     expect(output).toMatch(/the worker runs and writes to [^]*^python +(yes|no)/m);

@@ -59,7 +59,9 @@ async function readWorkerFile(): Promise<WorkerFile> {
   const folders = [join(__dirname, '../../../../worker'), join(__dirname, '../../../../dist/worker')];
   const path = folders.map((folder) => join(folder, 'muster-worker.js')).find((each) => existsSync(each));
   if (!path) {
-    throw new AppError('not_found', { detail: 'The worker has not been built: node apps/worker/one-file.mjs.' });
+    throw new AppError('not_found', {
+      detail: 'The worker has not been built. Run node apps/worker/one-file.mjs, then repeat the request.',
+    });
   }
   const content = await readFile(path);
   return { content, sha256: createHash('sha256').update(content).digest('hex') };

@@ -51,16 +51,19 @@ async function readStoredRecording({ database, storage, organizationId }: Parts,
     new AppError('conflict', { detail, extra: { recordingStatus: status } });
   if (status !== 'kept')
     throw createUploadError(
-      `The recording is ${status}; a workflow can be created only from a recording with the status kept.`,
+      `The recording has the status ${status}. A workflow can be created only from a recording with the status kept. Wait until the recording is saved, or choose another one.`,
     );
   if (!eventsKey)
-    throw createUploadError('The recording is only a video. It contains no steps to create a workflow from.');
+    throw createUploadError(
+      'The recording is a video and contains no steps. Create the workflow with POST /api/agents/{id}/video-analyze ' +
+        'instead.',
+    );
   if (eventsSize! > maxRecordingBytes)
-    throw new AppError('payload_too_large', { detail: 'The recording is too large.' });
+    throw new AppError('payload_too_large', { detail: 'The recording is too large. Upload a shorter one.' });
   const bytes = await storage.get(eventsKey).catch((cause: unknown) => {
     throw new AppError('service_unavailable', { detail: 'The recording could not be read. Try again later.', cause });
   });
-  if (!bytes) throw createUploadError('The recording’s steps are no longer stored.');
+  if (!bytes) throw createUploadError('The steps of the recording are no longer stored. Choose another recording.');
   return { recording: await readRecording(bytes), name: name ?? undefined };
 }
 

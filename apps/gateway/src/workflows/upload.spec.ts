@@ -211,7 +211,7 @@ describe('uploaded recordings', () => {
         status: 409,
         body: { code: 'conflict', recordingStatus: 'recording' },
       });
-      expect((await ask({ recordingId: await make(null) })).body.detail).toContain('only a video');
+      expect((await ask({ recordingId: await make(null) })).body.detail).toContain('is a video and contains no steps');
       for (const bad of [{}, { recordingId: 'x' }, { recordingId, script: 'print(1)' }, []]) {
         expect((await ask(bad)).status).toBe(400);
       }

@@ -166,7 +166,7 @@ export class WorkflowsController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a workflow’s name, description or settings',
-    description: 'Creates no revision.',
+    description: 'Changes no script, steps or variables, and creates no revision.',
     access: allowSessionsAndKeys('member'),
     body: UpdateWorkflowBody,
     answer: Workflow,
@@ -187,7 +187,9 @@ export class WorkflowsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Archive a workflow',
-    description: 'The workflow can no longer be launched. Its runs remain.',
+    description:
+      'An archived workflow is no longer listed and can no longer be launched. The runs of the workflow are not ' +
+      'deleted.',
     access: allowSessionsAndKeys('member'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
@@ -238,7 +240,7 @@ export class WorkflowsController {
   @Post('/:id/revisions/:revision/restore')
   @Endpoint({
     summary: 'Restore an old revision',
-    description: 'The old revision is saved as the newest one.',
+    description: 'Saves the content of the old revision as a new revision. No revision is deleted.',
     access: allowSessionsAndKeys('member'),
     answer: Workflow,
     errors: ['invalid_payload', 'not_found'],

@@ -94,10 +94,10 @@ export class CommandsController {
   @Post('/:commandId/result')
   @Endpoint({
     summary: 'Report a command’s result',
-    description: 'The first result wins; a repeat is answered with `accepted` false.',
+    description: 'The first result is stored. Each later result is ignored and answered with `accepted` false.',
     access: workers,
     body: CommandResultBody,
-    // The output may have 4 MiB of text; JSON adds escapes for quotes and line ends.
+    // The output can be a text of 4 MiB. The limit is higher, because JSON escapes quotes and line ends.
     bodyLimit: 10 * 1024 * 1024,
     answer: CommandReceipt,
     errors: ['not_found'],

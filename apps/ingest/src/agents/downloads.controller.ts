@@ -22,8 +22,8 @@ export class DownloadsController {
   @Endpoint({
     summary: 'Request a download URL for a command',
     description:
-      'The file is the extension of a deploy_extension command: an artifact or the bundle of a pack. The URL needs no ' +
-      'credentials and is valid for 15 minutes.',
+      'Returns the URL of the browser extension that a deploy_extension command installs. The extension is an ' +
+      'artifact or the bundle of a pack. The URL needs no credentials and is valid for 15 minutes.',
     access: workers,
     body: DownloadBody,
     answer: DownloadTicket,

@@ -22,7 +22,8 @@ export class ImagingCommandsController {
   @Endpoint({
     summary: 'Request upload URLs for an imaging command',
     description:
-      'Upload each image to its `uploadUrl` with the returned method and headers. The request can be repeated.',
+      'Upload each image to its `uploadUrl` with the returned method and headers. The request can be repeated, for ' +
+      'example when the URLs have expired.',
     access: workers,
     body: CommandUploadsBody,
     answer: CommandUploads,

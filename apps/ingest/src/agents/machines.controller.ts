@@ -39,8 +39,8 @@ export class MachinesController {
   @Endpoint({
     summary: 'Send a heartbeat',
     description:
-      'End everything that runs of the jobs in `abandon`. 409 means that this boot has not sent a handshake or that ' +
-      'the agent is terminated.',
+      'The worker must end all processes of the jobs that the response lists in `abandon`. 409 means that the ' +
+      'machine has not sent a handshake since it booted, or that the agent is terminated.',
     access: workers,
     body: HeartbeatBody,
     answer: HeartbeatAnswer,
@@ -55,8 +55,8 @@ export class MachinesController {
   @Endpoint({
     summary: 'Report that a machine has booted',
     description:
-      '409 means that the agent is stopping or terminated, or that the machine has started again since the boot of ' +
-      'the request.',
+      '409 means that the agent is stopping or terminated, or that `bootId` belongs to an earlier boot of the ' +
+      'machine.',
     access: workers,
     body: HandshakeBody,
     answer: HandshakeAnswer,

@@ -21,7 +21,8 @@ export class UploadsController {
   @Endpoint({
     summary: 'Request an upload URL for a file',
     description:
-      'Upload the file to `uploadUrl` with the returned method and headers. A file may have at most 100 MiB.',
+      'Upload the file to `uploadUrl` with the returned method and headers. A file can have at most 100 MiB. Send a ' +
+      'smaller one.',
     access: workers,
     body: UploadBody,
     answer: UploadTicket,

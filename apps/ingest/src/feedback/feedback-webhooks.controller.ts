@@ -93,5 +93,9 @@ function extractJson(bytes: Buffer): Buffer {
 }
 
 function requireValidSignature(isRight: boolean): void {
-  if (!isRight) throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
+  if (!isRight)
+    throw new AppError('unauthenticated', {
+      detail:
+        'The signature of the request is missing or wrong. Sign the unchanged body with the secret of this webhook.',
+    });
 }

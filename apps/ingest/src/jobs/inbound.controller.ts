@@ -23,7 +23,8 @@ export class InboundController {
     summary: 'Post a message to an inbound address',
     description:
       'Accepts Twilio’s form with X-Twilio-Signature, the inbound forms of Mailgun and SendGrid with their ' +
-      'signatures, or JSON {from, text} with x-service-signature. Each message counts once, and for one question.',
+      'signatures, or JSON {from, text} with x-service-signature. A message that is sent twice is used once, and ' +
+      'its code answers at most one question.',
     access: anyone,
     answer: InboundReceipt,
     errors: ['unauthenticated', 'payload_too_large'],

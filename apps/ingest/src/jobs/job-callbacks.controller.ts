@@ -32,7 +32,7 @@ import {
   applyClaimResults,
   applyJobReport,
   applyStepStatus,
-  failAccount,
+  setAccountAside,
   findJobOwner,
 } from '@muster/jobs';
 import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform';
@@ -57,7 +57,8 @@ export class JobCallbacksController {
   @Endpoint({
     summary: 'Report that a job runs or has ended',
     description:
-      'The first end wins. If `accepted` is false with the reason job_over, the worker must end its run of the job.',
+      'The first report of an end is stored. If `accepted` is false with the reason `job_over`, the job has already ' +
+      'ended and the worker must stop running it.',
     access: workers,
     body: JobWebhookBody,
     answer: JobWebhookAnswer,
@@ -71,8 +72,8 @@ export class JobCallbacksController {
   @Endpoint({
     summary: 'Report the progress of a step',
     description:
-      'The status of a step never goes back. Of two reports, the one with the end is the later; otherwise, the one with the ' +
-      'greater `seq`.',
+      'A report never returns a step to an earlier status. If reports arrive out of order, a report that the step ' +
+      'has ended takes precedence; otherwise the report with the greater `seq` does.',
     access: workers,
     body: StepStatusBody,
     answer: CallbackAnswer,
@@ -85,7 +86,9 @@ export class JobCallbacksController {
   ): Promise<CallbackAnswer> {
     const { organizationId, agentId: own } = toReporter(caller);
     if (own && own !== agentId)
-      throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
+      throw new AppError('permission_denied', {
+        detail: 'This worker key belongs to another agent. Use the key of the agent that runs the job.',
+      });
     return this.countCallback('step-status', applyStepStatus(this.database, { organizationId, agentId }, body));
   }
 
@@ -93,8 +96,8 @@ export class JobCallbacksController {
   @Endpoint({
     summary: 'Report log entries',
     description:
-      'A request has at most 1,000 entries. It is rejected completely if one of its jobs does not belong to the ' +
-      'caller.',
+      'A request can have at most 1,000 entries. If one of its jobs does not belong to the caller, the whole ' +
+      'request is rejected.',
     access: workers,
     body: JobLogsBody,
     answer: JobLogsAnswer,
@@ -108,8 +111,8 @@ export class JobCallbacksController {
   @Endpoint({
     summary: 'Report that an account cannot be used',
     description:
-      'The account of the pool that the run has or had is set aside: no run gets it until an admin puts it back or sets ' +
-      'a new secret. Answers 404 if the run has no account of the pool.',
+      'Sets the run’s account of this pool aside: no run gets it until an admin enables it again or saves a new ' +
+      'secret for it. Returns 404 if the run never had an account of the pool.',
     access: workers,
     body: FailAccountBody,
     answer: CallbackAnswer,
@@ -122,7 +125,7 @@ export class JobCallbacksController {
     @Body() body: FailAccountBody,
   ): Promise<CallbackAnswer> {
     const report = { jobId, pool, reason: body.reason, message: body.message };
-    return this.countCallback('account-failed', failAccount(this.database, toReporter(caller), report));
+    return this.countCallback('account-failed', setAccountAside(this.database, toReporter(caller), report));
   }
 
   @Post('/api/jobs/:id/claim-results')
@@ -135,9 +138,10 @@ export class JobCallbacksController {
   @Endpoint({
     summary: 'Report the outcomes of claims',
     description:
-      'A request has at most 100 claims. A claim counts once for its job; of two reports of a claim, the one that was ' +
-      'signed later wins. The signature is sufficient, with the secret of the organization or of the job’s agent. If ' +
-      'a worker key is sent too, it must belong to the job’s organization.',
+      'A request has at most 100 claims. A claim counts once for its job. If a claim is reported twice, the report ' +
+      'that was signed later is used. The request needs no API key: it is authenticated by its signature with the ' +
+      'secret of the organization or of the job’s agent. If it also contains a worker key, the key must belong to ' +
+      'the job’s organization.',
     access: signers,
     body: ClaimResultsBody,
     answer: ClaimResultsAnswer,
@@ -160,7 +164,9 @@ export class JobCallbacksController {
     const signer = { organizationId, agentId: owner?.agentId ?? boundAgentId ?? nilId };
     const verdict = checkSignature(listSecretsForAgent(this.keyRing, signer), signature, signed, this.clock.now());
     if (verdict !== 'valid') {
-      throw new AppError('unauthenticated', { detail: `The signature in ${signatureHeader} is ${verdict}.` });
+      throw new AppError('unauthenticated', {
+        detail: `The signature in ${signatureHeader} is ${verdict}. Sign the unchanged body again, with the current time and the signing secret.`,
+      });
     }
     const { claimResults: claims } = await body.parseAs(ClaimResultsBody);
     return this.countCallback(

@@ -101,7 +101,12 @@ describe('callbacks over HTTP', () => {
     ];
     const problems = refused.map(({ status, body: { code, detail } }) => [status, code, detail]);
     expect(new Set(problems.map((each) => JSON.stringify(each))).size).toBe(1);
-    expect(problems[0]).toEqual([401, 'unauthenticated', 'The signature in x-service-signature is wrong.']);
+    expect(problems[0]).toEqual([
+      401,
+      'unauthenticated',
+      'The signature in x-service-signature is wrong. Sign the unchanged body again, with the current time and the ' +
+        'signing secret.',
+    ]);
     expect((await post(bare, jobId)).status).toBe(401);
 
     expect((await post(worker, foreign.id, signed(body, { signedJobId: foreign.id }))).status).toBe(404);

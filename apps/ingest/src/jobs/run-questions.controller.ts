@@ -33,8 +33,8 @@ export class RunQuestionsController {
   @Endpoint({
     summary: 'Ask a person a question',
     description:
-      'The worker receives the answer as a command of the kind answer, or can read it. The same questionKey in the ' +
-      'same run returns the question that was created first.',
+      'The worker receives the answer as a command of the kind `answer`, or reads it with GET. If the run already ' +
+      'has a question with this `questionKey`, that question is returned.',
     access: workers,
     body: AskQuestionBody,
     answer: AskedQuestion,
@@ -47,8 +47,7 @@ export class RunQuestionsController {
     @Param('id') jobId: string,
     @Body() body: AskQuestionBody,
   ): Promise<AskedQuestion> {
-    const { database, keyRing } = this;
-    const question = await askQuestion({ database, keyRing }, toReporter(caller), jobId, body);
+    const question = await askQuestion(this.database, toReporter(caller), jobId, body);
     reply.setLocation(`/api/jobs/${jobId}/questions/${question.questionId}`);
     return question;
   }
@@ -84,8 +83,8 @@ export class RunQuestionsController {
   @Endpoint({
     summary: 'Request a TOTP code from the vault',
     description:
-      'Returns the current code. If that code is valid for less than 3 s or was returned to another run, the response ' +
-      'waits for the next code and returns it when it becomes valid.',
+      'Returns the current code. If that code is valid for less than 3 s or was returned to another run, the ' +
+      'response is delayed until the next code becomes valid, and contains that code.',
     access: workers,
     body: GiveTotpBody,
     answer: GivenTotp,

@@ -79,7 +79,7 @@ describe('a run summary that cannot be stored', () => {
     const before = await storeEarlier();
     const [answer] = await runBehindLock(
       harness.db,
-      // The lock stops the new report at the statement that deletes the earlier one.
+      // The test holds a lock, so that the new report waits at the statement that deletes the earlier report.
       (tx) => tx.execute("SELECT FROM pilot_claim_result WHERE id = 'torn:claim:0' FOR UPDATE"),
       () => [worker.post(path, body)],
       () =>

@@ -21,7 +21,7 @@ const own: ErrorCode[] = [
  * Converts an error to one with a code of the run summaries, which also describes the structure of the request's body.
  * Errors of authentication and of rate limits are not about the summary, so they are returned unchanged.
  */
-export function asRunSummaryFailure(thrown: AppError | undefined, request: FastifyRequest): AppError | undefined {
+export function toRunSummaryError(thrown: AppError | undefined, request: FastifyRequest): AppError | undefined {
   if (!thrown || thrown.status >= 500) {
     return new AppError('DENTRIX_RUN_SUMMARY_INGEST_FAILED', {
       detail: 'The summary could not be stored. Send it again; a batch that is sent twice is stored once.',

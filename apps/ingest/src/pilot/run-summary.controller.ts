@@ -6,7 +6,7 @@ import { Database } from '@muster/database';
 import { bookJobCost } from '@muster/jobs';
 import { type IngestedBatch, ingestRunSummary, readRunSummary } from '@muster/pilot';
 import { Reply, ReplyHead } from '@muster/platform';
-import { asRunSummaryFailure } from './run-summary-failure';
+import { toRunSummaryError } from './run-summary-failure';
 
 @ApiTags('Callbacks')
 @Controller('/api/pilot/run-summary')
@@ -18,9 +18,9 @@ export class RunSummaryController {
     summary: 'Report a practice’s summary of a batch',
     description:
       'A batch is identified by its id within the organization; sending it again replaces the stored summary. The ' +
-      'body has exactly one of three envelopes, with keys in camelCase or in snake_case. Unknown keys are stored as ' +
-      'metadata. A rejected body changes nothing, and the error’s `shape` describes it: its envelope, its keys and ' +
-      'the number of its rows.',
+      'body is wrapped in exactly one of three envelopes, which the schema lists, with keys in camelCase or in ' +
+      'snake_case. Unknown keys are stored as metadata. A rejected body changes nothing, and the error’s `shape` ' +
+      'describes it: its envelope, its keys and the number of its rows.',
     access: allowWorkersAndSessions('member'),
     body: RunSummaryBody,
     bodyLimit: maxSummaryBytes,
@@ -36,15 +36,17 @@ export class RunSummaryController {
       'run_summary_not_json',
       'DENTRIX_RUN_SUMMARY_INGEST_FAILED',
     ],
-    failsAs: asRunSummaryFailure,
+    failsAs: toRunSummaryError,
   })
   async ingest(
     @Reply() reply: ReplyHead,
     @Caller() caller: Principal,
-    // The type is unknown, because `readRunSummary` finds out the envelope and the spelling of the keys.
+    // The body is not validated by a class, because `readRunSummary` determines its envelope and the spelling of its
+    // keys.
     @Body() body: unknown,
   ): Promise<RunSummaryAnswer> {
-    if (body === undefined) throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The body is empty.' });
+    if (body === undefined)
+      throw new AppError('RUN_SUMMARY_REQUEST_FAILED', { detail: 'The request has no body. Send a JSON object.' });
     const summary = await readRunSummary(body);
     const { organizationId } = caller;
     const batch = await this.database.transaction({ organizationId }, async (tx) => {

@@ -110,7 +110,8 @@ export abstract class MachineReports {
         claimId: `C-${at}`,
         outcome: this.random.pickOne(outcomes),
       }));
-      // A signature is valid for five minutes, so the other tests must not advance the clock here.
+      // No other test can advance the clock while this report is sent, because its signature is valid for only five
+      // minutes.
       await this.time.withClockStopped(async () => {
         const t = Math.floor(this.time.clock.now().getTime() / 1000);
         const signed = `${t}.${jobId}.${JSON.stringify({ claimResults })}`;

@@ -1,5 +1,5 @@
 import { newId } from '@muster/platform';
-import { type Answer, makeAgent, makeJob, makeWorkflow, waitFor } from '@muster/testing';
+import { type Answer, EventStream, makeAgent, makeApiKey, makeJob, makeWorkflow, waitFor } from '@muster/testing';
 import { Mailbox } from '../webhooks/mailbox.harness';
 import { WebhookFixture } from '../webhooks/webhook-fixture.harness';
 
@@ -76,9 +76,18 @@ export class AlertsFixture {
     return { id: created.body.id, to };
   }
 
+  /** Opens the organization's event stream, and waits until it is ready to receive events. */
+  async followStream(query: string): Promise<EventStream> {
+    const { organizationId } = this.tenant;
+    const { secret } = await makeApiKey(this.db, { organizationId });
+    const stream = await EventStream.open(`${this.webhooks.harness.url}/api/events${query}`, { 'x-api-key': secret });
+    await waitFor('the start of the stream', () => stream.retry);
+    return stream;
+  }
+
   untilDeliveries(channelId: string, count: number): Promise<any[]> {
     return waitFor(`${count} deliveries of ${channelId}`, async () => {
-      const found = await this.rows('SELECT type FROM webhook_delivery WHERE endpoint_id = $1', channelId);
+      const found = await this.rows('SELECT type FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', channelId);
       return found.length >= count && found;
     });
   }

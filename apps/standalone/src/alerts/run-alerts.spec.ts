@@ -39,7 +39,35 @@ describe('alerts about failed and waiting runs', () => {
     await run(workflowId, 'failed');
     const second = await fixture.untilAlert(workflowId, { status: 'open', count: 1 });
     expect(second.id).not.toBe(first.id);
-    expect(await fixture.untilDeliveries(channelId, 2)).toEqual([{ type: 'alert.opened' }, { type: 'alert.opened' }]);
+    const sent = (await fixture.untilDeliveries(channelId, 3)).map(({ type }) => type);
+    expect(sent).toEqual(['alert.opened', 'alert.resolved', 'alert.opened']);
+  });
+
+  it('a page that follows the stream receives each change of an alert when it happens', async () => {
+    await fixture.turnOn('run_failed');
+    const stream = await fixture.followStream('?types=alert');
+    const workflowId = await fixture.workflow();
+    const changes = () =>
+      stream.events
+        .filter(({ data }) => data.subjectId === workflowId)
+        .map(({ event, data: { alertId, rule, status, count } }) => ({ event, alertId, rule, status, count }));
+    await run(workflowId, 'failed');
+    const { id: alertId } = await fixture.untilAlert(workflowId, { status: 'open', count: 1 });
+    const change = { event: 'alert', alertId, rule: 'run_failed' };
+    await waitFor('the alert on the stream', () => changes().length === 1);
+    expect(changes()).toEqual([{ ...change, status: 'open', count: 1 }]);
+    await run(workflowId, 'failed');
+    await waitFor('the second failed run on the stream', () => changes().length === 2);
+    expect((await fixture.tenant.as.member.post(`/api/alerts/${alertId}/acknowledge`, {})).status).toBe(200);
+    await waitFor('the acknowledgement on the stream', () => changes().length === 3);
+    await run(workflowId, 'completed');
+    await waitFor('the resolution on the stream', () => changes().length === 4);
+    expect(changes().slice(1)).toEqual([
+      { ...change, status: 'open', count: 2 },
+      { ...change, status: 'open', count: 2 },
+      { ...change, status: 'resolved', count: 2 },
+    ]);
+    stream.close();
   });
 
   it('in the mode every, an alert about failed runs is sent again for each further failed run', async () => {

@@ -11,7 +11,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
   beforeAll(async () => {
     fixture = await AlertsFixture.open();
     plane = await ControlPlane.start();
-    // Idle stop must not stop the machines of these tests.
+    // Idle stop is turned off, so that it does not stop the machines of these tests.
     await fixture.admin.patch('/api/organization/settings', { autoStopEnabled: false });
   });
   afterAll(async () => {
@@ -36,6 +36,8 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     expect(text).toContain('https://muster.example.com/app/inbox');
     await fixture.tenant.as.member.post(`/api/questions/${id}/answer`, { answer: 'seven' });
     await fixture.untilAlert(id, { status: 'resolved' }, 'question_asked');
+    const sent = (await fixture.untilDeliveries(mailId, 2)).map(({ type }) => type);
+    expect(sent).toEqual(['alert.opened', 'alert.resolved']);
     await fixture.set('question_asked', { enabled: false });
   });
 
@@ -57,6 +59,11 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     const alert = await fixture.untilAlert(id, { status: 'open' });
     const [received] = await fixture.webhooks.receiver.waitForDeliveries(path);
     expect(received!.event).toMatchObject({ type: 'alert.opened', data: { id: alert.id, subject: alert.subject } });
+    await fixture.tenant.as.member.post(`/api/questions/${id}/answer`, { answer: 'seven' });
+    const [, resolved] = await fixture.webhooks.receiver.waitForDeliveries(path, 2);
+    expect(resolved!.event).toMatchObject({
+      ...{ type: 'alert.resolved', data: { id: alert.id, status: 'resolved', resolvedAt: expect.any(String) } },
+    });
   });
 
   it('skipped times of a schedule count in one alert, which is resolved when the schedule launches a run', async () => {
@@ -180,5 +187,11 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
       channelId,
     );
     expect(sent).toEqual([{ subjectId: id }]);
+    for (const workflowId of [other, wanted]) {
+      await fixture.webhooks.runJob('completed', { workflowId });
+      await fixture.untilAlert(workflowId, { status: 'resolved' });
+    }
+    const deliveries = (await fixture.untilDeliveries(channelId, 2)).map(({ type }) => type);
+    expect(deliveries).toEqual(['alert.opened', 'alert.resolved']);
   });
 });

@@ -54,10 +54,15 @@ describe('a model that fails in the middle of a session', () => {
 
   it.each<[string, ModelScript, string, RegExp]>([
     ['hangs', { hang: true }, 'execution_timeout', /sent no output for 1000 ms/],
-    ['refuses', { refusal: 'I would rather not.' }, 'model_failed', /refuses to answer/],
-    ['answers with prose', { content: 'Sure! Here you go.' }, 'model_failed', /does not fit/],
-    ['answers with other JSON', { json: { status: 'act' } }, 'model_failed', /does not fit/],
-    ['answers with a web page', { raw: '<html>', contentType: 'text/html' }, 'model_failed', /does not follow its API/],
+    ['refuses', { refusal: 'I would rather not.' }, 'model_failed', /refused to answer/],
+    ['answers with prose', { content: 'Sure! Here you go.' }, 'model_failed', /does not have the required format/],
+    ['answers with other JSON', { json: { status: 'act' } }, 'model_failed', /does not have the required format/],
+    [
+      'answers with a web page',
+      { raw: '<html>', contentType: 'text/html' },
+      'model_failed',
+      /is not valid for an OpenAI-compatible API/,
+    ],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
   ])(
@@ -76,7 +81,7 @@ describe('a model that fails in the middle of a session', () => {
       expect(paused.steps[1]!.attempts.map(({ error }) => error)).toEqual(Array(2).fill(expect.stringMatching(reason)));
       const { body } = await browsers.tenant.api.get(`${session.path.replace('/autopilot', '')}/logs?level=warn`);
       expect(body.entries.map(({ message }: { message: string }) => message).join('\n')).toMatch(reason);
-      // The model works again, and a user resumes the session.
+      // After the failure, the model answers correctly again, and a user resumes the session.
       browsers.model.addRule(() => validAnswer);
       expect((await session.act({ action: 'resume', sessionId })).status).toBe(202);
       const done = await session.ended();

@@ -11,7 +11,7 @@ const itPlays = chromium ? it : it.skip;
 
 describe(`a session whose worker is killed${noChromium}`, () => {
   let pilot: AutopilotHarness;
-  /** Runs before the model answers a question about a step. */
+  /** Function that the fake model calls before it answers a question about a step. */
   let onAsked: (question: StepQuestion) => Promise<void> = () => Promise.resolve();
 
   beforeAll(async () => {

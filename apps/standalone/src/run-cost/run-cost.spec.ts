@@ -42,7 +42,12 @@ describe('a run, from its launch to its cost', () => {
       ...standalone,
       database,
       // The gauges of /metrics are read from all rows at intervals, not with each run.
-      env: { OUTBOUND_ALLOW: '127.0.0.1', DATABASE_POOL_SIZE: String(poolSize), MEASURE_TICK_MS: '3600000' },
+      env: {
+        OUTBOUND_ALLOW: '127.0.0.1',
+        DATABASE_POOL_SIZE: String(poolSize),
+        MEASURE_TICK_MS: '3600000',
+        PLACEMENT_SWEEP_MS: '60000',
+      },
     });
     tenant = await harness.makeTenant();
     const { organizationId } = tenant;

@@ -131,6 +131,22 @@ describe('the answer link of a question', () => {
     expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });
   });
 
+  it.each(['slack', 'teams'])(
+    'a question in %s has a link to the inbox page and no answer link, because anybody can read the room',
+    async (kind) => {
+      const path = `/services/${newId()}`;
+      fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
+      const url = fixture.receiver.url + path;
+      const body = { name: `Room ${kind}`, kind, url, events: ['question.asked'] };
+      expect((await fixture.admin.post('/api/notification-channels', body)).status).toBe(201);
+      await ask();
+      const [received] = await fixture.receiver.waitForDeliveries(path);
+      const message = JSON.stringify(received!.event);
+      expect(message).toContain(`${address}/app/inbox`);
+      expect(message).not.toContain(`${address}/a/`);
+    },
+  );
+
   it('an answer link accepts a code for the run, and never returns the code', async () => {
     const { token, id } = await askByMail({ kind: 'code', question: 'Code from the phone' });
     expect((await answerLink(token, '12')).status).toBe(400);

@@ -124,7 +124,7 @@ describe('webhook endpoints', () => {
       'the result to be stored',
       async () => (await fixture.listDeliveries(id, '?status=delivered')).length === 1,
     );
-    // Timestamps have a resolution of one second.
+    // The test waits for a second, because the signed timestamps have a resolution of one second.
     await waitFor('the next second', () => Date.now() - first!.at > 1000);
     const again = await fixture.admin.post(`${base}/${id}/deliveries/${response.body.deliveryId}/redeliver`);
     expect(again.status).toBe(202);

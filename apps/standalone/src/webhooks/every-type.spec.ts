@@ -35,6 +35,18 @@ describe('every type of webhook', () => {
       () => fixture.receiver.listReceivedAt(path).find(({ event }) => event.type === type && matches(event.data)),
       30_000,
     ) as Promise<Received>;
+  const alert = async (status: 'open' | 'resolved') => {
+    await fixture.admin.put('/api/alert-rules/question_asked', { enabled: true });
+    const { questionId } = await ask();
+    if (status === 'resolved') {
+      await delivered('alert.opened', ({ subject }) => subject.id === questionId);
+      await fixture.tenant.api.post(`/api/questions/${questionId}/answer`, { answer: '482913' });
+    }
+    const type = status === 'open' ? 'alert.opened' : 'alert.resolved';
+    const received = await delivered(type, ({ subject }) => subject.id === questionId);
+    expect(received.event.data).toMatchObject({ rule: 'question_asked', status, count: 1 });
+    return received;
+  };
   const hasId = (id: string) => (data: any) => data.id === id;
   const agent = async (body: object) => {
     const created = await fixture.admin.post('/api/agents', { name: newId(), provider: 'external', ...body });
@@ -59,16 +71,7 @@ describe('every type of webhook', () => {
     return { ...own, sessionId: sessionId as string };
   };
 
-  const ask = async (timeoutSeconds = 60) => {
-    const { organizationId } = fixture.tenant;
-    const { id } = await makeJob(fixture.harness.db, {
-      ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
-    });
-    const body = { questionKey: 'one', question: 'Code from the phone', kind: 'code', timeoutSeconds };
-    const created = await fixture.tenant.worker.post(`/api/jobs/${id}/questions`, body);
-    expect(created.status).toBe(201);
-    return created.body as { questionId: string };
-  };
+  const ask = (timeoutSeconds?: number) => fixture.askForCode(timeoutSeconds);
 
   /** For each type, a function that causes the event and returns its delivery. */
   const causes: Record<WebhookType, () => Promise<Received>> = {
@@ -216,13 +219,8 @@ describe('every type of webhook', () => {
       return answered;
     },
     'question.expired': async () => delivered('question.expired', hasId((await ask(1)).questionId)),
-    'alert.opened': async () => {
-      expect((await fixture.admin.put('/api/alert-rules/question_asked', { enabled: true })).status).toBe(200);
-      const { questionId } = await ask();
-      const opened = await delivered('alert.opened', ({ subject }) => subject.id === questionId);
-      expect(opened.event.data).toMatchObject({ rule: 'question_asked', status: 'open', count: 1 });
-      return opened;
-    },
+    'alert.opened': () => alert('open'),
+    'alert.resolved': () => alert('resolved'),
     'feedback.resolved': async () => {
       const id = await fixture.submitFeedback('One more');
       await fixture.admin.patch(`/api/feedback-submissions/${id}`, { status: 'resolved' });

@@ -43,7 +43,7 @@ describe('a receiver with faults', () => {
       expect(inMs).toBeLessThanOrEqual(seconds * 1100);
       clock.advance(inMs - 1);
       await fixture.tenant.signInAgain();
-      // The loop reads the due deliveries and finds none.
+      // Waits until the loop has checked for due deliveries and found none.
       await new Promise((resolve) => setTimeout(resolve, at === 0 ? 1500 : 0));
       expect((await read()).attempts).toHaveLength(at + 1);
       clock.advance(1);

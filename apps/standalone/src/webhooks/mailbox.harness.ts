@@ -64,7 +64,7 @@ export class Mailbox {
     return new Promise((resolve) => this.server.close(() => resolve()));
   }
 
-  /** Closes all connections. Called after a message was read and before its answer is sent. */
+  /** Closes all connections, after a message was received and before its answer is sent. */
   private closeConnections(): void {
     for (const connection of this.server.connections)
       (connection as { _socket: { destroy(): void } })._socket.destroy();

@@ -126,6 +126,18 @@ export class WebhookFixture {
     return setAside;
   }
 
+  /** Creates a running job that asks for a code. */
+  async askForCode(timeoutSeconds = 60): Promise<{ questionId: string }> {
+    const { organizationId } = this.tenant;
+    const { id } = await makeJob(this.harness.db, {
+      ...{ organizationId, status: 'running', startedAt: new Date(), commandId: newId() },
+    });
+    const body = { questionKey: 'one', question: 'Code from the phone', kind: 'code', timeoutSeconds };
+    const created = await this.tenant.worker.post(`/api/jobs/${id}/questions`, body);
+    expect(created.status).toBe(201);
+    return created.body as { questionId: string };
+  }
+
   async reportJob(jobId: string, status: string, fields: object = {}): Promise<void> {
     const { body } = await this.tenant.worker.post('/api/job-webhook', { jobId, status, ...fields });
     expect(body).toEqual({ accepted: true, status });

@@ -73,7 +73,7 @@ function listFolders(folder: string): string[] {
 }
 
 function severalExtensionsError(): Error {
-  return new Error('the file contains more than one extension');
+  return new Error('the file contains more than one extension; deploy a file with only one');
 }
 
 function noExtensionError(): Error {

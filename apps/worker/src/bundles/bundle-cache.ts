@@ -13,7 +13,7 @@ const pieceBytes = 4 * 1024 * 1024;
 export interface BundleCacheOptions {
   folder: string;
   limitBytes: number;
-  /** Base of relative bundle URLs. */
+  /** URL to which the relative URLs of bundles refer. */
   baseUrl: string;
   log: LocalLog;
 }
@@ -53,7 +53,8 @@ export class BundleCache {
       if (running) {
         const bytes = await running.catch(() => null);
         if (bytes) return bytes;
-        // The download failed, perhaps only because the caller that started it was stopped. This caller tries again.
+        // Another caller started this download, and it failed, perhaps only because that caller was stopped. This
+        // caller tries again.
         continue;
       }
       const fetched = this.readOrDownload(bundle, stop).finally(() => this.fetching.delete(bundle.digest));
@@ -95,7 +96,8 @@ export class BundleCache {
       rmSync(path, { recursive: true, force: true });
     }
     const url = new URL(bundle.url, baseUrl);
-    // The partial file of an earlier attempt may be wrong; then the whole bundle is downloaded again.
+    // The bundle does not match its digest, perhaps because the partial file of an earlier attempt was wrong. The whole
+    // bundle is downloaded again once.
     for (const attempt of ['resumed', 'whole']) {
       if (attempt === 'whole') rmSync(part, { recursive: true, force: true });
       const isResumed = lstatOrNull(part) !== null;
@@ -103,7 +105,7 @@ export class BundleCache {
       try {
         await downloadBundle(url, part, { stop, makeRoom });
       } catch (error) {
-        // A partial file is useless on a disk without room for the whole bundle.
+        // The disk has no room for the whole bundle, so its partial file is deleted.
         if (isDiskFullError(error)) rmSync(part, { force: true });
         throw error;
       }
@@ -148,7 +150,7 @@ async function readVerified(path: string, digest: string): Promise<Buffer | null
 
 async function readRegularFile(path: string): Promise<Buffer | null> {
   try {
-    // With these flags, opening a link fails, and opening a pipe does not block.
+    // With these flags, opening a symbolic link fails, and opening a named pipe does not block.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
       const found = await file.stat();

@@ -105,7 +105,7 @@ function describeEntry(path: string, name: string): Record<string, unknown>[] {
     const kind = stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : stats.isSymbolicLink() ? 'link' : 'other';
     return [{ name, kind, size: stats.size, modifiedAt: stats.mtime.toISOString() }];
   } catch {
-    // The entry has just been removed.
+    // The entry was removed after the folder was read.
     return [];
   }
 }
@@ -127,7 +127,7 @@ function decodeText(bytes: Buffer): string {
     // eslint-disable-next-line no-control-regex
     if (!/[\0-\x06\x0e-\x1a\x1c-\x1f]/.test(text)) return text;
   } catch {
-    // The file is not UTF-8.
+    // The content of the file is not UTF-8, so it is not shown.
   }
   throw new Refusal('unsupported_media_type', 'the file is not a text file');
 }

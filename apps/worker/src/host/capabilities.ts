@@ -37,7 +37,10 @@ export async function detectCapabilities(
   };
   const names = Object.keys(found) as MachinePart[];
   const all = await Promise.all(names.map(async (name) => ({ name, answer: await found[name] })));
-  return all.flatMap(({ name, answer }) => (answer ? [{ name, ...answer }] : []));
+  const required = /^\s*odbc:/.test(machine.imaging.variables['PRACTICE_DATABASE'] ?? '');
+  return all.flatMap(({ name, answer }) =>
+    answer ? [{ name, ...answer, ...(name === 'odbc' && required ? { required } : {}) }] : [],
+  );
 }
 
 /** Returns Python code with the same check for Pillow that imaging commands make when they start. */

@@ -23,7 +23,8 @@ export function openTemporaryFolder(runRoot: string): string {
     symlinkSync(folder, link);
     return link;
   } catch {
-    // The system's folder is missing, or the link's name is in use. Most scripts work with the long path.
+    // The link cannot be created: the system has no folder for temporary files, or the name of the link is in use. Most
+    // scripts also work with the long path.
     return folder;
   }
 }
@@ -34,7 +35,7 @@ export function closeTemporaryFolder(runRoot: string): void {
   try {
     if (lstatSync(link).isSymbolicLink() && readlinkSync(link) === join(runRoot, 'tmp')) unlinkSync(link);
   } catch {
-    // There is no link.
+    // The folder for temporary files had a short path, so it has no link.
   }
 }
 

@@ -4,7 +4,10 @@ export interface BackoffLimits {
 }
 
 export const callbackBackoff: BackoffLimits = { firstMs: 250, capMs: 30_000 };
-/** Delays after the service has refused the API key, which seldom becomes valid within seconds. */
+/**
+ * Delays after the service has refused the API key. They are long, because a refused key seldom becomes valid within
+ * seconds.
+ */
 export const refusedKeyBackoff: BackoffLimits = { firstMs: 5_000, capMs: 60_000 };
 
 /**

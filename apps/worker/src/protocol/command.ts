@@ -61,7 +61,7 @@ export function parseCommand(body: unknown, agentId: string, aheadMs: number): C
   if (!isObject(body)) return 'the command must be an object';
   const fields: Fields<AgentCommand> = body;
   const { commandId, kind, deadline, organizationId } = fields;
-  // An absent field and null have the same meaning.
+  // A field that is null is treated as absent.
   const [jobId, env, payload] = [fields.jobId ?? null, fields.env ?? {}, fields.payload ?? {}];
   if (typeof commandId !== 'string' || !id.test(commandId)) return 'commandId must be an id';
   if (typeof kind !== 'string' || !Object.hasOwn(kinds, kind))

@@ -11,7 +11,7 @@ import {
   describeRefusal,
 } from './callbacks';
 import type { LocalLog } from '../host/local-log';
-import { getErrorMessage, judgeStatus, type Service, type Verdict } from './service';
+import { getErrorMessage, classifyStatus, type Service, type Verdict } from './service';
 import type { Entry, Spool } from '../spool/spool';
 import type { Item, Stream } from '../spool/spool-item';
 import { uploadFile } from './upload';
@@ -179,7 +179,7 @@ export class Delivery {
       const sender = { agentId, jobId, signingSecret: signingSecret(), screenshotKey, missingItems };
       const answer = await service.callService<CallbackAnswer | JobWebhookAnswer>(toReportRequest(items, sender));
       if (reportsJobEnded(answer.body)) onJobOver(jobId);
-      const statusVerdict = judgeStatus(answer.status);
+      const statusVerdict = classifyStatus(answer.status);
       const isPatient = statusVerdict === 'refused' && isRefusedWithoutReading(item, answer.body);
       const verdict = isPatient ? 'later' : statusVerdict;
       return { verdict, reason: describeRefusal(answer), retryAfterMs: answer.retryAfterMs, isPatient };

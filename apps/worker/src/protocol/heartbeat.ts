@@ -5,7 +5,7 @@ import { computeBackoffMs } from './backoff';
 import type { Health } from '../host/health';
 import type { LocalLog } from '../host/local-log';
 import { findMachineIp, workerVersion, type MachineMetrics } from '../host/machine';
-import { getErrorMessage, serializeBody, judgeStatus, type Service } from './service';
+import { getErrorMessage, serializeBody, classifyStatus, type Service } from './service';
 import { waitUnlessAborted } from '../host/waiting';
 
 export interface HeartbeatOptions {
@@ -93,7 +93,7 @@ export class Heartbeat {
       await this.options.onUnknown();
       return;
     }
-    if (judgeStatus(answer.status) !== 'delivered') throw new Error(`the service returned status ${answer.status}`);
+    if (classifyStatus(answer.status) !== 'delivered') throw new Error(`the service returned status ${answer.status}`);
     this.options.onAnswered();
     const { tunnel: state } = answer.body;
     if (state === 'unreachable' && !this.tunnelFails)

@@ -5,7 +5,7 @@ import { parseSignatureTime, verifySignature } from './signature';
 
 const bodyBytes = 8 * 1024 * 1024;
 
-/** Outcome of offering a command to this worker. */
+/** Outcome of a command that the service pushed to the worker. */
 export type OfferOutcome = 'taken' | 'known' | 'busy' | 'stopping';
 const statusOf: Record<OfferOutcome, number> = { taken: 202, known: 200, busy: 409, stopping: 503 };
 

@@ -3,7 +3,7 @@ import { computeBackoffMs } from './backoff';
 import { computeClockAheadMs, isObject, parseCommand, type Command } from './command';
 import type { OfferOutcome } from './listener';
 import type { LocalLog } from '../host/local-log';
-import { type Fields, getErrorMessage, judgeStatus, type Service } from './service';
+import { type Fields, getErrorMessage, classifyStatus, type Service } from './service';
 import { waitUnlessAborted } from '../host/waiting';
 
 const longPollSeconds = 25;
@@ -14,7 +14,10 @@ const atOnceMs = 500;
 export interface PollOptions {
   service: Service;
   agentId: string;
-  /** Whether pushes reach this worker. Polling is then only a fallback, and may pause between polls. */
+  /**
+   * Whether commands that the service pushes reach this worker. If they do, polling is only a fallback, and the worker
+   * pauses between polls.
+   */
   isPushed: () => boolean;
   take: (command: Command) => OfferOutcome;
   /** Answers a command that cannot run here; otherwise the service would offer it for ever. */
@@ -80,7 +83,7 @@ export class PollLoop {
     const call = { method: 'GET', path: `${path}?wait=${wait}`, timeoutMs, until } as const;
     const { status, body, serviceMs } = await service.callService<AgentCommandList>(call);
     const aheadMs = computeClockAheadMs(serviceMs, Date.now());
-    if (judgeStatus(status) !== 'delivered') throw new Error(`the service returned status ${status}`);
+    if (classifyStatus(status) !== 'delivered') throw new Error(`the service returned status ${status}`);
     let stuck = false;
     const commands = Array.isArray(body.commands) ? (body.commands as unknown[]) : [];
     for (const offered of commands) {
@@ -99,7 +102,7 @@ export class PollLoop {
         continue;
       }
       const ack = await service.callService({ method: 'POST', path: `${path}/${command.commandId}/ack`, text: '{}' });
-      if (judgeStatus(ack.status) !== 'delivered') stuck = true;
+      if (classifyStatus(ack.status) !== 'delivered') stuck = true;
     }
     if (stuck) return 'stuck';
     return commands.length ? 'taken' : 'nothing';

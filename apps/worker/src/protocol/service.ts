@@ -28,7 +28,7 @@ export interface Call {
   /** The exact text that is sent, because signatures are computed over it. */
   text?: string;
   headers?: Record<string, string>;
-  /** A key to try instead of the worker's own. */
+  /** API key that this request uses instead of the worker's current key. */
   apiKey?: string;
   timeoutMs?: number;
   /** Aborts the request, in addition to the worker's own stop signal. */
@@ -41,11 +41,14 @@ export interface Call {
  */
 export type Verdict = 'delivered' | 'refused' | 'later';
 
-export function judgeStatus(status: number): Verdict {
+export function classifyStatus(status: number): Verdict {
   if (status >= 200 && status < 300) return 'delivered';
   const passing = [401, 403, 408, 425, 429];
   return status >= 400 && status < 500 && !passing.includes(status) ? 'refused' : 'later';
 }
+
+/** Time after which an event stream counts as lost, in milliseconds. The service sends a comment every 15 s. */
+const silentMs = 60_000;
 
 /** HTTP client of the service. A call returns an answer of any status, and throws if there is no answer. */
 export class Service {
@@ -94,12 +97,56 @@ export class Service {
     });
   }
 
+  /**
+   * Reads a stream of server-sent events until it ends or nothing arrives for a minute. Returns the status of the
+   * response; throws if there is none or the connection is lost.
+   */
+  async followEvents(
+    path: string,
+    { until, onEvent }: { until: AbortSignal; onEvent: (event: string, data: unknown) => void },
+  ): Promise<number> {
+    const silence = new AbortController();
+    const endSilent = () => silence.abort(new Error(`nothing arrived within ${silentMs} ms`));
+    let timer = setTimeout(endSilent, silentMs);
+    const abort = () => silence.abort();
+    for (const signal of [this.ended, until]) signal.addEventListener('abort', abort);
+    try {
+      if (this.ended.aborted || until.aborted) abort();
+      const response = await fetch(this.baseUrl + path, {
+        headers: { 'x-api-key': this.keyNow(), accept: 'text/event-stream', ...this.headers },
+        redirect: 'error',
+        signal: silence.signal,
+      });
+      if (!response.ok || !response.body) {
+        await response.body?.cancel();
+        return response.status;
+      }
+      const decoder = new TextDecoder();
+      let rest = '';
+      for await (const piece of response.body) {
+        clearTimeout(timer);
+        timer = setTimeout(endSilent, silentMs);
+        const blocks = (rest + decoder.decode(piece as Uint8Array, { stream: true })).split('\n\n');
+        rest = blocks.pop()!;
+        for (const block of blocks) {
+          const event = /^event: (.*)$/m.exec(block)?.[1];
+          const data = /^data: (.*)$/m.exec(block)?.[1];
+          if (event && data) onEvent(event, JSON.parse(data) as unknown);
+        }
+      }
+      return response.status;
+    } finally {
+      clearTimeout(timer);
+      for (const signal of [this.ended, until]) signal.removeEventListener('abort', abort);
+    }
+  }
+
   /** Repeats the call until it is delivered or refused. Throws when the worker ends. */
   async callUntilAnswered<Body>(call: () => Call): Promise<Answer<Body>> {
     for (let attempt = 1; ; attempt += 1) {
       this.ended.throwIfAborted();
       const answer = await this.callService<Body>(call()).catch(() => null);
-      if (answer && judgeStatus(answer.status) !== 'later') return answer;
+      if (answer && classifyStatus(answer.status) !== 'later') return answer;
       await waitUnlessAborted(computeBackoffMs(attempt, undefined, answer?.retryAfterMs), this.ended);
     }
   }
@@ -116,7 +163,7 @@ function parseServiceTime(headers: Headers): number | null {
 
 export function getErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // The message of a fetch error is general; the reason is in its cause.
+  // The message of an error of `fetch` is always the same. The reason for the failure is in its cause.
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
 }
 

@@ -29,7 +29,7 @@ export function verifySignature(
   if (stamps.length !== 1 || !/^\d{1,12}$/.test(t)) return false;
   if (Math.abs(now / 1000 - Number(t)) > toleranceSeconds) return false;
   const expected = Buffer.from(computeDigest(secret, Number(t), text));
-  // Every v1 is compared, so that the duration does not reveal which one matched.
+  // Compares all signatures of the header, so that the duration does not reveal which of them matched.
   return parts
     .filter((part) => part.startsWith('v1='))
     .map((part) => Buffer.from(part.slice(3)))

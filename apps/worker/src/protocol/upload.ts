@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { UploadBody, UploadTicket } from '@muster/contracts';
 import { isObject, toStringOrEmpty } from './command';
 import { describeRefusal } from './callbacks';
-import { serializeBody, judgeStatus, type Service, type Verdict } from './service';
+import { serializeBody, classifyStatus, type Service, type Verdict } from './service';
 import { withTimeout } from '../host/waiting';
 
 const sendMs = 15 * 60_000;
@@ -46,7 +46,7 @@ export async function uploadFile(
     text,
   });
   const { key, uploadUrl, method, headers } = ticket.body;
-  const verdict = judgeStatus(ticket.status);
+  const verdict = classifyStatus(ticket.status);
   if (verdict !== 'delivered' || !toStringOrEmpty(uploadUrl)) {
     const reason = verdict === 'delivered' ? 'the response has no uploadUrl' : describeRefusal(ticket);
     return { verdict: verdict === 'delivered' ? 'later' : verdict, reason, retryAfterMs: ticket.retryAfterMs };

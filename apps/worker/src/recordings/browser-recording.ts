@@ -50,7 +50,7 @@ export class BrowserRecording {
 
   static async start(options: BrowserRecordingOptions): Promise<BrowserRecording> {
     const { width, height } = Film.size;
-    // A person reaches a headless browser through the port.
+    // A headless browser has no window. A person controls it through this port with the DevTools.
     const flags = ['--remote-debugging-port=0', `--window-size=${width},${height}`];
     const recording = new BrowserRecording(await Chromium.launch({ ...options.browser, flags }), options);
     try {

@@ -180,7 +180,7 @@ const pageSource = String.raw`
   on('mousedown', (event) => {
     pressed = true;
     const { clientWidth, clientHeight } = target(event) || {};
-    // The press was on a scroll bar.
+    // The mouse button was pressed on a scroll bar, which is not an action on the page.
     if (clientWidth && (event.offsetX > clientWidth || event.offsetY > clientHeight)) moved = Date.now();
   });
   // A key or a label causes a click too, and playing its step causes that click again.
@@ -220,7 +220,7 @@ const pageSource = String.raw`
       const leads = ['Tab', 'Escape', ...(isLong ? [] : ['Enter']), ...(isLong || isPassword(element) ? [] : ['ArrowUp', 'ArrowDown'])];
       if (!leads.includes(key) && !(isLong && key === 'Enter' && held.length) && !/^F\d+$/.test(key)) return;
     }
-    // A choice in a list is reported by its change event.
+    // A click in a list of choices is ignored, because the change event reports the choice.
     if (element && tagOf(element) === 'select' && !['Tab', 'Escape'].includes(key)) return;
     say('key', { key, held });
   });

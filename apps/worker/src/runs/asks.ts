@@ -12,14 +12,17 @@ import {
   getErrorMessage,
   type Service,
   serializeBody,
-  judgeStatus,
+  classifyStatus,
 } from '../protocol/service';
 import { uploadFile } from '../protocol/upload';
+import { browserFile, RunScreen } from '../screens/run-screen';
 import type { KnownSecrets } from './redactor';
 
 /** Folders for the script's questions and their answers. Both survive a restart of the worker. */
-export const asksFolder = 'asks';
-export const answersFolder = 'answers';
+const asksFolder = 'asks';
+const answersFolder = 'answers';
+/** Names of the files and folders for people in the folder of a run. They are removed when the run ends. */
+export const filesForPeople = [asksFolder, answersFolder, browserFile];
 
 /** Interval at which an answer is fetched, in case the command with the answer is lost. */
 const lookEveryMs = 20_000;
@@ -43,9 +46,9 @@ interface Answer {
   status: string;
   answer?: unknown;
   reason?: string | null;
-  /** Why the question itself was refused. */
+  /** Error of a question that the service refused, for the script. */
   error?: string;
-  /** Whether the answer must be redacted in the run's output. */
+  /** Whether the answer is secret, such as a one-time code, and must be redacted in the run's output. */
   secret?: boolean;
 }
 
@@ -60,22 +63,29 @@ export function readReceivedCodes(root: string): string[] {
 }
 
 /**
- * Sends the questions of a run to people. The script writes a question to a file and waits for a file with the answer,
- * so it does not need the service, and a restart of the worker does not affect it. The service stores each question
- * once.
+ * Sends the questions of a run to people, and shows them its browser. The script writes a question to a file and waits
+ * for a file with the answer, so it does not need the service, and a restart of the worker does not affect it. The
+ * service stores each question once.
  */
 export class Asks {
   private readonly followed = new Set<string>();
+  /** Keys of the questions that let people use the browser until they are answered. */
+  private readonly takeovers = new Set<string>();
   private readonly over = new AbortController();
+  private readonly screen: RunScreen;
 
   constructor(
     private readonly root: string,
     private readonly jobId: string,
     private readonly context: AsksContext,
-  ) {}
+  ) {
+    const allowsInput = () => [...this.takeovers].some((key) => !this.isAnswered(key));
+    this.screen = new RunScreen(root, jobId, { ...context, allowsInput });
+  }
 
-  /** Sends the script's new questions to the service. */
+  /** Sends the script's new questions to the service, and shows its browser as soon as it has one. */
   findNewQuestions(): void {
+    this.screen.findBrowser();
     for (const name of listFileNames(join(this.root, asksFolder))) {
       const key = basename(name, '.json');
       if (this.followed.has(key)) continue;
@@ -104,30 +114,27 @@ export class Asks {
 
   stopWaiting(): void {
     this.over.abort();
+    this.screen.stop();
   }
 
   private async followQuestion(key: string): Promise<void> {
     const { service, log } = this.context;
     const request = readJson<Record<string, unknown>>(join(this.root, asksFolder, `${key}.json`));
     if (!isObject(request)) return this.writeAnswer(key, { status: 'refused', error: 'the question cannot be read' });
+    if (request.takeover === true) this.takeovers.add(key);
     if (toStringOrEmpty(request.totp)) return this.fetchCode(key, toStringOrEmpty(request.totp));
     const question = this.context.secrets.redactor.redactDeep(request);
-    const askedAt = Date.now();
     const screenshotKey = await this.uploadScreenshot(request);
     const fields = { ...question, screenshotFile: undefined, questionKey: key, screenshotKey };
-    const redactedText = (): string =>
-      serializeBody<AskQuestionBody>({
-        ...(fields as unknown as AskQuestionBody),
-        askedMsAgo: Math.min(600_000, Date.now() - askedAt),
-      });
-    if (redactedText().length > longestAsk)
+    const text = serializeBody<AskQuestionBody>(fields as unknown as AskQuestionBody);
+    if (text.length > longestAsk)
       return this.writeAnswer(key, { status: 'refused', error: 'the question is too large' });
     const path = `/api/jobs/${this.jobId}/questions`;
     const answer = await this.callUntilAccepted(() =>
-      service.callService<AskedQuestion>({ method: 'POST', path, text: redactedText() }),
+      service.callService<AskedQuestion>({ method: 'POST', path, text }),
     );
     const questionId = toStringOrEmpty(answer.body.questionId);
-    if (judgeStatus(answer.status) !== 'delivered' || !questionId) {
+    if (classifyStatus(answer.status) !== 'delivered' || !questionId) {
       return this.writeAnswer(key, { status: 'refused', error: describeRefusal(answer) });
     }
     log('info', 'the run asked a person and waits for the answer', { jobId: this.jobId, questionId });
@@ -148,7 +155,7 @@ export class Asks {
     const requestCode = () =>
       this.context.service.callService<GivenTotp>({ method: 'POST', path, text, timeoutMs: longestWindowMs });
     const { status, body } = await this.callUntilAccepted(requestCode);
-    if (judgeStatus(status) !== 'delivered')
+    if (classifyStatus(status) !== 'delivered')
       return this.writeAnswer(key, { status: 'refused', error: describeRefusal({ status, body }) });
     this.writeAnswer(key, { status: 'answered', answer: toStringOrEmpty(body.code), secret: true });
   }
@@ -159,7 +166,7 @@ export class Asks {
       service.callService<QuestionForWorker>({ method: 'GET', path, timeoutMs: 60_000 }),
     );
     const { status, answer: value, reason, kind } = answer.body;
-    if (judgeStatus(answer.status) !== 'delivered')
+    if (classifyStatus(answer.status) !== 'delivered')
       return this.writeAnswer(key, { status: 'refused', error: describeRefusal(answer) });
     if (status === 'open') return;
     this.writeAnswer(key, {
@@ -170,14 +177,18 @@ export class Asks {
     });
   }
 
-  /** Uploads the question's screenshot and returns its key. If that fails, the question is sent without one. */
-  private async uploadScreenshot({ screenshotFile }: Record<string, unknown>): Promise<string | undefined> {
+  /**
+   * Uploads the question's screenshot and returns its key. If that fails, the question is sent without one. A question
+   * for an inbound address tries only once, because a code that arrives before the question does not answer it.
+   */
+  private async uploadScreenshot({ screenshotFile, inbound }: Record<string, unknown>): Promise<string | undefined> {
     const { service, facts, log } = this.context;
     const name = toStringOrEmpty(screenshotFile);
     if (!/^[0-9a-f]{32}$/.test(name)) return undefined;
     const path = join(this.root, 'uploads', name);
     const upload = { path, filename: 'question.png', jobId: this.jobId, agentId: facts.agentId };
-    for (let attempt = 1; attempt <= 3; attempt += 1) {
+    const attempts = inbound ? 1 : 3;
+    for (let attempt = 1; attempt <= attempts; attempt += 1) {
       const sent = await uploadFile(service, upload, this.over.signal).catch(() => null);
       if (sent?.verdict === 'delivered') return sent.key;
       if (sent?.verdict === 'refused') break;
@@ -193,7 +204,7 @@ export class Asks {
     for (let attempt = 1; ; attempt += 1) {
       this.over.signal.throwIfAborted();
       const answer = await call().catch(() => null);
-      if (answer && judgeStatus(answer.status) !== 'later') return answer;
+      if (answer && classifyStatus(answer.status) !== 'later') return answer;
       await waitUnlessAborted(computeBackoffMs(attempt, undefined, answer?.retryAfterMs), this.over.signal);
     }
   }

@@ -1,5 +1,5 @@
 import type { CommandOutputBody } from '@muster/contracts';
-import { type Service, serializeBody, judgeStatus } from '../protocol/service';
+import { type Service, serializeBody, classifyStatus } from '../protocol/service';
 import { decodeLatin1, type Redactor } from './redactor';
 
 const everyMs = 500;
@@ -62,5 +62,5 @@ export async function sendOutput(
   const text = serializeBody<CommandOutputBody>({ output });
   const path = `/api/agents/${agentId}/commands/${commandId}/output`;
   const { status } = await service.callService({ method: 'POST', path, text });
-  return judgeStatus(status) !== 'refused';
+  return classifyStatus(status) !== 'refused';
 }

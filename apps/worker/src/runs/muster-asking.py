@@ -61,12 +61,14 @@ def ask(
     screenshot=True,
     context=None,
     inbound=None,
+    takeover=False,
 ):
     """Asks people a question and waits for the answer. What the script has open stays open.
 
     kind is code, text, choice (with choices), confirm or form (with fields: names, or dicts of name, label, type,
     choices, required). to names who may answer: "role:member", "user@practice.example". screenshot is a file, or True
     for the last one that was passed to muster.screenshot(). inbound names an address whose next code is the answer.
+    With takeover, the people who may answer can also use the browser (see muster.browser) until they have answered.
     If nobody answers in time, it returns the default, or raises NotAnswered without one."""
     if kind not in _kinds:
         raise ValueError("muster.ask: kind must be one of %s" % ", ".join(_kinds))
@@ -81,6 +83,8 @@ def ask(
         "context": _object("ask: context", context, 65536),
         "inbound": str(inbound) if inbound else None,
     }
+    if takeover:
+        request["takeover"] = True
     if default is not _nothing:
         request["default"] = _plain(default)
     request = {name: value for name, value in request.items() if value is not None}
@@ -103,6 +107,66 @@ def ask(
     if default is not _nothing:
         return default
     raise NotAnswered(answer.get("status") or "expired", answer.get("reason"))
+
+
+_browser = None
+
+
+def browser(url=None):
+    """Returns the DevTools URL of a browser that people can watch, and use while the run asks with takeover.
+
+    Without url, it is a headless Chromium that ends with the script; pass the URL to Playwright's connect_over_cdp, for
+    example. With url, it is the browser that the script has started itself: ws://127.0.0.1:PORT/devtools/browser/ID."""
+    global _browser
+    if url is None and _browser is None:
+        _browser = _start_browser()
+    shown = url or _browser
+    os.environ["MUSTER_CDP_URL"] = shown
+    if _events is not None:
+        draft = os.path.join(_root, ".browser-%s" % uuid.uuid4().hex)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            json.dump({"cdp": shown}, file)
+        os.replace(draft, os.path.join(_root, "browser.json"))
+    return shown
+
+
+def _start_browser():
+    import atexit
+    import subprocess
+    import tempfile
+
+    program = os.environ.get("CHROMIUM")
+    if not program:
+        raise RuntimeError("muster.browser: there is no browser on this machine: install Chromium, or set CHROMIUM")
+    profile = tempfile.mkdtemp(prefix="muster-browser-")
+    flags = ["--headless=new", "--remote-debugging-port=0", "--user-data-dir=" + profile, "--no-first-run"]
+    flags += ["--no-default-browser-check", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio"]
+    flags += ["--window-size=1280,800"]
+    # Chromium's sandbox refuses to work for root.
+    flags += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([program, *flags, "about:blank"], **quiet)
+
+    def end():
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        shutil.rmtree(profile, ignore_errors=True)
+
+    atexit.register(end)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with open(os.path.join(profile, "DevToolsActivePort"), encoding="ascii") as file:
+                port, _, path = file.read().partition("\n")
+            if port and path.strip():
+                return "ws://127.0.0.1:%s%s" % (port, path.strip())
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise RuntimeError("muster.browser: the browser did not start")
 
 
 def totp(key):

@@ -4,8 +4,8 @@ import { decodeLatin1, type Redactor } from './redactor';
 const longestMessageBytes = 16 * 1024;
 const pendingLimit = 4 * longestMessageBytes;
 /**
- * Minimum length of a match with the beginning of a secret, in bytes. Shorter matches are most likely accidental, so
- * they are emitted when the output pauses.
+ * Minimum length of a match with the beginning of a secret, in bytes. Text that matches fewer bytes is most likely not
+ * a secret, so it is sent when the output pauses.
  */
 const shortBeginning = 4;
 
@@ -20,7 +20,7 @@ export interface Taken {
 export interface Chunk {
   bytes: Buffer;
   skipping: boolean;
-  /** Whether no more output will follow. */
+  /** Whether the output is complete: no process writes to it any more. */
   final: boolean;
   /** Whether there has been no new output for a while. */
   quiet: boolean;

@@ -115,7 +115,7 @@ function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // The process has just ended.
+    // The process has ended since the list of processes was read.
   }
 }
 

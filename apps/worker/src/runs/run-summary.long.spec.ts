@@ -43,7 +43,13 @@ describe('A run’s summary', () => {
     service.interfere = (request) => {
       if (request.path !== path) return undefined;
       batchIds.push(request.body.batchSummary.batchId);
-      return { status: 404, body: { code: 'JOB_NOT_FOUND', detail: 'There is no such job.' } };
+      return {
+        status: 404,
+        body: {
+          code: 'JOB_NOT_FOUND',
+          detail: 'The organization has no job with this id. List the jobs to find the id.',
+        },
+      };
     };
     const run = buildRunCommand(
       'import muster\nmuster.run_summary("gone")\nmuster.run_summary("gone too")\nmuster.log("info", "on")',
@@ -53,7 +59,7 @@ describe('A run’s summary', () => {
       status: 'completed',
       incomplete: ['gone', 'gone too'].map((batchId) => ({
         kind: 'run_summary',
-        reason: `summary of the batch ${batchId}: answered 404: There is no such job.`,
+        reason: `summary of the batch ${batchId}: answered 404: The organization has no job with this id. List the jobs to find the id.`,
       })),
     });
     expect(batchIds).toEqual(['gone', 'gone too']);
@@ -61,7 +67,7 @@ describe('A run’s summary', () => {
     expect(errors.map(({ message }) => message)).toEqual(
       ['gone', 'gone too'].map(
         (batchId) =>
-          `Not delivered, and missing from this run (run_summary): summary of the batch ${batchId}: answered 404: There is no such job.`,
+          `Not delivered, and missing from this run (run_summary): summary of the batch ${batchId}: answered 404: The organization has no job with this id. List the jobs to find the id.`,
       ),
     );
   });

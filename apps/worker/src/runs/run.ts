@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answersFolder, Asks, asksFolder, readReceivedCodes } from './asks';
+import { Asks, filesForPeople, readReceivedCodes } from './asks';
 import { parseBundle, NothingToRun } from '../bundles/bundle';
 import type { BundleCache } from '../bundles/bundle-cache';
 import { findMainFile, unpackBundleIntoRun } from '../bundles/unpack-bundle-into-run';
@@ -167,7 +167,7 @@ export class Run {
   }
 
   private async runUntilEnd(prepare: (run: Run) => Promise<void>): Promise<number> {
-    // Lets the constructor finish before the run starts.
+    // The run starts in a later task, so that the constructor has returned before any callback is called.
     await Promise.resolve();
     try {
       await prepare(this);
@@ -244,7 +244,7 @@ export class Run {
   private readNewOutput(output: RunOutput): boolean {
     const limit = this.context.spoolLimitBytes;
     const full = this.spool.bytes > (this.stopped ? limit / 2 : limit);
-    // Reads only a few pieces, because other work is waiting too.
+    // Reads only a few pieces at a time, so that the work of the worker's other tasks is not delayed.
     let more = !full;
     for (let pieces = 0; more && pieces < 8; pieces += 1) more = output.readNewOutput(false, Date.now());
     const tooLong = output.countReadBytes() > limit / 4 || (full && output.countUnreadBytes() > limit / 4);
@@ -270,7 +270,8 @@ export class Run {
   private sendHeartbeat(): void {
     if (Date.now() - this.lastHeartbeat < heartbeatMs) return;
     this.lastHeartbeat = Date.now();
-    // While earlier events wait for delivery, another heartbeat would add nothing.
+    // No heartbeat is added while earlier reports wait for delivery, because each of them also shows that the run is
+    // alive.
     if (!this.spool.isStreamDrained('events')) return;
     const state = { ...this.spool.state };
     this.spool.appendItems([toProgressItem(state)], state);
@@ -296,7 +297,7 @@ export class Run {
     }
     closeTemporaryFolder(this.root);
     // The script's raw output may contain secrets. The part that was sent is redacted.
-    for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp', asksFolder, answersFolder]) {
+    for (const name of ['stdout.log', 'stderr.log', 'events.jsonl', 'tmp', ...filesForPeople]) {
       rmSync(join(this.root, name), { recursive: true, force: true });
     }
     return remaining;

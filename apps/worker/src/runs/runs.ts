@@ -103,8 +103,8 @@ export class Runs {
   }
 
   /**
-   * Kills the job's processes and drops its undelivered reports, because the service accepts no more reports of the
-   * job.
+   * Kills the job's processes and deletes its reports that are not sent yet, because the service accepts no more
+   * reports of the job.
    */
   async abandonRun(jobId: string): Promise<void> {
     if (this.current?.jobId === jobId) {

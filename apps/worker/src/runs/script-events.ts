@@ -14,7 +14,7 @@ export const resultKey = 'of';
 export interface ParsedEvents {
   items: Item[];
   state: RunState;
-  /** Set if the script reported a result. */
+  /** The result that the script reported; absent if it reported none. */
   result?: Record<typeof resultKey, unknown>;
   invalid: string[];
 }

@@ -30,9 +30,11 @@ interface Machine {
 
 export type Outcome =
   | { is: 'answered'; output: Record<string, unknown>; picture: string | null }
-  /** The browser has ended, or did not answer before the deadline. */
+  /** The browser of the session has ended, or did not answer the command before its deadline. */
   | { is: 'gone' | 'late'; attempted: InterruptedAttempt; reason: string }
-  /** The command continues, and the next start of the worker reads its answer. */
+  /**
+   * The worker ends before the command does. The command continues, and the next start of the worker reads its answer.
+   */
   | { is: 'detached' };
 
 const pollMs = 20;

@@ -5,7 +5,7 @@ import type { Result } from '../protocol/command';
 import { readJson, writeAtomically } from '../host/files';
 import { runWithOrigin, type LocalLog } from '../host/local-log';
 import type { Origin } from '../protocol/origin';
-import { serializeBody, judgeStatus, type Answer, type Service } from '../protocol/service';
+import { serializeBody, classifyStatus, type Answer, type Service } from '../protocol/service';
 
 /** Content of a result file. A file of an older worker has no origin. */
 type StoredResult = Partial<Result> & { origin?: Origin };
@@ -81,7 +81,7 @@ export class Results {
       const output = `${result.output.slice(0, shortOutput)}\n… [cut: the service rejected the output]`;
       answer = await sendBody({ ...result, output });
     }
-    if (judgeStatus(answer.status) === 'refused') {
+    if (classifyStatus(answer.status) === 'refused') {
       this.log('error', 'the service rejected a result; it is dropped', { commandId, status: answer.status });
     }
     rmSync(this.getPath(commandId), { force: true });

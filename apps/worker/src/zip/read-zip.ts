@@ -15,7 +15,7 @@ export interface ZipEntry {
   method: number;
   crc: number;
   size: number;
-  /** Content as stored in the zip. */
+  /** The bytes of the entry as they are in the zip, still compressed. */
   packed: Buffer;
 }
 
@@ -57,7 +57,7 @@ function findCentralDirectory(bytes: Buffer): Directory {
   const end = findEndRecord(bytes);
   let [count, size, at] = [bytes.readUInt16LE(end + 10), bytes.readUInt32LE(end + 12), bytes.readUInt32LE(end + 16)];
   if (count === 0xffff || size === 0xffffffff || at === 0xffffffff) {
-    // Some programs write the ZIP64 form for everything that they stream.
+    // Some programs write every zip that they stream in the ZIP64 format, even a small one.
     const locator = end - 20;
     if (locator < 0 || bytes.readUInt32LE(locator) !== 0x07064b50) throw new ZipFault('truncated', '');
     const large = readUint64(bytes, locator + 8);

@@ -95,7 +95,7 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
     if (login.answer === null) return recordPendingPoll(tx, login, now);
     await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
     const user = login.answer === 'allowed' ? await findUserForLogin(tx, login.userId) : undefined;
-    if (!user) return createPollError('access_denied', 'The sign-in of this program was denied.');
+    if (!user) return createPollError('access_denied', 'This sign-in was denied. Stop polling, and begin a new one.');
     const organizationId = login.organizationId!;
     return insertApiKey(
       tx,
@@ -122,7 +122,11 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
 export async function endDeviceLogin(tx: Transaction, caller: Principal): Promise<void> {
   const ended = await tx.execute('DELETE FROM api_key WHERE id = $1 AND user_id IS NOT NULL', [caller.id]);
   if (ended === 0) {
-    throw new AppError('conflict', { detail: 'This key was created by name; an admin can revoke it under API keys.' });
+    throw new AppError('conflict', {
+      detail:
+        'This key does not come from the sign-in of a program, so it cannot sign out. Ask an admin to revoke it ' +
+        'under API keys.',
+    });
   }
   await announceAccessChange(tx);
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id: caller.id } });
@@ -138,8 +142,8 @@ async function recordPendingPoll(tx: Transaction, { id, pollSeconds, polledAt }:
     'note_device_poll',
   );
   return isEarly
-    ? createPollError('slow_down', `Poll at most once every ${pollSeconds + 5} seconds.`)
-    : createPollError('authorization_pending', 'The sign-in has not been allowed or denied yet.');
+    ? createPollError('slow_down', `The program polls too often. Poll at most once every ${pollSeconds + 5} seconds.`)
+    : createPollError('authorization_pending', 'No person has allowed or denied the sign-in yet. Continue to poll.');
 }
 
 async function findUserForLogin(

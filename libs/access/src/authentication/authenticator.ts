@@ -60,7 +60,11 @@ export class Authenticator implements OnApplicationShutdown {
   authenticate(credential: Credential | null, address: string | null): Answer<Principal> {
     return this.resolveCredential(credential, (loaded, now) => {
       if (loaded.ipAllow?.length && !(address && isWithinRanges(address, loaded.ipAllow))) {
-        throw new AppError('permission_denied', { detail: 'This key cannot be used from your address.' });
+        throw new AppError('permission_denied', {
+          detail:
+            'This API key cannot be used from your IP address. Use it from an allowed address, or ask an admin for a ' +
+            'key that allows yours.',
+        });
       }
       this.recordUse(loaded, now, address);
     });

@@ -42,7 +42,9 @@ export async function logIn(
       throw error;
     });
   if (!right || !user || user.disabled) {
-    throw new AppError('unauthenticated', { detail: 'The email address or the password is wrong.' });
+    throw new AppError('unauthenticated', {
+      detail: 'The email address or the password is wrong. Check both and try again.',
+    });
   }
   attempt.forgive();
   if (user.secondFactorSince) return issueTicket(database, { user, needs: user.hasCodes ? 'totp' : 'passkey', now });

@@ -6,7 +6,7 @@ export class SignInConfig extends BaseConfig {
     description:
       'Maximum number of passwords that one process hashes at the same time. At least one CPU core is left free if ' +
       'the machine has several. Sign-ins from known addresses, other sign-ins and password changes wait in three ' +
-      'separate lines. Each line holds eight times as many requests as this value; further ones get 429.',
+      'separate lines. Each line has room for eight times as many requests as this value; further requests get 429.',
     default: 4,
     min: 1,
     max: 64,
@@ -14,7 +14,7 @@ export class SignInConfig extends BaseConfig {
   readonly signInConcurrency!: number;
 
   @EnvInt('RESET_LINK_MS', {
-    description: 'Milliseconds for which the link to set a new password instead of a forgotten one is valid.',
+    description: 'Milliseconds for which a link to replace a forgotten password is valid.',
     default: 1_800_000,
     min: 1000,
   })
@@ -22,8 +22,8 @@ export class SignInConfig extends BaseConfig {
 
   @EnvInt('RATE_LIMIT_FAILED_LOGINS_PER_MINUTE', {
     description:
-      'Maximum number of failed sign-ins per minute for one account or one address, over all replicas. An address ' +
-      'from which the account was signed in to in the last 30 days has a separate limit of the same size.',
+      'Maximum number of failed sign-ins per minute for one account or one address, over all replicas. Sign-ins ' +
+      'from an address that was used for the account in the last 30 days have a separate limit of the same size.',
     default: 20,
     min: 1,
   })

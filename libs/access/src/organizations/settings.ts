@@ -49,7 +49,7 @@ export async function readSettings(database: Database, organizationId: string): 
     [organizationId],
     'read_settings',
   );
-  if (!row) throw new AppError('not_found', { detail: 'The organization is gone.' });
+  if (!row) throw new AppError('not_found', { detail: 'The organization no longer exists. Sign in again.' });
   return row;
 }
 
@@ -144,7 +144,7 @@ async function requireTimezone(tx: Transaction, timezone: string): Promise<void>
     throw invalidFieldError(
       'timezone',
       'timezone must be an IANA time zone such as America/Chicago',
-      `${timezone} is not an IANA time zone.`,
+      `${timezone} is not an IANA time zone. Use a name such as America/Chicago.`,
     );
   }
 }

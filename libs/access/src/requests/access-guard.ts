@@ -93,7 +93,7 @@ export class AccessGuard implements OnModuleInit {
     const { endpoint, guardsItself } = request.routeOptions.config;
     if (guardsItself) return;
     // A route without a declaration is closed, so that a forgotten declaration does not open the route.
-    if (!endpoint) throw new AppError('permission_denied', { detail: 'This route is not open.' });
+    if (!endpoint) throw new AppError('permission_denied', { detail: 'This path does not exist. Check the address.' });
     const { access, exempt } = endpoint;
     if (exempt) return;
     const caller =
@@ -174,7 +174,7 @@ function unexpectedBodyError({ method, body, routeOptions }: FastifyRequest): Ap
     return invalidFieldError(
       field.slice(0, 200),
       `property ${field.slice(0, 200)} should not exist`,
-      'This route takes no body.',
+      'This operation accepts no body. Send the request without one.',
     );
   }
   return undefined;

@@ -46,19 +46,22 @@ export const signers: AccessRule = { sessions: null, keys: ['worker'], signed: t
 /** Throws unless the rule admits the principal. */
 export function requireAccess(rule: AccessRule, principal: Principal): void {
   if (rule === 'anyone') return;
-  if (rule === 'cron') throw permissionDeniedError('This needs the cron secret.');
+  if (rule === 'cron')
+    throw permissionDeniedError('This operation requires the cron secret (CRON_SECRET). Send it as x-cron-key.');
   if (principal.kind === 'api_key') {
     if (!rule.keys.includes(principal.scope)) {
       const needed = rule.keys.length ? `a key of scope ${rule.keys.join(' or ')}` : 'a signed-in person';
-      throw permissionDeniedError(`This needs ${needed}.`);
+      throw permissionDeniedError(`This operation requires ${needed}.`);
     }
     if (principal.scope === 'worker') return;
   } else if (rule.sessions === null) {
-    throw permissionDeniedError(`This needs a key of scope ${rule.keys.join(' or ')}.`);
+    throw permissionDeniedError(
+      `This operation requires an API key of the scope ${rule.keys.join(' or ')}. Use such a key.`,
+    );
   }
   const needed = rule.sessions;
   if (needed && !hasRole(principal.role, needed))
-    throw permissionDeniedError(`This needs the role ${needed}. Ask an admin of the organization for it.`);
+    throw permissionDeniedError(`This operation requires the role ${needed}. Ask an admin of the organization for it.`);
 }
 
 /** Throws billing_gate_closed for a suspended organization, as the billing gate of a run does. */
@@ -66,7 +69,8 @@ export function requireUnsuspended({ organizationSuspended }: Principal): void {
   if (!organizationSuspended) return;
   throw new AppError('billing_gate_closed', {
     detail:
-      'The organization is suspended: its data can be read and its runs can be stopped, but nothing can be started.',
+      'The organization is suspended: its data can be read and its runs can be stopped, but nothing can be started. ' +
+      'Ask the operator of the service to resume it.',
   });
 }
 
@@ -77,7 +81,9 @@ export function requireRecentFactor(principal: Principal, now: Date): void {
   if (principal.kind !== 'user' || principal.secondFactorAt === undefined) return;
   if (principal.secondFactorAt && now.getTime() - principal.secondFactorAt.getTime() <= steppedUpMs) return;
   throw new AppError('step_up_required', {
-    detail: 'This needs your second factor, confirmed within the last 15 minutes.',
+    detail:
+      'This operation requires a second factor that you confirmed within the last 15 minutes. Confirm it again, ' +
+      'then repeat the request.',
   });
 }
 

@@ -138,7 +138,14 @@ export function Endpoint<Answer = void, Other = never>(
           description: 'Identifier of the request: the one that the caller sent, or a new one.',
           schema: { type: 'string' },
         },
-        ...(etag ? { ETag: { description: "The resource's revision.", schema: { type: 'string' } } } : {}),
+        ...(etag
+          ? {
+              ETag: {
+                description: 'Identifier of this revision of the resource, to be sent as If-Match with a change.',
+                schema: { type: 'string' },
+              },
+            }
+          : {}),
         ...(status === 201 || status === 202
           ? { Location: { description: 'URL of the created or accepted resource.', schema: { type: 'string' } } }
           : {}),
@@ -163,7 +170,9 @@ export function Endpoint<Answer = void, Other = never>(
           ApiHeader({
             name: 'If-Match',
             required: false,
-            description: 'The change is applied only to the revision with this ETag.',
+            description:
+              'ETag from the response that the change is based on. If the resource has changed since then, the ' +
+              'request fails with 412.',
             schema: { type: 'string' },
           }),
         ]

@@ -15,7 +15,10 @@ export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string)
   const ownOrigin = origin === new URL(publicAppUrl).origin || isOfHost(origin, host, publicAppUrl);
   const allowed =
     site === undefined ? origin === undefined || ownOrigin : site === 'same-origin' || site === 'none' || ownOrigin;
-  if (!allowed) throw new AppError('permission_denied', { detail: 'This request comes from another site.' });
+  if (!allowed)
+    throw new AppError('permission_denied', {
+      detail: 'This request was sent by a page of another site, so it was not executed. Use a page of this service.',
+    });
 }
 
 /**

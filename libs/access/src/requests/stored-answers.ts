@@ -40,7 +40,9 @@ export async function findStoredAnswer<Body>(tx: Transaction, repeatable: Repeat
   );
   if (!stored) return null;
   if (stored.requestHash !== hashRequest(request)) {
-    throw new AppError('idempotency_key_reused', { detail: 'This Idempotency-Key was used with another request.' });
+    throw new AppError('idempotency_key_reused', {
+      detail: 'This Idempotency-Key was used with another request. Use a new key for each new request.',
+    });
   }
   const { body, etag } = decryptStoredAnswer<Body>(repeatable, stored.body);
   return { body, etag, status: stored.status, location: stored.location ?? undefined };
@@ -82,7 +84,9 @@ function decryptStoredAnswer<Body>(repeatable: Repeatable, stored: unknown): { b
   const { keyRing } = repeatable;
   if (!keyRing.findKey(stored.masterKeyId)) {
     throw new AppError('conflict', {
-      detail: 'The first request with this Idempotency-Key was answered, but its response can no longer be decrypted.',
+      detail:
+        'The first request with this Idempotency-Key was executed, but its response can no longer be decrypted. ' +
+        'Read the resource to see the result.',
     });
   }
   return JSON.parse(openText(keyRing, buildAssociatedData(repeatable), stored)) as { body: Body; etag?: string };

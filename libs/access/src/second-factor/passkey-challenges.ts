@@ -45,7 +45,7 @@ export async function readPasskey(
     throw invalidFieldError(
       field,
       `${field} must be the JSON of a passkey response`,
-      'This is not a passkey response.',
+      'This is not the response of a browser to a passkey request. Send it as JSON, unchanged.',
     );
   const signed = readChallenge(response);
   const rows = signed

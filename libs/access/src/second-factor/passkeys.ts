@@ -136,7 +136,9 @@ export async function addPasskey(
       )
       .catch((error: unknown) => {
         if (getViolatedConstraint(error) !== 'passkey_credential_key') throw error;
-        throw new AppError('conflict', { detail: 'This passkey is already registered.' });
+        throw new AppError('conflict', {
+          detail: 'This passkey is already registered. Sign in with it, or add another one.',
+        });
       });
     if (!since) {
       await tx.execute('UPDATE app_user SET second_factor_since = $2 WHERE id = $1', [owner.id, tx.now]);

@@ -51,7 +51,10 @@ export async function confirmTotp(
 ): Promise<string[] | null> {
   await requireNoConfirmedFactor(tx, owner);
   const factor = await readSecondFactor(tx, owner.id);
-  if (!factor) throw new AppError('conflict', { detail: 'Start the setup first.' });
+  if (!factor)
+    throw new AppError('conflict', {
+      detail: 'The setup of an authenticator app has not been started. Start it with POST /api/auth/totp.',
+    });
   const counter = findMatchingWindow(
     parseTotpSecret(openEnvelope(keyRing, buildAssociatedData(owner), factor)),
     code.replace(/\s/g, ''),
@@ -251,9 +254,9 @@ function isConfirmedFactor(factor: SecondFactorEntity | undefined): factor is Se
   return factor !== undefined && Number(factor.lastCounter) > 0;
 }
 
-/** Returns 80 random bits as four groups of four characters. */
+/** Returns 120 random bits as six groups of four characters: more than 112 bits, so that a fast hash is sufficient. */
 function generateRecoveryCode(): string {
-  return encodeBase32(randomBytes(10)).toLowerCase().match(/.{4}/g)!.join('-');
+  return encodeBase32(randomBytes(15)).toLowerCase().match(/.{4}/g)!.join('-');
 }
 
 function hashRecoveryCode(recoveryCode: string): string {

@@ -104,7 +104,9 @@ export async function createInvitation(
   ]);
   if (own.length > 0) {
     throw new AppError('conflict', {
-      detail: 'This organization has a user with this email address already.',
+      detail:
+        'This organization already has a user with this email address. Use another address, or change the existing ' +
+        'user.',
       errors: [{ field: 'email', message: 'email is taken' }],
     });
   }

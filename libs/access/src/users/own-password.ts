@@ -37,7 +37,7 @@ export async function requireOwnPassword(
   });
   if (!user || !right) {
     throw new AppError('permission_denied', {
-      detail: 'The password is wrong.',
+      detail: 'The password is wrong. Try again, or request a link to set a new one.',
       errors: [{ field, message: 'password is wrong' }],
     });
   }
@@ -60,7 +60,10 @@ export async function changeOwnPassword(
       [id, newHash, oldHash],
       'change_own_password',
     );
-    if (changed === 0) throw new AppError('conflict', { detail: 'The password was changed by another request.' });
+    if (changed === 0)
+      throw new AppError('conflict', {
+        detail: 'The password was changed by another request. Sign in with the new password.',
+      });
     await endOtherSessionsOfUser(tx, id, sessionId);
     await revokeKeysOfUser(tx, { id, organizationId });
     await deleteSignInAddresses(tx, id);

@@ -66,7 +66,7 @@ export async function insertUser(
   } catch (error) {
     if (getViolatedConstraint(error) !== 'app_user_email_key') throw error;
     throw new AppError('conflict', {
-      detail: 'An account with this email address already exists.',
+      detail: 'An account with this email address already exists. Use another address.',
       errors: [{ field: 'email', message: 'email is taken' }],
     });
   }
@@ -121,8 +121,12 @@ export async function updateUser(
 export async function resetSecondFactor(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
   requireChangeableUser(caller, user);
-  if (user.id === caller.id) throw new AppError('conflict', { detail: 'Remove your own second factor with a code.' });
-  if (!user.secondFactorSince) throw new AppError('conflict', { detail: 'This account has no second factor.' });
+  if (user.id === caller.id)
+    throw new AppError('conflict', {
+      detail: 'You cannot reset your own second factor here. Remove it with a code under your security settings.',
+    });
+  if (!user.secondFactorSince)
+    throw new AppError('conflict', { detail: 'This account has no second factor, so nothing can be reset.' });
   await removeAllFactors(tx, user);
   await deleteSignInAddresses(tx, id);
   audit(tx, caller, { action: 'second_factor.reset', target: { type: 'user', id } });
@@ -130,7 +134,9 @@ export async function resetSecondFactor(tx: Transaction, caller: Principal, id: 
 
 function requireChangeableUser(caller: Principal, user: UserEntity): void {
   if (hasRole(caller.role, user.role)) return;
-  throw new AppError('permission_denied', { detail: `You cannot change an account with the role ${user.role}.` });
+  throw new AppError('permission_denied', {
+    detail: `You cannot change an account with the role ${user.role}. Ask a user with this role.`,
+  });
 }
 
 async function loadUser(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<UserEntity> {
@@ -162,5 +168,8 @@ async function requireAnotherAdmin(tx: Transaction, user: UserEntity): Promise<v
      FOR SHARE`,
     [user.organizationId, user.id],
   );
-  if (others.length === 0) throw new AppError('conflict', { detail: 'This is the last admin of the organization.' });
+  if (others.length === 0)
+    throw new AppError('conflict', {
+      detail: 'This is the last admin of the organization. Give another user the role admin first.',
+    });
 }

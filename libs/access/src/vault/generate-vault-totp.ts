@@ -36,7 +36,10 @@ export async function generateVaultTotp(
     [organizationId, key],
     'lock_totp',
   );
-  if (!row) throw new AppError('not_found', { detail: `The vault has no TOTP ${key}.` });
+  if (!row)
+    throw new AppError('not_found', {
+      detail: `The vault has no secret ${key} of the kind totp. Ask an admin to add it.`,
+    });
   const totp = parseTotpSecret(openEnvelope(keyRing, buildSecretAssociatedData(organizationId, key), row));
   const periodMs = totp.periodSeconds * 1000;
   const now = tx.now.getTime();

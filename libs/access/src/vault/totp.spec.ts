@@ -9,7 +9,7 @@ const seed = '1234567890';
 const secrets = { SHA1: seed.repeat(2), SHA256: seed.repeat(3) + '12', SHA512: seed.repeat(6) + '1234' };
 
 describe('a TOTP', () => {
-  // RFC 6238, appendix B.
+  // Test vectors of RFC 6238, appendix B.
   it.each([
     [59, '94287082', '46119246', '90693936'],
     [1111111109, '07081804', '68084774', '25091201'],

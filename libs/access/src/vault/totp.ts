@@ -68,5 +68,5 @@ function decodeBase32(text: string): Buffer {
 }
 
 function invalidTotpSecretError(message: string): AppError {
-  return invalidFieldError('value', message, `This is not a valid TOTP secret: ${message}.`);
+  return invalidFieldError('value', message, `The value is not a valid TOTP secret: ${message}.`);
 }

@@ -2,8 +2,9 @@ import { audit, describeCaller, type Principal } from '@muster/access';
 import { type Alert, type AlertsQuery, notFoundError } from '@muster/contracts';
 import { type AlertEntity, type Database, scanWithinSql, type Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
+import { emitToStream } from './emit-alert';
 
-export type AlertRow = Omit<AlertEntity, 'organizationId' | 'lastAt'>;
+export type AlertRow = Omit<AlertEntity, 'organizationId' | 'lastAt' | 'workflowId' | 'agentId'>;
 
 const columns = `a.id, a.rule, a.subject_type, a.subject_id, a.subject_name, a.opened_at, a.resolved_at,
   a.acknowledged_by, a.acknowledged_at, a.count`;
@@ -63,6 +64,9 @@ export async function acknowledgeAlert(tx: Transaction, caller: Principal, id: s
     id,
     acknowledgedBy,
   ]);
+  const { rule, subjectType: type, subjectId, subjectName: name, count } = row;
+  const subject = { type, id: subjectId, name };
+  emitToStream(tx, { id, organizationId, rule, subject, count }, row.resolvedAt ? 'resolved' : 'open');
   return { ...row, acknowledgedBy, acknowledgedAt: tx.now };
 }
 

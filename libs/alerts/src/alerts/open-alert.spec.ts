@@ -1,3 +1,4 @@
+import type { Principal } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
 import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
@@ -5,6 +6,7 @@ import type { EventRow } from '@muster/webhooks';
 import { evaluateEvent } from '../rules/evaluate-event';
 import { purgeAlerts } from '../sweeps/purge-alerts';
 import { sweepAlerts } from '../sweeps/sweep-alerts';
+import { acknowledgeAlert } from './alert-row';
 import { addToAlert, type NewAlert } from './open-alert';
 
 describe('alerts', () => {
@@ -31,11 +33,16 @@ describe('alerts', () => {
   const rows = (sql: string, ...values: unknown[]) => db.query<any>('system', sql, values);
   const alerts = () =>
     rows('SELECT id, rule, count, resolved_at FROM alert WHERE organization_id = $1 ORDER BY id', organizationId);
-  const sent = () =>
+  const sent = (type = 'alert.opened') =>
     rows(
-      `SELECT subject_id, channel_ids FROM webhook_event WHERE organization_id = $1 AND type = 'alert.opened'`,
+      'SELECT subject_id, channel_ids FROM webhook_event WHERE organization_id = $1 AND type = $2',
       organizationId,
+      type,
     );
+  const streamed = async () =>
+    (
+      await rows(`SELECT data FROM organization_event WHERE organization_id = $1 AND type = 'alert'`, organizationId)
+    ).map(({ data }) => data.status);
   const turnOn = (rule: string, options: object = {}) =>
     rows(
       'INSERT INTO alert_rule (organization_id, rule, enabled, channel_ids, options) VALUES ($1, $2, true, $3, $4)',
@@ -65,6 +72,26 @@ describe('alerts', () => {
     expect(await sent()).toEqual([{ subjectId: found[0].id, channelIds: [channelId] }]);
   });
 
+  it('an alert that two people acknowledge at the same time names the first one to both', async () => {
+    const id = newId();
+    await rows(
+      `INSERT INTO alert (id, organization_id, rule, subject_type, subject_id, subject_name)
+       VALUES ($1, $2, 'wake_failed', 'agent', $3, 'Front desk')`,
+      ...[id, organizationId, newId()],
+    );
+    const acknowledge = (email: string) => {
+      const caller = { kind: 'user', id: newId(), email, role: 'member', organizationId } as Principal;
+      return db.transaction({ organizationId }, (tx) => acknowledgeAlert(tx, caller, id));
+    };
+    const answers = await runBehindLock(
+      db,
+      (tx) => tx.query('SELECT FROM alert WHERE id = $1 FOR UPDATE', [id]),
+      () => [acknowledge('ana@practice.example'), acknowledge('ben@practice.example')],
+    );
+    const [{ acknowledgedBy }] = await rows('SELECT acknowledged_by FROM alert WHERE id = $1', id);
+    expect(answers.map((answer) => answer.acknowledgedBy)).toEqual([acknowledgedBy, acknowledgedBy]);
+  });
+
   it('two sweeps at the same time open one alert, whose message is sent once', async () => {
     await turnOn('dead_letter');
     await deadLetter();
@@ -81,6 +108,20 @@ describe('alerts', () => {
     await deadLetter();
     await sweepOnce();
     expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: expect.any(Date) }]);
+    // A rule that is off sends no messages; open pages still learn that the alert is resolved.
+    expect(await sent('alert.resolved')).toEqual([]);
+    expect((await streamed()).sort()).toEqual(['open', 'resolved']);
+  });
+
+  it('two sweeps at the same time resolve an alert whose cause has ended, and its message is sent once', async () => {
+    await turnOn('dead_letter');
+    await deadLetter();
+    await sweepOnce();
+    await rows('DELETE FROM outbox WHERE organization_id = $1', organizationId);
+    await Promise.all([sweepOnce(), sweepOnce(), sweepOnce()]);
+    const [{ id }] = await alerts();
+    expect(await sent('alert.resolved')).toEqual([{ subjectId: id, channelIds: [channelId] }]);
+    expect((await streamed()).sort()).toEqual(['open', 'resolved']);
   });
 
   it('an alert for an account that is set aside has the account’s name from the event', async () => {

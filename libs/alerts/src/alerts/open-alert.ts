@@ -1,7 +1,7 @@
 import type { AlertRuleName, AlertSubjectType } from '@muster/contracts';
 import type { AlertEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { emitEvent } from '@muster/webhooks';
+import { emitOpened, emitResolved, emitToStream } from './emit-alert';
 
 const maxName = 200;
 
@@ -36,30 +36,35 @@ export async function addToAlert(
   alert: NewAlert,
   { at, count = 1, sendsEach = false }: Occurrence,
 ): Promise<void> {
-  const { organizationId, rule, subject } = alert;
+  const { organizationId, rule, subject, workflowId, agentId } = alert;
   const [added] = await tx.query<Added>(
-    `INSERT INTO alert AS a (id, organization_id, rule, subject_type, subject_id, subject_name, last_at, count)
-     VALUES ($1, $2, $3, $4, $5, left($6, ${maxName}), $7, $8)
+    `INSERT INTO alert AS a (id, organization_id, rule, subject_type, subject_id, subject_name, last_at, count,
+       workflow_id, agent_id)
+     VALUES ($1, $2, $3, $4, $5, left($6, ${maxName}), $7, $8, $9, $10)
      ON CONFLICT (organization_id, rule, subject_id) WHERE resolved_at IS NULL
      DO UPDATE SET count = a.count + 1, last_at = GREATEST(a.last_at, EXCLUDED.last_at)
      RETURNING id, count, xmax = 0 AS opened`,
-    [newId(), organizationId, rule, subject.type, subject.id, subject.name, at, count],
+    [newId(), organizationId, rule, subject.type, subject.id, subject.name, at, count, workflowId, agentId],
     'add_to_alert',
   );
-  if (added!.opened || sendsEach) emitAlert(tx, alert, added!);
+  const emitted = { ...alert, id: added!.id, count: added!.count };
+  if (added!.opened || sendsEach) emitOpened(tx, emitted);
+  else emitToStream(tx, emitted, 'open');
 }
 
-/** Inserts an alert that is resolved already, and sends it like an alert that opens. */
+/** Inserts an alert that is resolved already, and sends that it opened and that it was resolved. */
 export async function insertResolved(tx: Transaction, alert: NewAlert, { at }: { at: Date }): Promise<void> {
-  const { organizationId, rule, subject } = alert;
+  const { organizationId, rule, subject, workflowId, agentId } = alert;
   const id = newId();
   await tx.execute(
-    `INSERT INTO alert (id, organization_id, rule, subject_type, subject_id, subject_name, last_at, resolved_at)
-     VALUES ($1, $2, $3, $4, $5, left($6, ${maxName}), $7, muster_now())`,
-    [id, organizationId, rule, subject.type, subject.id, subject.name, at],
+    `INSERT INTO alert (id, organization_id, rule, subject_type, subject_id, subject_name, last_at, resolved_at,
+       workflow_id, agent_id)
+     VALUES ($1, $2, $3, $4, $5, left($6, ${maxName}), $7, muster_now(), $8, $9)`,
+    [id, organizationId, rule, subject.type, subject.id, subject.name, at, workflowId, agentId],
     'insert_resolved_alert',
   );
-  emitAlert(tx, alert, { id, count: 1 });
+  emitOpened(tx, { ...alert, id, count: 1 });
+  emitResolved(tx, { ...alert, id, count: 1 });
 }
 
 /**
@@ -72,8 +77,9 @@ export async function openCurrent(
   currentSql: string,
 ): Promise<boolean> {
   const [added] = await tx.query<Added>(
-    `INSERT INTO alert AS a (id, organization_id, rule, subject_type, subject_id, subject_name, count)
-     SELECT $1, c.organization_id, $2, c.subject_type, c.subject_id, left(c.subject_name, ${maxName}), c.count
+    `INSERT INTO alert AS a (id, organization_id, rule, subject_type, subject_id, subject_name, count, workflow_id, agent_id)
+     SELECT $1, c.organization_id, $2, c.subject_type, c.subject_id, left(c.subject_name, ${maxName}), c.count,
+       c.workflow_id, c.agent_id
      FROM (${currentSql}) c WHERE c.organization_id = $3 AND c.subject_id = $4
      ON CONFLICT (organization_id, rule, subject_id) WHERE resolved_at IS NULL
      DO UPDATE SET count = EXCLUDED.count, last_at = muster_now() WHERE a.count < EXCLUDED.count
@@ -81,17 +87,10 @@ export async function openCurrent(
     [newId(), rule, organizationId, facts.subject.id],
     `open_alert_${rule}`,
   );
-  if (!added?.opened) return false;
-  emitAlert(tx, { organizationId, rule, channelIds, ...facts }, added);
-  return true;
-}
-
-/** Emits the event that sends the alert to the channels of its rule, and to the endpoints that want such events. */
-function emitAlert(
-  tx: Transaction,
-  { organizationId, channelIds, workflowId, agentId, to }: NewAlert,
-  { id, count }: Pick<AlertEntity, 'id' | 'count'>,
-): void {
-  const details = { count, workflowId, agentId, ...(to ? { to } : {}) };
-  emitEvent(tx, { organizationId, type: 'alert.opened', subjects: [{ id, details }], channelIds });
+  if (!added) return false;
+  const { opened, ...state } = added;
+  const emitted = { organizationId, rule, channelIds, ...facts, ...state };
+  if (opened) emitOpened(tx, emitted);
+  else emitToStream(tx, emitted, 'open');
+  return opened;
 }

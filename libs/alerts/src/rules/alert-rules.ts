@@ -9,6 +9,7 @@ import {
 } from '@muster/contracts';
 import { type AlertRuleEntity, type Database, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
+import { emitResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
 import { eventTypesOf } from './event-types';
 import { defaultOptions, optionsOf } from './rule-options';
 
@@ -56,7 +57,7 @@ export async function setAlertRule(
        options = EXCLUDED.options, event_types = EXCLUDED.event_types, updated_at = muster_now()`,
     [organizationId, rule, enabled, channelIds, JSON.stringify(options), eventTypesOf(rule)],
   );
-  if (!enabled) turnOff(tx, organizationId, rule);
+  if (!enabled) await turnOff(tx, organizationId, rule);
   audit(tx, caller, {
     action: 'alert_rule.update',
     target: { type: 'alert_rule', id: rule },
@@ -76,15 +77,17 @@ function presentRule({ rule, enabled, channelIds, options }: Settings): AlertRul
   return { rule, enabled, channelIds, ...options };
 }
 
-function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleName): void {
+async function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleName): Promise<void> {
   // Runs that end while the rule is off are not counted, so a stored count would be wrong when the rule is turned on
   // again. The streaks are deleted before the alerts are resolved, because the end of a run locks its streak first,
   // too.
   if (rule === 'run_failed') tx.deferStatement('DELETE FROM alert_streak WHERE organization_id = $1', [organizationId]);
-  tx.deferStatement(
-    `UPDATE alert SET resolved_at = muster_now() WHERE organization_id = $1 AND rule = $2 AND resolved_at IS NULL`,
+  const resolved = await tx.query<ResolvedRow>(
+    `UPDATE alert a SET resolved_at = muster_now()
+     WHERE organization_id = $1 AND rule = $2 AND resolved_at IS NULL RETURNING ${resolvedColumns}`,
     [organizationId, rule],
   );
+  for (const alert of resolved) emitResolvedRow(tx, alert);
 }
 
 /** Throws if one of the ids is not that of a notification channel of the organization. */

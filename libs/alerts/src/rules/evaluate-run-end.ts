@@ -1,5 +1,6 @@
 import type { AlertRuleEntity, AlertStreakEntity, JobEntity, Transaction } from '@muster/database';
 import type { EventRow } from '@muster/webhooks';
+import { emitResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
 import { addToAlert, insertResolved } from '../alerts/open-alert';
 
 type Run = Pick<JobEntity, 'workflowId' | 'agentId'> & { finishedAt: Date; workflowName: string };
@@ -33,12 +34,14 @@ async function resolveByRun(tx: Transaction, organizationId: string, run: Run): 
     [run.workflowId, organizationId, run.finishedAt],
     'end_alert_streak',
   );
-  await tx.execute(
-    `UPDATE alert SET resolved_at = muster_now()
-     WHERE organization_id = $1 AND rule = 'run_failed' AND subject_id = $2 AND resolved_at IS NULL AND last_at <= $3`,
+  const resolved = await tx.query<ResolvedRow>(
+    `UPDATE alert a SET resolved_at = muster_now()
+     WHERE organization_id = $1 AND rule = 'run_failed' AND subject_id = $2 AND resolved_at IS NULL AND last_at <= $3
+     RETURNING ${resolvedColumns}`,
     [organizationId, run.workflowId, run.finishedAt],
     'resolve_run_failed',
   );
+  for (const alert of resolved) emitResolvedRow(tx, alert);
 }
 
 async function addFailure(

@@ -1,8 +1,12 @@
 import type { AlertRuleName, AlertSubjectType } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { type Round, sweepRows } from '@muster/platform';
+import { emitResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
 import { openCurrent } from '../alerts/open-alert';
 import { conditions, endedSql } from '../rules/conditions';
+
+/** Maximum number of alerts that one transaction resolves; the next sweep, which follows soon, resolves the others. */
+const maxResolved = 500;
 
 interface Candidate {
   organizationId: string;
@@ -46,15 +50,20 @@ function resolveEnded(database: Database, rule: AlertRuleName): Promise<number> 
     ? `NOT EXISTS (SELECT FROM (${current}) c
         WHERE c.organization_id = a.organization_id AND c.subject_id = a.subject_id)`
     : (endedSql[rule] ?? 'false');
-  return database.transaction('system', (tx) =>
-    tx.execute(
-      `UPDATE alert a SET resolved_at = muster_now()
-       WHERE a.rule = $1 AND a.resolved_at IS NULL AND (${isEnded} OR NOT EXISTS (
-         SELECT FROM alert_rule r WHERE r.organization_id = a.organization_id AND r.rule = $1 AND r.enabled))`,
-      [rule],
+  return database.transaction('system', async (tx) => {
+    const resolved = await tx.query<ResolvedRow>(
+      `UPDATE alert a SET resolved_at = muster_now() WHERE a.id IN (
+         SELECT a.id FROM alert a
+         WHERE a.rule = $1 AND a.resolved_at IS NULL AND (${isEnded} OR NOT EXISTS (
+           SELECT FROM alert_rule r WHERE r.organization_id = a.organization_id AND r.rule = $1 AND r.enabled))
+         ORDER BY a.id LIMIT $2 FOR UPDATE)
+       RETURNING ${resolvedColumns}`,
+      [rule, maxResolved],
       `resolve_ended_${rule}`,
-    ),
-  );
+    );
+    for (const alert of resolved) emitResolvedRow(tx, alert);
+    return resolved.length;
+  });
 }
 
 async function openMissing(

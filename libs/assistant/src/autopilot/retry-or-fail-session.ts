@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
 import type { ReceivedMessage } from '@muster/platform';
-import { startEnding, finishEnding } from './session/end-session';
+import { startEndingSession, finishEndingSession } from './session/end-session';
 import { saveSession } from './session/save-session';
 import { lockSession, readSteps } from './session/session-row';
 import type { Work } from './steps/work';
@@ -37,12 +37,12 @@ async function failSession(work: Work): Promise<void> {
   if (!session.ending) {
     session.faults = 0;
     session.ringAt = null;
-    return startEnding(work, ending);
+    return startEndingSession(work, ending);
   }
   // Ending the session failed as well, so it is finished although its browser may be open. The next session closes it.
   session.ending = ending;
   session.ringAt = null;
-  await finishEnding(work);
+  await finishEndingSession(work);
 }
 
 const internalError =

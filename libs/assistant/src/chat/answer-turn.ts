@@ -73,12 +73,19 @@ export async function answerChatTurn(parts: ChatParts, turn: Turn, following: Fo
     if (error instanceof ModelFault || error instanceof ModelAborted) usages.push(error.usage);
     if (signal.aborted) {
       await endWithStatus('left');
-      throw new AppError('request_timeout', { detail: 'The answer was aborted: no client waits for it any more.' });
+      throw new AppError('request_timeout', {
+        detail: 'The answer was aborted because the client disconnected. Send the message again.',
+      });
     }
     const appError = toAppError(error);
     if (!appError) logger.error('a chat turn failed', { err: error, sessionId });
     const failure =
-      appError ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
+      appError ??
+      new AppError('internal_error', {
+        detail:
+          'The service failed because of a defect, and has logged it. Try again; if it fails again, report the ' +
+          'request id to the operator.',
+      });
     const usage = await endWithStatus('failed', { error: failure.message, code: toWireCode(failure.code) });
     following.listener?.usage(usage);
     throw new AppError(failure.code, { ...failure.options, extra: { ...failure.options.extra, sessionId } });
@@ -110,12 +117,12 @@ async function runConversation(parts: ChatParts, turn: Turn, conversation: Conve
     usages.push(answer.usage);
     if (!conversation.listener) appendText(texts, round, answer.content);
     if (isLast || answer.toolCalls.length === 0) break;
-    if (!(await mayStay())) throw new AppError('unauthenticated', { detail: 'Sign in again: this access has ended.' });
+    if (!(await mayStay())) throw new AppError('unauthenticated', { detail: 'Your access has ended. Sign in again.' });
     const results = await callTools(parts, { turn, round, listener: conversation.listener, toolCalls, signal }, answer);
     messages.push(...results.map((message) => redactMessage(message, (text) => hidden.text(text))));
   }
   if (joinReplyTexts(texts) === '' && toolCalls.length === 0) {
-    throw new ModelFault('nonsense', 'The model’s answer is empty.');
+    throw new ModelFault('nonsense', 'The answer of the language model is empty. Try again.');
   }
 }
 
@@ -144,7 +151,7 @@ async function requestAnswer(
     if (texts[round] === '') sendText(delta.answer.content);
     return delta.answer;
   }
-  throw new ModelFault('cut', 'The model’s answer ended too early.', noUsage);
+  throw new ModelFault('cut', 'The answer of the language model ended before it was complete. Try again.', noUsage);
 }
 
 /** Maximum number of characters of a reply. */

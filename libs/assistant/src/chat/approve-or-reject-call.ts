@@ -103,13 +103,13 @@ async function applyDecision(
       'apply_decision',
     );
     if (updated === 0) {
-      // Read in a new statement: the update may have waited for a concurrent decision.
+      // The call is read again in a new statement, because the update may have waited for a concurrent decision.
       const [row] = await tx.query<Pick<ChatCallEntity, 'decidedAt'>>(
         'SELECT decided_at FROM chat_call WHERE id = $1 AND organization_id = $2',
         [id, organizationId],
         'decided_call',
       );
-      if (row?.decidedAt) throw new AppError('conflict', { detail: 'The call has already been decided.' });
+      if (row?.decidedAt) throw new AppError('conflict', { detail: 'The call has already been approved or declined.' });
       throw new AppError('confirmation_expired', {
         detail: 'The confirmation expired after 10 minutes; request the call again.',
       });

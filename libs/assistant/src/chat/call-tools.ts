@@ -19,7 +19,7 @@ interface CallingIn {
   turn: Turn;
   round: number;
   listener?: TurnListener;
-  /** The calls of the whole turn; the calls of this answer are appended. */
+  /** Calls of the whole turn so far, to which the calls of this answer are appended. */
   toolCalls: ChatToolCall[];
   signal: AbortSignal;
 }

@@ -7,5 +7,5 @@ export function getOwnerColumns({ kind, id, organizationId }: Principal): [strin
 }
 
 export function chatSessionNotFoundError(): AppError {
-  return new AppError('not_found', { detail: 'There is no such session.' });
+  return new AppError('not_found', { detail: 'You have no session with this id. List your sessions to find the id.' });
 }

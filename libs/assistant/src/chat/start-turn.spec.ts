@@ -1,9 +1,10 @@
 import type { Principal } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
-import { BaseConfig } from '@muster/platform';
+import { BaseConfig, newId } from '@muster/platform';
 import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness, testMasterKey } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { startTurn } from './start-turn';
+import { endToolCall, endTurn, insertToolCall, saveTurnTexts } from './turn-rows';
 
 describe('startTurn', () => {
   let harness: Harness;
@@ -36,5 +37,43 @@ describe('startTurn', () => {
       () => [outcomeOf('second'), outcomeOf('third')],
     );
     expect(outcomes.sort()).toEqual(['begun', 'conflict']);
+  });
+
+  it('a turn and a tool call that have ended keep their outcome when a late one arrives', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const { id: agentId } = await makeAgent(harness.db, { organizationId });
+    const parts = {
+      database: harness.db,
+      clock: { now: () => new Date() },
+      keyRing: KeyRing.parseKeyRing(testMasterKey),
+    };
+    const caller = { kind: 'api_key', id: 'testkey01', role: 'member', organizationId } as Principal;
+    const { sessionId, turnId } = await startTurn(parts, caller, agentId, { message: 'first' });
+    const call = {
+      id: newId(),
+      organizationId,
+      sessionId,
+      turnId,
+      round: 1,
+      place: 0,
+      modelKey: 'k',
+      tool: 'list_runs',
+    };
+    await insertToolCall(harness.db, { ...call, arguments: {}, status: 'running' });
+    await endToolCall(harness.db, call, { status: 'done', result: { runs: 2 } });
+    await endToolCall(harness.db, call, { status: 'failed', result: {}, error: 'late' });
+    const turn = { organizationId, turnId };
+    expect(await saveTurnTexts(harness.db, turn, ['so far'])).toBe(true);
+    const usage = { inputTokens: 1, outputTokens: 2, costMicros: 3 };
+    await endTurn(harness.db, turn, { ...usage, status: 'done', texts: ['answer'] });
+    expect(await saveTurnTexts(harness.db, turn, ['late text'])).toBe(false);
+    await endTurn(harness.db, turn, { ...usage, status: 'failed', texts: [], error: 'late', code: 'model_failed' });
+    const read = (sql: string, id: string) => harness.db.query('system', sql, [id]);
+    expect(await read('SELECT status, result, error FROM chat_call WHERE id = $1', call.id)).toEqual([
+      { status: 'done', result: { runs: 2 }, error: null },
+    ]);
+    expect(await read('SELECT status, said AS texts, error, error_code FROM chat_turn WHERE id = $1', turnId)).toEqual([
+      { status: 'done', texts: ['answer'], error: null, errorCode: null },
+    ]);
   });
 });

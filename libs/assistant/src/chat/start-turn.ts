@@ -44,7 +44,9 @@ export async function startTurn(
   return database.transaction({ organizationId }, async (tx) => {
     await loadAgent(tx, organizationId, agentId);
     if (autoConfirm && !isAdmin) {
-      throw new AppError('permission_denied', { detail: 'autoConfirm needs the role admin.' });
+      throw new AppError('permission_denied', {
+        detail: 'Only an admin can set autoConfirm. Send the message without it.',
+      });
     }
     if (autoConfirm && existingId) {
       throw invalidFieldError('autoConfirm', 'autoConfirm can be set only when a session starts');
@@ -62,7 +64,7 @@ export async function startTurn(
       target: { type: 'agent', id: agentId },
       changes: { sessionId: session.id, ...(autoConfirm ? { autoConfirm } : {}) },
     });
-    // A caller who is no longer an admin has lost autoConfirm as well.
+    // autoConfirm is in effect only while the caller is an admin.
     return { sessionId: session.id, turnId, message, autoConfirm: session.autoConfirm && isAdmin };
   });
 }

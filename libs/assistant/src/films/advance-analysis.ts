@@ -102,7 +102,7 @@ async function readSourceStep(parts: AnalysisParts, row: AnalysisRow): Promise<N
     await createDraftWorkflow(parts, row, convertRecordedSteps(await parseRecordedSteps(events)));
     return null;
   }
-  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor events.');
+  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor steps.');
   if (!model) throw new AnalysisFault('model_not_configured', 'A video needs a language model; none is configured.');
   const commandId = await issueFramesCommand(parts, row, filmKey);
   return { set: { step: 'frames', progress: 10, commandId }, inMs: pollMs };

@@ -12,7 +12,8 @@ export function requestFilmUpload(
   { contentType, size }: FilmUploadBody,
 ): { uploadKey: string } {
   const { organizationId } = caller;
-  if (size > maxFilmBytes) throw new AppError('payload_too_large', { detail: 'A video may have at most 500 MiB.' });
+  if (size > maxFilmBytes)
+    throw new AppError('payload_too_large', { detail: 'A video can have at most 500 MiB. Use a smaller one.' });
   const uploadKey = `uploads/${organizationId}/${newId()}`;
   tx.deferStatement(
     'INSERT INTO film_upload (upload_key, organization_id, content_type, size) VALUES ($1, $2, $3, $4)',

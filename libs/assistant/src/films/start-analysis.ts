@@ -51,7 +51,7 @@ async function requireStoredRecording(tx: Transaction, organizationId: string, r
   const { status } = recording;
   if (status === 'kept') return;
   throw new AppError('conflict', {
-    detail: `The recording is ${status}; only a recording with the status kept can be analyzed.`,
+    detail: `The recording has the status ${status}. Only a recording with the status kept can be analyzed. Wait until it is saved, or choose another one.`,
     extra: { recordingStatus: status },
   });
 }
@@ -65,5 +65,8 @@ async function requireKnownUpload(tx: Transaction, organizationId: string, key: 
      UNION ALL SELECT storage_key FROM artifact WHERE storage_key = $1 AND organization_id = $2`,
     [key, organizationId],
   );
-  if (rows.length === 0) throw new AppError('recording_not_found', { detail: 'No upload has this key.' });
+  if (rows.length === 0)
+    throw new AppError('recording_not_found', {
+      detail: 'There is no upload with this key. Request one with POST /api/uploads.',
+    });
 }

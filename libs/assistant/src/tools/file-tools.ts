@@ -31,7 +31,7 @@ async function listOrReadFiles(
   action: 'list' | 'read',
   requestedPath: string,
 ): Promise<ToolOutcome> {
-  // The worker checks this as well; the check here saves a command.
+  // The worker also rejects such a path. The check here avoids sending a command that would fail.
   if (requestedPath.startsWith('/') || requestedPath.split('/').includes('..')) {
     throw invalidFieldError('arguments.path', 'path must be relative to the runs folder and stay in it');
   }

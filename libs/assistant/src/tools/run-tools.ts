@@ -88,7 +88,7 @@ export const runTools: Tool[] = [
     perform: async (context, args) => {
       const row = await findJobOfAgent(context, args.jobId as string);
       const { status, waitingReason, waitingSince, queuedAt } = row;
-      const { status: agentStatus } = await findAgent(context.database, context.caller.organizationId, row.agentId);
+      const { status: agentStatus } = await findAgent(context.database, context.caller.organizationId, context.agentId);
       const waiting =
         waitingReason && waitingSince ? { reason: waitingReason, since: waitingSince.toISOString() } : null;
       return {
@@ -158,7 +158,7 @@ async function runSnippet(context: ToolContext, args: Record<string, unknown>): 
   const command = { kind: 'snippet' as const, payload, timeoutMs: snippetTimeoutMs, wakeTimeoutMs, now: clock.now() };
   const commandId = await change((tx) => runCommand(tx, caller, agentId, command));
   const { status: agentStatus } = await findAgent(database, organizationId, agentId);
-  // A machine that must be woken first takes longer than any wait here.
+  // The tool does not wait if the machine must be started first, because that takes longer than the tool can wait.
   const waitMs = agentStatus === 'online' ? snippetWaitMs : 0;
   const { status, output, error, code } = await waitForCommand(
     context,
@@ -174,7 +174,7 @@ async function runSnippet(context: ToolContext, args: Record<string, unknown>): 
 
 async function findJobOfAgent({ database, caller, agentId }: ToolContext, id: string): Promise<JobRow> {
   const row = await findJob(database, caller.organizationId, id);
-  // The tools of one agent do not reach another agent's runs.
+  // A tool call about one agent must not read or change the runs of another agent.
   if (row.agentId !== agentId) throw notFoundError('job');
   return row;
 }
@@ -221,4 +221,7 @@ const reasons: Record<WaitingReason, string> = {
   billing_gate: 'Billing allows no more runs to start: a limit is used up, or the organization is suspended.',
   secret_missing: 'The vault lacks a secret that it needs.',
   draining: 'The machine is being drained and accepts no new work until the drain ends.',
+  no_agent_free: 'It names no machine, and no machine with its labels is free.',
+  no_agent_online:
+    'It names no machine. No machine with its labels is online, and none may be started automatically; start one manually.',
 };

@@ -19,7 +19,9 @@ export function requireTool(name: string, role: Role): Tool {
     throw new AppError('invalid_payload', { detail, errors: [{ field: 'tool', message }] });
   }
   if (!hasRole(role, tool.role)) {
-    throw new AppError('permission_denied', { detail: `${name} needs the role ${tool.role}.` });
+    throw new AppError('permission_denied', {
+      detail: `The tool ${name} requires the role ${tool.role}. Ask an admin of the organization for it.`,
+    });
   }
   return tool;
 }

@@ -17,7 +17,7 @@ export type DeliveryOutcome =
   | 'secret_missing'
   /** The secrets of the command cannot be decrypted. */
   | 'sealed'
-  /** Another process is pushing the command, or its next push is not due yet. */
+  /** Another process is pushing the command, or the next push of the command is not due yet. */
   | 'not due';
 
 /** The columns of a command that a delivery needs. */

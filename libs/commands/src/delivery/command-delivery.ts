@@ -107,7 +107,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
 
   /** Leases due commands by postponing their next push. The lease lasts longer than a push can take. */
   private leaseDueCommands(condition: string, values: unknown[], limit = 1): Promise<Leased[]> {
-    // A crash can lose the lease. Then the command is pushed once more, and the worker recognizes the command's id.
+    // A crash can lose the lease, because the write does not wait for the disk. The command is then pushed once more,
+    // and the worker recognizes its id.
     return this.database.queryUnflushed<Leased>(
       'system',
       `UPDATE agent_command c SET next_push_at = ${nextPushAfterLease}, pushes = c.pushes + 1

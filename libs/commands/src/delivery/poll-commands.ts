@@ -55,7 +55,7 @@ export class CommandPolls implements OnApplicationShutdown {
     this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
     try {
       for (;;) {
-        // Subscribes before the read, so that a command that is inserted during the read is noticed.
+        // The subscription starts before the read, so that a command that is inserted during the read is noticed.
         const listening = this.listenForCommands(agentId);
         try {
           const commands = this.hold.isHeld ? [] : await this.readCommands(organizationId, agentId, waitMs > 0);
@@ -96,7 +96,11 @@ export class CommandPolls implements OnApplicationShutdown {
       'agent_status',
     );
     if (!agent) throw agentNotFoundError();
-    if (agent.status === 'terminated') throw machineRefusedError('The agent is terminated.', agent.status);
+    if (agent.status === 'terminated')
+      throw machineRefusedError(
+        'The agent is terminated. Stop this worker, or install it for another agent.',
+        agent.status,
+      );
   }
 
   private async readCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {

@@ -98,7 +98,7 @@ export async function listCommands(
     looked.push(`(lower(${text}) IN (id::text, job_id::text) OR ${containsIgnoringCaseSql('error', text)})`);
   }
   const limit = addParameter(page.limit + 1);
-  // The scan reads no payloads and outputs, because they are large.
+  // The list is searched without payloads and outputs, because these columns are large.
   const from = `(SELECT organization_id, agent_id, id, kind, status, job_id, left(error, 1000) AS error, error_code,
     created_at, taken_at, deadline, finished_at FROM agent_command) command`;
   const listed = scanWithinSql({ from, columns, within, filter: looked, order: 'id DESC', limit });

@@ -129,7 +129,7 @@ function outputToText(output: unknown): string | null {
   }
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   if (Buffer.byteLength(text) > maxOutputBytes) {
-    throw new AppError('payload_too_large', { detail: 'The output is larger than 4 MiB.' });
+    throw new AppError('payload_too_large', { detail: 'The output is larger than 4 MiB. Send only a part of it.' });
   }
   return text;
 }

@@ -67,6 +67,17 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
+  it('the sweep of overdue commands leaves the command of a run, because a run ends with its job', async () => {
+    const [run, snippet] = await commands(2, { deadline: '-1 hour' });
+    await query(`UPDATE agent_command SET kind = 'run' WHERE id = $1`, [run]);
+    expect(await failOverdueCommands(harness.db)).toEqual({ looked: 1, failed: 1 });
+    expect(await query('SELECT id, status FROM agent_command ORDER BY status')).toEqual([
+      { id: snippet, status: 'failed' },
+      { id: run, status: 'pending' },
+    ]);
+    await query('DELETE FROM agent_command');
+  });
+
   it('a command that another process is leasing is not pushed a second time', async () => {
     const [id] = await commands(1, { deadline: '1 hour' });
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });

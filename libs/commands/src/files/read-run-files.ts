@@ -47,7 +47,9 @@ export async function readRunFiles(
   const commandRef = { organizationId, agentId, commandId };
   const { status, output, error, code } = await waitForCommand(parts, commandRef, { waitMs: waitMs + 1000, signal });
   if (status === 'pending' || code === 'execution_timeout') {
-    throw new AppError('execution_timeout', { detail: 'The machine’s worker did not answer in time.' });
+    throw new AppError('execution_timeout', {
+      detail: 'The worker of the machine did not answer in time. Check that the agent is online, then try again.',
+    });
   }
   if (status === 'failed') return { refused: { error: error ?? 'The worker refused without a reason.', code } };
   await database.queryUnflushed(

@@ -111,7 +111,7 @@ async function throwIfNameTaken<T>(write: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (getViolatedConstraint(error) !== 'agent_function_name_key') throw error;
     throw new AppError('conflict', {
-      detail: 'A function with this name already exists.',
+      detail: 'A function with this name already exists. Change it, or use another name.',
       errors: [{ field: 'name', message: 'name is taken' }],
     });
   }

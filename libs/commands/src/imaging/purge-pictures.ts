@@ -8,12 +8,12 @@ const rowBatchSize = 200;
 /** SQL conditions for the images to delete. An index exists for each condition. */
 const kinds = {
   imaging: `storage_key LIKE 'imaging/%'`,
-  // Screenshots of sessions have these names. The files of a run are deleted with the run.
+  // Only screenshots of autopilot sessions have these names. Files of a run are deleted with the run.
   sessions: `filename LIKE 'session-%' AND job_id IS NULL AND kind = 'image'`,
 };
 
 /** Deletes the images of imaging commands and of sessions when the organization's `logRetentionDays` have passed. */
-export async function purgePictures(
+export async function purgeOldImages(
   parts: { database: Database; storage: ObjectStorage },
   round: Round,
   now: Date,

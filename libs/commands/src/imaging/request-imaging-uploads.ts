@@ -84,13 +84,16 @@ async function findImagingCommand(
     'imaging_uploads_of',
   );
   if (!command) throw notFoundError('command');
-  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
+  if (command.status !== 'pending')
+    throw new AppError('conflict', {
+      detail: 'The command has already ended, so nothing can be uploaded for it. Do not send the files.',
+    });
   return command;
 }
 
 function requireObjectOfCommand(command: Found, { name, ordinal, size }: CommandUploadObject, at: number): void {
   if (size > maxUploadBytes) {
-    throw new AppError('payload_too_large', { detail: 'An image may have at most 100 MiB.' });
+    throw new AppError('payload_too_large', { detail: 'An image can have at most 100 MiB. Send a smaller one.' });
   }
   if ((name === 'composite') !== (command.kind === 'imaging_composite')) {
     throw invalidFieldError(`objects.${at}.name`, `objects.${at}.name does not belong to this kind of command`);

@@ -31,7 +31,7 @@ export async function repairWorker(
 ): Promise<AgentActionAnswer> {
   const apiKey = await requireUsableKey(tx, caller, id, body, parts.now);
   const { provider, status, currentJobId, running } = await loadAgent(tx, caller.organizationId, id, 'lock');
-  // The service may have rejected the worker's requests because of its key. A local worker is restarted by the service
+  // The service may have rejected the worker's requests because of an invalid key. The service restarts a local worker
   // with a valid key.
   if (provider === 'local' && status === 'offline' && !currentJobId && !running) {
     await rebootAgent(tx, caller, id);

@@ -38,6 +38,6 @@ async function readCommand(
     [commandId, agentId, organizationId],
     'awaited_command',
   );
-  if (!row) throw new AppError('not_found', { detail: 'The command was deleted.' });
+  if (!row) throw new AppError('not_found', { detail: 'The command no longer exists. Run it again.' });
   return presentCommandStatus(row);
 }

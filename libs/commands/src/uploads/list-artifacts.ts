@@ -20,7 +20,8 @@ export function listArtifacts(
   const within = ['organization_id = $1'];
   if (page.after) within.push(`id < ${addParameter(page.after[0])}`);
   const { agentId, jobId, kind } = filter;
-  // The first condition is the most selective one and selects a range of an index; the others filter within the range.
+  // The first condition is the most selective. It selects a range of an index, within which the other conditions
+  // filter.
   const [first, ...others] = [
     jobId && `job_id = ${addParameter(jobId)}`,
     agentId && `agent_id = ${addParameter(agentId)}`,

@@ -29,7 +29,10 @@ export async function presignExtension(
     'presign_extension',
   );
   if (!command) throw notFoundError('command');
-  if (command.status !== 'pending') throw new AppError('conflict', { detail: 'The command has already ended.' });
+  if (command.status !== 'pending')
+    throw new AppError('conflict', {
+      detail: 'The command has already ended, so its file cannot be downloaded any more. Ignore the command.',
+    });
   const { objectKey, filename, digest } = await findExtension(database, organizationId, command, findInPacks);
   const downloadUrl = await storage
     .presignGet(objectKey, { expiresInSeconds: lifetimeSeconds })

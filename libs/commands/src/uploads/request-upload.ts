@@ -18,7 +18,7 @@ export async function requestUpload(
   now: Date,
 ): Promise<UploadTicket> {
   if (size > maxUploadBytes) {
-    throw new AppError('payload_too_large', { detail: 'A file may have at most 100 MiB.' });
+    throw new AppError('payload_too_large', { detail: 'A file can have at most 100 MiB. Send a smaller one.' });
   }
   const { organizationId, agentId } = agentRef;
   const id = newId();
@@ -50,7 +50,10 @@ async function requireJobOfAgent(
     'upload_owner',
   );
   if (!agent) throw agentNotFoundError();
-  if (!agent.hasJob) throw new AppError('not_found', { detail: 'This agent has no such job.' });
+  if (!agent.hasJob)
+    throw new AppError('not_found', {
+      detail: 'The agent has no job with this id. List the jobs of the agent to find the id.',
+    });
 }
 
 /** Returns the file name in a form that is one segment of a storage key and needs no escaping. */

@@ -9,7 +9,7 @@ export interface AppErrorOptions {
   /** One sentence for the person who reads the response. */
   detail?: string;
   errors?: FieldError[];
-  /** Additional members of the problem, such as parseError. */
+  /** Additional fields of the error response (problem+json), such as parseError. */
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
@@ -31,12 +31,16 @@ export class AppError extends Error {
 
 /** Creates the error for a resource that does not exist, or that belongs to another organization. */
 export function notFoundError(what: string): AppError {
-  return new AppError('not_found', { detail: `There is no such ${what}.` });
+  return new AppError('not_found', {
+    detail: `There is no such ${what} in this organization. Check the id or the name.`,
+  });
 }
 
 /** Creates the error for an agent that does not exist; agents have a separate error code. */
 export function agentNotFoundError(): AppError {
-  return new AppError('agent_not_found', { detail: 'There is no such agent.' });
+  return new AppError('agent_not_found', {
+    detail: 'The organization has no agent with this id. List the agents to find the id.',
+  });
 }
 
 /** Creates the error for one invalid field of a request. */

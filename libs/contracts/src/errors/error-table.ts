@@ -1,6 +1,7 @@
 /** HTTP status and title of every error code. Clients decide by the code. */
 export const errorTable = {
-  // The five codes in capitals are those of run summaries. RUN_SUMMARY_REQUEST_FAILED has three statuses.
+  // The five codes in capitals are used only for run summaries. RUN_SUMMARY_REQUEST_FAILED is sent with three different
+  // statuses.
   DENTRIX_RUN_SUMMARY_INGEST_FAILED: { status: 503, title: 'Run summary not stored' },
   INVALID_RUN_SUMMARY_PAYLOAD: { status: 400, title: 'Invalid run summary' },
   JOB_NOT_FOUND: { status: 404, title: 'Job of the run summary not found' },
@@ -42,6 +43,8 @@ export const errorTable = {
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   model_failed: { status: 502, title: 'Model failed' },
   model_not_configured: { status: 503, title: 'Model not configured' },
+  // The response also has the field `labels`: the labels of the target that no agent has.
+  no_agent_fits: { status: 409, title: 'No agent fits' },
   no_pinned_version: { status: 409, title: 'No pinned version' },
   no_previous_version: { status: 409, title: 'No previous version' },
   not_found: { status: 404, title: 'Not found' },

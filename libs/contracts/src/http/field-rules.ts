@@ -23,7 +23,7 @@ export class Faults {
     return this.seen === 0;
   }
 
-  /** Whether so many errors were found that checking stops. */
+  /** Whether the maximum number of errors was found, so that checking stops. */
   get isFull(): boolean {
     return this.seen >= maxLooked;
   }

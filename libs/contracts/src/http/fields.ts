@@ -245,7 +245,7 @@ function declareField(common: Common, schema: Record<string, unknown>, check: Fi
   );
   return applyDecorators(
     ApiProperty({ ...shown, required: !optional } as ApiPropertyOptions),
-    // Absence and null are different: an optional field is not automatically nullable.
+    // An absent field and a field that is null are different: an optional field is not automatically nullable.
     declareFieldRule({ optional, nullable, check }),
   );
 }

@@ -26,7 +26,7 @@ export function parseTime(text: string): string | null {
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   moment.setUTCHours(hour, minute - offset, second, milliseconds);
-  // The offset can move the time out of the years 1 to 9999.
+  // The time zone offset can move a valid local time to a UTC time outside of the years 1 to 9999.
   const inYear = moment.getUTCFullYear();
   return inYear >= 1 && inYear <= 9999 ? moment.toISOString() : null;
 }

@@ -27,6 +27,8 @@ export const pathOwners: readonly PathOwner[] = [
   { path: '/api/jobs/:id/totp', app: 'ingest' },
   { path: '/api/jobs/:id/questions', app: 'ingest' },
   { path: '/api/jobs/:id/questions/*', app: 'ingest' },
+  { path: '/api/jobs/:id/screen/control', app: 'ingest' },
+  { path: '/api/jobs/:id/screen/frames', app: 'ingest' },
   { path: '/api/pilot/run-summary', app: 'ingest' },
   { path: '/api/webhooks/*', app: 'ingest' },
   { path: '/api/cron/*', app: 'scheduler' },

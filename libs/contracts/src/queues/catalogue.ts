@@ -25,7 +25,7 @@ export interface RetryPolicy {
 
 export interface JobDefinition {
   payload: new () => object;
-  /** Time in milliseconds after which the handler is no longer awaited and counts as failed. */
+  /** Time in milliseconds after which a handler that has not finished counts as failed. */
   timeoutMs: number;
   retry: RetryPolicy;
   /**
@@ -68,8 +68,12 @@ export const queueCatalogue = {
     concurrency: 100,
     jobs: {
       probe,
-      /** Checks whether the agent can start its next job. */
+      /** Message with an agent's id: the dispatcher checks whether the agent can start its next job. */
       'dispatch-agent': { payload: AgentPayload, ...quick, settles: true },
+      /** A job that names no agent may be able to start on an idle agent. */
+      'place-job': { payload: JobPayloadIds, ...quick },
+      /** Jobs of an organization that name no agent may be able to start: a batch was launched, or a key came free. */
+      'place-jobs': { payload: OrganizationPayload, ...quick },
       /** A command waits for its agent. */
       'deliver-command': { payload: CommandPayload, ...quick },
       /** A command that a job waits for has a result. */
@@ -92,7 +96,8 @@ export const queueCatalogue = {
   autopilot: {
     app: 'dispatcher',
     purpose: 'advances autopilot sessions by one step',
-    // Many handlers wait for a model at the same time, and other sessions must not wait for them.
+    // The concurrency is high, because many handlers wait for a language model at the same time, and other sessions
+    // must not wait for them.
     concurrency: 100,
     jobs: {
       probe,
@@ -109,7 +114,8 @@ export const queueCatalogue = {
   metering: {
     app: 'metering',
     purpose: 'computes the cost of finished jobs, summarizes reported batches, removes the objects of deleted jobs',
-    // Finished runs are processed in groups, so many handlers wait for the same transaction.
+    // The concurrency is high, because the runs that end at the same time are booked in one transaction, for which many
+    // handlers wait.
     concurrency: 50,
     jobs: {
       probe,

@@ -44,7 +44,7 @@ export class SessionEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => OrganizationEntity, { name: 'user_session_override_fk', onDelete: 'SET NULL' })
   overrideOrganizationId!: string | null;
-  /** SHA-256 of the cookie's secret part. */
+  /** SHA-256 of the secret part of the session cookie. */
   @Column('text') secretHash!: string;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { default: () => 'muster_now()' }) lastSeenAt!: Date;
@@ -108,8 +108,8 @@ export class PasskeyChallengeEntity {
 }
 
 /**
- * Proof that a user entered the right password. It does not replace the missing factor, which is verified together with
- * the proof.
+ * Proof that a user entered the right password (the ticket of a sign-in). The second factor is still required: the user
+ * sends it together with the ticket.
  */
 @Entity('sign_in_ticket')
 @Check('sign_in_ticket_needs_check', "needs IN ('totp', 'enrolment')")
@@ -124,7 +124,7 @@ export class SignInTicketEntity {
   @ForeignKey(() => OrganizationEntity, { name: 'sign_in_ticket_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('text') secretHash!: string;
-  /** `totp` stands for any factor that the account has. */
+  /** `totp` means that any second factor of the account is accepted. */
   @Column('text') needs!: Exclude<SignInNeed, 'passkey'>;
   @Column('integer', { default: 0 }) failures!: number;
   @Column('timestamptz') expiresAt!: Date;
@@ -226,7 +226,7 @@ export class VaultSecretEntity {
   @Column('text') masterKeyId!: string;
   @Column('bytea') wrappedKey!: Buffer;
   @Column('bytea') sealed!: Buffer;
-  /** Kind of the value. The seed of a `totp` is never handed out, only its codes. */
+  /** Kind of the value. Scripts get the value of a `secret`, but only the codes of a `totp` and never its seed. */
   @Column('text', { default: 'secret' }) kind!: SecretKind;
   /**
    * Time window of the last code that was handed out; null before the first. `totpJobId` is the run that received it.
@@ -244,7 +244,7 @@ export class VaultSecretEntity {
 @Index('audit_entry_actor_idx', ['organizationId', 'actorId', 'id'])
 @Index('audit_entry_target_idx', ['organizationId', 'targetId', 'id'])
 @Index('audit_entry_action_idx', ['organizationId', 'action', 'id'], { where: "action <> 'job.launch'" })
-// A BRIN index, which the decorator cannot describe.
+// The index is created by a migration, because the decorator cannot describe a BRIN index.
 @Index('audit_entry_day_idx', { synchronize: false })
 export class AuditEntryEntity {
   @PrimaryColumn('uuid') id!: string;
@@ -270,7 +270,7 @@ export class AuditEntryEntity {
 @Index('access_entry_organization_idx', ['organizationId', 'id'])
 @Index('access_entry_actor_idx', ['organizationId', 'actorId', 'id'])
 @Index('access_entry_subject_idx', ['organizationId', 'subjectId', 'id'])
-// A BRIN index, which the decorator cannot describe.
+// The index is created by a migration, because the decorator cannot describe a BRIN index.
 @Index('access_entry_day_idx', { synchronize: false })
 export class AccessEntryEntity {
   @PrimaryColumn('uuid') id!: string;

@@ -22,7 +22,7 @@ export class AccountEntity {
   /** Names of vault secrets, each under the name by which scripts read the secret. */
   @Column('jsonb')
   vaultKeys!: Record<string, string>;
-  /** Maximum number of runs that have the account at once. */
+  /** Maximum number of runs that can use the account at the same time. */
   @Column('integer')
   limit!: number;
   @Column('integer')
@@ -58,8 +58,9 @@ export class AccountUseEntity {
   @Column('uuid')
   @ForeignKey(() => OrganizationEntity, { name: 'account_use_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
-  @Column('uuid')
-  agentId!: string;
+  /** Agent of the job; null until the dispatcher has chosen one. */
+  @Column('uuid', { nullable: true })
+  agentId!: string | null;
   @Column('integer')
   priority!: number;
   @Column('timestamptz')

@@ -59,7 +59,7 @@ export class AgentControlEntity {
   issuedAt!: Date | null;
   @Column('text', { nullable: true })
   error!: string | null;
-  /** Number of times the provider refused the order. */
+  /** Number of times that the machine's provider refused the order. */
   @Column('integer', { default: 0 })
   refusals!: number;
 }

@@ -57,6 +57,9 @@ export class AgentEntity {
   vmIp!: string | null;
   @Column('boolean', { default: false })
   idleAutoStopExempt!: boolean;
+  /** Whether the agent takes jobs that require labels; jobs that name the agent are not concerned. */
+  @Column('boolean', { default: true })
+  placement!: boolean;
   @Column('text', { nullable: true })
   workerVersion!: string | null;
   /** Capabilities that the worker reported in its last handshake; null if it reported none. */

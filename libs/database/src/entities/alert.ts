@@ -45,6 +45,9 @@ export class AlertEntity {
   @Column('text', { nullable: true }) acknowledgedBy!: string | null;
   @Column('timestamptz', { nullable: true }) acknowledgedAt!: Date | null;
   @Column('integer', { default: 1 }) count!: number;
+  /** Workflow and agent of the subject, by which the filters of channels select the alert. */
+  @Column('uuid', { nullable: true }) workflowId!: string | null;
+  @Column('uuid', { nullable: true }) agentId!: string | null;
 }
 
 /** The failed runs of a workflow since its last completed run, counted while the rule run_failed is on. */

@@ -15,7 +15,7 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** The step of a session that is next or in progress. */
+/** Progress of the session's current step. */
 export type AutopilotPhase =
   'plan' | 'open' | 'begin' | 'look' | 'ask' | 'act' | 'recheck' | 'check' | 'close' | 'over';
 

@@ -2,7 +2,10 @@ import type { MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** The pricing model of an organization. Its one price is per block, claim or run, depending on the type. */
+/**
+ * The pricing model of an organization. A model has one price, which is for a block, a claim or a run, depending on its
+ * type.
+ */
 @Entity('client_pricing_model')
 @Check('client_pricing_model_type_check', "pricing_type IN ('npi_claim_block', 'per_claim', 'flat_per_run')")
 @Check('client_pricing_model_block_check', "(block_size IS NOT NULL) = (pricing_type = 'npi_claim_block')")

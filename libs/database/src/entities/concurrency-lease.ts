@@ -17,8 +17,9 @@ export class ConcurrencyLeaseEntity {
   key!: string;
   @PrimaryColumn('uuid')
   jobId!: string;
-  @Column('uuid')
-  agentId!: string;
+  /** Agent of the job; null until the dispatcher has chosen one. */
+  @Column('uuid', { nullable: true })
+  agentId!: string | null;
   /** Limit that the run requested. */
   @Column('integer')
   most!: number;

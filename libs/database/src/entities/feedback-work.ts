@@ -48,7 +48,7 @@ export class FeedbackWorkItemEntity {
 @Check('feedback_link_writing_check', `writing_status IN ${statuses}`)
 @Check('feedback_link_carried_check', `carried_status IN ${statuses}`)
 @Index('feedback_link_tracker_key', ['submissionId', 'tracker'], { unique: true })
-// An unlinked issue or task may be linked again to another work item.
+// The index covers only linked rows, because an unlinked issue or task can be linked to another work item.
 @Index('feedback_link_external_key', ['tracker', 'scope', 'externalId'], {
   unique: true,
   where: 'external_id IS NOT NULL AND unlinked_at IS NULL',
@@ -84,12 +84,13 @@ export class FeedbackLinkEntity {
   /** Number of attempts to create the issue or task. Only the process that made the last attempt may create it. */
   @Column('integer', { default: 0 }) claim!: number;
   /**
-   * Status in the tracker when it was last read or written. Only a different status is a change made in the tracker.
+   * Status in the tracker when it was last read or written. If the tracker now has another status, somebody has changed
+   * it there.
    */
   @Column('text', { nullable: true }) seenStatus!: FeedbackStatus | null;
   /**
-   * Status that the tracker shows after our pending write, which is not a change made in the tracker; null if there is
-   * none.
+   * Status that the service is writing to the tracker. When the tracker reports it, it is not a change that was made
+   * there. Null if no write is pending.
    */
   @Column('text', { nullable: true }) writingStatus!: FeedbackStatus | null;
   /** Whether the text of the issue or task links to the item in the other tracker. */
@@ -102,7 +103,7 @@ export class FeedbackLinkEntity {
   @Column('timestamptz', { nullable: true }) deadAt!: Date | null;
   /** Time of the tracker stop that is recorded in the submission's history; null if none is. */
   @Column('timestamptz', { nullable: true }) stopToldAt!: Date | null;
-  /** Our status that was last written to the tracker; null if none was. */
+  /** Status of the submission that was last written to the tracker; null if none was. */
   @Column('text', { nullable: true }) carriedStatus!: FeedbackStatus | null;
 }
 
@@ -113,7 +114,7 @@ export class FeedbackTrackerEntity {
   @PrimaryColumn('text') tracker!: TrackerName;
   @Column('timestamptz', { nullable: true }) stoppedAt!: Date | null;
   @Column('text', { nullable: true }) reason!: string | null;
-  /** Time when one call may test whether the stopped tracker works again; null if it is not stopped. */
+  /** Time at which one call tests whether the stopped tracker works again; null if the tracker is not stopped. */
   @Column('timestamptz', { nullable: true }) nextTryAt!: Date | null;
   @Column('timestamptz', { nullable: true }) pausedUntil!: Date | null;
 }

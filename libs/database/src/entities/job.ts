@@ -8,6 +8,7 @@ import type {
   JobStatus,
   MicroUsd,
   StepStatus,
+  TargetPreference,
   WaitingReason,
 } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
@@ -31,6 +32,7 @@ import { WorkflowEntity } from './workflow';
 })
 @Index('job_retry_idx', ['retryOf'], { where: 'retry_of IS NOT NULL' })
 @Index('job_queue_idx', { synchronize: false })
+@Index('job_unplaced_idx', { synchronize: false })
 @Index('job_running_key', ['agentId'], { unique: true, where: "status = 'running'" })
 @Index('job_open_idx', ['organizationId', 'reservedMicros'], {
   where: "status IN ('queued', 'running') OR reserved_micros > 0",
@@ -55,9 +57,27 @@ export class JobEntity {
   workflowId!: string;
   @Column('integer')
   workflowRevision!: number;
-  @Column('uuid')
+  /** Agent of the job; null until the dispatcher has chosen one. */
+  @Column('uuid', { nullable: true })
   @ForeignKey(() => AgentEntity, { name: 'job_agent_fk', onDelete: 'CASCADE' })
-  agentId!: string;
+  agentId!: string | null;
+  /** Labels that the agent must have; null if the job names its agent. */
+  @Column('text', { array: true, nullable: true })
+  targetLabels!: string[] | null;
+  @Column('text', { nullable: true })
+  targetPrefer!: TargetPreference | null;
+  /** Digest of the labels: jobs with the same labels share a queue. Null if the job names its agent. */
+  @Column('uuid', { nullable: true })
+  targetGroup!: string | null;
+  /** Whether a retry runs on the agent of the attempt before it, even if the job named no agent. */
+  @Column('boolean', { default: false })
+  retrySameAgent!: boolean;
+  /** Time at which the dispatcher chose the agent; null if the job named it or has none yet. */
+  @Column('timestamptz', { nullable: true })
+  placedAt!: Date | null;
+  /** Reason for which the dispatcher chose the agent. */
+  @Column('text', { nullable: true })
+  placementWhy!: string | null;
   @Column('uuid', { nullable: true })
   scheduleId!: string | null;
   @Column('uuid', { nullable: true })
@@ -170,6 +190,9 @@ export class JobEntity {
   stalledAt!: Date | null;
 }
 
+/** A job that was dispatched, so it has an agent. */
+export type PlacedJob = Omit<JobEntity, 'agentId'> & { agentId: string };
+
 @Entity('job_step')
 @Check('job_step_status_check', "status IN ('pending', 'running', 'passed', 'failed', 'skipped')")
 export class JobStepEntity {
@@ -235,7 +258,10 @@ export class ClaimOutcomeEntity {
   claimId!: string;
   @Column('uuid')
   organizationId!: string;
-  /** NPI; empty if none was reported. A claim is identified by its id and its NPI together. */
+  /**
+   * NPI (number of the health care provider); empty if none was reported. A claim is identified by its id and its NPI
+   * together.
+   */
   @PrimaryColumn('text', { default: '' })
   npi!: string;
   @Column('text')
@@ -244,7 +270,10 @@ export class ClaimOutcomeEntity {
   message!: string | null;
   @Column('jsonb', { nullable: true })
   metadata!: Record<string, unknown> | null;
-  /** Time when the report was signed. Of two reports the later one wins, in any order of arrival. */
+  /**
+   * Time at which the worker signed the report. The report that was signed later replaces an earlier one, in whichever
+   * order they arrive.
+   */
   @Column('timestamptz', { default: () => 'muster_now()' })
   signedAt!: Date;
   @Column('timestamptz', { default: () => 'muster_now()' })

@@ -29,7 +29,7 @@ export class PackInstallationEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => PackVersionEntity, { name: 'pack_installation_previous_fk' })
   previousVersionId!: string | null;
-  /** Incremented with every change. The ETag is computed from it. */
+  /** Revision number, incremented with every change of the installation. The ETag is computed from it. */
   @Column('integer', { default: 1 })
   version!: number;
   @Column('timestamptz', { default: () => 'muster_now()' })

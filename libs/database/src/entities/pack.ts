@@ -38,7 +38,7 @@ export class WorkflowPackEntity {
   description!: string;
   @Column('text', { array: true, default: [] })
   stageTags!: string[];
-  /** Draft head; null before the first draft. It changes only by compare-and-set. */
+  /** The draft head, which is the newest draft; null before the first draft. It changes only by compare-and-set. */
   @Column('uuid', { nullable: true })
   @ForeignKey(() => RuntimeBundleEntity, { name: 'workflow_pack_draft_fk' })
   draftRuntimeBundleId!: string | null;

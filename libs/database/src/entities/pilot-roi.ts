@@ -74,7 +74,7 @@ export class PilotRoiDayEntity {
   timed!: number;
   @Column('bigint')
   processingMicros!: number | bigint;
-  /** Number of processing times per bucket, encoded by libs/pilot/src/roi/histogram.ts. */
+  /** Histogram: the number of processing times in each bucket, encoded by libs/pilot/src/roi/histogram.ts. */
   @Column('bytea')
   histogram!: Buffer;
 }
@@ -91,7 +91,7 @@ export class PilotRoiTimesEntity {
   bucket!: number;
   @PrimaryColumn('date')
   day!: string;
-  /** Encoded like the histogram, with microseconds instead of buckets. */
+  /** Encoded like the histogram of `pilot_roi_day`, with processing times in microseconds instead of buckets. */
   @Column('bytea')
   times!: Buffer;
 }
@@ -110,7 +110,7 @@ export class PilotRoiCostEntity {
   workflowId!: string;
   @PrimaryColumn('date')
   day!: string;
-  /** Day before on which a batch named the same jobs; -infinity if there is none. */
+  /** Latest earlier day on which a batch named the same jobs; -infinity if there is none. */
   @PrimaryColumn('date')
   dayBefore!: string;
   /** Number of jobs, without deleted ones. */

@@ -57,8 +57,8 @@ export class PilotBatchEntity {
   /** Time that determines the day of the batch: startedAt, else finishedAt, else the time of the ingest. */
   @Column('timestamptz')
   occurredAt!: Date;
-  // These five counts are counted from the claim results when the batch arrives. They remain when the claim results are
-  // deleted with their job or by retention.
+  // The following five counts are computed from the claim results when the batch arrives. They are not changed when the
+  // claim results are deleted with their job or by retention.
   @Column('integer', { default: 0 })
   claimsAttempted!: number;
   @Column('integer', { default: 0 })
@@ -76,8 +76,8 @@ export class PilotBatchEntity {
   @Column('bigint', { nullable: true })
   deletedJobCostMicros!: number | null;
   /**
-   * Totals as the organization reported them; null if it reported none. They are stored, but our figures are counted
-   * from the claims.
+   * Totals as the organization reported them; null if it reported none. They are stored and displayed, but the figures
+   * of the service are computed from the claims.
    */
   @Column('jsonb', { nullable: true })
   totals!: Record<string, unknown> | null;
@@ -85,7 +85,7 @@ export class PilotBatchEntity {
   metadata!: Record<string, unknown>;
 }
 
-/** One claim of a batch. A claim id may occur twice, so a row is identified by its position in the batch. */
+/** One claim of a batch. A claim id can occur twice in a batch, so a row is identified by its position in the batch. */
 @Entity('pilot_claim_result')
 @Check('pilot_claim_result_outcome_check', "outcome IN ('eob_uploaded', 'no_eob_found', 'failed')")
 @Check('pilot_claim_result_processing_check', 'processing_micros >= 0')

@@ -45,7 +45,7 @@ export class QuestionEntity {
   choices!: string[] | null;
   @Column('jsonb', { nullable: true })
   fields!: Record<string, unknown>[] | null;
-  /** Roles and email addresses that may answer; empty for every member. */
+  /** Roles and email addresses of the users who are allowed to answer; empty if every member is. */
   @Column('text', { array: true, default: [] })
   audience!: string[];
   @Column('jsonb', { nullable: true })
@@ -58,7 +58,7 @@ export class QuestionEntity {
   status!: QuestionStatus;
   @Column('jsonb', { nullable: true })
   answer!: { value: unknown } | null;
-  /** Sealed code, until its run ends; null if the answer is not a code. */
+  /** The encrypted code; deleted when the run of the question ends. Null if the answer is not a code. */
   @Column('jsonb', { nullable: true })
   sealed!: Record<string, string> | null;
   @Column('text', { nullable: true })
@@ -80,4 +80,7 @@ export class QuestionEntity {
   /** Whether the timeout was shortened to the rest of the run's maximum runtime. */
   @Column('boolean', { default: false })
   cut!: boolean;
+  /** Whether people who may answer can use the run's browser while the question is open. */
+  @Column('boolean', { default: false })
+  takeover!: boolean;
 }

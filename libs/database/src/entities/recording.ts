@@ -34,7 +34,7 @@ export class RecordingEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => ArtifactEntity, { name: 'recording_artifact_fk', onDelete: 'SET NULL' })
   artifactId!: string | null;
-  /** Kind; null until the worker has chosen one by its capabilities. */
+  /** Recorded source: the screen or a browser. Null until the worker has chosen, by the software of its machine. */
   @Column('text', { nullable: true })
   kind!: RecordingKind | null;
   @Column('text', { nullable: true })

@@ -13,7 +13,9 @@ export class RecoveryHoldEntity {
   savedAt!: Date;
   @Column('timestamptz')
   restoredAt!: Date;
-  /** Time when an operator released the service; null while it must do nothing automatically. */
+  /**
+   * Time when an operator released the service; null while the service must not start or stop anything automatically.
+   */
   @Column('timestamptz', { nullable: true })
   releasedAt!: Date | null;
   /** Whether schedules catch up on the times that they missed, according to their misfire policies. */

@@ -1,4 +1,11 @@
-import type { AccountRequest, ConcurrencyKey, MicroUsd, MisfirePolicy, TickOutcome } from '@muster/contracts';
+import type {
+  AccountRequest,
+  ConcurrencyKey,
+  MicroUsd,
+  MisfirePolicy,
+  TargetPreference,
+  TickOutcome,
+} from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -27,9 +34,15 @@ export class ScheduleEntity {
   @Column('uuid')
   @ForeignKey(() => WorkflowEntity, { name: 'schedule_workflow_fk', onDelete: 'CASCADE' })
   workflowId!: string;
-  @Column('uuid')
+  /** Agent of the runs; null if the schedule has a target. */
+  @Column('uuid', { nullable: true })
   @ForeignKey(() => AgentEntity, { name: 'schedule_agent_fk', onDelete: 'CASCADE' })
-  agentId!: string;
+  agentId!: string | null;
+  /** Labels that the agent of each run must have; null if the schedule names its agent. */
+  @Column('text', { array: true, nullable: true })
+  targetLabels!: string[] | null;
+  @Column('text', { nullable: true })
+  targetPrefer!: TargetPreference | null;
   @Column('text')
   cronExpression!: string;
   @Column('text')

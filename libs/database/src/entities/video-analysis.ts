@@ -41,16 +41,19 @@ export class VideoAnalysisEntity {
   @Column('uuid', { nullable: true }) workflowId!: string | null;
   @Column('text', { nullable: true }) error!: string | null;
   @Column('text', { nullable: true }) code!: string | null;
-  /** Incremented with each handling. Late writes of an earlier handling have no effect. */
+  /**
+   * Incremented each time that a process handles a message of the analysis. Late writes of a process that handled an
+   * earlier message have no effect.
+   */
   @Column('integer', { default: 0 }) turn!: number;
-  /** Number of consecutive failed handlings. */
+  /** Number of consecutive failed attempts to handle a message. */
   @Column('integer', { default: 0 }) faults!: number;
-  /** Time of the next handling; null once the analysis has finished. */
+  /** Time of the next step; null once the analysis has finished. */
   @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
 }
 
-/** Permission for a client to upload a video, created before the upload. */
+/** An upload of a video that the service has allowed: the row is inserted before the client gets the upload URL. */
 @Entity('film_upload')
 @Index('film_upload_age_idx', ['organizationId', 'createdAt'])
 export class FilmUploadEntity {

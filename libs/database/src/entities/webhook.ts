@@ -14,7 +14,10 @@ export class WebhookEndpointEntity {
   /** Name of a channel; null for a webhook endpoint. */
   @Column('text', { nullable: true }) name!: string | null;
   @Column('text', { default: 'webhook' }) kind!: ChannelKind;
-  /** URL. For Slack and Teams only the origin, because the whole URL is a secret, which is sealed. Null for email. */
+  /**
+   * URL of the receiver. For Slack and Teams only its origin: the whole URL is a secret and stored encrypted. Null for
+   * email.
+   */
   @Column('text', { nullable: true }) url!: string | null;
   /** Addresses of an email channel; otherwise empty. */
   @Column('text', { array: true, default: [] }) recipients!: string[];

@@ -31,8 +31,8 @@ export class LoopRuns extends LoopLedger implements OnApplicationShutdown {
     delete this.timer;
     const runs = [...this.waiting.values()];
     this.waiting.clear();
-    // The rows are only displayed, and the next round replaces what a crash loses. Sorted by name, so that two replicas
-    // lock the rows in the same order.
+    // The write does not wait for the disk: the rows are only displayed, and the next round replaces what a crash
+    // loses. They are sorted by name, so that two replicas lock the rows in the same order.
     await this.database.queryUnflushed(
       'system',
       `INSERT INTO loop_run AS r (name, app, host, interval_ms, began_at, duration_ms, counts, failed, error, stuck)

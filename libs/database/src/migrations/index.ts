@@ -85,6 +85,10 @@ import { AuditChain1763834000200 } from './1763834000200-audit-chain';
 import { EntriesByDay1763834000201 } from './1763834000201-entries-by-day';
 import { AccountLinks1763834000300 } from './1763834000300-account-links';
 import { Alerts1763835000000 } from './1763835000000-alerts';
+import { Placement1763835000100 } from './1763835000100-placement';
+import { UnplacedJobs1763835000101 } from './1763835000101-unplaced-jobs';
+import { AlertFilters1763836200100 } from './1763836200100-alert-filters';
+import { Takeover1763836200101 } from './1763836200101-takeover';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -185,4 +189,8 @@ export const migrations = [
   EntriesByDay1763834000201,
   AccountLinks1763834000300,
   Alerts1763835000000,
+  Placement1763835000100,
+  UnplacedJobs1763835000101,
+  AlertFilters1763836200100,
+  Takeover1763836200101,
 ];

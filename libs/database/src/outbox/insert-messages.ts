@@ -4,7 +4,7 @@ import { getRequestContext, newId } from '@muster/platform';
 import { bindRow, buildRowStatements } from '../transactions/row-statement';
 import type { RowStatement, Statement } from '../transactions/statement-batch';
 
-/** Time in milliseconds for the committing process to publish a message, before the sweep does. */
+/** Time in milliseconds after which the sweep publishes a message that the committing process has not published. */
 const graceMs = 2000;
 
 /** Columns of a message in a row of parameters, with their types. */

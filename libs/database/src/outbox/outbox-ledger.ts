@@ -45,7 +45,8 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
 
   private readonly handledIds = new Coalescer<string, void>(async (ids) => {
     const statement = { name: 'outbox_handled', text: 'DELETE FROM outbox WHERE id = ANY($1)', values: [ids] };
-    // If a crash restores the row, the message is published again, and its handler finds nothing left to do.
+    // The deletion does not wait for the disk. If a crash undoes it, the message is published again, and its handler
+    // finds nothing left to do.
     await runScopedStatement(this.dataSource, 'system', statement, { unflushed: true });
     this.relay.forgetHandled(ids);
     return () => undefined;

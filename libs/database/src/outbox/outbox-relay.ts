@@ -16,8 +16,8 @@ const waitingLimit = 20_000;
 
 /**
  * Starts messages that this process has just committed, at once and outside the request: directly if this process
- * handles them, otherwise through the queue. It may drop messages: the sweep finds every unpublished message in the
- * table. So the relay never blocks, never retries and never grows.
+ * handles them, otherwise through the queue. A message can be dropped here, because the sweep finds every unpublished
+ * message in the table. So the relay never waits, never retries, and needs no unlimited memory.
  */
 @Injectable()
 export class OutboxRelay implements OnApplicationShutdown {
@@ -42,7 +42,9 @@ export class OutboxRelay implements OnApplicationShutdown {
     this.working ??= this.publishWaiting().finally(() => delete this.working);
   }
 
-  /** Forgets messages that this process has handled: their next publication need not be postponed. */
+  /**
+   * Removes messages that this process has handled from the list of messages whose next publication will be postponed.
+   */
   forgetHandled(ids: string[]): void {
     for (const id of ids) this.published.delete(id);
   }

@@ -23,7 +23,7 @@ export class StoredRecoveryHold extends RecoveryHold implements OnApplicationBoo
 
   constructor(@Inject(Database) private readonly database: Database) {
     super();
-    // Avoids an unhandled rejection if no caller waits for the release.
+    // If no caller waits for the release, the rejected promise must not end the process as an unhandled rejection.
     this.release.catch(() => undefined);
   }
 

@@ -20,11 +20,13 @@ export async function readRecoveryState(database: Database): Promise<Recovery | 
   return recovery;
 }
 
-/** Throws if the service is on hold after a restore. For work on machines and runs of all organizations at once. */
+/**
+ * Throws if the service is on hold after a restore. Call it before work on the machines and runs of all organizations.
+ */
 export async function requireReleasedRecovery(database: Database): Promise<Recovery | undefined> {
   const recovery = await readRecoveryState(database);
   if (!recovery?.held) return recovery;
   throw new AppError('conflict', {
-    detail: `The service was restored from a backup of ${recovery.savedAt.toISOString()} and does not act until an operator runs muster-admin release.`,
+    detail: `The service was restored from a backup of ${recovery.savedAt.toISOString()}. It starts and stops nothing until its operator runs muster-admin release.`,
   });
 }

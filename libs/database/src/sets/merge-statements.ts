@@ -5,7 +5,7 @@ import type { Answer, Statement } from '../transactions/statement-batch';
 interface Place {
   /** Index of the sent statement. */
   at: number;
-  /** Number of the caller's row in a statement for several rows, from 1. */
+  /** Position of the caller's row in a statement for several rows, counted from 1. */
   member?: number;
 }
 

@@ -41,7 +41,7 @@ export async function runWorksAsSet(works: readonly Work[], parts: SetParts): Pr
   );
   if (shared.hasFailed || isDisturbed) return works.map(() => 'alone');
   const last = results.map((result, at) => (result.status === 'fulfilled' ? members[at]!.tx.takeLastStatements() : []));
-  // If the commit of one member must be flushed to disk, all members wait for the flush.
+  // All members wait until the commit is on disk if at least one member requires that.
   const isUnflushed = results.every((result, at) => result.status === 'rejected' || members[at]!.tx.isUnflushed);
   let answers: Answer[][] = [];
   try {

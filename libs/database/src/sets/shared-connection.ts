@@ -26,6 +26,7 @@ export class SharedConnection {
   private working = 0;
   private waiting: Waiting[] = [];
   private sending = false;
+  private readonly claims = new Map<string, number>();
   private timer?: NodeJS.Immediate;
 
   constructor(private readonly connection: OwnConnection) {}
@@ -81,6 +82,12 @@ export class SharedConnection {
     this.scheduleSend();
   }
 
+  countEarlierClaims(key: string): number {
+    const earlier = this.claims.get(key) ?? 0;
+    this.claims.set(key, earlier + 1);
+    return earlier;
+  }
+
   get hasBegun(): boolean {
     return this.connection.hasBegun;
   }
@@ -101,6 +108,10 @@ export class Membership implements TransactionConnection {
   sendStatements(statements: readonly Statement[]): Promise<Answer[]> {
     this.hasWritten ||= statements.some(({ text }) => mayWrite.test(text));
     return this.shared.sendStatements(statements);
+  }
+
+  countEarlierClaims(key: string): number {
+    return this.shared.countEarlierClaims(key);
   }
 
   leave(): void {

@@ -78,13 +78,17 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'b']);
   });
 
-  it('every work of a shared transaction runs again alone after a statement of one failed, so that only that work fails', async () => {
-    await shared(write('taken'));
-    const [a, error, b] = (await together(write('a'), write('taken'), write('b'))).map(valueOf);
-    expect(error).toMatch(/duplicate key/);
-    expect(a).not.toBe(b);
-    expect(await keys()).toEqual(['a', 'b', 'taken']);
-  });
+  it(
+    'every work of a shared transaction runs again alone after a statement of one failed, so that only that work ' +
+      'fails',
+    async () => {
+      await shared(write('taken'));
+      const [a, error, b] = (await together(write('a'), write('taken'), write('b'))).map(valueOf);
+      expect(error).toMatch(/duplicate key/);
+      expect(a).not.toBe(b);
+      expect(await keys()).toEqual(['a', 'b', 'taken']);
+    },
+  );
 
   it.each([
     ['throws after it has written', new AppError('conflict', { detail: 'Too late.' })],
@@ -181,28 +185,32 @@ describe('sharedTransaction', () => {
     expect(sent.filter((name) => name === 'muster_commit_unflushed')).toHaveLength(unflushedCommits);
   });
 
-  it('every caller of a shared transaction gets the error if the connection is lost during the commit; no work is repeated', async () => {
-    let runs = 0;
-    const counted = (key: string) => async (tx: Transaction) => {
-      runs += 1;
-      insert(tx, key);
-      // Holds the commit up until the connection is gone.
-      tx.deferStatement('SELECT pg_sleep(30)');
-      return 'done';
-    };
-    const ending = together(counted('a'), counted('b'));
-    const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
-    await waitFor('the commit to be in progress', async () => {
-      const rows: unknown[] = await owner.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  it(
+    'every caller of a shared transaction gets the error if the connection is lost during the commit; no work is ' +
+      'repeated',
+    async () => {
+      let runs = 0;
+      const counted = (key: string) => async (tx: Transaction) => {
+        runs += 1;
+        insert(tx, key);
+        // Delays the commit until the test has closed the connection.
+        tx.deferStatement('SELECT pg_sleep(30)');
+        return 'done';
+      };
+      const ending = together(counted('a'), counted('b'));
+      const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
+      await waitFor('the commit to be in progress', async () => {
+        const rows: unknown[] = await owner.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event = 'PgSleep'`,
-      );
-      return rows.length > 0;
-    });
-    await owner.destroy();
-    const results = await ending;
-    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(runs).toBe(2);
-    expect(await keys()).toEqual([]);
-  });
+        );
+        return rows.length > 0;
+      });
+      await owner.destroy();
+      const results = await ending;
+      expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+      expect(runs).toBe(2);
+      expect(await keys()).toEqual([]);
+    },
+  );
 });

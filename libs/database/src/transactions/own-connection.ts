@@ -17,6 +17,8 @@ export interface TransactionConnection {
   readonly isShared: boolean;
   /** Sends statements in one round trip. The first call also starts the transaction and sets its scope. */
   sendStatements(statements: readonly Statement[]): Promise<Answer[]>;
+  /** Records a claim of the key, and returns how many works in this database transaction have claimed it before. */
+  countEarlierClaims(key: string): number;
   entityManager(): EntityManager;
 }
 
@@ -43,6 +45,11 @@ export class OwnConnection implements TransactionConnection {
       if (!(error instanceof DatabaseError)) this.unanswered = error as Error;
       throw error;
     }
+  }
+
+  /** No other work belongs to this transaction. */
+  countEarlierClaims(): number {
+    return 0;
   }
 
   /**

@@ -28,7 +28,8 @@ export class RowReader {
 }
 
 /**
- * Cache of converted names, because an unnamed statement is described on every use. Bounded by the names in statements.
+ * Cache of converted column names, because Postgres describes the columns of an unnamed statement on every use. Its
+ * size is limited by the number of column names in the code.
  */
 const namesByColumn = new Map<string, string>();
 

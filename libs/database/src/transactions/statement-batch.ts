@@ -67,7 +67,8 @@ export class StatementBatch implements WireStatement {
     const prepared = getPreparedStatements(connection);
     let values: WireValue[][];
     try {
-      // All values are converted before the first byte is sent, because a partial batch cannot be withdrawn.
+      // All values are converted before the first byte is sent: if a conversion failed later, the statements that were
+      // already sent could not be withdrawn.
       values = this.statements.map((statement) =>
         convertValues(statement, prepared.get(this.prefixNameWithRole(statement))?.text),
       );

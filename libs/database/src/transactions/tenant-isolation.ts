@@ -14,8 +14,9 @@ export async function createDatabaseRoles(runner: QueryRunner): Promise<void> {
         END IF;
       EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
       END $$`);
-    // Creating a role is not enough to act as it: since Postgres 16 its creator is a member without SET. A superuser
-    // needs no membership. If another user has already granted it, this user may lack the right to grant it again.
+    // The user that creates a role also needs the right to switch to it (SET ROLE), which since Postgres 16 must be
+    // granted separately. A superuser needs no membership. If another user has already granted it, this user may lack
+    // the right to grant it again.
     await runner.query(`
       DO $$ BEGIN
         IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN

@@ -73,7 +73,7 @@ describe('a transaction', () => {
   });
 
   it('a transaction stores nothing if its messages cannot be written', async () => {
-    // JSON in Postgres cannot contain this character.
+    // The text contains U+0000, which JSON values in Postgres cannot contain.
     const unwritable = harness.db.transaction(scope, async (tx) => {
       await tx.execute(rename, ['Lost']);
       await tx.enqueue({ ...key, payload: { probeId: '\0' } });

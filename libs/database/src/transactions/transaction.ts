@@ -92,6 +92,14 @@ export class Transaction {
     if (this.isShared) throw new RunAlone(isUnchanged);
   }
 
+  /**
+   * Records that this work changes a row that other works of a shared transaction may have found as well, and returns
+   * how many of them have claimed it before. Row locks do not exclude works of one transaction.
+   */
+  countEarlierClaims(key: string): number {
+    return this.connection.countEarlierClaims(key);
+  }
+
   /** Enqueues messages: their rows are written with the commit. Equal messages are enqueued once. */
   enqueue(...messages: QueueMessage[]): Promise<void> {
     const newMessages = messages.filter(({ queue, name, payload }) => {
@@ -104,8 +112,14 @@ export class Transaction {
     return Promise.resolve();
   }
 
-  /** Enqueues a message if the condition holds at the commit, after all other statements of the transaction. */
+  /**
+   * Enqueues a message if the condition holds at the commit, after all other statements of the transaction. Equal
+   * messages with an equal condition are enqueued once.
+   */
   enqueueIf(condition: Condition, values: readonly unknown[], message: QueueMessage): void {
+    const key = `${condition.name} ${JSON.stringify([values, message])}`;
+    if (this.enqueued.has(key)) return;
+    this.enqueued.add(key);
     const [created] = createOutboxMessages([message], this.scope === 'system' ? null : this.scope.organizationId);
     this.conditional.push({ message: created!, condition, values });
   }
@@ -212,7 +226,8 @@ export class Transaction {
     try {
       return await this.connection.sendStatements([...this.deferred.splice(0), ...statements]);
     } catch (error) {
-      // The original stack leads to the socket; the caller's leads to the statement.
+      // The stack of the original error ends in the code that reads the socket. It is replaced with the stack of the
+      // caller, which shows the statement.
       if (error instanceof Error) Error.captureStackTrace(error);
       throw error;
     }

@@ -41,7 +41,7 @@ export class Turns {
   private waitForTurn(line: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
     if (line.length >= this.maxWaiting) {
       throw new AppError('service_unavailable', {
-        detail: 'Too many requests of this kind are waiting for each other; nothing was changed. Try again.',
+        detail: 'Too many requests that change the same data are waiting. Nothing was changed; try again.',
       });
     }
     return new Promise((resolve, reject) => {

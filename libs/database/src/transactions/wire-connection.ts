@@ -33,6 +33,9 @@ export function submitStatement(client: ClientBase, statement: WireStatement): v
 }
 
 declare module 'pg' {
-  /** Functions of pg that are exported but not declared. `prepareValue` converts a value to a parameter. */
+  /**
+   * Functions that the package pg exports but that its type declarations lack. `prepareValue` converts a value to a
+   * parameter.
+   */
   export const utils: { prepareValue(value: unknown): WireValue };
 }

@@ -17,8 +17,8 @@ export async function changeStatus(
   );
   if (!before) throw notFoundError('submission');
   if (before.status !== status) {
-    // A tracker’s clock may be ahead of the service’s clock. The person saw the stored status, so this change must be
-    // later than it.
+    // A tracker’s clock may be ahead of the service’s clock. The person saw the stored status when changing it, so the
+    // time of this change must be after the time of the stored status.
     const at = new Date(Math.max(now.getTime(), before.statusAt.getTime() + 1));
     await setSubmissionStatus(tx, { id, organizationId, from: before.status }, { status, at, source: 'user' });
     await scheduleWorkItemSync(tx, id);

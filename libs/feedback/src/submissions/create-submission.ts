@@ -58,7 +58,7 @@ async function requireReferencesOfOrganization(
     const found = await tx.query(`SELECT FROM ${table} WHERE id = $1 AND organization_id = $2`, [id, organizationId]);
     if (found.length === 0) {
       throw new AppError(name === 'agent' ? 'agent_not_found' : name === 'job' ? 'job_not_found' : 'not_found', {
-        detail: `There is no such ${name}.`,
+        detail: `There is no such ${name} in this organization. Check its id.`,
       });
     }
   }

@@ -27,7 +27,7 @@ export function listSubmissions(
   const { from, to } = filter;
   if (from) within.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - apartMs)))}::uuid`);
   if (to) within.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + dayMs + apartMs)))}::uuid`);
-  // The most selective condition selects a range of an index; the others filter within it.
+  // The most selective condition selects a range of an index, and the other conditions filter the rows in that range.
   const [first, ...others] = [
     ['reporter_id', getVisibleReporter(caller)],
     ['status', filter.status],
@@ -56,7 +56,7 @@ export function listSubmissions(
 
 const dayMs = 86_400_000;
 /**
- * Maximum sum of two differences: a day’s start in any time zone from its start in UTC, and a row’s time from the time
- * in its id.
+ * Maximum difference between the start of a day in UTC and the time in the id of a row of that day: the offset of a
+ * time zone, plus the difference between the time of a row and the time in its id.
  */
 const apartMs = 26 * 3_600_000;

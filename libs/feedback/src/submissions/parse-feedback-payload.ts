@@ -13,7 +13,9 @@ const maxPayloadBytes = 64 * 1024;
 export async function parseFeedbackPayload(text: string): Promise<FeedbackReport> {
   const bytes = Buffer.from(text);
   if (bytes.length > maxPayloadBytes) {
-    throw new AppError('payload_too_large', { detail: `payload has more than ${maxPayloadBytes} bytes.` });
+    throw new AppError('payload_too_large', {
+      detail: `The field payload has more than ${maxPayloadBytes} bytes. Shorten the report.`,
+    });
   }
   const value = await parseJsonBody(bytes);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

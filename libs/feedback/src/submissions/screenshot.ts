@@ -32,7 +32,9 @@ function detectImageFormat(bytes: Buffer): ImageFormat | null {
 export async function reencodeScreenshot(upload: Buffer): Promise<Screenshot> {
   const kind = detectImageFormat(upload);
   if (!kind) {
-    throw new AppError('unsupported_media_type', { detail: 'The screenshot must be a PNG, JPEG or WebP image.' });
+    throw new AppError('unsupported_media_type', {
+      detail: 'The screenshot is not a PNG, JPEG or WebP image. Send it in one of these formats.',
+    });
   }
   const { default: sharp } = await import('sharp');
   return encoders.runInTurn(async () => {

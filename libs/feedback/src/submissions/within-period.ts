@@ -16,7 +16,8 @@ export function withinPeriodSql({ from, to }: Period, addParameter: (value: stri
         ]
       : []),
     ...(to && isDayText(to) ? [`${created} < ${startOfDaySql(`${addParameter(to)}::date + 1`)}`] : []),
-    // Times are stored in microseconds but shown in milliseconds.
+    // The end of the period is extended by a millisecond, because times are stored in microseconds but displayed in
+    // milliseconds.
     ...(to && !isDayText(to) ? [`${created} < ${addParameter(to)}::timestamptz + interval '1 millisecond'`] : []),
   ];
 }

@@ -15,7 +15,7 @@ export function receiveTrackerWebhook(database: Database, delivery: Delivery): P
   return database.transaction('system', async (tx) => {
     const ids = await findReferencedSubmissions(tx, delivery);
     if (ids.length === 0) {
-      // The item may be unknown because an earlier copy of this delivery caused a sync that unlinked the item.
+      // An item that is not found may have been unlinked by the sync that an earlier copy of this delivery caused.
       return (await wasDeliveryReceived(tx, delivery)) ? duplicate : { accepted: false, reason: 'unknown_reference' };
     }
     const inserted = await tx.execute(

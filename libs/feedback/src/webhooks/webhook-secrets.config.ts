@@ -4,8 +4,8 @@ import { BaseConfig, EnvText } from '@muster/platform';
 export class WebhookSecretsConfig extends BaseConfig {
   @EnvText('FEEDBACK_CODEHOST_WEBHOOK_SECRET', {
     description:
-      'Secret with which GitHub signs its webhooks. To rotate it, set the old and the new one, separated by a comma. ' +
-      'If absent, all GitHub webhooks are rejected.',
+      'Secret with which GitHub signs its webhooks. To rotate the secret, set the old and the new one, separated by ' +
+      'a comma. If absent, all GitHub webhooks are rejected.',
     optional: true,
     secret: true,
   })
@@ -13,8 +13,8 @@ export class WebhookSecretsConfig extends BaseConfig {
 
   @EnvText('FEEDBACK_TASKTRACKER_WEBHOOK_SECRET', {
     description:
-      'Secret with which ClickUp signs its webhooks. To rotate it, set the old and the new one, separated by a ' +
-      'comma. If absent, all ClickUp webhooks are rejected.',
+      'Secret with which ClickUp signs its webhooks. To rotate the secret, set the old and the new one, separated ' +
+      'by a comma. If absent, all ClickUp webhooks are rejected.',
     optional: true,
     secret: true,
   })

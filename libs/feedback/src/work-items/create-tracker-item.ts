@@ -88,7 +88,7 @@ async function confirmCreationLease(
   if (confirmed.length === 0) throw new LeaseLost('another process holds the lease of the creation');
 }
 
-/** Not a failure: another creation may still be in progress, so its result is not known yet. */
+/** This is not counted as a failure: another process may still be creating the item, so the result is not known yet. */
 export class CreationInProgress extends TrackerBusy {
   override name = 'TrackerBusy';
 }

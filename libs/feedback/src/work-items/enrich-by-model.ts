@@ -69,7 +69,7 @@ function buildEnrichmentMessages(
   others: ModelRequest['others'],
   hidden: Hidden,
 ): ModelMessage[] {
-  // Users may paste passwords.
+  // Secrets are hidden, because users sometimes paste passwords into a report.
   const untrusted = {
     report: hidden.deep({ type, title, description, steps, url }),
     others: others.map((other, at) => ({ number: at + 1, title: hidden.text(other.title) })),

@@ -9,7 +9,7 @@ import { type Enrichment, enrichByRule } from './enrich-by-rule';
 
 export interface EnrichParts {
   database: Database;
-  /** Null if models are not used. */
+  /** Opens the language model; null if no model is used. */
   models: Omit<ModelParts, 'database'> | null;
   /** Time limit of the model’s answer. */
   modelMs: number;

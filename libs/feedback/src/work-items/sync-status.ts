@@ -43,8 +43,8 @@ export function applyTrackerStatus(database: Database, { id, organizationId }: W
     for (const { link, item } of observed) {
       const arrived = item.status === link.writingStatus;
       if (item.status === link.seenStatus && !arrived) continue;
-      // A tracker change that did not win must be overwritten. Null allows that even if the same status was written
-      // before.
+      // A change in the tracker that is older than the stored status is overwritten. For that, the last written status
+      // is set to null, so that the same status is written again.
       const carriedStatus = arrived ? link.carriedStatus : null;
       await tx.execute(
         'UPDATE feedback_link SET seen_status = $2, carried_status = $3, writing_status = NULL WHERE id = $1',
@@ -72,7 +72,7 @@ export async function writeStatusToTracker(
     }
     return;
   }
-  // The status was already written; the tracker shows its closest equivalent.
+  // Nothing is written, because the status was written already and the tracker shows its closest equivalent.
   if (link.carriedStatus === status && link.seenStatus === item.status) return;
   await database.query('system', 'UPDATE feedback_link SET writing_status = $2 WHERE id = $1', [link.id, target]);
   const updated = await tracker.setStatus(item, status);

@@ -78,7 +78,7 @@ export async function readAccount(
   return row;
 }
 
-export type AccountUseRow = Pick<AccountUseEntity, 'jobId' | 'agentId' | 'until'> & { since: Date };
+export type AccountUseRow = Pick<AccountUseEntity, 'jobId' | 'until'> & { agentId: string; since: Date };
 
 /**
  * Lists the runs that have or had an account, the newest use first. The uses of a deleted account are still listed.

@@ -13,7 +13,10 @@ export const freeAccountsSql = (organization: string, pool: string) => `account 
     AND h.held < a."limit"
     AND (ended.at IS NULL OR ended.at + a.cooldown_seconds * interval '1 second' <= muster_clock())`;
 
-/** SQL for the order of accounts: an account that no run has comes first, then the one whose last run ended first. */
+/**
+ * SQL for the order of accounts: accounts that no run uses come first; among these, the account whose last run ended
+ * earliest.
+ */
 export const unusedLongestSql = 'h.held > 0, ended.at NULLS FIRST, a.name';
 
 /** SQL: how many runs can get an account of the pool now. */

@@ -7,7 +7,7 @@ import { findJob } from '../lists/job-row';
 import { applyJobReport } from '../reports/apply-job-report';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { listAccounts, listAccountUses } from './account-row';
-import { failAccount } from './fail-account';
+import { setAccountAside } from './fail-account';
 import { putAccount } from './save-account';
 
 const vaultKeys = { username: 'PORTAL_USER', password: 'PORTAL_PASS' };
@@ -86,7 +86,7 @@ export class AccountsFixture {
 
   fail(jobId: string, reason: AccountFailure = 'locked', agentId: string | null = null) {
     const { harness, organizationId } = this.jobs;
-    return failAccount(harness.db, { organizationId, agentId }, { jobId, pool: this.pool, reason });
+    return setAccountAside(harness.db, { organizationId, agentId }, { jobId, pool: this.pool, reason });
   }
 
   /** Launches a job on each of `count` new agents. */

@@ -8,7 +8,7 @@ import { applyStopResult } from '../ends/apply-stop-result';
 import { failRunAndKillProcesses } from '../ends/give-up-run';
 import { replayJob } from '../launch/replay-job';
 import { AccountsFixture } from './accounts.harness';
-import { offerAccounts } from './borrow-accounts';
+import { enqueueJobsWithFreeAccounts } from './borrow-accounts';
 
 jest.setTimeout(60_000);
 
@@ -239,11 +239,11 @@ describe('accounts that runs borrow', () => {
     await dispatchAll();
     expect(await fixture.held()).toEqual([]);
     expect((await fixture.read(jobs[1]!)).waitingFor).toEqual({ pool: fixture.pool, holders: [] });
-    await offerAccounts(fixture.jobs.harness.db);
+    await enqueueJobsWithFreeAccounts(fixture.jobs.harness.db);
     expect(await fixture.messagesOf(agents[1]!)).toEqual([]);
     await fixture.jobs.query(`UPDATE account_use SET until = until - interval '1 hour' WHERE job_id = $1`, [jobs[0]]);
     expect(await fixture.statusOf('tired')).toBe('free');
-    await offerAccounts(fixture.jobs.harness.db);
+    await enqueueJobsWithFreeAccounts(fixture.jobs.harness.db);
     expect(await fixture.messagesOf(agents[1]!)).toHaveLength(1);
     await fixture.jobs.dispatch.startNext(agents[1]!);
     expect(await fixture.held()).toEqual([jobs[1]]);
@@ -263,7 +263,7 @@ describe('accounts that runs borrow', () => {
     const waiting = jobs.find((id) => !first.includes(id))!;
     await fixture.jobs.query('DELETE FROM outbox');
     await fixture.end(first[0]!);
-    expect(await fixture.messagesOf((await fixture.read(waiting)).agentId)).toHaveLength(1);
+    expect(await fixture.messagesOf((await fixture.read(waiting)).agentId!)).toHaveLength(1);
     await dispatchAll();
     expect(await fixture.held()).toContain(waiting);
     for (const id of await fixture.held()) await fixture.end(id);
@@ -315,7 +315,7 @@ describe('accounts that runs borrow', () => {
     expect(await fixture.held()).toEqual([]);
   });
 
-  it('the repair takes back an account only if the run that has the account has ended', async () => {
+  it('the repair of account uses frees an account only if the run that has the account has ended', async () => {
     await fixture.put('leaked');
     const { jobs, agents } = await fixture.onAgents(2);
     await fixture.jobs.dispatch.startNext(agents[0]!);

@@ -1,6 +1,8 @@
 import type { AccountRequest } from '@muster/contracts';
-import { type Database, type JobEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { type Database, type PlacedJob, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { waitsForKeySql } from '../dispatch/concurrency-keys';
+import { enqueuePlacements } from '../placement/enqueue-placements';
+import { hasIdleAgentSql } from '../placement/fitting-agents';
 import { freeAccountsSql, freeCountSql, unusedLongestSql, waitsForAccountSql } from './accounts-sql';
 
 /** An account that a run gets. */
@@ -9,7 +11,7 @@ export interface Borrowed extends AccountRequest {
   vaultKeys: Record<string, string>;
 }
 
-/** The pool that has no account for the job, or the accounts that the job gets. */
+/** Result of the choice: the accounts that the job gets, or the pool in which no account is free for the job. */
 export type Choice = { busyPool: string } | { accounts: Borrowed[] };
 
 /** Locks the pool, so that all earlier decisions about the pool's accounts are committed. */
@@ -26,20 +28,19 @@ export async function chooseAccounts(
   organizationId: string,
   { id, accounts }: { id: string; accounts: AccountRequest[] },
 ): Promise<Choice> {
-  // All transactions lock pools in the same order, so they cannot deadlock.
+  // The pools are sorted: all transactions lock them in the same order, so they cannot deadlock.
   for (const pool of accounts.map((request) => request.pool).sort()) await lockPool(tx, organizationId, pool);
   const chosen = await tx.query<{ pool: string; account: string | null; vaultKeys: Record<string, string> }>(
     `SELECT u.pool, chosen.name AS account, chosen.vault_keys
      FROM account_use u
      CROSS JOIN LATERAL (
        SELECT count(*)::int AS count
-       FROM account_use o JOIN job w ON w.id = o.job_id JOIN agent a ON a.id = w.agent_id
+       FROM account_use o JOIN job w ON w.id = o.job_id
        WHERE o.organization_id = u.organization_id AND o.pool = u.pool AND o.since IS NULL
          AND (-o.priority, o.queued_at, o.job_id) < (-u.priority, u.queued_at, u.job_id)
          AND w.status = 'queued' AND w.waiting_reason IN ('account_busy', 'concurrency_key')
          AND w.cancel_requested_at IS NULL
-         AND a.status = 'online' AND a.drain IS NULL AND a.current_job_id IS NULL AND a.autopilot_session_id IS NULL
-         AND a.clearing_command_id IS NULL AND NOT ${waitsForAccountSql('w')} AND NOT ${waitsForKeySql('w')}) ahead
+         AND ${hasIdleAgentSql('w')} AND NOT ${waitsForAccountSql('w')} AND NOT ${waitsForKeySql('w')}) ahead
      LEFT JOIN LATERAL (
        SELECT a.name, a.vault_keys FROM ${freeAccountsSql('u.organization_id', 'u.pool')}
        ORDER BY ${unusedLongestSql} LIMIT 1) chosen ON ahead.count < ${freeCountSql('u.organization_id', 'u.pool')}
@@ -93,22 +94,32 @@ export async function releaseAccounts(tx: Transaction, organizationId: string, j
     [jobIds, organizationId],
     'release_accounts',
   );
-  await enqueueForPools(
+  // A job that only waited for an account has kept it from the jobs behind it, too.
+  if (released.length === 0) enqueuePlacements(tx, organizationId);
+  await enqueueJobsWaitingForPools(
     tx,
     organizationId,
     released.map(({ pool }) => pool),
   );
 }
 
-/** For each pool, enqueues the agents of as many waiting jobs as can get an account now. */
-export async function enqueueForPools(tx: Transaction, organizationId: string, pools: string[]): Promise<void> {
+/**
+ * For each pool, enqueues the agents of as many waiting jobs as can get an account now. The jobs that have no agent are
+ * placed by a message of their own.
+ */
+export async function enqueueJobsWaitingForPools(
+  tx: Transaction,
+  organizationId: string,
+  pools: string[],
+): Promise<void> {
   if (pools.length === 0) return;
-  const firsts = await tx.query<Pick<JobEntity, 'agentId'>>(
+  const firsts = await tx.query<Pick<PlacedJob, 'agentId'>>(
     `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS p(pool) CROSS JOIN LATERAL (${firstsSql('$1', 'p.pool')}) first`,
     [organizationId, pools],
     'first_for_accounts',
   );
   await tx.enqueue(...firsts.map(toMessage));
+  enqueuePlacements(tx, organizationId);
 }
 
 /** SQL: the agents of the first jobs that wait for the pool and can start now, as many as runs can get an account. */
@@ -132,9 +143,9 @@ const toMessage = ({ agentId }: { agentId: string }) => ({
 
 /**
  * Enqueues the agents of jobs that wait for an account although an account is free: its rest has ended, or the machine
- * of the run that had the account was cleared.
+ * of the run that had the account was cleared. The sweep of placements starts such jobs without an agent.
  */
-export async function offerAccounts(database: Database): Promise<{ offered: number }> {
+export async function enqueueJobsWithFreeAccounts(database: Database): Promise<{ offered: number }> {
   const waiting = await database.query<{ organizationId: string; agentId: string }>(
     'system',
     `SELECT DISTINCT first.agent_id, p.organization_id
@@ -151,8 +162,8 @@ export async function offerAccounts(database: Database): Promise<{ offered: numb
 
 /**
  * Sets the waiting reason `account_busy` for the agent's jobs that wait for an account and not for a concurrency key.
- * `also` is the id of a job that waits even if an account is free now, because the jobs ahead of it will get it. A job
- * that another transaction has locked is skipped, as in `setWaitingReason`.
+ * `also` is the id of a job that waits even if an account is free now, because the jobs ahead of it will get it. Skips
+ * a job that another transaction has locked, as `setWaitingReason` does.
  */
 export function markBorrowing(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.deferStatement(

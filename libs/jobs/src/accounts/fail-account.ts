@@ -1,5 +1,5 @@
 import { type AccountFailure, AppError, type CallbackAnswer, type FailAccountBody } from '@muster/contracts';
-import type { AccountEntity, Database, JobEntity } from '@muster/database';
+import type { AccountEntity, Database, JobEntity, PlacedJob } from '@muster/database';
 import { appendTimeline } from '@muster/timeline';
 import { emitEvent } from '@muster/webhooks';
 import { buildJobEntry } from '../launch/insert-job';
@@ -7,7 +7,7 @@ import { lockJobBeforeRead } from '../lists/job-row';
 import type { Reporter } from '../reports/reporter';
 import { lockPool } from './borrow-accounts';
 
-interface Used extends Pick<JobEntity, 'agentId'> {
+interface Used extends Pick<PlacedJob, 'agentId'> {
   account: string;
   /** The pool that the account belongs to now; null if the account was deleted. */
   currentPool: string | null;
@@ -19,7 +19,7 @@ interface Used extends Pick<JobEntity, 'agentId'> {
  * back. Repeated reports of a run change nothing, so a report that is sent again does not set aside an account that was
  * put back in between.
  */
-export function failAccount(
+export function setAccountAside(
   database: Database,
   { organizationId, agentId }: Reporter,
   { jobId, pool, reason, message }: { jobId: string; pool: string } & FailAccountBody,
@@ -35,7 +35,10 @@ export function failAccount(
       [jobId, pool, organizationId, agentId],
       'used_account',
     );
-    if (!used) throw new AppError('not_found', { detail: 'The run has no account of this pool.' });
+    if (!used)
+      throw new AppError('not_found', {
+        detail: 'The run never had an account of this pool. Check the name of the pool.',
+      });
     // Waits for a dispatch that is choosing this account, so that no run gets the account after this report.
     if (used.currentPool !== null) await lockPool(tx, organizationId, used.currentPool);
     const text = message?.trim() ? message : null;

@@ -11,7 +11,7 @@ import {
 import { type AccountEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { type AccountRow, readAccount } from './account-row';
-import { enqueueForPools, lockPool } from './borrow-accounts';
+import { enqueueJobsWaitingForPools, lockPool } from './borrow-accounts';
 
 type Definition = Pick<AccountEntity, 'pool' | 'vaultKeys' | 'limit' | 'cooldownSeconds' | 'enabled'>;
 
@@ -108,7 +108,7 @@ async function saveAccount(
         }
       : { ...definition },
   });
-  await enqueueForPools(tx, organizationId, pools);
+  await enqueueJobsWaitingForPools(tx, organizationId, pools);
   return (await readAccount(tx, organizationId, name))!;
 }
 
@@ -127,7 +127,7 @@ export async function deleteAccount(tx: Transaction, caller: Principal, name: st
 }
 
 /** Puts back the accounts that were set aside and that use the vault key, because the key has a new value. */
-export async function putBackAccounts(tx: Transaction, caller: Principal, vaultKey: string): Promise<void> {
+export async function enableAccountsWithKey(tx: Transaction, caller: Principal, vaultKey: string): Promise<void> {
   const { organizationId } = caller;
   const accounts = await tx.query<Pick<AccountEntity, 'name' | 'pool'> & { reason: string }>(
     `WITH found AS (
@@ -147,7 +147,7 @@ export async function putBackAccounts(tx: Transaction, caller: Principal, vaultK
       changes: { setAside: [reason, null] },
     });
   }
-  await enqueueForPools(
+  await enqueueJobsWaitingForPools(
     tx,
     organizationId,
     accounts.map(({ pool }) => pool),

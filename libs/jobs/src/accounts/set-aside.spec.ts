@@ -2,7 +2,7 @@ import { acquireAdvisoryLock } from '@muster/database';
 import type { PutAccountBody } from '@muster/contracts';
 import { runBehindLock } from '@muster/testing';
 import { AccountsFixture } from './accounts.harness';
-import { deleteAccount, putBackAccounts, updateAccount } from './save-account';
+import { deleteAccount, enableAccountsWithKey, updateAccount } from './save-account';
 
 describe('accounts that no run can borrow', () => {
   let fixture: AccountsFixture;
@@ -34,9 +34,9 @@ describe('accounts that no run can borrow', () => {
     await dispatchAll();
     expect(await fixture.held()).toEqual([jobs[1]]);
     await fixture.fail(jobs[1]!, 'expired');
-    await fixture.within((tx) => putBackAccounts(tx, fixture.jobs.caller, 'OTHER'));
+    await fixture.within((tx) => enableAccountsWithKey(tx, fixture.jobs.caller, 'OTHER'));
     expect(await fixture.statusOf('failing')).toBe('set_aside');
-    await fixture.within((tx) => putBackAccounts(tx, fixture.jobs.caller, 'PORTAL_PASS'));
+    await fixture.within((tx) => enableAccountsWithKey(tx, fixture.jobs.caller, 'PORTAL_PASS'));
     expect(await fixture.statusOf('failing')).toBe('busy');
     await fixture.end(jobs[1]!);
     const actions = await fixture.jobs.query(`SELECT action FROM audit_entry WHERE target_id = 'failing' ORDER BY id`);

@@ -64,7 +64,7 @@ async function terminateAsAdmin(
   { force }: AgentActionBody,
 ): Promise<void> {
   if (!hasRole(caller.role, 'admin')) {
-    throw new AppError('permission_denied', { detail: 'Only an admin can terminate an agent.' });
+    throw new AppError('permission_denied', { detail: 'Only an admin can terminate an agent. Ask an admin to do it.' });
   }
   requireSwitchableMachine(await loadAgent(tx, caller.organizationId, id), 'terminated');
   await terminateAgentAndRuns(tx, caller, id, { force });

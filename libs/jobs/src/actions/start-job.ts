@@ -31,9 +31,10 @@ export async function startJob(
   requireJobOrWorkflow(body);
   if (agent.status === 'terminated') {
     const extra = { agentStatus: agent.status };
-    throw new AppError('agent_not_ready', { detail: 'The agent is terminated.', extra });
+    throw new AppError('agent_not_ready', { detail: 'The agent is terminated. Use another agent.', extra });
   }
-  // The request is checked before the agent's status, because an invalid request is invalid in every status.
+  // The request is checked before the agent's status, so that an invalid request is rejected in the same way in every
+  // status.
   const jobId = await findOrLaunchJob(tx, caller, id, body, parts);
   const { status } = await requireWakeable(tx, { organizationId, agentId: id }, 'run');
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
@@ -64,7 +65,10 @@ export async function requireJobOfAgent(
     'job_of_agent',
   );
   if (!job) throw notFoundError('job');
-  if (job.agentId !== agentId) throw new AppError('not_found', { detail: 'This agent has no such job.' });
+  if (job.agentId !== agentId)
+    throw new AppError('not_found', {
+      detail: 'The agent has no job with this id. List the jobs of the agent to find the id.',
+    });
   return job;
 }
 
@@ -80,7 +84,10 @@ async function findOrLaunchJob(
     return (await launchJob(tx, caller, input, now)).jobId;
   }
   const { status } = await requireJobOfAgent(tx, caller, id, jobId!);
-  if (status !== 'queued') throw new AppError('conflict', { detail: `The job is ${status} and cannot be started.` });
+  if (status !== 'queued')
+    throw new AppError('conflict', {
+      detail: `The job has the status ${status}. Only a queued job can be started. To run it again, replay it.`,
+    });
   audit(tx, caller, { action: 'job.start', target: { type: 'job', id: jobId! }, changes: { agentId: id } });
   return jobId!;
 }

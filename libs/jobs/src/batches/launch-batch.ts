@@ -25,6 +25,8 @@ import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
 import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 import { checkBatchRow, type InputRow, type RowRule } from './check-batch-row';
 import { invalidPayloadError, readBatchFacts } from './read-batch-facts';
+import { enqueuePlacements } from '../placement/enqueue-placements';
+import { digestLabels, requireFittingAgent, toTargetColumns } from '../placement/target';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
 export type CheckInput = Omit<CheckBatchBody, 'rows'>;
@@ -38,7 +40,8 @@ export interface LaunchedBatch {
 
 interface Run {
   id: string;
-  agentId: string;
+  /** Agent of the run; null if the batch has a target. */
+  agentId: string | null;
   row: number;
   variables: string;
   /** The concurrency keys of the run as JSON, in the form of the column `concurrency_keys`; null if there are none. */
@@ -58,7 +61,10 @@ export async function launchBatch(
   { input, rows, now }: { input: BatchInput; rows: readonly InputRow[]; now: Date },
 ): Promise<LaunchedBatch> {
   const { organizationId } = caller;
-  const { workflowId, agentIds } = input;
+  const { workflowId, agentIds, target } = input;
+  if ((agentIds === undefined) === (target === undefined)) {
+    throw invalidPayloadError([{ field: 'agentIds', message: 'exactly one of agentIds and target is required' }]);
+  }
   const { facts, installationId, runs, rejected } = await checkBatchInput(tx, organizationId, { input, rows, now });
   if (input.strict && rejected.length) throw rejectedRowsError(rejected);
   const maxCostMicros = findSmallestLimit(usdToMicrosIfSet(input.maxCostUsd ?? null), facts.workflowMaxCost);
@@ -101,7 +107,12 @@ export async function launchBatch(
   audit(tx, caller, {
     action: 'batch.create',
     target: { type: 'batch', id: batchId },
-    changes: { workflowId, agents: agentIds.length, queued: runs.length, rejected: rejected.length },
+    changes: {
+      workflowId,
+      ...(target ? { target } : { agents: agentIds!.length }),
+      queued: runs.length,
+      rejected: rejected.length,
+    },
   });
   return { batchId, queued: runs.length, rejected, jobIds: runs.map(({ id }) => id) };
 }
@@ -125,8 +136,9 @@ async function checkBatchInput(
   organizationId: string,
   { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
 ) {
-  const { workflowId, agentIds = [], vaultKeys } = input;
+  const { workflowId, agentIds = [], target, vaultKeys } = input;
   const facts = await readBatchFacts(tx, organizationId, { workflowId, agentIds, now });
+  if (target) await requireFittingAgent(tx, organizationId, target.labels);
   const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
   requireScriptOrSteps(facts.workflowRuns || installationId !== null);
   requireVaultKeyNames(vaultKeys);
@@ -167,7 +179,7 @@ async function separateValidRows(
     if ('errors' in checked) rejected.push({ row, errors: checked.errors });
     else if ('errors' in resolved) rejected.push({ row, errors: resolved.errors });
     else {
-      const agentId = agentIds[runs.length % agentIds.length]!;
+      const agentId = agentIds[runs.length % agentIds.length] ?? null;
       runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables), keys: resolved.keys });
     }
   }
@@ -242,13 +254,15 @@ async function insertRuns(
   },
 ): Promise<void> {
   const context = getRequestContext();
+  const { targetLabels, targetPrefer } = toTargetColumns(input.target);
   await tx.execute(
     `WITH job AS (INSERT INTO job
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent,
-        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage, concurrency_keys, accounts)
+        max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage, concurrency_keys, accounts,
+        target_labels, target_prefer, target_group, retry_same_agent)
      SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0),
-            $18, $19, $20, r.keys, $22
+            $18, $19, $20, r.keys, $22, $23::text[], $24, $25::uuid, $26
      FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[], $21::jsonb[]) AS r (id, agent_id, row, variables, keys)
      RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys, accounts),
      ${insertWaitingKeys},
@@ -277,6 +291,7 @@ async function insertRuns(
       JSON.stringify(installed?.lineage ?? {}),
       runs.map(({ keys }) => keys),
       accounts?.length ? JSON.stringify(accounts) : null,
+      ...[targetLabels, targetPrefer, targetLabels && digestLabels(targetLabels), input.retrySameAgent ?? false],
     ],
     'insert_batch_jobs',
   );
@@ -293,7 +308,7 @@ async function recordLaunchOnTimelines(
   }: { organizationId: string; batchId: string; runs: Run[]; source: 'api' | 'console' },
 ): Promise<void> {
   const counts = new Map<string, number>();
-  for (const { agentId } of runs) counts.set(agentId, (counts.get(agentId) ?? 0) + 1);
+  for (const { agentId } of runs) if (agentId) counts.set(agentId, (counts.get(agentId) ?? 0) + 1);
   const entries = [...counts].map(([agentId, queued]) => {
     const message = `queued ${queued} ${queued === 1 ? 'run' : 'runs'} of a batch`;
     const entry = { kind: 'execution', message, source, data: { batchId, queued } } as const;
@@ -307,4 +322,6 @@ async function recordLaunchOnTimelines(
       payload: { agentId },
     })),
   );
+  // One message places all runs that name no agent, in the order in which they start.
+  enqueuePlacements(tx, organizationId);
 }

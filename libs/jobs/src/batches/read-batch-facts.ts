@@ -51,7 +51,10 @@ export async function readBatchFacts(
   );
   if (!facts?.workflowRevision) throw notFoundError('workflow');
   const unknownAgent = agentIds.find((id) => !facts.agents.includes(id.toLowerCase()));
-  if (unknownAgent) throw new AppError('agent_not_found', { detail: `There is no agent ${unknownAgent}.` });
+  if (unknownAgent)
+    throw new AppError('agent_not_found', {
+      detail: `The organization has no agent ${unknownAgent}. Remove it from agentIds, or correct it.`,
+    });
   return facts;
 }
 

@@ -116,11 +116,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Returns the decoded text of a cell, or undefined if it is not valid UTF-8. */
 function decodeCell(cell: string): string | undefined {
-  // ASCII text needs no decoding.
+  // Latin1 and UTF-8 are equal for ASCII text, so it needs no decoding.
   if (!/[\x80-\xff]/.test(cell)) return cell;
   const bytes = Buffer.from(cell, 'latin1');
   try {
-    // The end of the longest cells is not stored, so their last character may be incomplete.
+    // Only the beginning of a very long cell is stored, so its last character can be incomplete.
     if (bytes.length >= maxStoredBytes) return new TextDecoder('utf-8', utf8).decode(bytes, { stream: true });
     return utf8.decode(bytes);
   } catch {

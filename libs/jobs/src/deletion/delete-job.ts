@@ -1,7 +1,7 @@
 import { audit, type Principal, callerChannel } from '@muster/access';
 import { startCleanup, isOnStatus } from '@muster/machines';
 import { detachStopCommands, scheduleObjectRemoval } from '@muster/commands';
-import { dropTimelineOfJob } from '@muster/timeline';
+import { deleteTimelineOfJob } from '@muster/timeline';
 import { isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { AgentEntity, JobEntity, Transaction } from '@muster/database';
 import { issueStopCommand } from '../ends/cancel-job';
@@ -12,14 +12,15 @@ import { bookJobCost } from '../ends/book-job-cost';
 export interface Deletion {
   now: Date;
   /**
-   * Deletes the data that other modules store about the job. It is called before the job's row is deleted and after the
-   * job's cost is booked.
+   * Deletes the data that other libraries store about the job. It is called before the job's row is deleted and after
+   * the job's cost is booked.
    */
   forget: (tx: Transaction, job: { organizationId: string; jobId: string }) => Promise<void>;
 }
 
 interface Deletable extends Pick<JobEntity, 'status' | 'agentId'> {
-  agentStatus: AgentEntity['status'];
+  /** Agent of the job; null if no agent was chosen for the job. */
+  agentStatus: AgentEntity['status'] | null;
   dispatched: boolean;
 }
 
@@ -38,17 +39,21 @@ export async function deleteJob(
   const job = await lockJobAndLog(tx, organizationId, id);
   if (!job) throw notFoundError('job');
   if (!isTerminalStatus(job.status)) await endOpenJob(tx, caller, id, job, now);
-  // Stop commands must outlive the job, also those of a clearing that started after an earlier failure of the job.
+  // Stop commands must exist longer than the job's row, including those that remove the processes that the job left
+  // after a failure.
   await detachStopCommands(tx, id);
   // The cost is booked now, because the message of the job's end may not be handled yet and the cost outlives the job.
   await bookJobCost(tx, id);
   await forget(tx, { organizationId, jobId: id });
   await scheduleObjectRemoval(tx, { organizationId, jobId: id, now });
-  await tx.execute(
-    `INSERT INTO deleted_job (job_id, organization_id, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
-    [id, organizationId, job.agentId],
-  );
-  await dropTimelineOfJob(tx, caller, id);
+  // A job that was never sent to an agent has no worker that could report it.
+  if (job.agentId) {
+    await tx.execute(
+      `INSERT INTO deleted_job (job_id, organization_id, agent_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+      [id, organizationId, job.agentId],
+    );
+  }
+  await deleteTimelineOfJob(tx, caller, id);
   // Foreign keys cascade the deletion to the job's steps, model usage, claims, cost, commands and artifacts, and set
   // the references of schedules to null.
   await tx.execute('DELETE FROM job WHERE id = $1 AND organization_id = $2', [id, organizationId]);
@@ -64,7 +69,7 @@ async function lockJobAndLog(tx: Transaction, organizationId: string, id: string
   tx.deferStatement('SELECT FROM job_log_seen WHERE job_id = $1 FOR UPDATE', [id]);
   const [job] = await tx.query<Deletable>(
     `SELECT j.status, j.agent_id, a.status AS agent_status, j.command_id IS NOT NULL AS dispatched
-     FROM job j JOIN agent a ON a.id = j.agent_id WHERE j.id = $1 AND j.organization_id = $2`,
+     FROM job j LEFT JOIN agent a ON a.id = j.agent_id WHERE j.id = $1 AND j.organization_id = $2`,
     [id, organizationId],
   );
   return job;
@@ -74,11 +79,11 @@ async function endOpenJob(tx: Transaction, caller: Principal, jobId: string, job
   const { organizationId } = caller;
   const { agentId, agentStatus, dispatched } = job;
   const reason = 'the job was deleted';
-  const clears = dispatched && isOnStatus(agentStatus);
+  const clears = dispatched && agentStatus !== null && isOnStatus(agentStatus);
   await finishJob(tx, { organizationId, jobId, to: 'cancelled', source: callerChannel(caller), error: reason, clears });
   // An agent that is not online needs no stop command: the response to its next heartbeat tells the worker to end the
   // run.
-  if (clears) {
+  if (clears && agentId) {
     const commandId = await issueStopCommand(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
     startCleanup(tx, agentId, commandId);
   }

@@ -106,10 +106,10 @@ describe('concurrency keys', () => {
       agentId: await fixture.makeOnlineAgent(),
       concurrencyKeys: [{ key: 'two' }],
     });
-    await fixture.dispatch.startNext((await read(strict)).agentId);
+    await fixture.dispatch.startNext((await read(strict)).agentId!);
     expect((await read(strict)).waitingFor).toMatchObject({ key: 'two', limit: 1 });
     for (const id of jobs) await end(id, 'failed');
-    await fixture.dispatch.startNext((await read(strict)).agentId);
+    await fixture.dispatch.startNext((await read(strict)).agentId!);
     await dispatchAll();
     expect(await holders()).toEqual([strict]);
     await end(strict);

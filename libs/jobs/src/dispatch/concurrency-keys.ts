@@ -1,6 +1,8 @@
 import type { ConcurrencyKey } from '@muster/contracts';
-import { type JobEntity, acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { type JobEntity, acquireAdvisoryLock, type PlacedJob, type Transaction } from '@muster/database';
 import { waitsForAccountSql } from '../accounts/accounts-sql';
+import { enqueuePlacements } from '../placement/enqueue-placements';
+import { hasIdleAgentSql } from '../placement/fitting-agents';
 import type { FullKey } from './decide-start';
 
 /**
@@ -56,17 +58,32 @@ export async function lockAndFindFullKeys(
      FROM concurrency_lease l CROSS JOIN LATERAL ${holders} k
      CROSS JOIN LATERAL (
        SELECT count(*)::int AS count
-       FROM concurrency_lease o JOIN job w ON w.id = o.job_id JOIN agent a ON a.id = w.agent_id
+       FROM concurrency_lease o JOIN job w ON w.id = o.job_id
        WHERE o.organization_id = l.organization_id AND o.key = l.key AND o.since IS NULL
          AND (-o.priority, o.queued_at, o.job_id) < (-l.priority, l.queued_at, l.job_id)
          AND w.status = 'queued' AND w.waiting_reason IN ('concurrency_key', 'account_busy')
          AND w.cancel_requested_at IS NULL
-         AND a.status = 'online' AND a.drain IS NULL AND a.current_job_id IS NULL AND a.autopilot_session_id IS NULL
-         AND a.clearing_command_id IS NULL AND NOT ${waitsForKeySql('w')} AND NOT ${waitsForAccountSql('w')}) ahead
+         AND ${hasIdleAgentSql('w')} AND NOT ${waitsForKeySql('w')} AND NOT ${waitsForAccountSql('w')}) ahead
      WHERE l.job_id = $1 AND k.held + ahead.count >= k.most
      ORDER BY l.key`,
     [id],
     'full_keys',
+  );
+}
+
+/** Returns those of the keys that have no room for a run with these limits now. Does not lock the keys. */
+export function findFullKeys(
+  tx: Transaction,
+  organizationId: string,
+  keys: readonly Required<ConcurrencyKey>[],
+): Promise<FullKey[]> {
+  return tx.query<FullKey>(
+    `SELECT l.key, k.most, k.held
+     FROM (SELECT $1::uuid AS organization_id, u.key, u.most FROM unnest($2::text[], $3::int[]) AS u (key, most)) l
+     CROSS JOIN LATERAL ${holders} k
+     WHERE k.held >= k.most ORDER BY l.key`,
+    [organizationId, keys.map(({ key }) => key), keys.map(({ limit }) => limit)],
+    'preview_keys',
   );
 }
 
@@ -86,6 +103,8 @@ export async function releaseConcurrencyKeys(tx: Transaction, organizationId: st
     [jobIds],
     'release_keys',
   );
+  // A job that only waited for the key has kept it from the jobs behind it, too.
+  if (released.length === 0) enqueuePlacements(tx, organizationId);
   await enqueueFirstWaitingJobs(
     tx,
     organizationId,
@@ -95,7 +114,7 @@ export async function releaseConcurrencyKeys(tx: Transaction, organizationId: st
 
 /**
  * For each key, enqueues the agents of the first `maxJobs` waiting jobs. Jobs whose agents cannot take a job are
- * skipped.
+ * skipped. The jobs that have no agent are placed by a message of their own.
  */
 export async function enqueueFirstWaitingJobs(
   tx: Transaction,
@@ -104,7 +123,7 @@ export async function enqueueFirstWaitingJobs(
   maxJobs = 1,
 ): Promise<void> {
   if (keys.length === 0) return;
-  const firsts = await tx.query<Pick<JobEntity, 'agentId'>>(
+  const firsts = await tx.query<Pick<PlacedJob, 'agentId'>>(
     `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS k(key) CROSS JOIN LATERAL (
        SELECT l.agent_id FROM concurrency_lease l JOIN job w ON w.id = l.job_id JOIN agent a ON a.id = l.agent_id
        JOIN organization_settings s ON s.organization_id = l.organization_id
@@ -124,12 +143,13 @@ export async function enqueueFirstWaitingJobs(
       payload: { agentId },
     })),
   );
+  enqueuePlacements(tx, organizationId);
 }
 
 /**
  * Sets the waiting reason `concurrency_key` for the agent's jobs that wait for a key. `also` is the id of a job that
- * waits even if its key is not full now, because the jobs ahead of it will get the key. A job that another transaction
- * has locked is skipped, as in `setWaitingReason`.
+ * waits even if its key is not full now, because the jobs ahead of it will get the key. Skips a job that another
+ * transaction has locked, as `setWaitingReason` does.
  */
 export function markJobsWaitingForKeys(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.deferStatement(

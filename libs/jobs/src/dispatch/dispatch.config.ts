@@ -6,8 +6,8 @@ export class DispatchConfig extends BaseConfig {
     default: 60_000,
     min: 100,
     description:
-      'How long an online agent may leave a dispatched run unacknowledged, in milliseconds, before its queued jobs ' +
-      'show the waiting reason agent_offline.',
+      'Milliseconds after which the queued jobs of an online agent show the waiting reason agent_offline, if the ' +
+      'agent has not acknowledged a run that was sent to it.',
   })
   dispatchDeadlineMs!: number;
 
@@ -15,7 +15,17 @@ export class DispatchConfig extends BaseConfig {
     default: 5000,
     min: 100,
     description:
-      'Interval in milliseconds at which jobs that could start are dispatched, in case their queue message was lost.',
+      'Interval in milliseconds at which the service starts queued jobs whose agent is free, in case their queue ' +
+      'message was lost.',
   })
   dispatchSweepMs!: number;
+
+  @EnvInt('PLACEMENT_SWEEP_MS', {
+    default: 500,
+    min: 20,
+    description:
+      'Interval in milliseconds at which the service chooses an idle agent for jobs that require labels, in case ' +
+      'their queue message was lost or arrived while a run ended.',
+  })
+  placementSweepMs!: number;
 }

@@ -333,10 +333,12 @@ describe('dispatch', () => {
     queryAll.mockRestore();
     const plan = await fixture.harness.db.transaction('system', async (tx) => {
       tx.avoidSorting();
-      return tx.query<{ 'QUERY PLAN': string }>(`EXPLAIN (COSTS OFF) ${first!.text}`, [agentId]);
+      return tx.query<{ 'QUERY PLAN': string }>(`EXPLAIN (COSTS OFF) ${first!.text}`, [...first!.values!]);
     });
     const text = plan.map((line) => Object.values(line).join('')).join('\n');
     expect(text).toContain('job_queue_idx');
-    expect(text).not.toContain('Sort');
+    expect(text).toContain('job_unplaced_idx');
+    // Only the first jobs of the queues are sorted: that of the agent and those of the targets that fit it.
+    expect(text.match(/-> +Sort/g) ?? []).toHaveLength(1);
   });
 });

@@ -34,9 +34,12 @@ import {
 } from './decide-start';
 import { lockAndFindFullKeys, holdConcurrencyKeys, markJobsWaitingForKeys } from './concurrency-keys';
 import { countRunningJobs } from './count-running';
+import { cameFreeFirst } from './decide-placement';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
-import { buildJobEntry } from '../launch/insert-job';
+import { enqueuePlacements } from '../placement/enqueue-placements';
+import { assignLeases, buildStartEntries, type ChosenFor } from '../placement/record-placement';
+import { setReasonOfUnplaced } from '../placement/set-reasons';
 import { lockJob } from '../lists/job-row';
 import { findMissingSecrets } from './find-missing-secrets';
 import { setWaitingReason } from './set-waiting-reason';
@@ -71,10 +74,10 @@ export class Dispatch {
   ) {}
 
   /** Starts the next job of an agent, wakes the agent, or records what its jobs wait for. */
-  async startNext(agentId: string, message?: ReceivedMessage): Promise<StartOutcome> {
+  async startNext(agentId: string, message?: ReceivedMessage, chosen?: ChosenFor): Promise<StartOutcome> {
     const startInTransaction = async (tx: Transaction) => {
       if (message) tx.markMessageHandled(message);
-      const decided = await this.decideNext(tx, agentId);
+      const decided = await this.decideNext(tx, agentId, chosen);
       // No job was started. If a crash loses this commit, the message appears again and is handled again.
       if (decided.outcome.action === 'none') tx.allowUnflushedCommit();
       return decided;
@@ -105,13 +108,20 @@ export class Dispatch {
     }
   }
 
-  private async decideNext(tx: Transaction, agentId: string): Promise<Decided> {
+  private async decideNext(tx: Transaction, agentId: string, chosen?: ChosenFor): Promise<Decided> {
     const { agent, head } = await lockAgentAndNextJob(tx, agentId, this.clock.now());
     if (!agent) return decideNoAction('there is no such agent');
     if (agent.currentJobId) return this.resumeDispatchedJob(tx, agent, agent.currentJobId);
-    if (!head) markHeldUp(tx, agent);
-    if (!head) return decideNoAction('no queued job can start yet');
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
+    // The agent may have freed a slot of the organization that it does not use itself. A placement looks at all slots.
+    const offerFreeSlot = () => {
+      if (maxConcurrentRuns !== null && !chosen) enqueuePlacements(tx, organizationId);
+    };
+    if (!head) {
+      markHeldUp(tx, agent);
+      offerFreeSlot();
+      return decideNoAction('no queued job can start yet');
+    }
     // The locks below block dispatches of other agents, and a shared transaction may contain such dispatches.
     if (head.concurrencyKeys || head.accounts || maxConcurrentRuns !== null) tx.requireOwnConnection();
     // Concurrent dispatches of jobs with the same concurrency key wait here, and then read the current holders.
@@ -141,7 +151,7 @@ export class Dispatch {
     const outcome = { action: decision.action, reason: decision.reason, jobId: head.id };
     switch (decision.action) {
       case 'start':
-        return { outcome, push: this.claimJob(tx, agent, head, borrowed) };
+        return { outcome, push: this.claimJob(tx, agent, head, { borrowed, chosen }) };
       case 'fail':
         tx.requireOwnConnection();
         await finishJob(tx, {
@@ -153,9 +163,12 @@ export class Dispatch {
           errorCode: decision.code,
           retries: false,
         });
+        // The end of a job without an agent enqueues no agent, and this one is still idle.
+        if (head.unplaced) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
         return { outcome };
       default:
         await this.recordWaitOrWake(tx, agent, head, decision);
+        if (decision.action === 'wait' && decision.waiting !== 'concurrency_limit') offerFreeSlot();
         return { outcome };
     }
   }
@@ -169,7 +182,12 @@ export class Dispatch {
     return until > this.clock.now() ? until : null;
   }
 
-  private claimJob(tx: Transaction, agent: AgentFacts, head: HeadJob, borrowed: Borrowed[]): ClaimedCommand {
+  private claimJob(
+    tx: Transaction,
+    agent: AgentFacts,
+    head: HeadJob,
+    { borrowed, chosen }: { borrowed: Borrowed[]; chosen?: ChosenFor },
+  ): ClaimedCommand {
     const { organizationId, agentId } = agent;
     const { id: jobId, workflowId, workflowRevision, variables, maxRuntimeMs, vaultKeys, lineage, bundle } = head;
     // With an empty script, the worker runs the bundle's main.py.
@@ -194,27 +212,21 @@ export class Dispatch {
       origin: { requestId: head.requestId, traceparent: span.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
     });
-    tx.deferRow(startJob, [agentId, jobId, command.id]);
+    const why = head.unplaced ? (chosen?.jobId === jobId ? chosen.why : cameFreeFirst) : null;
+    tx.deferRow(startJob, [agentId, jobId, command.id, why]);
+    if (head.unplaced) assignLeases(tx, agentId, head);
     if (head.concurrencyKeys) holdConcurrencyKeys(tx, jobId);
     if (borrowed.length) holdAccounts(tx, jobId, borrowed);
     setWaitingReason(tx, { agentId, except: jobId, reason: 'agent_busy' });
     markHeldUp(tx, agent);
-    appendTimeline(tx, { organizationId, agentId }, [
-      buildJobEntry({
-        jobId,
-        status: 'queued',
-        previousStatus: 'queued',
-        message: 'sent to the agent',
-        source: 'dispatcher',
-      }),
-    ]);
+    appendTimeline(tx, { organizationId, agentId }, buildStartEntries(head, agentId, why));
     return { ...agent, ...command, pushes: 1, isDue: true };
   }
 
   private async recordWaitOrWake(
     tx: Transaction,
     agent: AgentFacts,
-    head: Pick<HeadJob, 'id' | 'scheduleId' | 'retryOf'>,
+    head: Pick<HeadJob, 'id' | 'scheduleId' | 'retryOf'> & Partial<Pick<HeadJob, 'unplaced'>>,
     decision: Extract<StartDecision, { action: 'wait' | 'wake' | 'none' }>,
   ): Promise<void> {
     const { organizationId, agentId } = agent;
@@ -223,6 +235,7 @@ export class Dispatch {
     if (decision.action === 'wake' || decision.blocked) tx.requireOwnConnection();
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
+    if (head.unplaced) setReasonOfUnplaced(tx, { jobId: head.id, waiting: decision.waiting });
     if (decision.waiting === 'concurrency_key') {
       // Jobs of other agents hold the key or will get it first. The next dispatch of this agent skips the job.
       markJobsWaitingForKeys(tx, agentId, head.id);
@@ -291,11 +304,13 @@ export class Dispatch {
 
 const startJob = buildRowStatements(
   'start_job',
-  { agent_id: 'uuid', job_id: 'uuid', command_id: 'uuid' },
+  { agent_id: 'uuid', job_id: 'uuid', command_id: 'uuid', why: 'text' },
   (rows) => `
   WITH slot AS (
     ${assignJobsSql(rows)})
-  UPDATE job SET command_id = input.command_id, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL
+  UPDATE job SET command_id = input.command_id, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL,
+    agent_id = input.agent_id, placement_why = input.why,
+    placed_at = CASE WHEN input.why IS NOT NULL THEN muster_now() END
   FROM ${rows} WHERE job.id = input.job_id`,
 );
 

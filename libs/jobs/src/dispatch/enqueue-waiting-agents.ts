@@ -1,10 +1,11 @@
 import type { AgentEntity, Transaction } from '@muster/database';
+import { enqueuePlacements } from '../placement/enqueue-placements';
 
 const maxAgents = 1000;
 
 /**
  * Enqueues the organization's agents that have undispatched jobs. Called after a change that may let these jobs start;
- * otherwise only the next sweep would start them.
+ * otherwise only the next sweep would start them. Jobs without an agent are placed, too.
  */
 export async function enqueueWaitingAgents(tx: Transaction, organizationId: string): Promise<void> {
   const agents = await tx.query<Pick<AgentEntity, 'id'>>(
@@ -19,4 +20,5 @@ export async function enqueueWaitingAgents(tx: Transaction, organizationId: stri
       payload: { agentId: id },
     })),
   );
+  enqueuePlacements(tx, organizationId);
 }

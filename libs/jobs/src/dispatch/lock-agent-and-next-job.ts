@@ -9,8 +9,14 @@ import {
   type WorkflowRevisionEntity,
 } from '@muster/database';
 import { limitColumnsSql, type LimitFacts, getBillingMonth } from '@muster/pricing';
-import { waitsForAccountSql } from '../accounts/accounts-sql';
-import { waitsForKeySql } from './concurrency-keys';
+import { fitsSql, isIdleSql } from '../placement/fitting-agents';
+import {
+  headsOfGroupSql,
+  isNextSql,
+  isStartableSql,
+  startOrderSql,
+  waitingGroupsSql,
+} from '../placement/unplaced-queue';
 import type { StartFacts } from './start-run-span';
 
 export interface AgentFacts
@@ -43,6 +49,7 @@ export interface HeadJob
     StartFacts,
     Pick<
       JobEntity,
+      | 'queuedAt'
       | 'workflowId'
       | 'workflowRevision'
       | 'variables'
@@ -57,6 +64,10 @@ export interface HeadJob
       | 'requestId'
     >,
     Pick<WorkflowRevisionEntity, 'script'> {
+  /** Whether the job has no agent yet. */
+  unplaced: boolean;
+  /** How many agents fit a job that has none yet. */
+  considered: number | null;
   workflowName: string;
   /** Null if the workflow has a script. */
   steps: Record<string, unknown>[] | null;
@@ -73,9 +84,10 @@ export class NextJobLocked extends Error {
 }
 
 /**
- * Locks the agent and returns it. If the agent is free, also returns its next job: by priority, then by arrival. A job
- * that waits for its retry delay does not block the others. The lock is a separate statement, so that the next
- * statements read what the previous holder of the lock committed.
+ * Locks the agent and returns it. If the agent is free, also returns its next job: by priority, then by arrival, over
+ * the jobs that name the agent and those that any agent with certain labels can take. A job that waits for its retry
+ * delay does not block the others. The lock is a separate statement, so that the next statements read what the previous
+ * holder of the lock committed.
  */
 export async function lockAgentAndNextJob(
   tx: Transaction,
@@ -91,12 +103,19 @@ export async function lockAgentAndNextJob(
     bindRow(firstInQueue, [agentId]),
   ]);
   if (locked!.length === 0) tx.requireOwnConnection();
-  const head = heads![0] as (HeadJob & { nextId: string }) | undefined;
+  const agent = agents![0] as AgentFacts | undefined;
+  const head = heads![0] as (HeadJob & { nextId: string; nextUnplaced: boolean }) | undefined;
   if (head && head.id === null) {
-    tx.requireOwnConnection();
-    throw new NextJobLocked(head.nextId);
+    tx.requireOwnConnection({ isUnchanged: true });
+    // Another agent is probably starting the first job without an agent, so this agent takes the next one.
+    const unlocked = head.nextUnplaced ? await tx.queryRow<HeadJob>(firstUnlocked, [agentId]) : [];
+    if (!unlocked[0]) throw new NextJobLocked(head.nextId);
+    return { agent, head: unlocked[0] };
   }
-  return { agent: agents![0] as AgentFacts | undefined, head };
+  // Another agent of the same shared transaction starts the job. The locks of the transaction do not exclude this agent,
+  // so it takes a later job in a transaction of its own.
+  if (head?.unplaced && tx.countEarlierClaims(head.id) > 0) tx.requireOwnConnection({ isUnchanged: true });
+  return { agent, head };
 }
 
 const lockAlone = 'SELECT id FROM agent WHERE id = $1 FOR UPDATE';
@@ -123,29 +142,67 @@ const startFacts = buildRowStatements(
   LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = input.month`,
 );
 
-const isNext = `j.status = 'queued' AND j.command_id IS NULL AND j.cancel_requested_at IS NULL`;
+/** Number of jobs of each set of labels that a start tries if other transactions have locked the first ones. */
+const maxLockedJobs = 16;
 
-/** Reads the next job and locks it. If another transaction has locked it, the row has no column except `next_id`. */
-const firstInQueue = buildRowStatements(
-  'first_in_queue',
-  { agent_id: 'uuid' },
-  (rows) => `
-  SELECT input.member, next.id AS next_id, head.*
-  FROM ${rows} CROSS JOIN LATERAL (
-    SELECT j.id FROM job j
-    WHERE j.agent_id = input.agent_id AND ${isNext} AND j.not_before <= muster_now()
-      AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)
-      AND (SELECT current_job_id FROM agent WHERE id = input.agent_id) IS NULL
-      AND NOT ${waitsForKeySql('j')} AND NOT ${waitsForAccountSql('j')}
-    ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1) next
-  LEFT JOIN LATERAL (
-    SELECT j.id, j.workflow_id, j.workflow_revision, r.script, j.variables,
+/**
+ * SQL for the first jobs that the agent could start: that of its own queue, and those without an agent whose target
+ * fits the agent. A job without an agent is considered only if the agent can start it now; another agent may take it
+ * sooner otherwise.
+ */
+const candidatesSql = (perGroup: number) => `(
+    (SELECT j.id, j.priority, j.queued_at, false AS unplaced FROM job j
+     WHERE j.agent_id = input.agent_id AND ${isStartableSql}
+       AND (SELECT current_job_id FROM agent WHERE id = input.agent_id) IS NULL
+     ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1)
+    UNION ALL
+    (SELECT heads.id, heads.priority, heads.queued_at, true AS unplaced
+     FROM agent a CROSS JOIN LATERAL ${waitingGroupsSql('a.organization_id')} g
+     CROSS JOIN LATERAL ${headsOfGroupSql('a.organization_id', 'g.target_group', perGroup)} heads
+     WHERE a.id = input.agent_id AND ${isIdleSql('a')} AND a.labels @> g.target_labels))`;
+
+const headColumns = `j.id, j.agent_id IS NULL AS unplaced, j.queued_at,
+           CASE WHEN j.agent_id IS NULL THEN (
+             SELECT count(*)::int FROM agent f WHERE ${fitsSql('f', 'j.organization_id', 'j.target_labels')}) END AS considered,
+           j.workflow_id, j.workflow_revision, r.script, j.variables,
            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
            j.vault_keys, j.concurrency_keys, j.accounts, j.max_runtime_ms, j.lineage, j.bundle, j.schedule_id, j.retry_of, j.request_id, j.traceparent,
            j.waiting_reason,
-           extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds
-    FROM job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision
-    WHERE j.id = next.id AND ${isNext}
+           extract(epoch FROM muster_clock() - GREATEST(j.queued_at, j.not_before))::float8 AS waited_seconds`;
+const headSource =
+  'job j JOIN workflow_revision r ON r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision';
+
+/**
+ * Reads the next job and locks it. If another transaction has locked it, the row has no column except `next_id` and
+ * `next_unplaced`. Two agents of a shared transaction may get the same job without an agent.
+ */
+const firstInQueue = buildRowStatements(
+  'first_in_queue',
+  { agent_id: 'uuid' },
+  (rows) => `
+  SELECT input.member, next.id AS next_id, next.unplaced AS next_unplaced, head.*
+  FROM ${rows} CROSS JOIN LATERAL (
+    SELECT c.id, c.unplaced FROM ${candidatesSql(1)} c ORDER BY ${startOrderSql} LIMIT 1) next
+  LEFT JOIN LATERAL (
+    SELECT ${headColumns}
+    FROM ${headSource}
+    WHERE j.id = next.id AND ${isNextSql}
     FOR UPDATE OF j SKIP LOCKED) head ON true`,
+);
+
+/** Reads the first of the next jobs that no other transaction has locked, and locks it. */
+const firstUnlocked = buildRowStatements(
+  'first_unlocked',
+  { agent_id: 'uuid' },
+  (rows) => `
+  SELECT input.member, head.*
+  FROM ${rows} CROSS JOIN LATERAL (
+    SELECT c.id FROM ${candidatesSql(maxLockedJobs)} c ORDER BY ${startOrderSql}) next
+  CROSS JOIN LATERAL (
+    SELECT ${headColumns}
+    FROM ${headSource}
+    WHERE j.id = next.id AND ${isNextSql}
+    FOR UPDATE OF j SKIP LOCKED) head
+  LIMIT 1`,
 );

@@ -1,4 +1,4 @@
-import type { JobEntity, Transaction } from '@muster/database';
+import type { JobEntity, PlacedJob, Transaction } from '@muster/database';
 import { getRequestContext, OpenSpan, getCurrentSpanIfSameTrace } from '@muster/platform';
 
 /** Data for the span and the metric of a run's start. */
@@ -13,7 +13,7 @@ export interface StartFacts extends Pick<JobEntity, 'id' | 'traceparent' | 'wait
  */
 export function startRunSpan(
   tx: Transaction,
-  { organizationId, agentId, ...run }: Pick<JobEntity, 'organizationId' | 'agentId'> & StartFacts,
+  { organizationId, agentId, ...run }: Pick<PlacedJob, 'organizationId' | 'agentId'> & StartFacts,
 ): OpenSpan {
   const { id: jobId, traceparent, waitingReason, waitedSeconds } = run;
   const parent = getCurrentSpanIfSameTrace(traceparent);

@@ -37,6 +37,20 @@ describe('concurrent starts', () => {
     expect(entries).toHaveLength(agentIds.length);
   });
 
+  it('agents that are dispatched together start jobs without an agent, each another job', async () => {
+    await fixture.query(`UPDATE agent SET labels = '{any}' WHERE id = ANY($1)`, [agentIds]);
+    const [first, ...others] = agentIds as [string, ...string[]];
+    const named = await fixture.launch({ agentId: others[1], priority: 9 });
+    const jobIds = [named];
+    for (let count = 0; count < 6; count += 1) jobIds.push(await fixture.launch({ target: { labels: ['any'] } }));
+    const outcomes = await Promise.all([first, ...others].map(start));
+    expect(outcomes.map(({ action }) => action)).toEqual(agentIds.map(() => 'start'));
+    expect(outcomes[2]).toMatchObject({ jobId: named });
+    const rows = await commands();
+    expect(rows.map(({ jobId }) => jobId).sort()).toEqual(jobIds.slice(0, 5).sort());
+    await fixture.query('DELETE FROM job');
+  });
+
   it('a job gets one run command if its agent is dispatched several times at once', async () => {
     const [agentId, ...others] = agentIds as [string, ...string[]];
     await launchAll();

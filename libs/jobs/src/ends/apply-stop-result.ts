@@ -7,6 +7,7 @@ import {
   acquireAdvisoryLock,
   type Transaction,
 } from '@muster/database';
+import { enqueuePlacements } from '../placement/enqueue-placements';
 import { finishJob } from './finish-job';
 
 interface Answered
@@ -72,6 +73,8 @@ async function endCleanupOfAgent(
   }
   await finishCleanup(tx, agentId, commandId);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  // The end of the cleanup gives back the keys and accounts of the run.
+  enqueuePlacements(tx, organizationId);
 }
 
 function reportsNoProcesses({ status, output }: Pick<Answered, 'status' | 'output'>): boolean {

@@ -36,7 +36,9 @@ export async function cancelJob(
   const job = await lockJob(tx, organizationId, id);
   if (!job) throw notFoundError('job');
   if (isTerminalStatus(job.status))
-    throw new AppError('conflict', { detail: `The job has already ended with the status ${job.status}.` });
+    throw new AppError('conflict', {
+      detail: `The job has already ended with the status ${job.status}, so it cannot be cancelled.`,
+    });
   audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
   return stopJob(tx, {
     organizationId,
@@ -80,7 +82,7 @@ export async function stopJob(
 ): Promise<CancelOutcome> {
   const { organizationId, jobId, job, source, reason, now } = stop;
   const { agentId, status } = job;
-  if (!job.dispatched) {
+  if (!job.dispatched || agentId === null) {
     await finishJob(tx, { organizationId, jobId, to: 'cancelled', source, error: reason ?? null });
     return 'cancelled';
   }

@@ -1,6 +1,7 @@
 import { offStatuses } from '@muster/machines';
 import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, Database, JobEntity } from '@muster/database';
+import { enqueuePlacements } from '../placement/enqueue-placements';
 import { finishJob } from './finish-job';
 
 /**
@@ -15,6 +16,12 @@ const silentSinceOff: readonly AgentStatus[] = [...offStatuses, 'starting'];
  */
 export async function cancelJobsOfStoppedAgent(database: Database, agentId: string): Promise<{ cancelled: number }> {
   return database.transaction('system', async (tx) => {
+    // A machine that is off gives back the keys and accounts of the run of which it was being cleared.
+    const [stopped] = await tx.query<Pick<AgentEntity, 'organizationId'>>(
+      'SELECT organization_id FROM agent WHERE id = $1',
+      [agentId],
+    );
+    if (stopped) enqueuePlacements(tx, stopped.organizationId);
     const jobs = await tx.query<Pick<JobEntity, 'id'> & { reason: JobEntity['cancelReason'] }>(
       `SELECT id, cancel_reason AS reason FROM job
        WHERE agent_id = $1 AND cancel_requested_at IS NOT NULL AND status IN ('queued', 'running') ORDER BY id FOR UPDATE`,

@@ -1,4 +1,3 @@
-import { appendTimelines } from '@muster/timeline';
 import type { LifecycleSource } from '@muster/contracts';
 import type { JobEntity, Transaction } from '@muster/database';
 import { bookFreeRuns, type EndedRun, recordRunUsage } from '@muster/pricing';
@@ -7,8 +6,9 @@ import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
 import { getEndErrorCode } from './finish-job';
 import { buildEndEntry } from '../launch/insert-job';
+import { recordJobEntries } from '../launch/record-job-entry';
 
-interface Ended extends Pick<JobEntity, 'agentId' | 'batchId'> {
+interface Ended extends Pick<JobEntity, 'agentId' | 'batchId' | 'workflowId'> {
   jobId: JobEntity['id'];
   finishedAt: NonNullable<JobEntity['finishedAt']>;
   /** Whether the job costs nothing: it never started, and neither a cost nor model usage was reported. */
@@ -40,7 +40,7 @@ export async function cancelWaitingJobs(
        total_cost_micros = CASE WHEN ${isFree} THEN 0 END,
        reserved_micros = CASE WHEN ${isFree} THEN 0 ELSE reserved_micros END
      WHERE id = ANY($1) AND organization_id = $2 AND status = 'queued' AND command_id IS NULL AND billed_at IS NULL
-     RETURNING id AS job_id, agent_id, batch_id, finished_at, total_cost_micros IS NOT NULL AS is_free,
+     RETURNING id AS job_id, agent_id, workflow_id, batch_id, finished_at, total_cost_micros IS NOT NULL AS is_free,
        concurrency_keys IS NOT NULL AS keyed, accounts IS NOT NULL AS borrows`,
     [ids, organizationId, reason ?? null, getEndErrorCode({ to: 'cancelled' })],
   );
@@ -50,11 +50,13 @@ export async function cancelWaitingJobs(
   const borrowing = ended.filter((job) => job.borrows).map(({ jobId }) => jobId);
   if (borrowing.length) await releaseAccounts(tx, organizationId, borrowing);
   const steps = { percent: null, stepsTotal: 0, stepsPassed: 0, stepsFailed: 0 };
-  appendTimelines(
+  recordJobEntries(
     tx,
-    ended.map(({ jobId, agentId }) => ({
+    ended.map(({ jobId, agentId, workflowId }) => ({
       organizationId,
       agentId,
+      workflowId,
+      jobId,
       entry: buildEndEntry({ jobId, status: 'cancelled', previousStatus: 'queued', error: reason, source, steps }),
     })),
   );
@@ -62,7 +64,7 @@ export async function cancelWaitingJobs(
   emitEvent(tx, { organizationId, type: 'job.cancelled', subjects });
   await enqueueDispatchOfAgents(
     tx,
-    ended.map(({ agentId }) => agentId),
+    ended.flatMap(({ agentId }) => agentId ?? []),
   );
   const metered = selectJobsBookedByMessage(ended);
   const free = ended.filter((job) => !metered.has(job));
@@ -86,7 +88,8 @@ export async function cancelWaitingJobs(
 
 /** Enqueues the agents that still have queued jobs, because the cancelled jobs may have been ahead of these. */
 async function enqueueDispatchOfAgents(tx: Transaction, agentIds: string[]): Promise<void> {
-  const waited = await tx.query<Pick<JobEntity, 'agentId'>>(
+  if (agentIds.length === 0) return;
+  const waited = await tx.query<{ agentId: string }>(
     `SELECT DISTINCT agent_id FROM job j
      WHERE agent_id = ANY($1) AND status = 'queued' AND not_before <= muster_now()
        AND NOT EXISTS (SELECT FROM batch b WHERE b.id = j.batch_id AND b.cancel_requested_at IS NOT NULL)`,

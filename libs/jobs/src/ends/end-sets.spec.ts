@@ -46,7 +46,8 @@ describe('concurrent ends of runs', () => {
 
   it('the ends of several runs commit together, each with all of its effects exactly once', async () => {
     expect(await Promise.all(jobIds.map((_, at) => end(at)))).toEqual(jobIds.map(() => completed));
-    // The first one ended at once. The others arrived while it was in progress.
+    // The first run was ended at once, alone. The reports of the other runs arrived while this was in progress, so they
+    // were processed together.
     expect(await ends()).toEqual([{ count: 1 }, { count: 4 }]);
     expect(await facts()).toMatchObject(all);
   });
@@ -70,7 +71,7 @@ describe('concurrent ends of runs', () => {
         besides = Promise.all(ending.filter((_, at) => at !== 1));
         return [ending[1]!];
       },
-      // The other runs end while this row is still locked.
+      // The other runs end although the row of this run is still locked.
       () => besides!,
     );
     expect(answer).toEqual(completed);

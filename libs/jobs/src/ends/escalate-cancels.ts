@@ -1,6 +1,6 @@
 import { statusListSql, isOffStatus, setAgentStatus, offStatuses, onStatuses } from '@muster/machines';
 import { appendTimeline } from '@muster/timeline';
-import type { AgentEntity, Database, JobEntity, Transaction } from '@muster/database';
+import type { AgentEntity, Database, JobEntity, PlacedJob, Transaction } from '@muster/database';
 import { firstCursor, Round, sweepRows, type SweepCounts, type TimedCursor } from '@muster/platform';
 import { issueStopCommand, stopDeadlineMs, stopGraceMs } from './cancel-job';
 import { finishJob } from './finish-job';
@@ -30,7 +30,7 @@ export function decideCancelStep({ step, provider, agentStatus, rebooted }: Canc
   return { action: 'wait', reason: `the agent is ${agentStatus}` };
 }
 
-interface Due extends CancelFacts, Pick<JobEntity, 'id' | 'organizationId' | 'agentId' | 'status'> {
+interface Due extends CancelFacts, Pick<PlacedJob, 'id' | 'organizationId' | 'agentId' | 'status'> {
   reason: JobEntity['cancelReason'];
 }
 

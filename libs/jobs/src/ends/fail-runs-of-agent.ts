@@ -46,7 +46,7 @@ export async function failRunsOfAgent(
       error,
       clears: stopNow !== undefined,
     });
-    // Another transaction has ended the run concurrently.
+    // The run is skipped, because another transaction has ended it concurrently.
     if (!ended?.applied) continue;
     failed.push(jobId);
     audit(tx, caller, { action: 'job.fail', target: { type: 'job', id: jobId }, changes: { errorCode } });

@@ -58,7 +58,9 @@ describe('the watchdog of jobs', () => {
     );
     try {
       const late = { lostAfterMs: 15 * minute };
-      await expect(sweep(hour, late)).rejects.toThrow(/does not act until an operator runs muster-admin release/);
+      await expect(sweep(hour, late)).rejects.toThrow(
+        /starts and stops nothing until its operator runs muster-admin release/,
+      );
       expect((await read(jobId)).status).toBe('running');
       await fixture.query('UPDATE recovery_hold SET released_at = now()');
       expect(await sweep(hour, late)).toMatchObject({ failed: [jobId], retried: 0 });

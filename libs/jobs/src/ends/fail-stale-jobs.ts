@@ -1,5 +1,5 @@
 import { appendTimeline } from '@muster/timeline';
-import { type Database, type JobEntity, requireReleasedRecovery, type Transaction } from '@muster/database';
+import { type Database, type PlacedJob, requireReleasedRecovery, type Transaction } from '@muster/database';
 import { firstCursor, Round, sweepRows, type TimedCursor } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
 import { decideStaleJob, type StaleFacts, type StaleLimits } from './decide-stale-job';
@@ -107,7 +107,7 @@ function findUntouchedJobs(database: Database, { after, now, lostAfterMs, limit 
   );
 }
 
-interface Locked extends StaleFacts, Pick<JobEntity, 'organizationId' | 'agentId' | 'lastProgressAt'> {
+interface Locked extends StaleFacts, Pick<PlacedJob, 'organizationId' | 'agentId' | 'lastProgressAt'> {
   cancelling: boolean;
   lastLogAt: Date | null;
 }

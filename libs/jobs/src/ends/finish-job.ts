@@ -1,5 +1,4 @@
 import { releaseMachine } from '@muster/commands';
-import { appendTimeline } from '@muster/timeline';
 import {
   AppError,
   type JobLack,
@@ -18,11 +17,12 @@ import { emitEvent } from '@muster/webhooks';
 import { releaseAccounts } from '../accounts/borrow-accounts';
 import { releaseConcurrencyKeys } from '../dispatch/concurrency-keys';
 import { buildEndEntry, insertJob } from '../launch/insert-job';
+import { recordJobEntries } from '../launch/record-job-entry';
 import { countStepsSql, type ProgressFacts } from '../lists/job-progress';
 import { lockJob } from '../lists/job-row';
 import { closeQuestions } from '../questions/close-questions';
 import { recordRunSpan, getTraceOfRun } from './record-run-span';
-import { retryDelay } from './retry-delay';
+import { computeRetryDelayMs } from './retry-delay';
 
 /**
  * A terminal status with its error code. Every failure needs a code; getEndErrorCode returns the code of a cancelled
@@ -43,7 +43,7 @@ interface EndFacts {
   /** Statuses from which the job may end; by default all open statuses. */
   from?: readonly JobStatus[];
   error?: string | null;
-  /** Parts of the result that the service rejected permanently. */
+  /** Data of the run that the service rejected permanently, for the field `incomplete` of the job. */
   incomplete?: JobLack[];
   result?: unknown;
   totalCostUsd?: number | null;
@@ -52,8 +52,8 @@ interface EndFacts {
   /** False if the job must not be retried, for example because another attempt would end in the same way. */
   retries?: boolean;
   /**
-   * Whether the processes that the job left are killed before the machine, the concurrency keys and the accounts
-   * become free. The caller starts their removal.
+   * Whether the machine, the concurrency keys and the accounts stay occupied until the processes that the job left are
+   * killed. The caller starts the removal of these processes.
    */
   clears?: boolean;
 }
@@ -66,6 +66,9 @@ interface Ended
     Pick<
       JobEntity,
       | 'agentId'
+      | 'targetLabels'
+      | 'targetPrefer'
+      | 'retrySameAgent'
       | 'startedAt'
       | 'attempt'
       | 'maxRetries'
@@ -107,18 +110,18 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { previous, applied, agentId } = ended;
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
-  releaseMachine(tx, agentId, { jobId, to, error });
+  if (agentId) releaseMachine(tx, agentId, { jobId, to, error });
   if (ended.hasAsked) await closeQuestions(tx, { organizationId, jobId });
   const { startedAt, finishedAt } = ended;
   tx.onCommit(() => recordRunSpan(end, ended));
   recordRunUsage(tx, organizationId, [{ jobId, outcome: to, startedAt, finishedAt }]);
   const attemptsLeft = ended.attempt <= ended.maxRetries;
-  // A run that is being cancelled is not retried.
+  // No retry is inserted for a run that is being cancelled.
   const tries = to === 'failed' && (end.retries ?? true) && attemptsLeft && !ended.cancelRequested;
   const refusal = tries ? await reserveBudgetForRetry(tx, end, ended) : null;
-  appendTimeline(tx, { organizationId, agentId }, [
-    buildEndEntry({ jobId, status: to, previousStatus: previous, error, source, steps: ended, notRetried: refusal }),
-  ]);
+  const change = { jobId, status: to, previousStatus: previous, error, source } as const;
+  const entry = buildEndEntry({ ...change, steps: ended, notRetried: refusal });
+  recordJobEntries(tx, [{ organizationId, agentId, workflowId: ended.workflowId, jobId, entry }]);
   const retried = tries && refusal === null;
   if (retried) await insertRetry(tx, end, ended);
   tx.notify('job', jobId);
@@ -127,7 +130,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   await runInTrace(getTraceOfRun(ended), () =>
     tx.enqueue({ queue: 'metering', name: 'job-finished', payload: { jobId } }),
   );
-  enqueueNextDispatch(tx, agentId);
+  if (agentId) enqueueNextDispatch(tx, agentId);
   // If processes of the job are still being removed from the machine, the end of their removal releases the keys and
   // accounts.
   if (ended.concurrencyKeys && !end.clears) await releaseConcurrencyKeys(tx, organizationId, [jobId]);
@@ -137,8 +140,10 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
 }
 
 /**
- * Enqueues the agent if another job waits for the agent. The check runs after the release of the agent, and the release
- * waits for a concurrent dispatch. A job that is launched after the check finds the agent free.
+ * Enqueues the agent if another job waits for the agent, or for any agent. The check runs after the release of the
+ * agent, and the release waits for a concurrent dispatch. A job that is launched after the check finds the agent free.
+ * If the organization limits its runs, a job that only other agents fit may wait for the slot of this run, which the
+ * dispatch then offers to it.
  */
 function enqueueNextDispatch(tx: Transaction, agentId: string): void {
   tx.enqueueIf(isJobQueued, [agentId], { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
@@ -148,7 +153,14 @@ const isJobQueued = {
   name: 'if_queued',
   columns: { agent_id: 'uuid' },
   holds: `LATERAL (
-    SELECT FROM job WHERE agent_id = input.agent_id AND status = 'queued' AND not_before <= muster_now() LIMIT 1) waiting`,
+    (SELECT 1 AS one FROM job
+     WHERE agent_id = input.agent_id AND status = 'queued' AND not_before <= muster_now() LIMIT 1)
+    UNION ALL
+    (SELECT 1 FROM agent a JOIN organization_settings s ON s.organization_id = a.organization_id
+     JOIN job j ON j.organization_id = a.organization_id
+     WHERE a.id = input.agent_id AND (a.placement OR s.max_concurrent_runs IS NOT NULL) AND j.status = 'queued'
+       AND j.agent_id IS NULL AND j.not_before <= muster_now() LIMIT 1)
+    LIMIT 1) waiting`,
 };
 
 /**
@@ -204,6 +216,7 @@ const finishJobStatement = (name: string, lock: string) =>
          AND (NOT input.by_worker OR job.command_id IS NOT NULL)
        RETURNING job.*)
      SELECT locked_job.member, locked_job.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at,
+            m.target_labels, m.target_prefer, m.retry_same_agent,
             m.started_at, m.attempt,
             m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
             m.vault_keys, m.concurrency_keys, m.accounts, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
@@ -270,7 +283,11 @@ async function insertRetry(tx: Transaction, { organizationId, jobId }: JobEnd, e
   const { attempt, retryBackoff, retryDelayMs } = ended;
   await insertJob(tx, {
     organizationId,
-    agentId: ended.agentId,
+    // The dispatcher chooses an agent for the retry again, because another agent may be free sooner.
+    agentId: ended.targetLabels && !ended.retrySameAgent ? null : ended.agentId,
+    targetLabels: ended.targetLabels,
+    targetPrefer: ended.targetPrefer,
+    retrySameAgent: ended.retrySameAgent,
     workflowId: ended.workflowId,
     workflowRevision: ended.workflowRevision,
     variables: ended.variables,
@@ -291,7 +308,7 @@ async function insertRetry(tx: Transaction, { organizationId, jobId }: JobEnd, e
     retryOf: jobId,
     attempt: attempt + 1,
     traceparent: ended.traceparent,
-    delayMs: retryDelay({ attempt, retryBackoff, retryDelayMs }, Math.random()),
+    delayMs: computeRetryDelayMs({ attempt, retryBackoff, retryDelayMs }, Math.random()),
     source: 'retry',
   });
 }

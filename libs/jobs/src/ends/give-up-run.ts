@@ -12,7 +12,7 @@ export interface RunFailure {
   source: LifecycleSource;
   reason: string;
   code: RunErrorCode;
-  /** False if another attempt would end in the same way or is not wanted. */
+  /** Whether the run is retried. False if another attempt would end in the same way, or must not be made. */
   retries: boolean;
   now: Date;
 }

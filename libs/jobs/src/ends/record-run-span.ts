@@ -46,6 +46,6 @@ interface RunEnd {
   organizationId: string;
   jobId: string;
   to: TerminalJobStatus;
-  /** Error code of a failed run. */
+  /** Error code of the run; absent if it did not fail. */
   errorCode?: string;
 }

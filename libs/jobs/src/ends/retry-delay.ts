@@ -1,7 +1,7 @@
 const maxDelayMs = 24 * 3600 * 1000;
 
 /** Returns the milliseconds between a failed attempt and its retry. `chance` is a random number from 0 to 1. */
-export function retryDelay(
+export function computeRetryDelayMs(
   policy: { attempt: number; retryBackoff: 'fixed' | 'exponential'; retryDelayMs: number },
   chance: number,
 ): number {

@@ -2,7 +2,7 @@ import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
 import { bookJobCost } from './book-job-cost';
-import { checkBudget, stopOverBudget } from './stop-over-budget';
+import { checkBudget, failRunsOverBudget } from './stop-over-budget';
 
 describe('A run’s budget', () => {
   let fixture: JobsFixture;
@@ -82,11 +82,11 @@ describe('A run’s budget', () => {
     const runs = [];
     for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
     const over = runs[3]!;
-    // An hour costs 0.12 USD.
+    // The machine costs 0.12 USD per hour.
     await fixture.query(`UPDATE job SET started_at = now() - interval '59 minutes' WHERE id = $1`, [over.jobId]);
-    expect(await stopOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 1 });
+    expect(await failRunsOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 1 });
     expect(await statusOf(over.jobId)).toMatchObject({ status: 'failed', code: 'budget_exceeded' });
-    expect(await stopOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
+    expect(await failRunsOverBudget(fixture.harness.db, { limit: 2 })).toMatchObject({ stopped: 0 });
   });
 
   it('a run without a budget is not checked', async () => {

@@ -1,11 +1,11 @@
 import { type AgentStatus, type MicroUsd, microsToUsd } from '@muster/contracts';
-import { type Database, type JobEntity, type Transaction } from '@muster/database';
+import { type Database, type JobEntity, type PlacedJob, type Transaction } from '@muster/database';
 import { Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { computeCostSoFar } from '@muster/pricing';
 import { failRunAndKillProcesses } from './give-up-run';
 
 /** Stops and fails runs that cost more than their budget. With several replicas, each run fails once. */
-export function stopOverBudget(
+export function failRunsOverBudget(
   database: Database,
   { limit = 500 }: { limit?: number } = {},
   round = new Round('stop runs over budget'),
@@ -34,7 +34,7 @@ export async function checkBudget(database: Database, jobId: string): Promise<bo
   return database.transaction('system', (tx) => failIfOverBudget(tx, jobId, now));
 }
 
-type Budgeted = Pick<JobEntity, 'organizationId' | 'agentId'> & { maxCostMicros: MicroUsd; agentStatus: AgentStatus };
+type Budgeted = Pick<PlacedJob, 'organizationId' | 'agentId'> & { maxCostMicros: MicroUsd; agentStatus: AgentStatus };
 
 /**
  * Computes the run's cost again under the job's lock, because the run may have ended since. Skips a run that another

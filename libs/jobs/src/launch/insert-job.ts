@@ -1,4 +1,4 @@
-import { appendTimeline, type TimelineEntry } from '@muster/timeline';
+import type { TimelineEntry } from '@muster/timeline';
 import type {
   AccountRequest,
   ConcurrencyKey,
@@ -6,6 +6,7 @@ import type {
   JobStatus,
   LifecycleSource,
   MicroUsd,
+  TargetPreference,
   TerminalJobStatus,
 } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
@@ -13,12 +14,19 @@ import { continueTrace, getRequestContext, newId, getCurrentSpanIfSameTrace } fr
 import { insertWaitingAccounts } from '../accounts/accounts-sql';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { type ProgressFacts, computeProgress } from '../lists/job-progress';
+import { digestLabels } from '../placement/target';
+import { recordJobEntries } from './record-job-entry';
 
 export interface NewJob {
   organizationId: string;
   workflowId: string;
   workflowRevision: number;
-  agentId: string;
+  /** Null if the job has a target; the dispatcher then chooses the agent. */
+  agentId: string | null;
+  /** Labels that the agent must have; null if the job names its agent. */
+  targetLabels?: string[] | null;
+  targetPrefer?: TargetPreference | null;
+  retrySameAgent?: boolean;
   variables: Record<string, string>;
   vaultKeys?: string[];
   /** Concurrency keys in which the variables are already filled in. */
@@ -51,15 +59,18 @@ export interface NewJob {
 export const defaultPriority = 5;
 export const defaultMaxRuntimeMs = 12 * 3600 * 1000;
 
-/** Inserts a queued job, records the job in its agent's timeline, and enqueues the agent unless the job has a delay. */
+/**
+ * Inserts a queued job, records the job in its agent's timeline, and enqueues the agent unless the job has a delay. A
+ * job without an agent is enqueued itself.
+ */
 export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
   const id = newId();
-  const { organizationId, agentId, delayMs = 0, source } = job;
+  const { organizationId, workflowId, agentId, targetLabels = null, delayMs = 0, source } = job;
   const context = getRequestContext();
   tx.deferRow(jobRows, [
     id,
     organizationId,
-    job.workflowId,
+    workflowId,
     job.workflowRevision,
     agentId,
     JSON.stringify(job.variables),
@@ -83,12 +94,21 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
     job.bundle ? JSON.stringify(job.bundle) : null,
     job.concurrencyKeys?.length ? JSON.stringify(job.concurrencyKeys) : null,
     job.accounts?.length ? JSON.stringify(job.accounts) : null,
+    targetLabels && JSON.stringify(targetLabels),
+    job.targetPrefer ?? null,
+    targetLabels && digestLabels(targetLabels),
+    job.retrySameAgent ?? false,
   ]);
   const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
-  appendTimeline(tx, { organizationId, agentId }, [
-    buildJobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source }),
-  ]);
-  if (delayMs <= 0) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
+  const entry = buildJobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source });
+  recordJobEntries(tx, [{ organizationId, agentId, workflowId, jobId: id, entry }]);
+  if (delayMs <= 0) {
+    await tx.enqueue(
+      agentId
+        ? { queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } }
+        : { queue: 'dispatch', name: 'place-job', payload: { jobId: id } },
+    );
+  }
   return id;
 }
 
@@ -99,19 +119,24 @@ const jobRows: RowStatement = {
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
         not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
-        workflow_pack_installation_id, bundle, concurrency_keys, accounts)
+        workflow_pack_installation_id, bundle, concurrency_keys, accounts, target_labels, target_prefer, target_group,
+        retry_same_agent)
      SELECT r.id, r.organization_id, r.workflow_id, r.workflow_revision, r.agent_id, r.variables,
             ARRAY(SELECT jsonb_array_elements_text(r.vault_keys)), r.priority, r.max_retries,
             r.retry_delay_ms, r.retry_backoff, r.max_runtime_ms, r.schedule_id, r.batch_id, r.batch_row, r.retry_of,
             r.attempt, r.lineage, muster_now() + r.delay_ms * interval '1 millisecond', r.request_id, r.traceparent,
             CASE WHEN r.delay_ms > 0 THEN 'retry_delay' END, CASE WHEN r.delay_ms > 0 THEN muster_now() END,
-            r.max_cost_micros, COALESCE(r.max_cost_micros, 0), r.installation_id, r.bundle, r.concurrency_keys, r.accounts
+            r.max_cost_micros, COALESCE(r.max_cost_micros, 0), r.installation_id, r.bundle, r.concurrency_keys, r.accounts,
+            CASE WHEN r.target_labels IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(r.target_labels)) END,
+            r.target_prefer, r.target_group, r.retry_same_agent
      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[], $5::uuid[], $6::jsonb[], $7::jsonb[], $8::int[], $9::int[],
        $10::bigint[], $11::text[], $12::bigint[], $13::uuid[], $14::uuid[], $15::int[], $16::uuid[], $17::int[], $18::jsonb[],
-       $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::uuid[], $24::jsonb[], $25::jsonb[], $26::jsonb[])
+       $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::uuid[], $24::jsonb[], $25::jsonb[], $26::jsonb[],
+       $27::jsonb[], $28::text[], $29::uuid[], $30::bool[])
        AS r (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
          retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
-         delay_ms, request_id, traceparent, max_cost_micros, installation_id, bundle, concurrency_keys, accounts)
+         delay_ms, request_id, traceparent, max_cost_micros, installation_id, bundle, concurrency_keys, accounts,
+         target_labels, target_prefer, target_group, retry_same_agent)
      RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys, accounts),
      ${insertWaitingKeys},
      ${insertWaitingAccounts}
@@ -158,7 +183,7 @@ interface JobEndChange extends Pick<JobChange, 'jobId' | 'previousStatus' | 'sou
   status: TerminalJobStatus;
   error?: string | null;
   steps: Omit<ProgressFacts, 'status' | 'currentStep'>;
-  /** Reason for which a retry was refused. */
+  /** Reason why the failed job is not retried, although it has retries left. */
   notRetried?: string | null;
 }
 

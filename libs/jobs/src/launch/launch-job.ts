@@ -15,6 +15,7 @@ import { buildRowStatements, type Transaction } from '@muster/database';
 import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
 import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
 import { requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
+import { requireAgentOrTarget, requireFittingAgent, toTargetColumns } from '../placement/target';
 import { insertJob } from './insert-job';
 import { resolveConcurrencyKeys } from './resolve-concurrency-keys';
 
@@ -36,7 +37,10 @@ type Facts = LimitFacts & {
   agentStatus: string | null;
 };
 
-/** Queues a run of the workflow's current revision. It starts when its agent can take it. */
+/**
+ * Queues a run of the workflow's current revision. The run starts when its agent, or an agent with the labels of its
+ * target, can start it.
+ */
 export async function launchJob(
   tx: Transaction,
   caller: Actor,
@@ -44,7 +48,8 @@ export async function launchJob(
   now: Date,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
-  const { workflowId, agentId, variables = {}, source = callerChannel(caller), ...request } = input;
+  const { workflowId, agentId, target, variables = {}, source = callerChannel(caller), ...request } = input;
+  requireAgentOrTarget(input);
   const {
     maxCostUsd,
     maxCostMicros: scheduleMaxCost = null,
@@ -53,9 +58,13 @@ export async function launchJob(
     accounts = [],
     ...options
   } = request;
-  const [facts] = await tx.queryRow<Facts>(launchFacts, [organizationId, workflowId, agentId, getBillingMonth(now)]);
+  const [facts] = await tx.queryRow<Facts>(launchFacts, [
+    ...[organizationId, workflowId, agentId ?? null, getBillingMonth(now)],
+  ]);
   if (!facts?.workflowRevision) throw notFoundError('workflow');
-  if (!facts.agentStatus) throw agentNotFoundError();
+  if (agentId && !facts.agentStatus) throw agentNotFoundError();
+  const columns = toTargetColumns(target);
+  if (columns.targetLabels) await requireFittingAgent(tx, organizationId, columns.targetLabels);
   const installationId = workflowPackInstallationId ?? facts.workflowInstallationId;
   requireScriptOrSteps(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
@@ -74,10 +83,11 @@ export async function launchJob(
   const jobId = await insertJob(tx, {
     ...options,
     ...installed,
+    ...columns,
     organizationId,
     workflowId,
     workflowRevision: facts.workflowRevision,
-    agentId,
+    agentId: agentId ?? null,
     variables,
     concurrencyKeys: resolveConcurrencyKeys(
       { requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] },
@@ -90,7 +100,7 @@ export async function launchJob(
   audit(tx, caller, {
     action: 'job.launch',
     target: { type: 'job', id: jobId },
-    changes: { workflowId, agentId },
+    changes: { workflowId, ...(agentId ? { agentId } : { target }) },
   });
   return { jobId, status: 'queued' };
 }

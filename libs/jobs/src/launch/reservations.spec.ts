@@ -93,7 +93,8 @@ describe('A month’s limits', () => {
     await limitTo({ usd: 10 });
     expect(await many(50, { maxCostUsd: 2.5 })).toEqual({ launched: 4, refused: 46 });
     await expect(fixture.launch({ maxCostUsd: 0.000001 })).rejects.toThrow(
-      "The run may cost 0.000001 USD, and the month's limit of 10 USD leaves 0: the rest is spent or reserved for open runs.",
+      'The run can cost 0.000001 USD, and the monthly limit of 10 USD leaves 0: the rest is spent or reserved for ' +
+        'open runs.',
     );
     expect(await reserved()).toBe(10_000_000);
   });
@@ -106,7 +107,7 @@ describe('A month’s limits', () => {
 
   it('a batch is rejected if its total budget exceeds what is left of the spend limit', async () => {
     await limitTo({ usd: 10 });
-    await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch may cost 10.000005 USD/);
+    await expect(batch(5, { maxCostUsd: 2.000001 })).rejects.toThrow(/The batch can cost 10.000005 USD/);
     expect(await reserved()).toBe(0);
     expect((await batch(5, { maxCostUsd: 2 })).queued).toBe(5);
   });

@@ -12,7 +12,7 @@ import { enqueueFirstWaitingJobs } from '../dispatch/concurrency-keys';
 
 export interface ConcurrencyKeyRow {
   key: string;
-  /** The limit in effect: the smallest limit that was set for the key. */
+  /** The limit that applies: the smallest of all limits of the key. */
   limit: number;
   held: number;
   waiting: number;
@@ -40,7 +40,8 @@ export function listConcurrencyKeys(
   );
 }
 
-export type KeyHolder = Pick<ConcurrencyLeaseEntity, 'jobId' | 'agentId'> & { since: Date };
+/** A job can only hold a key after it was sent to an agent, so its agent is not null. */
+export type KeyHolder = Pick<ConcurrencyLeaseEntity, 'jobId'> & { agentId: string; since: Date };
 
 /** Lists the runs that hold a key, in the order in which they acquired it. */
 export function listKeyHolders(database: Database, organizationId: string, key: string): Promise<KeyHolder[]> {
@@ -81,7 +82,10 @@ export async function deleteConcurrencyLimit(tx: Transaction, caller: Principal,
     organizationId,
     key,
   ]);
-  if (touched === 0) throw new AppError('not_found', { detail: 'The organization has not set a limit for this key.' });
+  if (touched === 0)
+    throw new AppError('not_found', {
+      detail: 'The organization has not set a limit for this concurrency key, so there is nothing to remove.',
+    });
   audit(tx, caller, { action: 'concurrency_key.limit_delete', target: { type: 'concurrency_key', id: key } });
   await enqueueFirstWaitingJobs(tx, organizationId, [key], 1000);
 }

@@ -47,7 +47,9 @@ export async function groupFailures(
 ): Promise<FailureCauses> {
   const since = from ? new Date(from) : new Date((to ? Date.parse(to) : now.getTime()) - dayMs);
   if (to && Date.parse(to) <= since.getTime()) {
-    throw new AppError('invalid_payload', { errors: [{ field: 'to', message: 'to must be after `from`.' }] });
+    throw new AppError('invalid_payload', {
+      errors: [{ field: 'to', message: 'The time in `to` must be after the time in `from`.' }],
+    });
   }
   const rows = await database.query<CauseRow>(
     { organizationId },

@@ -16,7 +16,7 @@ export function buildRangeConditions(filter: JobFilters, addParameter: AddParame
   const range = ['organization_id = $1'];
   if (from) range.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
   if (to) range.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
-  // Text that is a complete id is searched only among the ids of runs.
+  // If the search text is a complete id, only the ids of runs are searched.
   if (q && isUuid(q)) range.push(`id = ${addParameter(q)}`);
   const [first] = listFilterRanges(filter);
   if (!first) return range;
@@ -52,7 +52,7 @@ export function buildEndTimeConditions({ endedFrom, endedTo }: JobFilters, addPa
 }
 
 function buildTimeAndTextConditions(filter: JobFilters, addParameter: AddParameter): string[] {
-  const { from, to, q, error, variable, cause } = filter;
+  const { from, to, q, error, variable, cause, target } = filter;
   return [
     ...(from ? [`queued_at >= ${addParameter(from)}`] : []),
     ...(to ? [`queued_at < ${addParameter(to)}`] : []),
@@ -60,6 +60,7 @@ function buildTimeAndTextConditions(filter: JobFilters, addParameter: AddParamet
     ...(q ? [isUuid(q) ? `id = ${addParameter(q)}` : containsTextSql(addParameter(q))] : []),
     ...(error ? [containsIgnoringCaseSql('error', addParameter(error))] : []),
     ...(variable ? [hasVariableSql(variable, addParameter)] : []),
+    ...(target ? [`${addParameter(target)} = ANY(target_labels)`] : []),
     ...(cause ? [`${failureCauseSql('error', 'error_code')} = ${addParameter(cause)}`] : []),
   ];
 }

@@ -2,6 +2,7 @@ import { type JobAsking, notFoundError, type WaitingDetail } from '@muster/contr
 import type { Database, JobEntity, Transaction } from '@muster/database';
 import { waitingForAccount } from '../accounts/accounts-sql';
 import { waitingForKey } from '../dispatch/concurrency-keys';
+import { waitingForAgent } from '../placement/fitting-agents';
 
 /** A job with its step counts, as the API returns it. */
 export interface JobRow extends Pick<
@@ -12,6 +13,10 @@ export interface JobRow extends Pick<
   | 'workflowId'
   | 'workflowRevision'
   | 'agentId'
+  | 'targetLabels'
+  | 'targetPrefer'
+  | 'placedAt'
+  | 'placementWhy'
   | 'scheduleId'
   | 'batchId'
   | 'retryOf'
@@ -43,7 +48,7 @@ export interface JobRow extends Pick<
   | 'screenshotKey'
 > {
   workflowName: string;
-  agentName: string;
+  agentName: string | null;
   /** The value of the first variable of the job's workflow. */
   subject: string | null;
   stalled: boolean;
@@ -54,7 +59,7 @@ export interface JobRow extends Pick<
   /** The oldest open question of the job. */
   asking: JobAsking | null;
   waitedForPersonSeconds: number;
-  /** The concurrency key or the pool of accounts that the job waits for. */
+  /** The concurrency key or the pool of accounts that the job waits for, or the agents that fit it. */
   waitingFor: WaitingDetail | null;
 }
 
@@ -65,9 +70,10 @@ export interface ListedJob extends JobRow {
 
 /** The columns of a JobRow for a statement with `FROM ${jobSource}`. */
 export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.workflow_revision, j.agent_id,
+  j.target_labels, j.target_prefer, j.placed_at, j.placement_why,
   j.schedule_id, j.batch_id, j.retry_of, j.attempt, j.priority, j.variables, j.max_retries, j.retry_delay_ms,
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
-  COALESCE(${waitingForKey}, ${waitingForAccount}) AS waiting_for,
+  COALESCE(${waitingForKey}, ${waitingForAccount}, ${waitingForAgent}) AS waiting_for,
   j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
   j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.incomplete, j.result, j.screenshot_key,
   (SELECT w.name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,

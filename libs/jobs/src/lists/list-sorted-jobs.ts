@@ -100,7 +100,7 @@ export async function listSortedJobs(
   const valued = isBehind ? [] : await readSortedPage(database, organizationId, request, listRowsByIndex(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
-  // The remaining runs have not ended yet, so none of them matches a filter by the time of the end.
+  // The runs without a value have not ended yet, so none of them matches a filter on the time of the end.
   if (order.key === 'finished_at' && (request.filter.endedFrom || request.filter.endedTo)) return valued;
   const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
   const others = await readSortedPage(database, organizationId, remaining, listRowsWithoutValue(order));
@@ -154,7 +154,8 @@ function listRowsByIndex({ source, key, id, type, rows }: Order): Listing {
       limit,
       rows,
     });
-    // Only the columns of the index are selected here. The runs are joined afterwards, for the rows of the page.
+    // Only columns of the index are selected here, so that the scan reads no runs. The runs are joined afterwards, only
+    // for the rows of the page.
     return `SELECT ${id} AS id, ${key} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
 }
@@ -163,7 +164,7 @@ function listRowsWithoutValue({ source, key, rows, type }: Order): Listing {
   return ({ filter, after, descends, limit, addParameter }) => {
     const within = ['organization_id = $1'];
     if (after) within.push(`id ${afterOperatorSql(descends)} ${addParameter(after.id)}::uuid`);
-    // A subquery for each row, because Postgres would plan an EXISTS as a scan of all costs.
+    // The cost is read by a subquery for each row. Postgres would execute an EXISTS as a scan of the costs of all runs.
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
     const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...buildAllConditions(filter, addParameter)];
     const order = `id ${directionSql(descends)}`;
@@ -206,8 +207,8 @@ async function hasFewRuns(database: Database, organizationId: string, { filter }
 }
 
 /**
- * Joins the runs with a value and the runs without it to one page. If the second part was cut short, the whole page
- * counts as cut short.
+ * Joins the runs with a value and the runs without it to one page. If the scan of the second part stopped at its row
+ * limit, so did the page.
  */
 function joinPageParts(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];

@@ -20,7 +20,8 @@ describe('measureRuns', () => {
     await make({ status: 'queued', waitingReason: 'agent_busy', reservedMicros: 7 });
     await make({ status: 'queued', waitingReason: null });
     await make({ status: 'completed', startedAt: new Date(), finishedAt: new Date() });
-    const { running, waiting, reservedMicros, heldMachines, unapplied } = await measureRuns(harness.db);
+    const { running, waiting, reservedMicros, heldMachines, unapplied, unplaced } = await measureRuns(harness.db);
+    expect(unplaced).toEqual({ count: 0, ageSeconds: 0 });
     expect({ running, reservedMicros: Number(reservedMicros), heldMachines, unapplied }).toEqual({
       running: 3,
       reservedMicros: 22,
@@ -29,5 +30,28 @@ describe('measureRuns', () => {
     });
     const counts = Object.entries(waiting).flatMap(([reason, { count }]) => (count ? [[reason, count]] : []));
     expect(Object.fromEntries(counts)).toEqual({ agent_busy: 1, nothing: 1 });
+  });
+
+  it('queued runs without an agent are counted, also those that wait for no agent', async () => {
+    const { id: organizationId } = await makeOrganization(harness.db);
+    const make = async (status: string, waitingReason: string | null, seconds: number) => {
+      const { id } = await makeJob(harness.db, { organizationId, status: 'queued' });
+      await harness.db.query(
+        'system',
+        `UPDATE job SET status = $2, waiting_reason = $3, agent_id = NULL, target_labels = '{front-desk}',
+           target_prefer = 'running', queued_at = muster_now() - make_interval(secs => $4),
+           not_before = muster_now() - make_interval(secs => $4),
+           finished_at = CASE WHEN $2 = 'cancelled' THEN muster_now() END
+         WHERE id = $1`,
+        [id, status, waitingReason, seconds],
+      );
+    };
+    await make('queued', 'no_agent_free', 40);
+    await make('queued', 'concurrency_key', 90);
+    await make('queued', null, 20);
+    await make('cancelled', null, 900);
+    const { unplaced } = await measureRuns(harness.db);
+    expect(unplaced.count).toBe(3);
+    expect(Math.floor(unplaced.ageSeconds / 10)).toBe(9);
   });
 });

@@ -5,6 +5,8 @@ export interface MeasuredRuns {
   running: number;
   /** Queued runs by waiting reason. A run without a waiting reason is counted as `nothing`; it is about to start. */
   waiting: Record<WaitingReason | 'nothing', { count: number; ageSeconds: number }>;
+  /** Queued runs without an agent, which any agent with certain labels can take. */
+  unplaced: { count: number; ageSeconds: number };
   reservedMicros: MicroUsd;
   /** Number of agents that are still assigned to a run that ended more than a minute ago. */
   heldMachines: number;
@@ -12,13 +14,23 @@ export interface MeasuredRuns {
   unapplied: number;
 }
 
+interface WaitingRow extends Pick<JobEntity, 'waitingReason'> {
+  count: number;
+  ageSeconds: number;
+  unplaced: number;
+  /** Null if no run has this reason and no agent. */
+  unplacedAgeSeconds: number | null;
+}
+
 /** Counts the open runs of all organizations, and the rows that contradict the end of a run. */
 export async function measureRuns(database: Database): Promise<MeasuredRuns> {
   const [waiting, [open], [violations]] = await Promise.all([
-    database.query<Pick<JobEntity, 'waitingReason'> & { count: number; ageSeconds: number }>(
+    database.query<WaitingRow>(
       'system',
-      `SELECT waiting_reason, count(*)::int AS count,
-              extract(epoch FROM muster_now() - min(COALESCE(waiting_since, GREATEST(queued_at, not_before))))::float8 AS age_seconds
+      `SELECT waiting_reason, count(*)::int AS count, count(*) FILTER (WHERE agent_id IS NULL)::int AS unplaced,
+              extract(epoch FROM muster_now() - min(COALESCE(waiting_since, GREATEST(queued_at, not_before))))::float8 AS age_seconds,
+              extract(epoch FROM muster_now() - min(GREATEST(queued_at, not_before)) FILTER (WHERE agent_id IS NULL))::float8
+                AS unplaced_age_seconds
        FROM job WHERE status = 'queued' GROUP BY waiting_reason`,
       [],
       'count_waiting_runs',
@@ -34,6 +46,10 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
   return {
     ...open!,
     ...violations!,
+    unplaced: {
+      count: waiting.reduce((sum, { unplaced }) => sum + unplaced, 0),
+      ageSeconds: Math.max(0, ...waiting.map(({ unplacedAgeSeconds }) => unplacedAgeSeconds ?? 0)),
+    },
     waiting: Object.fromEntries(reasons.map((reason) => [reason, getWaitingCount(reason)])) as MeasuredRuns['waiting'],
   };
 }

@@ -4,6 +4,7 @@ import type { ObjectStorage } from '@muster/storage';
 import { computeProgress } from './job-progress';
 import type { JobRow } from './job-row';
 import type { RunRow } from './list-jobs';
+import { presentTarget } from '../placement/target';
 import type { StepRow } from './list-steps';
 
 const screenshotSeconds = 3600;
@@ -20,6 +21,11 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     workflowRevision: row.workflowRevision,
     agentId: row.agentId,
     agentName: row.agentName,
+    target: presentTarget(row),
+    placement:
+      row.agentId && row.placedAt
+        ? { agentId: row.agentId, why: row.placementWhy ?? '', at: row.placedAt.toISOString() }
+        : null,
     scheduleId: row.scheduleId,
     batchId: row.batchId,
     retryOf: row.retryOf,

@@ -6,10 +6,7 @@ import type { KeyRing } from '@muster/vault';
 import type { Answerer } from './answer-question';
 import { findQuestion, presentQuestion, type QuestionRow } from './question-row';
 
-/**
- * The contents of a link: the question, the notification channel that the link was sent by, and the recipient. The
- * recipient is empty if the channel is a chat room.
- */
+/** The contents of a link: the question, the notification channel that the link was sent by, and the recipient. */
 interface AnswerLink {
   questionId: string;
   channelId: string;
@@ -36,7 +33,7 @@ export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipi
  * is in its audience.
  */
 export function mayAnswerByLink(to: readonly string[], recipient: string): boolean {
-  return to.length === 0 || (recipient !== '' && to.includes(recipient.toLowerCase()));
+  return to.length === 0 || to.includes(recipient.toLowerCase());
 }
 
 /**
@@ -59,11 +56,11 @@ export async function findByAnswerLink(
     [questionId, channelId],
     'find_by_answer_link',
   );
-  if (!found || (recipient !== '' && !found.recipients?.includes(recipient))) throw invalidLinkError();
+  if (!found?.recipients?.includes(recipient)) throw invalidLinkError();
   const { organizationId, name } = found;
   const row = await findQuestion(database, organizationId, questionId);
-  const actor = { kind: 'system', id: `channel ${name}`, email: recipient || undefined, organizationId } as const;
-  return { row, answerer: { actor, via: 'link', audiences: recipient ? [recipient.toLowerCase()] : [] } };
+  const actor = { kind: 'system', id: `channel ${name}`, email: recipient, organizationId } as const;
+  return { row, answerer: { actor, via: 'link', audiences: [recipient.toLowerCase()] } };
 }
 
 export async function presentLinkedQuestion(row: QuestionRow, storage: ObjectStorage): Promise<LinkedQuestion> {
@@ -97,5 +94,7 @@ function toUuid(hex: string): string {
 }
 
 function invalidLinkError(): AppError {
-  return new AppError('not_found', { detail: 'This link is not valid or no longer valid.' });
+  return new AppError('not_found', {
+    detail: 'This link is not valid, or its question no longer exists. Open the question in the console.',
+  });
 }

@@ -9,13 +9,13 @@ import { checkAnswer } from './check-answer';
 import { listAudiencesOfCaller, questionColumns, type QuestionRow } from './question-row';
 import { emitQuestionEvent } from './emit-question-event';
 
-/** The sender of an answer and the channel through which the answer arrived. */
+/** The user or message sender that gave an answer, and how the answer arrived. */
 export interface Answerer {
   actor: Actor | Principal;
   via: AnswerWay;
   /**
-   * The audience entries that include the sender. Null if no audience applies, because the question was asked for codes
-   * of the sender's inbound address.
+   * The entries of a question's audience that include this user. Null for a message to an inbound address, for which
+   * the audience does not apply.
    */
   audiences: string[] | null;
 }
@@ -110,11 +110,16 @@ async function lockOpenQuestion(tx: Transaction, { actor, audiences }: Answerer,
   if (!question) throw notFoundError('question');
   const { audience, status, expiresAt } = question;
   if (audiences && audience.length > 0 && !audience.some((entry) => audiences.includes(entry))) {
-    throw new AppError('permission_denied', { detail: 'Only the recipients of the question can answer it.' });
+    throw new AppError('permission_denied', {
+      detail: 'Only the users to whom the question is addressed can answer it. Ask one of them.',
+    });
   }
-  if (status === 'answered') throw new AppError('already_answered', { detail: 'The question is already answered.' });
+  if (status === 'answered')
+    throw new AppError('already_answered', { detail: 'The question has an answer already, which cannot be changed.' });
   if (status !== 'open' || expiresAt <= tx.now) {
-    throw new AppError('question_over', { detail: `The question is ${status === 'open' ? 'expired' : status}.` });
+    throw new AppError('question_over', {
+      detail: `The question is ${status === 'open' ? 'expired' : status} and can no longer be answered.`,
+    });
   }
   return question;
 }
@@ -144,7 +149,8 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
     'end_question',
   );
   if (jobId) {
-    // The time for which the run waited for the answer does not count as time without progress.
+    // The time of the answer is stored as progress, so that the time for which the run waited does not count as time
+    // without progress.
     tx.deferStatement('UPDATE job SET last_progress_at = muster_now() WHERE id = $1', [jobId], 'asked_job_goes_on');
     await issueCommand(tx, {
       ...{ organizationId, agentId, jobId, kind: 'answer' },

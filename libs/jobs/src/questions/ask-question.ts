@@ -13,15 +13,14 @@ import {
   type Database,
   type InboundCodeEntity,
   type JobEntity,
+  PlacedJob,
   type QuestionEntity,
   type Transaction,
 } from '@muster/database';
 import { newId } from '@muster/platform';
-import type { KeyRing } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
 import { buildJobEntry } from '../launch/insert-job';
 import { checkQuestionShape } from './check-answer';
-import { answerFromStoredCode } from './receive-inbound-message';
 import { type Reporter, requireOwnUploadKey } from '../reports/reporter';
 import { emitQuestionEvent } from './emit-question-event';
 
@@ -33,7 +32,7 @@ const marginMs = 5000;
 const maxOpen = 50;
 
 interface Asking extends Pick<
-  JobEntity,
+  PlacedJob,
   'id' | 'status' | 'agentId' | 'workflowId' | 'startedAt' | 'maxRuntimeMs' | 'cancelRequestedAt'
 > {
   dispatched: boolean;
@@ -47,7 +46,7 @@ type StoredQuestion = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'
  * one question.
  */
 export function askQuestion(
-  { database, keyRing }: { database: Database; keyRing: KeyRing },
+  database: Database,
   { organizationId, agentId }: Reporter,
   jobId: string,
   body: AskQuestionBody,
@@ -75,6 +74,7 @@ export function askQuestion(
       ...{ questionKey: body.questionKey, question: body.question, kind: body.kind, ...offer, audience },
       ...{ defaultAnswer: 'default' in body ? { value: body.default ?? null } : null, context: body.context ?? null },
       ...{ screenshotKey: body.screenshotKey ?? null, inboundId, expiresAt, cut },
+      takeover: body.takeover ?? false,
     });
     const prefix = cut
       ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after`
@@ -89,9 +89,7 @@ export function askQuestion(
         data: { questionId: id },
       }),
     ]);
-    const since = new Date(tx.now.getTime() - (body.askedMsAgo ?? 0));
-    const isAnswered = inboundId && (await answerFromStoredCode(tx, keyRing, { inboundId, questionId: id, since }));
-    return presentAskedQuestion({ id, status: isAnswered ? 'answered' : 'open', expiresAt, cut });
+    return presentAskedQuestion({ id, status: 'open', expiresAt, cut });
   });
 }
 
@@ -114,6 +112,7 @@ type NewQuestion = Pick<
   | 'inboundId'
   | 'expiresAt'
   | 'cut'
+  | 'takeover'
 > & { fields: object[] | null };
 
 /** Inserts a question, and records its organization event and its webhook event. */
@@ -123,8 +122,8 @@ function insertQuestion(tx: Transaction, row: NewQuestion): void {
   tx.deferStatement(
     `INSERT INTO question (id, organization_id, job_id, session_id, agent_id, workflow_id, question_key, question, kind,
        choices, fields, audience, default_answer, context, screenshot_key, expires_at, cut,
-       inbound_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+       inbound_id, takeover)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
     [
       ...[id, organizationId, row.jobId, row.sessionId, row.agentId, row.workflowId, row.questionKey, row.question],
       ...[
@@ -135,7 +134,7 @@ function insertQuestion(tx: Transaction, row: NewQuestion): void {
         toJsonOrNull(row.defaultAnswer),
         toJsonOrNull(row.context),
       ],
-      ...[row.screenshotKey, row.expiresAt, row.cut, row.inboundId],
+      ...[row.screenshotKey, row.expiresAt, row.cut, row.inboundId, row.takeover],
     ],
     'insert_question',
   );
@@ -174,11 +173,21 @@ async function findInboundCode(
 
 function requireMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
   if (isTerminalStatus(status))
-    throw new AppError('conflict', { detail: `The run has already ended with the status ${status}.` });
-  if (!dispatched) throw new AppError('conflict', { detail: 'The job is not running yet.' });
-  if (cancelRequestedAt) throw new AppError('conflict', { detail: 'The run is being cancelled.' });
+    throw new AppError('conflict', {
+      detail: `The run has already ended with the status ${status}, so it cannot ask a question.`,
+    });
+  if (!dispatched)
+    throw new AppError('conflict', {
+      detail: 'The job is not running yet, so it cannot ask a question. Report first that it runs.',
+    });
+  if (cancelRequestedAt)
+    throw new AppError('conflict', {
+      detail: 'The run is being cancelled, so it cannot ask a question. Stop the script.',
+    });
   if (openQuestions >= maxOpen) {
-    throw new AppError('conflict', { detail: `The run already waits for ${maxOpen} answers.` });
+    throw new AppError('conflict', {
+      detail: `The run already has ${maxOpen} open questions. Wait for an answer before it asks another one.`,
+    });
   }
 }
 

@@ -12,8 +12,8 @@ export interface AwaitParts {
 }
 
 /**
- * Waits until the question has ended and returns it to its worker. If the wait ends first, returns the question's
- * current state.
+ * Waits until the question has ended and returns it to its worker. If the question is still open when the wait time is
+ * over, returns its current state.
  */
 export async function awaitAnswer(
   { database, keyRing, pubSub }: AwaitParts,
@@ -53,7 +53,9 @@ async function readQuestion(
 function presentQuestionForWorker(row: Read, keyRing: KeyRing): QuestionForWorker {
   const { id: questionId, questionKey, kind, status, reason, expiresAt } = row;
   if (status === 'answered' && kind === 'code' && !row.sealed) {
-    throw new AppError('question_over', { detail: 'The run has ended, so the code was deleted.' });
+    throw new AppError('question_over', {
+      detail: 'The run has ended, so the code was deleted. Run the workflow again.',
+    });
   }
   const answer = isSealedText(row.sealed)
     ? openText(keyRing, buildCodeAssociatedData(questionId), row.sealed)

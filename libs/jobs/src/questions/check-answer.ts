@@ -40,7 +40,7 @@ function checkFormField(field: Record<string, unknown>, at: number): FormField {
   const path = `fields.${at}`;
   if (!isTextWithin(name, maxNameLength))
     throw invalidInputError(`${path}.name`, 'a field must have a name of at most 100 characters');
-  if (!isTextWithin(label, 500)) throw invalidInputError(`${path}.label`, 'a label may have at most 500 characters');
+  if (!isTextWithin(label, 500)) throw invalidInputError(`${path}.label`, 'a label can have at most 500 characters');
   if (!fieldTypes.includes(type as FormField['type'])) {
     throw invalidInputError(`${path}.type`, `the type of a field must be one of ${fieldTypes.join(', ')}`);
   }

@@ -20,7 +20,7 @@ export function giveTotpToRun(
     );
     if (!job) throw notFoundError('job');
     if (isTerminalStatus(job.status) || !job.commandId)
-      throw new AppError('conflict', { detail: 'The run is not running.' });
+      throw new AppError('conflict', { detail: 'The run is not in progress, so it gets no code.' });
     return generateVaultTotp(tx, keyRing, caller, { key, jobId });
   });
 }

@@ -32,7 +32,9 @@ export async function createInboundCode(
     return { row: row!, secret };
   } catch (error) {
     if (getViolatedConstraint(error) !== 'inbound_code_name_key') throw error;
-    throw new AppError('conflict', { detail: `An inbound address with the name ${name} already exists.` });
+    throw new AppError('conflict', {
+      detail: `An inbound address with the name ${name} already exists. Use another name, or delete the existing address.`,
+    });
   }
 }
 

@@ -2,12 +2,12 @@ import { signText } from '@muster/access';
 import type { AskQuestionBody } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { runBehindLock } from '@muster/testing';
-import { KeyRing, sealText } from '@muster/vault';
+import { KeyRing } from '@muster/vault';
 import { finishJob } from '../ends/finish-job';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { askQuestion } from './ask-question';
-import { createInboundCode, buildInboundAssociatedData } from './inbound-codes';
-import { answerFromStoredCode, receiveInboundMessage } from './receive-inbound-message';
+import { createInboundCode } from './inbound-codes';
+import { receiveInboundMessage } from './receive-inbound-message';
 
 describe('questions and messages that wait for a row', () => {
   let fixture: JobsFixture;
@@ -35,7 +35,7 @@ describe('questions and messages that wait for a row', () => {
     const [{ agentId }] = await fixture.query('SELECT agent_id FROM job WHERE id = $1', [jobId]);
     const reporter = { organizationId: fixture.organizationId, agentId };
     const body = { questionKey, question: 'The code?', kind: 'code', timeoutSeconds: 600, ...more };
-    return askQuestion(parts(), reporter, jobId, body as AskQuestionBody);
+    return askQuestion(fixture.harness.db, reporter, jobId, body as AskQuestionBody);
   };
   const inboundName = async () =>
     (await fixture.query('SELECT name FROM inbound_code WHERE id = $1', [inboundId]))[0].name as string;
@@ -71,34 +71,5 @@ describe('questions and messages that wait for a row', () => {
     );
     const questions = await fixture.query('SELECT status FROM question WHERE job_id = $1', [jobId]);
     expect(questions).toEqual([{ status: 'answered' }, { status: 'answered' }]);
-  });
-
-  it('a question stays open if another question takes the stored code that the first question waits for', async () => {
-    const { organizationId } = fixture;
-    const code = sealText(
-      keyRing(),
-      buildInboundAssociatedData(inboundId),
-      JSON.stringify({ code: '111111', from: 'payer' }),
-    );
-    await fixture.query(
-      `INSERT INTO inbound_message (inbound_id, fingerprint, organization_id, sealed) VALUES ($1, 'one', $2, $3)`,
-      [inboundId, organizationId, JSON.stringify(code)],
-    );
-    const { questionId } = await ask('one');
-    const since = new Date(Date.now() - 60_000);
-    const answered = await runBehindLock(
-      fixture.harness.db,
-      (tx) => tx.query('SELECT FROM inbound_message WHERE inbound_id = $1 FOR UPDATE', [inboundId]),
-      () => [
-        fixture.harness.db.transaction({ organizationId }, (tx) =>
-          answerFromStoredCode(tx, keyRing(), { inboundId, questionId, since }),
-        ),
-      ],
-      (tx) => tx.execute('UPDATE inbound_message SET sealed = NULL WHERE inbound_id = $1', [inboundId]),
-    );
-    expect(answered).toEqual([false]);
-    expect(await fixture.query('SELECT status FROM question WHERE id = $1', [questionId])).toEqual([
-      { status: 'open' },
-    ]);
   });
 });

@@ -83,7 +83,7 @@ function parseSendGridMessage(
     const signed = Buffer.concat([Buffer.from(timestamp), bytes]);
     if (!verifySignature('sha256', signed, key, Buffer.from(signature, 'base64'))) return null;
   } catch {
-    // The stored secret is not a public key, so the signature cannot be valid.
+    // An error means that the stored secret is not a public key. The signature is then not valid.
     return null;
   }
   const text = [form.get('subject'), form.get('text') ?? form.get('html')?.replace(/<[^>]*>/g, ' ')].join('\n');

@@ -9,7 +9,8 @@ export type QuestionRow = Omit<QuestionEntity, 'sealed' | 'defaultAnswer' | 'que
 
 export const questionColumns = `q.id, q.organization_id, q.job_id, q.session_id, q.agent_id, q.workflow_id, q.question,
   q.kind, q.choices, q.fields, q.audience, q.context, q.screenshot_key, q.status, q.answer, q.answered_by, q.answered_via,
-  q.reason, q.asked_at, q.ended_at, q.expires_at, q.cut`;
+  q.reason, q.asked_at, q.ended_at, q.expires_at, q.cut,
+  q.takeover`;
 
 const screenshotSeconds = 3600;
 
@@ -84,6 +85,7 @@ export async function presentQuestion(row: QuestionRow, storage: ObjectStorage):
     answeredAt: row.status === 'answered' ? row.endedAt!.toISOString() : null,
     expiresAt: row.expiresAt.toISOString(),
     cut: row.cut,
+    takeover: row.takeover,
     screenshotUrl: row.screenshotKey
       ? await storage.presignGet(row.screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null)
       : null,

@@ -1,13 +1,16 @@
 import type { InboundReceipt } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
-import type { Database, InboundCodeEntity, InboundMessageEntity, QuestionEntity, Transaction } from '@muster/database';
+import type { Database, InboundCodeEntity, QuestionEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 import { answerQuestion, type Answerer } from './answer-question';
 import { buildInboundAssociatedData } from './inbound-codes';
 import { findCodeInText, type Message, type Posted, parseInboundMessage } from './parse-inbound-message';
 
-/** Milliseconds for which a code is stored if no question waits for it, for a question that is asked later. */
+/**
+ * Milliseconds for which a code is stored if no question waits for it, so that an admin can look it up. It never answers
+ * a question that is asked later, because it may belong to another sign-in.
+ */
 export const storedMs = 10 * 60_000;
 const maxPerMinute = 60;
 
@@ -34,10 +37,14 @@ export async function receiveInboundMessage(
           now,
         )
       : null;
-  // The error is the same for an unknown address and a wrong signature, so it does not reveal whether the address
-  // exists.
+  // An unknown inbound address and a wrong signature get the same error, so that the error does not reveal whether the
+  // address exists.
   if (!inbound || !message) {
-    throw new AppError('unauthenticated', { detail: 'The signature is missing or wrong.' });
+    throw new AppError('unauthenticated', {
+      detail:
+        'The signature of the request is missing or wrong. Check that the gateway signs with the secret of this ' +
+        'inbound address.',
+    });
   }
   const { organizationId } = inbound;
   return database.transaction({ organizationId }, (tx) => processInboundMessage(tx, keyRing, inbound, message));
@@ -50,8 +57,8 @@ async function processInboundMessage(
   { from, text, fingerprint }: Message,
 ): Promise<InboundReceipt> {
   const { id: inboundId, organizationId, senders, pattern } = inbound;
-  // The messages of an address are processed one at a time, because each answers the oldest question that is still
-  // open.
+  // The messages of an inbound address are processed one at a time, because each message answers the oldest question
+  // that is still open.
   await tx.query('SELECT id FROM inbound_code WHERE id = $1 FOR UPDATE', [inboundId], 'lock_inbound_code');
   const [{ count }] = (await tx.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM inbound_message
@@ -96,37 +103,8 @@ async function processInboundMessage(
   return { accepted: true };
 }
 
-/** Answers a new question with a stored code that arrived before it. Returns whether there was such a code. */
-export async function answerFromStoredCode(
-  tx: Transaction,
-  keyRing: KeyRing,
-  { inboundId, questionId, since }: { inboundId: string; questionId: string; since: Date },
-): Promise<boolean> {
-  const [row] = await tx.query<
-    Pick<InboundMessageEntity, 'sealed'> & Inbound & { message: InboundMessageEntity['sealed'] }
-  >(
-    `WITH stored_message AS (
-       SELECT inbound_id, fingerprint, sealed FROM inbound_message
-       WHERE inbound_id = $1 AND sealed IS NOT NULL AND received_at >= $2
-         AND received_at > muster_now() - $3 * interval '1 millisecond'
-       ORDER BY received_at LIMIT 1 FOR UPDATE)
-     UPDATE inbound_message m SET sealed = NULL FROM stored_message s, inbound_code c
-     WHERE m.inbound_id = s.inbound_id AND m.fingerprint = s.fingerprint AND c.id = s.inbound_id
-     RETURNING s.sealed AS message, c.id, c.organization_id, c.name, c.pattern, c.senders`,
-    [inboundId, since, storedMs],
-    'take_kept_message',
-  );
-  if (!row || !isSealedText(row.message)) return false;
-  const { code, from } = JSON.parse(openText(keyRing, buildInboundAssociatedData(inboundId), row.message)) as {
-    code: string;
-    from: string;
-  };
-  await answerQuestion(tx, keyRing, toInboundAnswerer(row, from), { id: questionId, answer: code });
-  return true;
-}
-
 /**
- * Deletes stored codes that no question used. The fingerprint of a message is stored for a day, so that a repeated
+ * Deletes stored codes whose time has passed. The fingerprint of a message is stored for a day, so that a repeated
  * message is recognized.
  */
 export async function purgeInboundMessages(database: Database): Promise<{ messages: number; codes: number }> {

@@ -1,7 +1,7 @@
 import { recordWorkSql } from '@muster/machines';
 import { appendLinesSql } from '@muster/timeline';
 import { type JobLogEntry, notFoundError } from '@muster/contracts';
-import type { Database, JobEntity } from '@muster/database';
+import type { Database, PlacedJob } from '@muster/database';
 import { findDeletedJobs, type JobIsOver, jobIsOver, answerForDeletedJob } from './deleted-job';
 import type { Reporter } from './reporter';
 
@@ -37,8 +37,8 @@ export async function appendJobLogs(
     // deadlocks is retried.
     for (const values of batches.sort(([one], [other]) => ((one as string) < (other as string) ? -1 : 1))) {
       const [stored] = await tx.query<StoredLogs>(storeLogs, values, 'store_logs');
-      // A concurrent deletion of a job makes this request fail. When the worker repeats the request, the job is known
-      // as deleted.
+      // A concurrent deletion of a job makes this request fail. When the worker repeats the request, the deletion is
+      // committed, and the response states that the job was deleted.
       if (!stored && deleted.has(values[0] as string)) continue;
       if (!stored) throw notFoundError('job');
       accepted += stored.count;
@@ -48,7 +48,7 @@ export async function appendJobLogs(
   });
 }
 
-interface StoredLogs extends Pick<JobEntity, 'agentId'> {
+interface StoredLogs extends Pick<PlacedJob, 'agentId'> {
   count: number;
 }
 

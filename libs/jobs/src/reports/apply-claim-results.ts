@@ -20,7 +20,7 @@ export async function applyClaimResults(
   { organizationId, agentId }: Reporter,
   { jobId, claims, signedAt }: { jobId: string; claims: ClaimResult[]; signedAt: Date },
 ): Promise<{ accepted: number; claims: ClaimCounts } | JobIsOver> {
-  // If a request contains a claim several times, the last outcome is used.
+  // If a request contains a claim several times, its last outcome in the request is used.
   const last = [...new Map(claims.map((claim) => [JSON.stringify([claim.claimId, claim.npi]), claim])).values()];
   const [row] = await database.transaction({ organizationId }, (tx) => {
     lockJobBeforeRead(tx, organizationId, jobId);

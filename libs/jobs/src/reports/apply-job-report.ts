@@ -13,7 +13,7 @@ import {
 } from '@muster/contracts';
 import {
   type Database,
-  type JobEntity,
+  type PlacedJob,
   buildRowStatements,
   type Transaction,
   getViolatedConstraint,
@@ -102,11 +102,11 @@ function recordIncompleteReport(
   );
 }
 
-interface Sign extends Pick<JobEntity, 'status' | 'agentId' | 'percent' | 'currentStep'> {
+interface Sign extends Pick<PlacedJob, 'status' | 'agentId' | 'percent' | 'currentStep'> {
   accepted: boolean;
   began: boolean;
   dispatched: boolean;
-  /** Whether the report changed the percentage. */
+  /** Whether the report changed the percentage of the job. */
   isNewPercent: boolean;
   hasBudget: boolean;
   stepsTotal: number;
@@ -259,7 +259,7 @@ const signOfLifeStatement = (name: string, lock: string) =>
 
 const signOfLife = {
   alone: signOfLifeStatement('sign_of_life', 'FOR UPDATE'),
-  // A job that another transaction has locked must not delay the reports of other jobs.
+  // Locked jobs are skipped: a job that another transaction has locked must not delay the reports of other jobs.
   together: signOfLifeStatement('signs_of_life', 'FOR UPDATE SKIP LOCKED'),
 };
 

@@ -243,7 +243,7 @@ describe('callbacks of a job', () => {
       await callback();
       expect(await lastActivity()).toBe(activity);
     }
-    // The activity changes at most once in five seconds, so the activity of the log line stays.
+    // The last activity is updated at most once in five seconds, so it is still that of the log line.
     await report({ jobId, status: 'running' });
     expect(await lastActivity()).toBe('a job’s log');
     await report({ jobId, status: 'completed' });

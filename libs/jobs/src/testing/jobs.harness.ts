@@ -57,7 +57,7 @@ export async function openJobsFixture(
     organizationSuspended: false,
   };
   const launchTestJob = async (input: Partial<LaunchJobBody> = {}) => {
-    const body = { workflowId, agentId, ...input };
+    const body = { workflowId, ...(input.target ? {} : { agentId }), ...input };
     return (await db.transaction({ organizationId }, (tx) => launchJob(tx, caller, body, new Date()))).jobId;
   };
   return {

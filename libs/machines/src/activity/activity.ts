@@ -5,10 +5,11 @@ import type { AgentEntity, Transaction } from '@muster/database';
 /** The text of an agent's last activity if that activity was the end of a run. */
 export const runEnded = 'a run ended';
 
-/** Exempts an agent from idle stop, or ends the exemption. */
+/** Sets whether idle stop leaves the agent's machine on. */
 export async function setIdleExempt(tx: Transaction, caller: Principal, id: string, exempt: boolean): Promise<void> {
   const [agent] = await tx.query<{ before: AgentEntity['idleAutoStopExempt'] }>(
-    // The subquery locks the row, so that the audit row has the value that a concurrent change has set.
+    // The subquery locks the row, so that the audit row contains the previous value even if a concurrent change has
+    // just set it.
     `UPDATE agent SET idle_auto_stop_exempt = $3
      FROM (SELECT id, idle_auto_stop_exempt FROM agent WHERE id = $1 AND organization_id = $2 FOR UPDATE) AS was
      WHERE was.id = agent.id RETURNING was.idle_auto_stop_exempt AS before`,

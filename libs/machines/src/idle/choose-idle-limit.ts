@@ -24,7 +24,7 @@ export interface HabitFacts {
 }
 
 export interface IdleChoice {
-  /** Milliseconds for which the machine stays on without work. */
+  /** The chosen idle limit: milliseconds for which the machine stays on without work. */
   limitMs: number;
   /**
    * Milliseconds within which half of the unscheduled runs arrived; null if that is longer than the organization's

@@ -2,7 +2,7 @@ import type { AgentIdleEntity, JobEntity } from '@muster/database';
 
 /** A run that ends one idle time and after which the next idle time starts. */
 export interface RunSpan extends Pick<JobEntity, 'queuedAt' | 'finishedAt'> {
-  /** Whether a schedule launched the run. */
+  /** Whether a schedule launched the run that ends the idle time. */
   scheduled: boolean;
 }
 

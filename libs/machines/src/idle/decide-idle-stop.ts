@@ -39,7 +39,7 @@ export interface IdleFacts
 
 export type IdleDecision =
   | { action: 'stop'; stopAt: Date; reason: string }
-  /** The agent is idle, but not for long enough. */
+  /** The agent is idle, but its idle limit has not passed yet. */
   | { action: 'wait'; stopAt: Date; reason: string; expects?: string }
   | { action: 'stay'; stopAt: null; reason: string };
 

@@ -260,7 +260,7 @@ describe('learning of a machine’s idle times', () => {
     expect(agent.gaps).toHaveLength(10);
     const { why } = explainAgent(agent, null, minutesAgo(0.1));
     expect(why).toContain(': by its last 10 idle times its next run takes longer than 30 min.');
-    // A queued job always keeps the machine on.
+    // While a job is queued, the machine of its agent is never stopped as idle.
     const { id: jobId } = await makeJob(db, agentRef);
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 0 });
     await query('DELETE FROM job WHERE id = $1', [jobId]);

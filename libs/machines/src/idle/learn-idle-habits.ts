@@ -96,7 +96,7 @@ async function readIdleSpans(tx: Transaction, agentId: string, { openSince, runs
     scheduled,
   }));
   if (openSince === null || runs.length < maxRuns) return computeIdleSpans(openSince, runs);
-  // The machine had more runs than one round reads, because it was busy at every earlier check. The first of these runs
+  // The machine was busy at every earlier check, so it had more runs than one round reads. The first of these runs
   // ended the open idle time. The idle times between that run and the runs read here are not recorded.
   const [first] = await tx.query<RunSpan>(
     `SELECT j.queued_at, j.finished_at, ${isScheduled} AS scheduled

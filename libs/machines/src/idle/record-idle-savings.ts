@@ -17,7 +17,7 @@ interface Habit
 }
 
 interface Past extends Pick<AgentIdleEntity, 'scheduled' | 'onMs' | 'slept' | 'policy'> {
-  /** Time as text in microseconds, because a Date has only milliseconds. */
+  /** The time is read as text with microseconds, because a Date has only milliseconds. */
   at: string;
   lengthMs: number;
 }

@@ -4,7 +4,7 @@ import { chooseIdleLimit, stopMs } from './choose-idle-limit';
 
 export interface PastIdle {
   lengthMs: number;
-  /** Whether a schedule's run ended the idle time. */
+  /** Whether a run that a schedule launched ended the idle time. */
   scheduled: boolean;
   /** Milliseconds for which the machine was on during the idle time. */
   onMs: number;

@@ -148,7 +148,7 @@ describe('an agent’s life', () => {
       },
       idle: ({ agentId }) => stopIfIdle(fixture.db, agentId, { now: new Date(Date.now() + 3_600_000) }),
       gaveUp: ({ agentId }) =>
-        fixture.harness.app.nest.get(LocalAgentRows, { strict: false }).recordGivenUp(agentId, 'test'),
+        fixture.harness.app.nest.get(LocalAgentRows, { strict: false }).recordAbandonedWorker(agentId, 'test'),
       control: ({ agentId }) => fixture.machines.executeOrder(agentId),
       recover: async (agentRef) => {
         const { agentId } = agentRef;

@@ -22,7 +22,7 @@ const listAllStatusesBut = <T extends AgentStatus>(...left: T[]) =>
 
 /** All allowed changes of an agent's status, by the name of the move. Only `setAgentStatus` changes a status. */
 export const agentMoves = {
-  // Moves that users request.
+  // Changes of the status that a user requests.
   drain: { from: ['online'], to: ['draining'] },
   undrain: { from: ['draining'], to: ['online'] },
   stop: { from: ['online', 'offline', 'starting', 'draining'], to: ['stopping'], events: ['manual_stop'] },
@@ -40,7 +40,7 @@ export const agentMoves = {
   },
   recovery_reboot: { from: ['online', 'draining', 'offline'], to: ['rebooting'] },
   reboot_ended: { from: ['rebooting'], to: ['stopped', 'offline'] },
-  // Moves because of a report of the machine, or because reports are missing.
+  // Changes of the status because the machine has reported, or has not reported for too long.
   boot: { from: listAllStatusesBut('stopping', 'terminated'), to: onStatuses },
   recover: { from: ['offline', 'starting'], to: onStatuses },
   unhealthy: { from: onStatuses, to: ['offline'] },
@@ -103,16 +103,16 @@ export interface WorkFacts extends Pick<AgentEntity, 'status' | 'provider' | 'dr
 }
 
 export type WorkAnswer =
-  /** The agent accepts work now. */
+  /** Work can start on the agent now. */
   | { takes: 'now' }
-  /** The agent accepts work after the boot that is in progress. */
+  /** Work can start as soon as the boot that is in progress has ended. */
   | { takes: 'after_boot' }
   /**
-   * The agent accepts work after a wake. The wake is made by the service (`itself`), by a user because auto-wake is off
-   * (`hand`), or by the owner outside the service (`owner`).
+   * Work can start only after the machine is switched on: by the service (`itself`), by a user because auto-wake is off
+   * (`hand`), or outside the service by the owner of an external machine (`owner`).
    */
   | { takes: 'after_wake'; by: 'itself' | 'hand' | 'owner' }
-  /** The agent accepts work after its drain is lifted. */
+  /** Work can start only after a user has undrained the agent. */
   | { takes: 'after_drain' }
   | { takes: 'never' };
 

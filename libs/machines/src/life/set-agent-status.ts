@@ -54,7 +54,8 @@ export async function setAgentStatus(tx: Transaction, move: AgentMove): Promise<
   const { previous } = moved;
   if (isOffStatus(previous) !== isOffStatus(to)) startOrEndIdleTime(tx, agentId, !isOffStatus(to));
   const sessionId = moved.autopilotSessionId;
-  // An autopilot session that waits for its browser to close need not wait any longer, because the machine is off.
+  // The machine is off, so the browser of an ending autopilot session is closed too. The session is advanced, so that
+  // it ends.
   if (sessionId && isOffStatus(to))
     await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   const entries: TimelineEntry[] = [];

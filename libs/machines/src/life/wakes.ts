@@ -12,7 +12,7 @@ export interface WakeRequest {
   source: LifecycleSource;
   reason: string;
   jobId?: string;
-  /** Additional data of the timeline entry. */
+  /** Additional data for the timeline entry of the wake. */
   data?: Record<string, unknown>;
   timeoutMs: number;
 }
@@ -27,7 +27,7 @@ export async function requestWake(tx: Transaction, request: WakeRequest): Promis
   const agent = await lockAgent(tx, organizationId, agentId);
   if (agent.status === 'terminated') {
     throw new AppError('agent_not_ready', {
-      detail: 'The agent is terminated.',
+      detail: 'The agent is terminated. Use another agent.',
       extra: { agentStatus: agent.status },
     });
   }

@@ -33,7 +33,7 @@ export class LocalAgentRows implements LocalAgents {
     return new Map(rows.map(({ id, status }) => [id, status]));
   }
 
-  async recordGivenUp(agentId: string, reason: string): Promise<void> {
+  async recordAbandonedWorker(agentId: string, reason: string): Promise<void> {
     const organizationId = await this.findOrganizationOfAgent(agentId);
     if (!organizationId) return;
     await this.database.transaction('system', async (tx) => {

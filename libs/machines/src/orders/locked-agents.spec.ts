@@ -160,7 +160,7 @@ describe('an agent that is changed while other code waits for its row', () => {
     await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM agent WHERE id = $1 FOR UPDATE', [agentId]),
-      () => [new LocalAgentRows(harness.db, parts().keyRing).recordGivenUp(agentId, 'it ended at once')],
+      () => [new LocalAgentRows(harness.db, parts().keyRing).recordAbandonedWorker(agentId, 'it ended at once')],
       (tx) => openWake(tx, agentId),
     );
     expect(await wakesOf(agentId)).toEqual([{ state: 'failed', attempt: 0 }]);

@@ -102,7 +102,7 @@ export class MachineControl {
       const row = rowOf(one);
       const done = work(one)
         .then(() => void this.failures.delete(row))
-        // A failing row does not stop the others, and is tried again later.
+        // A row that fails is tried again later and does not stop the other rows.
         .catch((error: unknown) => void this.failures.set(row, { error, at: performance.now(), reported: false }))
         .finally(() => this.working.delete(one.id));
       this.working.set(one.id, done);
@@ -163,7 +163,7 @@ export class MachineControl {
         'SELECT organization_id FROM agent WHERE id = $1 FOR UPDATE',
         [agentId],
       );
-      // While the agent is locked, no other process can open a wake.
+      // The agent stays locked until the end of the transaction, so that no other process can open a wake.
       const wakes = await tx.query(`SELECT FROM agent_wake WHERE agent_id = $1 AND state = 'open'`, [agentId]);
       if (!agent || wakes.length > 0) return;
       const { organizationId } = agent;

@@ -12,7 +12,10 @@ export interface ControlLimits {
   stopTimeoutMs: number;
 }
 
-/** An order to a machine, with its progress. Which order it is follows from the agent's status. */
+/**
+ * An order to a machine, with its progress. The agent's status determines whether the order is a stop, a reboot or a
+ * termination.
+ */
 export interface Order
   extends
     MachineRow,

@@ -32,8 +32,8 @@ export async function rebootMachine(
   }
   if (issuedAgoMs !== null) return postponeOrder(parts, order, { delayMs: rebootTimeoutMs - issuedAgoMs });
   try {
-    // If the agent was stopping before the reboot, a machine that is stopping does not prove that the reboot has
-    // started.
+    // A machine that is stopping usually shows that its reboot has started, but not if the agent was already stopping
+    // before the reboot.
     const signs: MachineState[] = order.previousStatus === 'stopping' ? ['starting'] : ['starting', 'stopping'];
     if (!(await wasOrderExecuted(order, provider, machine, signs))) {
       await runWithOrderLease(parts, order, () => provider.reboot(machine));

@@ -19,7 +19,7 @@ export interface MachineParts {
 
 export interface WakeFacts {
   open: boolean;
-  /** Whether the next attempt of the wake is due. */
+  /** Whether it is time for the next attempt to start the machine. */
   due: boolean;
   /** Whether the deadline of the wake has passed. */
   over: boolean;
@@ -32,7 +32,7 @@ export type WakeStep = 'none' | 'try' | 'later' | 'ready' | 'expire' | 'cancel';
 export function decideWakeStep({ open, due, over, agentStatus }: WakeFacts): WakeStep {
   if (!open) return 'none';
   if (agentStatus === 'terminated') return 'cancel';
-  // A heartbeat of the same boot has moved the agent to online.
+  // The agent is online because its machine was on all the time, and a heartbeat has arrived again.
   if (isOnStatus(agentStatus)) return 'ready';
   if (over) return 'expire';
   if (!due) return 'none';
@@ -60,7 +60,7 @@ export async function wakeMachine(parts: MachineParts, wakeId: string): Promise<
   const leased = await parts.database.transaction('system', (tx) => leaseWake(tx, wakeId));
   if (!leased) return 'none';
   if (leased.step === 'try') {
-    // A start that takes longer than the deadline finds the wake already closed.
+    // If the start takes longer than the deadline of the wake, the wake has been closed in the meantime.
     const done = tryToStartMachine(parts, leased).then(() => true);
     if (!(await finishWithin(leased.leftMs, done, () => false))) await expireWake(parts, leased);
   }

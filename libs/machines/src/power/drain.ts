@@ -27,7 +27,7 @@ export async function drainAgent(
   const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
   if (agent.status === 'terminated') {
     throw new AppError('agent_not_ready', {
-      detail: 'The agent is terminated and cannot be drained.',
+      detail: 'The agent is terminated and cannot be drained. Use another agent.',
       extra: { agentStatus: agent.status },
     });
   }
@@ -46,7 +46,7 @@ export async function drainAgent(
     target: { type: 'agent', id },
     changes: { drain: [agent.drain, mode], ...(force ? { force } : {}) },
   });
-  // The dispatch updates the waiting reasons of the queued jobs.
+  // The dispatcher is notified, so that it updates the waiting reasons of the queued jobs.
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: id } });
   return findAgentJobs(tx, id);
 }

@@ -116,7 +116,7 @@ export function requireSwitchableMachine(
 function requireAgentStatus({ status }: Pick<AgentRow, 'status'>, allowed: readonly AgentStatus[], done: string): void {
   if (allowed.includes(status)) return;
   throw new AppError('agent_not_ready', {
-    detail: `The agent is ${status} and cannot be ${done}.`,
+    detail: `The agent is ${status} and cannot be ${done}. Wait until its status changes, then try again.`,
     extra: { agentStatus: status },
   });
 }

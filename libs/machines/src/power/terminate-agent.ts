@@ -17,7 +17,8 @@ export async function terminateAgent(
 ): Promise<void> {
   const { organizationId } = caller;
   const agent = await loadAgent(tx, organizationId, id, 'lock_beside_launches');
-  if (agent.status === 'terminated') throw agentNotReadyError('The agent is already terminated.', agent.status);
+  if (agent.status === 'terminated')
+    throw agentNotReadyError('The agent is already terminated, and its machine is removed.', agent.status);
   if (!force) requireFreeAgent(agent, 'terminated');
   await setAgentStatus(tx, {
     organizationId,

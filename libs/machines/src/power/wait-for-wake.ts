@@ -12,7 +12,7 @@ export interface AwaitedWake {
   organizationId: string;
   agentId: string;
   wakeId: string;
-  /** Id of the job that the machine is woken for. */
+  /** Id of the job for which the machine is started. */
   jobId: string;
 }
 
@@ -23,7 +23,7 @@ const patienceMs = 15_000;
  * Waits until the wake has ended and returns the agent's status. Throws if the wake did not succeed; the job then stays
  * queued.
  */
-export async function wakeOrThrow(
+export async function waitUntilOnlineOrThrow(
   { database, pubSub, wakeTimeoutMs }: { database: Database; pubSub: PubSub; wakeTimeoutMs: number },
   wake: AwaitedWake,
   left: AbortSignal,
@@ -35,10 +35,13 @@ export async function wakeOrThrow(
   const extra = { jobId: wake.jobId, agentStatus };
   const rest = `The job stays queued and starts when the agent is online.`;
   if (end === null || end.state === 'timeout') {
-    throw new AppError('execution_timeout', { detail: `The agent was not online in time. ${rest}`, extra });
+    throw new AppError('execution_timeout', {
+      detail: `The machine of the agent did not start in time. ${rest}`,
+      extra,
+    });
   }
   throw new AppError('agent_not_woken', {
-    detail: `The agent could not be woken: ${end.error ?? end.state} ${rest}`,
+    detail: `The machine of the agent could not be started: ${end.error ?? end.state} ${rest}`,
     extra,
   });
 }

@@ -22,11 +22,12 @@ export function decideOrphan(
   if (isOwned || machine.agentId === null || machine.state === 'gone') return null;
   const expired = machine.expiresAt !== null && machine.expiresAt <= now;
   if (claimed && claimed.status !== 'terminated') {
-    // A copy of an agent's machine has the agent's tag too. The copy may run until the expiry that its owner set.
+    // A copy of an agent's machine also has the tag with the agent's id. It is not stopped before the expiry that its
+    // owner has set in another tag.
     return expired ? 'it has the tag of an agent that has another machine, and it has expired' : null;
   }
   if (claimed) return claimed.ending ? null : 'its agent is terminated';
-  // The machine's owner has set the time until which the machine is needed.
+  // The owner of the machine has set a time in its tags until which the machine must not be stopped.
   if (machine.expiresAt && !expired) return null;
   return 'no agent owns it';
 }
@@ -54,8 +55,8 @@ export function decideMissingMachine(
   if (!canWakeFrom(status)) return null;
   // A machine that reported recently exists, even if its provider does not list it.
   if (status === 'offline' && lastSeenAgoMs !== null && lastSeenAgoMs < confirmMs) return null;
-  // If the provider does not know the machine, the service may only be using other credentials or another host than
-  // before. So the agent becomes offline and is not terminated.
+  // The provider may not find the machine only because the service now uses other credentials or another host. So the
+  // agent becomes offline and is not terminated.
   return listed
     ? { to: 'terminated', reason: 'its provider reports that its machine was terminated' }
     : { to: 'offline', reason: 'its provider has no such machine' };

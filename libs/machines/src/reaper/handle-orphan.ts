@@ -100,7 +100,8 @@ async function decideOrphanStep(
     await tx.execute(`DELETE FROM machine_finding ${whereOrphan}`, key);
     return { step: 'owned', ...none };
   }
-  // A location's report about the agent of another organization is not recorded on that agent's timeline.
+  // A machine at a location of one organization can carry the tag of another organization's agent. That is not recorded
+  // on the timeline of that agent.
   const owner =
     claimed && agentId && isAtLocation({ ...claimed, agentId })
       ? { organizationId: claimed.organizationId, agentId }
@@ -151,7 +152,7 @@ function getFindingKey(location: MachineLocation, { ref }: ListedMachine): strin
   return [location.provider, location.name, ref];
 }
 
-/** Returns the long id of a container and the short form that Docker usually shows. */
+/** Returns both forms of a container's id: the long id, and the short form that Docker usually shows. */
 function listContainerNames(id: string): string[] {
   return [id, id.slice(0, 12)];
 }

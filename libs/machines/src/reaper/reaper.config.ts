@@ -3,7 +3,9 @@ import { BaseConfig, EnvChoice, EnvInt } from '@muster/platform';
 /** Configuration of the reaper, which finds machines without an agent and agents without a machine. */
 export class ReaperConfig extends BaseConfig {
   @EnvInt('REAPER_TICK_MS', {
-    description: 'Interval in milliseconds at which providers are asked for the machines that they have.',
+    description:
+      'Interval in milliseconds at which the service lists the machines at each provider and compares them with the ' +
+      'agents.',
     default: 300_000,
     min: 50,
   })
@@ -19,7 +21,9 @@ export class ReaperConfig extends BaseConfig {
   readonly reaperConfirmMs!: number;
 
   @EnvChoice('REAPER_ORPHANS', ['stop', 'report'], {
-    description: 'Action for a machine that no agent owns, once the finding is confirmed: stop it, or only report it.',
+    description:
+      'Action for a machine without an agent, after a later check has confirmed it: stop the machine, or only ' +
+      'report it.',
     default: 'stop',
   })
   readonly reaperOrphans!: string;

@@ -98,7 +98,7 @@ async function surveyAgent(
     try {
       ({ state } = await runWithinLimit(signal, describeLimitMs, provider.describe(machine)));
     } catch (error) {
-      // A permanent error is an answer of the provider too, so the other machines of the location are still checked.
+      // A permanent error shows that the provider answers, so the other machines of the location are still checked.
       return error instanceof MachineError && error.isPermanent;
     }
   }
@@ -115,7 +115,9 @@ export function runWithinLimit<T>(signal: AbortSignal, limitMs: number, work: Pr
   const throwUnreachable = (ended: boolean): never => {
     throw new MachineError(
       'unreachable',
-      ended ? 'The service is shutting down.' : `There was no answer within ${limitMs} ms.`,
+      ended
+        ? 'The service is shutting down. Try again when it has restarted.'
+        : `There was no answer within ${limitMs} ms.`,
     );
   };
   return finishWithin(limitMs, work, throwUnreachable, signal);

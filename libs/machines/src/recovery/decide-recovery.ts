@@ -9,7 +9,10 @@ export type RecoveryStep = (typeof recoverySteps)[number];
 export interface RecoveryFacts extends Pick<AgentEntity, 'status' | 'provider'> {
   /** Number of unhealthy heartbeats in a row since the last attempt or the last healthy heartbeat. */
   unhealthyChecks: AgentEntity['recoveryChecks'];
-  /** Whether a run on the agent reported recently. Then the worker works, even if it reports that it is unhealthy. */
+  /**
+   * Whether a run on the agent reported recently. If it did, the worker is working, even if it reports that it is
+   * unhealthy.
+   */
   runReports: boolean;
   /** The last step that was tried since the agent was healthy; null if none was. */
   last: RecoveryStep | null;

@@ -23,6 +23,7 @@ export interface AgentRow
       | 'vmState'
       | 'vmIp'
       | 'idleAutoStopExempt'
+      | 'placement'
       | 'workerVersion'
       | 'capabilities'
       | 'currentJobId'
@@ -49,7 +50,7 @@ export interface AgentRow
 export const selectAgents = `
   SELECT a.id, a.organization_id, a.name, a.status, a.status_since, a.status_source, a.status_reason, a.provider,
          a.provider_ref, a.labels, a.last_seen, a.last_activity_at, a.public_tunnel_url, a.tunnel_url, a.vm_state,
-         a.vm_ip, a.idle_auto_stop_exempt, a.worker_version, a.capabilities, a.current_job_id, a.drain, a.created_at, a.on_since,
+         a.vm_ip, a.idle_auto_stop_exempt, a.placement, a.worker_version, a.capabilities, a.current_job_id, a.drain, a.created_at, a.on_since,
          a.last_activity, a.idle_stop_failed_at, a.boot_ms, ${silentSince} AS silent_since, ${workColumns},
          s.auto_stop_enabled, s.idle_stop_minutes, s.idle_stop_policy, s.prewake, ${gapsColumn},
          COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour) AS compute_micros_per_hour

@@ -79,7 +79,7 @@ export async function throwIfNameTaken<T>(write: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (getViolatedConstraint(error) !== 'agent_name_key') throw error;
     throw new AppError('conflict', {
-      detail: 'An agent with this name already exists.',
+      detail: 'An agent with this name already exists. Use another name.',
       errors: [{ field: 'name', message: 'name is taken' }],
     });
   }

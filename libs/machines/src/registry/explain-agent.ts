@@ -22,7 +22,7 @@ export function explainAgent(
   const { stopAt, reason } = decision;
   const expects = decision.action === 'wait' ? decision.expects : undefined;
   const since = `${statusLabels[status]} since ${statusSince.toISOString()}`;
-  // Some status reasons are sentences that end with a full stop.
+  // The final full stop of a status reason is removed, because the reason is used within a sentence.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOnStatus(status) || (status === 'offline' && stopAt !== null);
   const next = !mayBeOn ? '' : stopAt ? describeStop(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
@@ -39,7 +39,8 @@ function summarizeReason(
   decision: IdleDecision,
 ): string {
   if (lastSeen === null && status === 'offline') return 'never connected';
-  // Only the part before the first comma, colon, semicolon or full stop is used; the rest is detail.
+  // Only the part of the reason before the first comma, colon, semicolon or full stop is used, because the rest is
+  // detail.
   if (!isOnStatus(status)) return (statusReason ?? '').split(/[,:;]|\. /, 1)[0]!.replace(/\.$/, '');
   if (running) return 'running a job';
   if (decision.action !== 'stay') return 'idle';

@@ -7,7 +7,9 @@ import { type AgentStatus, AppError, type BootEnd, type MachineRefusal } from '@
  */
 export function requireOwnAgent(caller: Principal, agentId: string): void {
   if (caller.kind !== 'api_key' || caller.agentId === null || caller.agentId === agentId) return;
-  throw new AppError('permission_denied', { detail: 'This key belongs to another agent.' });
+  throw new AppError('permission_denied', {
+    detail: 'This worker key belongs to another agent. Use the key of the agent in the path.',
+  });
 }
 
 /** Returns the error for a machine's request that the agent's current status does not allow. */

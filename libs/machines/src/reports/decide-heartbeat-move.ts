@@ -29,8 +29,8 @@ export function decideHeartbeatMove(facts: HeartbeatFacts): HeartbeatMove | null
       recovered: false,
     };
   }
-  // A starting agent was stopped or silent before. Heartbeats of a stopped boot are rejected, so the boot of this
-  // heartbeat was only silent.
+  // An agent that is starting was stopped or had been silent. Heartbeats of a boot that was stopped are rejected, so
+  // this boot had only been silent.
   if (healthy && (status === 'offline' || status === 'starting')) {
     const reason =
       unhealthyBefore > 0 ? `healthy again after ${unhealthyBefore} unhealthy checks` : 'reports again after silence';

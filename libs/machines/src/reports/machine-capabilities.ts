@@ -2,12 +2,12 @@ import { AppError, type CommandKind, type MachinePart, machineParts } from '@mus
 import type { AgentEntity } from '@muster/database';
 
 const scripts: readonly CommandKind[] = ['run', 'snippet', 'function', 'builder'];
-const pictures: readonly CommandKind[] = ['imaging_images', 'imaging_composite'];
 
 /** Returns the programs that a machine must have to execute a command. */
 export function listNeededParts(kind: CommandKind, payload: Record<string, unknown> = {}): MachinePart[] {
   if (scripts.includes(kind)) return ['python'];
-  if (pictures.includes(kind)) return ['python', 'pillow'];
+  if (kind === 'imaging_images') return ['python', 'pillow'];
+  if (kind === 'imaging_composite') return ['python', 'pillow', 'odbc'];
   if (kind === 'autopilot_open') return ['python', 'chromium'];
   // A recording without a kind and a start URL needs none of these programs: the worker uses what the machine has.
   if (kind === 'start_recording' && payload['kind'] === 'screen') return ['ffmpeg'];
@@ -17,13 +17,17 @@ export function listNeededParts(kind: CommandKind, payload: Record<string, unkno
 
 /**
  * Returns the needed programs that the worker reported as missing. If the worker reported no capabilities, none is
- * missing.
+ * missing. ODBC is missing only where the machine's practice database is reached by it; others are files of SQLite.
  */
 export function listMissingParts(
   { capabilities }: Pick<AgentEntity, 'capabilities'>,
   needs: readonly MachinePart[],
 ): MachinePart[] {
-  return needs.filter((part) => capabilities?.some(({ name, available }) => name === part && !available));
+  return needs.filter((part) =>
+    capabilities?.some(
+      ({ name, available, required }) => name === part && !available && (part !== 'odbc' || required === true),
+    ),
+  );
 }
 
 /** Returns a text for users that names the missing programs and what to do about them. */

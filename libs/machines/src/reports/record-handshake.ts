@@ -100,12 +100,14 @@ async function requireCurrentBoot(tx: Transaction, { id, status }: AgentRow, boo
   if (!over) return;
   throw over.isLatest
     ? machineRefusedError(
-        'This boot id is no longer valid because the service stopped or rebooted the machine. Handshake again with a new boot id.',
+        'This boot id is no longer valid because the service stopped or rebooted the machine. Handshake again with ' +
+          'a new boot id.',
         status,
         'ended',
       )
     : machineRefusedError(
-        'This boot id is no longer valid because another boot of this agent has shaken hands. Stop this worker.',
+        'This boot id is no longer valid because another boot of this agent has sent a handshake since. Stop this ' +
+          'worker.',
         status,
         'superseded',
       );

@@ -62,10 +62,12 @@ export async function recordHeartbeat(
   );
   if (!beat) throw agentNotFoundError();
   const { status, unhealthyBefore, unhealthyNow, drain, pendingCommands } = beat;
-  if (status === 'terminated') throw machineRefusedError('The agent is terminated.', status);
+  if (status === 'terminated')
+    throw machineRefusedError('The agent is terminated. Stop this worker, or install it for another agent.', status);
   if (unhealthyNow === null) {
     throw machineRefusedError(
-      'This boot id is not the agent’s current one. Handshake first, with a new boot id if the service stopped or rebooted the machine.',
+      'This boot id is not the agent’s current one. Handshake first, with a new boot id if the service stopped or ' +
+        'rebooted the machine.',
       status,
     );
   }
@@ -138,7 +140,7 @@ async function applyHeartbeatMove(
 ): Promise<AgentStatus | null> {
   if (!(await setAgentStatus(tx, { ...agentRef, ...moved, source: 'heartbeat', reason }))) return null;
   if (recovered) {
-    // The wake is complete, because the machine is running.
+    // A heartbeat shows that the machine is running, so its open wake is complete.
     await completeWake(tx, agentRef);
     const note = {
       kind: 'provisioning' as const,

@@ -14,7 +14,11 @@ export async function recordSetupStatus(
 ): Promise<void> {
   const { agentId, phase, status, message } = body;
   const agent = await loadAgent(tx, organizationId, agentId);
-  if (agent.status === 'terminated') throw machineRefusedError('The agent is terminated.', agent.status);
+  if (agent.status === 'terminated')
+    throw machineRefusedError(
+      'The agent is terminated. Stop this worker, or install it for another agent.',
+      agent.status,
+    );
   const tunnelUrl = parseTunnelUrl(body.tunnelUrl, 'tunnelUrl');
   if (tunnelUrl) {
     await tx.execute(

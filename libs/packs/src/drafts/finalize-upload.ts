@@ -68,7 +68,7 @@ export async function finalizeUpload(
   if (used) {
     if (used !== pack.draftRuntimeBundleId) {
       throw new AppError('upload_used', {
-        detail: 'This upload has already become a draft, and another draft has replaced it.',
+        detail: 'This upload has already become a draft, and another draft has replaced it. Request a new upload.',
       });
     }
     return used;

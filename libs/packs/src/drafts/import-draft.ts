@@ -59,7 +59,8 @@ async function openExport({ path }: Spooled, spool: Spool) {
 }
 
 /**
- * Finds an entry by its path. Like in every export it must be stored, not deflated, because the bundle is a zip itself.
+ * Finds an entry by its path. The entry must be stored uncompressed, as in every export, because the bundle is a zip
+ * itself.
  */
 function findStoredEntry(entries: PlacedEntry[], path: string): PlacedEntry {
   const found = entries.filter((entry) => entry.path === path);

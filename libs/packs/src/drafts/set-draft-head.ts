@@ -12,7 +12,7 @@ export interface DraftExpectation {
   ifMatch?: string;
 }
 
-/** Throws draft_head_conflict unless the head is the draft that the new one is based on (interface 3). */
+/** Throws draft_head_conflict unless the current draft head is the draft on which the new one is based. */
 export function requireUnchangedDraftHead(
   { draftRuntimeBundleId: current }: Pick<PackRow, 'draftRuntimeBundleId'>,
   { baseRuntimeBundleId, ifMatch }: DraftExpectation,
@@ -21,8 +21,9 @@ export function requireUnchangedDraftHead(
   if (baseRuntimeBundleId === undefined || baseRuntimeBundleId === current) return;
   throw new AppError('draft_head_conflict', {
     detail: current
-      ? 'Another draft has become the head. Add its changes to your draft, and publish your draft again on top of it.'
-      : 'The pack has no draft.',
+      ? 'Another draft was uploaded after the one that yours is based on. Add its changes to your draft, and upload ' +
+        'your draft again with its id as baseRuntimeBundleId.'
+      : 'The pack has no draft. Send null as baseRuntimeBundleId.',
     extra: { baseRuntimeBundleId, currentRuntimeBundleId: current },
   });
 }

@@ -87,7 +87,8 @@ async function decodeBase64(text: string): Promise<Buffer> {
   const size = (text.length / 4) * 3 - padding;
   if (size > maxDirectBytes) {
     throw new AppError('payload_too_large', {
-      detail: 'A bundle in a request can have up to 16 MiB; upload a larger bundle with publish-from-vm/upload.',
+      detail:
+        'A bundle in the request body can have at most 16 MiB. Upload a larger bundle with publish-from-vm/upload.',
     });
   }
   const bytes = Buffer.allocUnsafeSlow(Math.max(0, Math.floor(size)));

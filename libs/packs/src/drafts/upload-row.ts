@@ -31,5 +31,7 @@ export async function readUpload(tx: Transaction, { organizationId, packId, uplo
  */
 function requireUsableUpload(row: UploadRow | undefined): UploadRow {
   if (row && (row.runtimeBundleId || !row.isExpired)) return row;
-  throw new AppError('upload_not_found', { detail: 'The pack has no such upload, or the upload has expired.' });
+  throw new AppError('upload_not_found', {
+    detail: 'The pack has no such upload, or the upload has expired. Request a new one.',
+  });
 }

@@ -40,7 +40,10 @@ export async function rollBackInstallation(
   const before = await lockInstallation(tx, organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
   const { previousVersionId: to, pinnedVersionId: left, packId } = before;
-  if (!to) throw new AppError('no_previous_version', { detail: 'The installation has no previous version.' });
+  if (!to)
+    throw new AppError('no_previous_version', {
+      detail: 'The installation has no previous version. Pin it to the version that you want.',
+    });
   const stage = await lockVersionStage(tx, caller, { packId, versionId: to });
   if (stage === 'archived') throw notInstallableError(stage);
   const installation = await setPinnedVersion(tx, caller, before, { action: 'rollback', to, reason });
@@ -70,7 +73,7 @@ export async function lockVersionStage(
 
 export function notInstallableError(stage: string): AppError {
   return new AppError('version_not_installable', {
-    detail: `The version is ${stage}; an installation needs a version that is pilot or production.`,
+    detail: `The version is in the stage ${stage}. An installation can only be pinned to a version in the stage pilot or production. Change the stage of the version first.`,
     extra: { stage },
   });
 }

@@ -69,6 +69,9 @@ async function requireUniqueName(write: Promise<number>): Promise<void> {
     await write;
   } catch (error) {
     if (getViolatedConstraint(error) !== 'pack_installation_name') throw error;
-    throw new AppError('conflict', { detail: 'The pack already has an installation with this name.', cause: error });
+    throw new AppError('conflict', {
+      detail: 'The pack already has an installation with this name. Use another name.',
+      cause: error,
+    });
   }
 }

@@ -16,7 +16,10 @@ export async function ensurePack(
     'SELECT name, description FROM library_process WHERE organization_id = $1 AND worker_key = $2',
     [organizationId, workerKey],
   );
-  if (!libraryProcess) throw new AppError('process_not_found', { detail: `The process library has no ${workerKey}.` });
+  if (!libraryProcess)
+    throw new AppError('process_not_found', {
+      detail: `The process library has no process with the worker key ${workerKey}. Add it with PUT /api/process-library/{workerKey}.`,
+    });
   const { name = libraryProcess.name, description = libraryProcess.description } = body;
   const id = newId();
   const inserted = await tx.execute(

@@ -20,7 +20,10 @@ export async function exportVersion(
   const { number, label, notes, digest, size, createdAt, createdBy } = version;
   const files = await readManifest(storage, organizationId, version.runtimeBundleId);
   const bundle = await storage.read(packObjects.bundle(organizationId, digest));
-  if (!bundle) throw new AppError('service_unavailable', { detail: 'The bundle cannot be read at the moment.' });
+  if (!bundle)
+    throw new AppError('service_unavailable', {
+      detail: 'The bundle cannot be read from the object storage. Try again later.',
+    });
   const { workerKey, name, description } = pack;
   const manifest = Buffer.from(
     JSON.stringify({

@@ -16,7 +16,7 @@ export async function promoteVersion(
   const { organizationId } = caller;
   if (!hasRole(caller.role, getRoleForStage(stage))) {
     throw new AppError('permission_denied', {
-      detail: `Changing the stage of a version to ${stage} needs the role ${getRoleForStage(stage)}.`,
+      detail: `Changing the stage of a version to ${stage} requires the role ${getRoleForStage(stage)}. Ask an admin of the organization to do it.`,
     });
   }
   await lockPack(tx, organizationId, packId);
@@ -47,8 +47,8 @@ export async function promoteVersion(
 }
 
 /**
- * Throws if an installation outside the pilot ring is pinned to the version. A pin locks the row of the version, so no
- * pin can be added until this transaction ends.
+ * Throws if an installation that is not marked as pilot is pinned to the version. A pin locks the row of the version,
+ * so no pin can be added until this transaction ends.
  */
 async function requireUnusedBeyondPilots(tx: Transaction, organizationId: string, versionId: string): Promise<void> {
   const pinned = await tx.query<Pick<PackInstallationEntity, 'id'>>(
@@ -59,7 +59,7 @@ async function requireUnusedBeyondPilots(tx: Transaction, organizationId: string
   );
   if (pinned.length === 0) return;
   throw new AppError('stage_in_use', {
-    detail: 'Installations outside the pilot ring are pinned to this version; pin them to another version first.',
+    detail: 'Installations that are not marked as pilot are pinned to this version. Pin them to another version first.',
     extra: { installationIds: pinned.map(({ id }) => id) },
   });
 }

@@ -14,14 +14,17 @@ export async function publishVersion(
 ): Promise<VersionRow> {
   const { organizationId } = caller;
   const { draftRuntimeBundleId: head } = await lockPack(tx, organizationId, packId);
-  if (!head) throw new AppError('draft_to_publish_missing', { detail: 'The pack has no draft to publish.' });
+  if (!head)
+    throw new AppError('draft_to_publish_missing', {
+      detail: 'The pack has no draft to publish. Upload a bundle as the draft first.',
+    });
   const [existing] = await tx.query<Pick<PackVersionEntity, 'id' | 'number'>>(
     'SELECT id, number FROM pack_version WHERE runtime_bundle_id = $1 AND organization_id = $2',
     [head, organizationId],
   );
   if (existing) {
     throw new AppError('draft_already_published', {
-      detail: `The draft is already version ${existing.number}.`,
+      detail: `The draft is already published as version ${existing.number}. Upload a new draft to publish another version.`,
       extra: { versionId: existing.id },
     });
   }

@@ -7,7 +7,10 @@ export interface StoredFile {
 }
 
 const version = 20;
-/** The checksum follows the bytes, because it is known only after they are written; names are UTF-8. */
+/**
+ * Flags of each entry: its checksum follows its bytes, because the checksum is known only after they are written, and
+ * its name is UTF-8.
+ */
 const flags = 0x808;
 
 /** Writes a zip of stored files as a stream, one file after the other. */

@@ -84,5 +84,7 @@ export function listVersions(
 }
 
 export function versionNotFoundError(): AppError {
-  return new AppError('not_found', { detail: 'The pack has no such version.' });
+  return new AppError('not_found', {
+    detail: 'The pack has no version with this id. List the versions of the pack to find the id.',
+  });
 }

@@ -28,7 +28,7 @@ export class BundleFaults {
     return this.count >= maxReported * 4;
   }
 
-  /** Whether this path already has a fault. */
+  /** Whether an error was already found for this path. */
   hasFaultAt(path: string): boolean {
     return this.paths.has(path);
   }

@@ -60,8 +60,8 @@ describe('checkBundle', () => {
     { name: 'data.bin', bytes: randomBytes(300_000) },
     { name: 'empty' },
     { name: `${'a/'.repeat(99)}x` },
-    // A path of 1,024 bytes, whose longest part has 255 bytes.
-    { name: `${'y'.repeat(255)}/`.repeat(3).concat('y'.repeat(253), '/yy') },
+    // A path of 4,096 bytes, whose longest part has 255 bytes.
+    { name: `${'y'.repeat(255)}/`.repeat(15).concat('y'.repeat(253), '/yy') },
   ];
   const all = listInventory(entries);
   const shapes: [string, WrittenEntry[], WrittenZip][] = [
@@ -107,13 +107,13 @@ describe('checkBundle', () => {
   });
 
   it.each([
-    ['is too long', `${'x'.repeat(255)}/`.repeat(4).concat('x'), 'path_too_long'],
+    ['is too long', `${'x'.repeat(255)}/`.repeat(16).concat('x'), 'path_too_long'],
     ['has a part that is too long', 'x'.repeat(256), 'bad_name'],
   ])('the error for a path that %s contains the limits of paths', async (_, name, reason) => {
     const refused = await check(makeTestZip([{ name }]), null).catch((thrown: unknown) => thrown);
     expect(refused).toMatchObject({ options: { extra: { errors: [{ reason }] } } });
     expect((refused as AppError).options.detail).toContain(
-      'A path may have at most 1,024 bytes and 100 parts of at most 255 bytes each. The draft has not changed.',
+      'A path may have at most 4,096 bytes and 100 parts of at most 255 bytes each. The draft has not changed.',
     );
   });
 

@@ -6,7 +6,9 @@ const unicodePath = 0x7075;
 
 export interface ExtraFields {
   zip64?: Buffer;
-  /** Another name, which some programs use instead of the name of the entry. */
+  /**
+   * Extra field with another name of the entry (a Unicode path), which some programs use instead of the entry's name.
+   */
   unicodePath?: Buffer;
 }
 

@@ -27,7 +27,7 @@ export async function findDirectory(zip: ZipBytes): Promise<DirectoryLocation> {
   const at = findEndRecord(tail);
   if (at === null) throw bundleRejectedError(beginsAsZip ? 'truncated' : 'not_a_zip');
   const end = tail.subarray(at);
-  // No bytes may follow the end record.
+  // A zip with bytes after its end record is rejected.
   if (end.readUInt16LE(20) !== end.length - endBytes) throw bundleRejectedError('not_a_zip');
   const short = {
     disk: end.readUInt16LE(4),

@@ -121,11 +121,11 @@ export function makeHostileZips(): HostileZip[] {
   addZipWithName('another encoding than declared', 'bad_name', Buffer.from('größe'), { flags: 0 });
   addZipWithName('a name that is not normalized', 'bad_name', 'gro\u0308\u00dfe');
   addZipWithName('a segment of 256 bytes', 'bad_name', 'x'.repeat(256));
-  addZipWithName('a path of 1,025 bytes', 'path_too_long', `${'x'.repeat(255)}/`.repeat(4).concat('x'));
+  addZipWithName('a path of 4,097 bytes', 'path_too_long', `${'x'.repeat(255)}/`.repeat(16).concat('x'));
   addZipWithName(
-    'a path of 1,025 bytes with fewer characters',
+    'a path of 4,097 bytes with fewer characters',
     'path_too_long',
-    `${'ß'.repeat(127)}x/`.repeat(4).concat('x'),
+    `${'ß'.repeat(127)}x/`.repeat(16).concat('x'),
   );
   addZipWithName('a path of 101 segments', 'path_too_long', `${'a/'.repeat(100)}x`);
   addZipWithName('another name in the local header', 'bad_name', 'b', { local: { name: '../b' } });

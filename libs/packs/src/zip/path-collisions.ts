@@ -21,7 +21,8 @@ export class PathCollisions {
   }
 
   private claimPath(path: string, kind: KnownPath['kind']): BundleFaultReason | null {
-    // Convert in both directions, because a letter may have more than one lowercase or uppercase form.
+    // The text is converted to upper case and then to lower case, because a letter can have more than one form in one
+    // of them.
     const folded = path.toUpperCase().toLowerCase();
     const existing = this.paths.get(folded);
     if (!existing) {

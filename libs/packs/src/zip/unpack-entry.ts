@@ -72,7 +72,7 @@ async function inflateStream(zip: ZipBytes, entry: PlacedEntry, sum: Sum): Promi
   await pipeline(readZippedChunks(zip, entry), inflater, async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) sum.addChunk(chunk);
   });
-  // Bytes after the end of the deflated data belong to no file.
+  // The entry has bytes after the end of its compressed data, which belong to no file.
   if (inflater.bytesWritten !== entry.zippedSize) throw new WrongSize();
 }
 

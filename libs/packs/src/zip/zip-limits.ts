@@ -12,9 +12,10 @@ export const zipLimits = {
   directoryBytes: 8 * mebibyte,
   /**
    * Limits of one path. Beyond `pathBytes` or `segments` the reason is path_too_long. A worker puts the path of its own
-   * folder in front, and operating systems refuse paths of more than 4,095 bytes.
+   * folder in front of it. Where the whole exceeds what the machine's operating system accepts (4,095 bytes on Linux),
+   * the worker fails the run with the same reason.
    */
-  pathBytes: 1024,
+  pathBytes: 4096,
   segments: 100,
   segmentBytes: 255,
 };

@@ -21,7 +21,7 @@ export async function readRoi(
     [organizationId, now],
     'roi_settings',
   );
-  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
+  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists. Sign in again.' });
   const range = resolveRoiRange(query, settings.today);
   const read = { organizationId, range, workflowId: query.workflowId ?? null };
   const rollup = query.source === 'computed' ? null : await readRefreshedRollup(database, read);

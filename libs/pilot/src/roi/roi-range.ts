@@ -21,14 +21,15 @@ export function resolveRoiRange({ from, to }: Partial<RoiRange>, today: string):
 /** Returns every day of the range, in order. */
 export function listDays({ from, to }: RoiRange): string[] {
   const days = [from];
-  // Compares for equality, because the day after 9999-12-31 has no four-digit year and would compare as smaller.
+  // The loop ends when the last day is reached (equality), because the day after 9999-12-31 has a five-digit year and
+  // would compare as smaller.
   for (let day = from; day !== to; days.push(day)) day = addDays(day, 1);
   return days;
 }
 
 function addDays(day: string, days: number): string {
   const moment = new Date(Date.parse(`${day}T00:00:00Z`) + days * dayMs);
-  // The API accepts no day before the year 1.
+  // A day before the year 1 is replaced with the first day that the API accepts.
   return moment.getUTCFullYear() < 1 ? '0001-01-01' : moment.toISOString().slice(0, 10);
 }
 

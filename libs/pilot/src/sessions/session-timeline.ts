@@ -53,7 +53,7 @@ export function buildSessionTimeline({
     entries.push({ ...plain, at: stoppedAt, kind: 'stop', reason, text });
   }
   if (finishedAt) entries.push({ ...plain, at: finishedAt, kind: 'finished', text: 'The session finished.' });
-  // The sort is stable, so entries with the same time stay in this order.
+  // The sort is stable, so entries with the same time stay in the order of this list.
   return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 

@@ -43,7 +43,7 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
 async function insertSummary(tx: Transaction, batch: PilotBatchEntity, stopReason: string | null): Promise<void> {
   const { id, organizationId, occurredAt, workerKey, startedAt, finishedAt } = batch;
   const elapsed = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null;
-  // Null if the clock was set back during the session, because the difference is then not the duration.
+  // The duration is null if the end is before the start: the clock was set back during the session.
   const durationMs = elapsed !== null && elapsed >= 0 ? elapsed : null;
   const claims = {
     attempted: batch.claimsAttempted,

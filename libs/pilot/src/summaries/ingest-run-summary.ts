@@ -65,7 +65,10 @@ async function lockJobOfSummary(
     [jobId, caller.organizationId, agentId],
     'lock_job_of_batch',
   );
-  if (!job) throw new AppError('JOB_NOT_FOUND', { detail: 'There is no such job.' });
+  if (!job)
+    throw new AppError('JOB_NOT_FOUND', {
+      detail: 'The organization has no job with this id. List the jobs to find the id.',
+    });
   return job;
 }
 

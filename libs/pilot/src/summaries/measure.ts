@@ -1,5 +1,5 @@
 /** Whether a value is larger than `maxBytes` as JSON, approximately. Stops reading as soon as the answer is known. */
-export function isLargerThan(value: unknown, maxBytes: number): boolean {
+export function isJsonLargerThan(value: unknown, maxBytes: number): boolean {
   let left = maxBytes;
   const open: unknown[] = [value];
   while (open.length > 0) {

@@ -11,7 +11,7 @@ import {
   RunSummaryContent,
   RunSummaryStop,
 } from '@muster/contracts';
-import { isLargerThan } from './measure';
+import { isJsonLargerThan } from './measure';
 import { renameSnakeCaseKeys } from './rename-snake-case-keys';
 import { type Envelope, findEnvelope, isJsonObject } from './summary-envelope';
 
@@ -69,7 +69,7 @@ export async function readRunSummary(body: unknown): Promise<RunSummary> {
 }
 
 function describeMissingEnvelope(body: unknown, envelope: Envelope | null): string {
-  if (!isJsonObject(body)) return 'The body must be a JSON object.';
+  if (!isJsonObject(body)) return 'The body is not a JSON object. Send one.';
   if (envelope) return 'The envelope must be an object.';
   return (
     'The body must have exactly one envelope: batchSummary with claimResults and stopEvents, practiceRunSummary, or ' +
@@ -88,7 +88,7 @@ async function readSummaryContent(content: Json, faults: Faults, body: unknown):
   const batch = renameSnakeCaseKeys(RunSummaryBatch, batchSummary, { faults, path: 'batchSummary' });
   if (faults.isEmpty && isMissingBatchId(batch.known.batchId)) {
     throw new AppError('MISSING_BATCH_ID', {
-      detail: 'batchSummary.batchId is required.',
+      detail: 'The summary has no batch id. Add batchSummary.batchId.',
       errors: [{ field: 'batchSummary.batchId', message: 'batchId is required' }],
     });
   }
@@ -135,7 +135,7 @@ function isMissingBatchId(batchId: unknown): boolean {
 
 function checkStoredSizes(stored: Record<'metadata' | 'totals', unknown>, faults: Faults): void {
   for (const [name, value] of Object.entries(stored)) {
-    if (!isLargerThan(value, maxSummaryMetadataBytes)) continue;
+    if (!isJsonLargerThan(value, maxSummaryMetadataBytes)) continue;
     const label = name === 'metadata' ? 'metadata, including unknown keys,' : name;
     faults.addError(`batchSummary.${name}`, `${label} must be at most ${maxSummaryMetadataBytes} bytes of JSON`);
   }
@@ -170,7 +170,7 @@ function readAndConvertRow<T extends object, R>(
   const read = readFields(type, known, { faults, path, unknown: 'ignore' });
   if (!faults.isEmpty) return null;
   const metadata = { ...unknown, ...(read as { metadata?: Json | null }).metadata };
-  if (isLargerThan(metadata, maxRowMetadataBytes)) {
+  if (isJsonLargerThan(metadata, maxRowMetadataBytes)) {
     faults.addError(path, `metadata, including unknown keys, must be at most ${maxRowMetadataBytes} bytes of JSON`);
     return null;
   }

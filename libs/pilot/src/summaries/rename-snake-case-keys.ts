@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Faults, listFieldNames } from '@muster/contracts';
-import { isLargerThan } from './measure';
+import { isJsonLargerThan } from './measure';
 
 export interface Respelled {
-  /** Values of the fields of the class, by their names in toCamelCase. */
+  /** Values of the fields of the class, by their names in camelCase. */
   known: Record<string, unknown>;
-  /** All other keys, unchanged. */
+  /** Values of all keys that are not fields of the class, by their unchanged keys. */
   unknown: Record<string, unknown>;
 }
 
@@ -39,7 +39,9 @@ const maxComparedBytes = 256 * 1024;
 
 function isSameJson(one: unknown, other: unknown): boolean {
   return (
-    !isLargerThan(one, maxComparedBytes) && !isLargerThan(other, maxComparedBytes) && isDeepStrictEqual(one, other)
+    !isJsonLargerThan(one, maxComparedBytes) &&
+    !isJsonLargerThan(other, maxComparedBytes) &&
+    isDeepStrictEqual(one, other)
   );
 }
 

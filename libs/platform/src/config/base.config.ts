@@ -8,8 +8,8 @@ import { parseMasterKeys } from './parse-master-keys';
 export class BaseConfig {
   @EnvUrl('DATABASE_URL', {
     description:
-      'URL of the Postgres database (version 15 or newer). Its user may be the owner of the tables, because the ' +
-      'service switches to roles that own nothing.',
+      'URL of the Postgres database (version 15 or newer). The database user in the URL can be the owner of the ' +
+      'tables, because the service switches to roles that own nothing.',
     protocols: ['postgres:', 'postgresql:'],
     secret: true,
   })
@@ -25,8 +25,8 @@ export class BaseConfig {
 
   @EnvInt('DATABASE_CONNECT_TIMEOUT_MS', {
     description:
-      'How long a request waits for a database connection, in milliseconds. After that it fails with 503, because ' +
-      'the pool is exhausted or the server is unreachable.',
+      'Milliseconds for which a request waits for a database connection. After that the request fails with 503: ' +
+      'all connections of the process are in use, or the server is unreachable.',
     default: 2000,
     min: 100,
   })
@@ -88,7 +88,7 @@ export class BaseConfig {
   readonly internalHost!: string;
 
   @EnvChoice('LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
-    description: 'Lowest severity of the log lines that are written.',
+    description: 'Minimum severity of the log lines that are written.',
     default: 'info',
   })
   readonly logLevel!: string;
@@ -120,15 +120,17 @@ export class BaseConfig {
 
   @EnvInt('OUTBOX_SWEEP_MS', {
     description:
-      'Interval in milliseconds at which unpublished outbox rows are published. Without new work it is five times as ' +
-      'long.',
+      'Interval in milliseconds at which queue messages that are committed in the database (table outbox) but not ' +
+      'yet in Redis are published. While there are none, the interval is five times as long.',
     default: 1000,
     min: 20,
   })
   readonly outboxSweepMs!: number;
 
   @EnvInt('OUTBOX_REPUBLISH_MS', {
-    description: 'Milliseconds after which a published outbox row that was not handled is published again.',
+    description:
+      'Milliseconds after which a queue message (table outbox) that was published but not handled is published ' +
+      'again.',
     default: 30_000,
     min: 100,
   })
@@ -170,7 +172,9 @@ export class BaseConfig {
   readonly otlpHeaders?: string;
 
   @EnvInt('OTEL_EXPORTER_OTLP_TIMEOUT', {
-    description: 'Milliseconds for sending one batch of spans to the collector, including all retries.',
+    description:
+      'Milliseconds within which one batch of spans must be sent to the collector, including all retries. After ' +
+      'that the batch is dropped.',
     default: 10_000,
     min: 100,
     max: 60_000,

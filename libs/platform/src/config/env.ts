@@ -40,7 +40,8 @@ export type Environment = Record<string, string | undefined>;
 /** The only place that reads the process's environment. */
 export const processEnvironment: Environment = process.env;
 
-// On Node 20 the AWS SDK prints a warning about its later versions, which are not used here. Users cannot act on it.
+// Suppresses a warning that the AWS SDK prints on Node 20 about its future versions. Users of Muster cannot do anything
+// about it.
 processEnvironment['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 /**

@@ -9,7 +9,7 @@ export function parseMasterKeys(text: string): { keys: MasterKey[]; faults: stri
   const keys = text.split(',').map((entry, at) => {
     const [id = '', value] = entry.trim().split(':');
     const key = Buffer.from(value ?? '', 'base64');
-    // An entry without a colon may be a key without an id, so the error must not contain it.
+    // An entry without a colon may be a secret key without an id, so the error must not contain the entry.
     if (value === undefined) faults.push(`MASTER_KEYS: key ${at + 1} does not have the form <id>:<base64 of 32 bytes>`);
     else if (!/^[a-zA-Z0-9_-]{1,32}$/.test(id))
       faults.push('MASTER_KEYS: the id of a key must have 1 to 32 letters, digits, hyphens or underscores');

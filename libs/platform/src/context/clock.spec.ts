@@ -52,7 +52,8 @@ describe("the service's clock", () => {
     const clock = new ServiceClock();
     const right = Date.now();
     clock.adjustToReading(readingOf(right));
-    // The value was read at some moment of the last 10 s, so the clock may be right.
+    // The reading took 10 s, and the value belongs to any moment in that time. So the clock may be right and is not
+    // changed.
     clock.adjustToReading(readingOf(right - 4000, 10_000));
     expect(offBy(clock, right)).toBeLessThan(1000);
   });

@@ -26,7 +26,8 @@ export class ServiceClock extends Clock {
 
   override now(): Date {
     const ms = this.originMs + performance.now();
-    // A small correction must not make a later event look earlier than a previous one.
+    // After a small correction the clock stands still instead of moving back, so that a later event never gets an
+    // earlier time.
     this.lastMs = ms < this.lastMs && this.lastMs - ms < jumpMs ? this.lastMs : ms;
     return new Date(this.lastMs);
   }
@@ -35,7 +36,7 @@ export class ServiceClock extends Clock {
   adjustToReading({ readMs, requestedAt, answeredAt }: ClockReading): void {
     const earliest = readMs - answeredAt;
     const latest = readMs - requestedAt;
-    // While the current time is within the uncertainty of the reading, moving the clock would only add jitter.
+    // The clock is not moved if its time is within the uncertainty of the reading, because that would only add jitter.
     if (this.originMs < earliest || this.originMs > latest) this.originMs = (earliest + latest) / 2;
   }
 }

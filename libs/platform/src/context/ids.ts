@@ -13,7 +13,8 @@ let sequence = 0;
 export function newId(): string {
   const random = takeRandomBytes(16);
   const now = Date.now();
-  // The sequence starts at a random value in its lower half, so that one millisecond cannot use up all of its values.
+  // The sequence number starts at a random value in the lower half of its range, so that it cannot run out within one
+  // millisecond.
   sequence = now > lastMs ? random.readUInt32BE(0) >>> 1 : sequence + 1;
   lastMs = Math.max(now, lastMs);
   return v7({ random, msecs: lastMs, seq: sequence });

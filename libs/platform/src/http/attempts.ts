@@ -75,8 +75,8 @@ export class Attempts {
   private forgetEndedWindows(): void {
     const now = this.clock.now().getTime();
     for (const [key, { endsAt }] of this.own) if (endsAt <= now) this.own.delete(key);
-    // No legitimate load has this many subjects in one window, so their counts in this process are dropped. The shared
-    // counter still has them.
+    // More than 50,000 subjects in one window are an attack. Their counts in this process are dropped to limit its memory; the
+    // shared counter still has them.
     if (this.own.size > 50_000) this.own.clear();
   }
 

@@ -77,8 +77,8 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },
     forceCloseConnections: 'idle',
-    // This timeout is long enough for a large object over a slow connection. Other slow requests are answered earlier,
-    // by `startRequestTimeout`.
+    // The timeout of the server is long enough to upload a large object over a slow connection. Other slow requests are
+    // answered earlier, by `startRequestTimeout`.
     requestTimeout: 15 * 60_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,
@@ -105,7 +105,9 @@ function addBodyParsers(fastify: FastifyInstance): void {
   fastify.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
     const taken = request.routeOptions.config.form === true;
     done(
-      taken ? null : new AppError('unsupported_media_type', { detail: 'This route does not accept a form.' }),
+      taken
+        ? null
+        : new AppError('unsupported_media_type', { detail: 'This operation does not accept a form. Send JSON.' }),
       undefined,
     );
   });
@@ -128,7 +130,7 @@ function addRequestHooks(fastify: FastifyInstance, config: BaseConfig, metrics: 
   fastify.decorateRequest('startedAt', 0);
   fastify.decorateRequest('timeout', undefined);
   const ownHeaders = buildSecurityHeaders(config.publicAppUrl);
-  // A log line that the level suppresses should not cost time in every request.
+  // The level is checked first, so that a log line that is not written costs no time in every request.
   const tellsAnswers = ['trace', 'debug'].includes(config.logLevel);
 
   const paths = new KnownPaths();
@@ -227,13 +229,16 @@ function checkUrl(request: FastifyRequest): AppError | undefined {
   if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
     return new AppError('invalid_payload', {
       detail:
-        'Send the API key in the x-api-key header; a key in a URL is never accepted. Revoke this key, because URLs are logged.',
+        'Send the API key in the x-api-key header; a key in a URL is never accepted. Revoke this key, because URLs ' +
+        'are logged.',
     });
   }
   if (containsNul(request.query) || containsNul(request.params) || request.url.includes('%00')) {
-    return new AppError('invalid_payload', { detail: 'The URL contains U+0000.' });
+    return new AppError('invalid_payload', { detail: 'The URL contains the character U+0000. Remove this character.' });
   }
-  return isDecodableUrl(request.url) ? undefined : new AppError('invalid_payload', { detail: 'The URL is not valid.' });
+  return isDecodableUrl(request.url)
+    ? undefined
+    : new AppError('invalid_payload', { detail: 'The URL is not valid. Check its encoding.' });
 }
 
 /** Whether the URL is valid percent-encoded UTF-8, which has no form for half of a surrogate pair. */
@@ -253,6 +258,9 @@ function isDecodableUrl(url: string): boolean {
  */
 function noRouteError(request: FastifyRequest, paths: KnownPaths): AppError {
   const allow = paths.listMethodsAt(request.url.split('?')[0]!);
-  if (allow === '') return new AppError('not_found', { detail: 'There is nothing at this path.' });
-  return new AppError('method_not_allowed', { detail: `This path allows only ${allow}.`, headers: { allow } });
+  if (allow === '') return new AppError('not_found', { detail: 'This path does not exist. Check the address.' });
+  return new AppError('method_not_allowed', {
+    detail: `This path does not support the method of the request. Use ${allow}.`,
+    headers: { allow },
+  });
 }

@@ -93,7 +93,7 @@ function decodeCursor(cursor: string, kinds: SortKind[], sort: string | undefine
       if (written) return values as string[];
     }
   } catch {
-    // Falls through to the error for every cursor that the service did not create.
+    // A cursor that cannot be parsed was not created by the service. The error below is thrown.
   }
   throw invalidFieldError(
     'cursor',

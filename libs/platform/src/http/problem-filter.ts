@@ -40,9 +40,15 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   else if (thrown.status >= 500)
     logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
-  // After a timeout, the rest of the body is not awaited.
+  // After a timeout, the response does not wait for the rest of the request's body.
   if (thrown?.code !== 'request_timeout') drainUnreadBody(request, reply);
-  const answer = mapped ?? new AppError('internal_error', { detail: 'Something failed on our side; it is logged.' });
+  const answer =
+    mapped ??
+    new AppError('internal_error', {
+      detail:
+        'The service failed because of a defect, and has logged it. Try again; if it fails again, report the ' +
+        'request id to the operator.',
+    });
   void reply
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
@@ -96,7 +102,7 @@ function readHttpException(error: unknown): AppError | undefined {
   const code = codeOfStatus[error.getStatus()];
   if (!code) return undefined;
   return new AppError(code, {
-    detail: code === 'not_found' ? 'There is nothing at this path.' : error.message,
+    detail: code === 'not_found' ? 'This path does not exist. Check the address.' : error.message,
     cause: error,
   });
 }
@@ -104,16 +110,21 @@ function readHttpException(error: unknown): AppError | undefined {
 function readFastifyError(error: unknown): AppError | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: string; statusCode?: number };
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new AppError('unsupported_media_type', { detail: 'The content type must be application/json.' });
+    return new AppError('unsupported_media_type', {
+      detail: 'The Content-Type of the request is not accepted. Send application/json.',
+    });
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new AppError('payload_too_large', { detail: 'The body is too large.' });
-  if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY') return new AppError('invalid_payload', { detail: 'The body is empty.' });
+    return new AppError('payload_too_large', {
+      detail: 'The body is larger than this operation accepts. Send a smaller body.',
+    });
+  if (code === 'FST_ERR_CTP_EMPTY_JSON_BODY')
+    return new AppError('invalid_payload', { detail: 'The request has no body. Send a JSON object.' });
   if (code?.startsWith('FST_') && code !== 'FST_ERR_BAD_URL' && statusCode && statusCode < 500) {
     return new AppError(codeOfStatus[statusCode] ?? 'invalid_payload', { detail: (error as Error).message });
   }
   if (code === 'FST_ERR_BAD_URL' || error instanceof URIError)
-    return new AppError('invalid_payload', { detail: 'The URL is not valid.' });
+    return new AppError('invalid_payload', { detail: 'The URL is not valid. Check its encoding.' });
   return undefined;
 }
 

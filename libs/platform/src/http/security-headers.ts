@@ -7,9 +7,9 @@ export function buildSecurityHeaders(publicAppUrl: string | undefined): Readonly
     'x-content-type-options': 'nosniff',
     'content-security-policy': answersPolicy,
     'x-frame-options': 'DENY',
-    // The value is not no-referrer, because browsers would then send the forms of our own pages without their origin.
+    // With the value no-referrer, browsers would send the forms of the service's own pages without an Origin header.
     'referrer-policy': 'same-origin',
-    // Browsers ignore this header over plain http. Over https they enforce it for a year, and it cannot be revoked.
+    // Makes browsers use only https for a year, which cannot be revoked. They ignore the header over plain http.
     ...(publicAppUrl?.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
   };
 }

@@ -4,9 +4,10 @@ import type { Gauge } from 'prom-client';
 
 /**
  * Kind of an open response: a reader of events, a worker that waits for commands, a caller that waits for a wake, an
- * export of a long table, a chat with a model, a tool of a chat, or a run that waits for an answer.
+ * export of a long table, a chat with a model, a tool of a chat, a run that waits for an answer, or the screen of a run's
+ * browser.
  */
-export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool' | 'answer';
+export type StreamKind = 'events' | 'commands' | 'wake' | 'export' | 'chat' | 'tool' | 'answer' | 'screen';
 
 /** Returns the text of a server-sent event. */
 export function formatEventFrame({ id, event, data }: { id?: number | string; event: string; data: object }): string {

@@ -20,7 +20,7 @@ export interface LoopSpec {
   runOnce(round: Round): Promise<Record<string, number>>;
   /** Returns the milliseconds until something is due before the end of the interval; null if that is unknown. */
   dueInMs?(): Promise<number | null>;
-  /** Called after the last round. */
+  /** Called after the last round, when the app shuts down. */
   ended?(): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export class Loop {
     const did = Object.values(counts).some((count) => count > 0);
     if (did) this.logger.debug('round', counts);
     if (did || round.failed > 0 || error !== null) this.busyAt = performance.now();
-    // An aborted round did not reach all rows, so the known stuck rows stay as they are.
+    // The list of stuck rows is not changed, because an aborted round did not process all rows.
     if (error === null) this.rememberStuckRows(round, beganAt);
     const durationMs = performance.now() - began;
     this.measureRun(counts, { failed: round.failed, durationMs, outcome: error === null ? 'done' : 'failed' });
@@ -107,7 +107,7 @@ export class Loop {
       const existing = this.stuck.get(row);
       still.set(row, { row, error, since: existing?.since ?? now, times: (existing?.times ?? 0) + 1 });
     }
-    // Rows that the round did not reach may still be stuck.
+    // Rows that failed before and that this round did not process stay in the list of stuck rows.
     const isStuckRow = (row: string) => this.cursors.size > 0 || round.untried.has(row);
     for (const [row, existing] of this.stuck) if (!still.has(row) && isStuckRow(row)) still.set(row, existing);
     this.stuck = new Map([...still].slice(0, 50));

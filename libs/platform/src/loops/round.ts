@@ -10,7 +10,7 @@ export interface RowFailure {
 export interface RoundOptions {
   /** Milliseconds after which the round starts no new work. */
   budgetMs?: number;
-  /** Cursors of the sweeps that ran out of time in the previous round, by the name of the sweep. */
+  /** Positions at which the sweeps that ran out of time in the previous round continue, by the name of the sweep. */
   cursors?: Map<string, unknown>;
 }
 

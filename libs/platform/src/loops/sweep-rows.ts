@@ -20,7 +20,10 @@ export interface Sweep<C, Outcome extends string> {
 /** Cursor of a sweep in the order of a time and the id. */
 export interface TimedCursor {
   id: string;
-  /** Time as text in microseconds, because a Date has only milliseconds. Many rows can share their millisecond. */
+  /**
+   * The time is read as text with microseconds, because a Date has only milliseconds. Many rows can share their
+   * millisecond.
+   */
   at: string;
 }
 
@@ -57,7 +60,8 @@ export async function sweepRows<C, Outcome extends string>(
     };
     await Promise.all(Array.from({ length: atOnce }, processWaitingRows));
     if (waiting.length > 0) {
-      // The next round resumes after the last candidate that was started, or where this round started if none was.
+      // The next round resumes after the last candidate that was started. If none was started, it resumes where this
+      // round did.
       after = page.length > waiting.length ? page[page.length - waiting.length - 1]! : after;
       if (after !== null) round.cursors.set(name, after);
       break;

@@ -6,7 +6,7 @@ const compiled = join(__dirname, '../../../../dist/libs/platform/src/operations/
 
 /** Retains as many objects as a busy service, repeatedly discards old objects, and prints the peak of its heap. */
 const program = `
-  if (process.argv[1] === 'bounded') require(process.argv[2]).limitGarbage();
+  if (process.argv[1] === 'bounded') require(process.argv[2]).limitGarbageGrowth();
   const retained = Array.from({ length: 300000 }, (_, at) => ({ at, text: ['x' + at] }));
   const dying = new Array(100000);
   let peak = 0;
@@ -21,7 +21,7 @@ const program = `
   })();`;
 
 describe('a service’s heap', () => {
-  it('a service’s heap stays smaller with limitGarbage than with V8’s defaults', async () => {
+  it('a service’s heap stays smaller with limitGarbageGrowth than with V8’s defaults', async () => {
     const peakOf = async (how: string) => {
       const { stdout } = await promisify(execFile)(process.execPath, ['-e', program, how, compiled]);
       return (JSON.parse(stdout) as { peak: number }).peak;

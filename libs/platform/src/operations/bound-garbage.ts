@@ -5,6 +5,6 @@ import { setFlagsFromString } from 'node:v8';
  * it may grow to half their size. That costs one more collection of some milliseconds every few seconds under load, and
  * the memory of a service stays flat.
  */
-export function limitGarbage(): void {
+export function limitGarbageGrowth(): void {
   setFlagsFromString('--heap-growing-percent=50');
 }

@@ -51,7 +51,7 @@ function jsonResponse(status: number, body: object) {
 function listenOnPort(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    // The port belongs to this process alone, even if several processes share the public port.
+    // `exclusive`: this port belongs to one process, even if several processes share the public port.
     server.listen({ port, host, exclusive: true }, () => resolve());
   });
 }

@@ -23,8 +23,8 @@ export class Metrics {
   });
 
   /**
-   * Number of messages per queue, by which KEDA scales the apps. The lists in Redis are not used instead, because they
-   * lack delayed, prioritised and paused jobs.
+   * Number of messages per queue, by which KEDA scales the apps. The lengths of the lists in Redis are not used,
+   * because delayed, prioritised and paused jobs are not in these lists.
    */
   readonly backlog = new Gauge({
     name: 'muster_queue_backlog',
@@ -170,6 +170,18 @@ export class Metrics {
     name: 'muster_runs_waiting_age_seconds',
     help: 'Longest wait of a queued run, by waiting reason.',
     labelNames: ['reason'],
+    registers: [this.registry],
+  });
+
+  readonly runsUnplaced = new Gauge({
+    name: 'muster_runs_unplaced',
+    help: 'Queued runs that have no agent yet because any agent with certain labels can take them. They are also counted by waiting reason.',
+    registers: [this.registry],
+  });
+
+  readonly runsUnplacedAge = new Gauge({
+    name: 'muster_runs_unplaced_age_seconds',
+    help: 'Longest time since a run without an agent could start, whatever it waits for.',
     registers: [this.registry],
   });
 

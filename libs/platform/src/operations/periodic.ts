@@ -28,7 +28,7 @@ export class Periodic {
 
   start(): void {
     if (this.stopped || this.timer) return;
-    // Replicas that start together should not run their rounds together.
+    // The first interval is randomized, so that replicas that start together do not run their rounds at the same time.
     this.scheduleRound(Math.random() * this.options.intervalMs);
   }
 

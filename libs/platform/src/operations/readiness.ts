@@ -86,7 +86,9 @@ function reuseSuccessFor(ms: number, check: Check): Check {
   };
 }
 
-/** Returns the reason for the response of a probe, without hosts, users or stack. */
+/**
+ * Returns the reason of a failed check for the response of a probe. Host names, user names and the stack are left out.
+ */
 function describeCheckError(error: unknown): string {
   const { code, message, driverError } = error as { code?: string; message?: string; driverError?: { code?: string } };
   if ((code ?? driverError?.code) === '53100' || code === 'full') return 'no room to write';

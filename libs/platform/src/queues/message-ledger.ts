@@ -24,6 +24,6 @@ export abstract class MessageLedger {
 
 /** Publishes committed messages to the queue. */
 export abstract class MessagePublisher {
-  /** Resolves when Redis has stored all messages. Publishing a message twice is a no-op. */
+  /** Resolves when Redis has stored all messages. A message that is published again while it waits has no effect. */
   abstract publish(messages: OutboxMessage[]): Promise<void>;
 }

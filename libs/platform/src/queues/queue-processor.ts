@@ -18,7 +18,7 @@ import { finishWithin } from '../context/finish-within';
 import { RecoveryHold } from '../loops/recovery-hold';
 import { Metrics } from '../operations/metrics';
 import { Handoff } from './handoff';
-import { getErrorWord } from '../tracing/spans';
+import { getErrorCodeOrName } from '../tracing/spans';
 import { MessageLedger, type ReceivedMessage } from './message-ledger';
 import { openHandlerSpan, openPublishSpan, type QueuedMessage } from './message-spans';
 import { minutesKept, QueueRates } from './queue-rates';
@@ -91,7 +91,7 @@ export abstract class QueueProcessor extends WorkerHost {
 
   /** Handles a message from the queue. */
   override async process({ id, name, data, timestamp }: Job<MessageData>): Promise<void> {
-    // This process is already handling the message, which was published again in the meantime.
+    // This process is already handling the message, because the message was published again in the meantime.
     if (this.handoff.isAccepted(id!)) return;
     await this.handleInContext({ id: id!, queue: this.queue, name, data, enqueuedAtMs: timestamp, isNew: false });
   }
@@ -131,7 +131,7 @@ export abstract class QueueProcessor extends WorkerHost {
         this.handoff.countWhileRunning(received.queue, () => this.handleMessage(received)),
       );
     } catch (error) {
-      span.fail(getErrorWord(error));
+      span.fail(getErrorCodeOrName(error));
       throw error;
     } finally {
       span.end();
@@ -139,8 +139,8 @@ export abstract class QueueProcessor extends WorkerHost {
   }
 
   /**
-   * Runs before the connections are closed, because a worker that is closed without a connection leaves its timers
-   * running.
+   * The workers are closed before the connections, because a worker without a connection leaves its timers running when
+   * it is closed.
    */
   async beforeApplicationShutdown(): Promise<void> {
     this.handoff.closeQueue(this.queue);

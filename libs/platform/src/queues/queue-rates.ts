@@ -15,9 +15,9 @@ type Outcome = 'completed' | 'failed';
 
 export interface QueueRate {
   handledLastHour: number;
-  /** Average of the last five whole minutes. */
+  /** Number of messages handled per minute, as an average of the last five whole minutes. */
   handledPerMinute: number;
-  /** Attempts that ended with an error, including those that were retried. */
+  /** Number of attempts in the last hour that ended with an error, including attempts that were retried. */
   failedLastHour: number;
 }
 
@@ -31,7 +31,7 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
 
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
 
-  /** Returns null if Redis does not answer. */
+  /** Reads the rates of a queue; null if Redis does not answer. */
   async readRate(name: QueueName): Promise<QueueRate | null> {
     try {
       const queue = this.openQueue(name);
@@ -41,7 +41,8 @@ export class QueueRates implements BeforeApplicationShutdown, OnApplicationShutd
         this.readHandedOffCounts(name, 'completed'),
         this.readHandedOffCounts(name, 'failed'),
       ]);
-      // A queue's first request waits for the connection without a time limit.
+      // The wait is limited here, because the first request of a BullMQ queue waits for its connection without a time
+      // limit.
       const [completed, failed, done, undone] = await finishWithin(patienceMs, requests, () => {
         throw new Error('Redis does not answer');
       });

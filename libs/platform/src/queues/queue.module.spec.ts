@@ -37,7 +37,7 @@ describe('the queue catalogue', () => {
     const config: BaseConfig = loadTestConfig('postgres://nobody@127.0.0.1:1/none', { LOG_LEVEL: 'silent' });
     const app = await createApp({ name: 'dispatcher', configs: [config], modules: [Empty] });
     await expect(app.nest.init()).rejects.toThrow('dispatch.probe has no handler');
-    // Nest does not close an app whose start failed.
+    // The test closes the app itself, because Nest does not close an app whose start failed.
     app.nest.get(RedisConnections).onApplicationShutdown();
   });
 });

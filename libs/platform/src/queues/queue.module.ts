@@ -10,14 +10,22 @@ import { MessagePublisher } from './message-ledger';
 import { listHandlers, QUEUE_OF_PROCESSOR, workerConfig } from './queue-processor';
 import { PubSub } from './pub-sub';
 import { QueueRates } from './queue-rates';
+import { Relay } from './relay';
 import { RedisConnections } from './redis-connections';
 
 const APP_NAME = Symbol('app name');
 
 @Global()
 @Module({
-  providers: [RedisConnections, PubSub, QueueRates, Handoff, { provide: CounterStore, useClass: RedisCounterStore }],
-  exports: [RedisConnections, PubSub, QueueRates, Handoff, CounterStore],
+  providers: [
+    RedisConnections,
+    PubSub,
+    Relay,
+    QueueRates,
+    Handoff,
+    { provide: CounterStore, useClass: RedisCounterStore },
+  ],
+  exports: [RedisConnections, PubSub, Relay, QueueRates, Handoff, CounterStore],
 })
 class RedisModule {}
 

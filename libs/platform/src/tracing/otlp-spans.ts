@@ -44,7 +44,8 @@ export class OtlpSpans implements SpanSink {
       maxQueueSize: queueSize,
       maxExportBatchSize: Math.min(batchSize, queueSize),
       scheduledDelayMillis: delayMs,
-      // Longer than the exporter's own timeout, so that the exporter reports the result of each batch.
+      // Timeout of the batch processor. It is longer than the exporter's own timeout, so that the exporter reports the
+      // result of each batch.
       exportTimeoutMillis: timeoutMs + 1000,
     });
   }
@@ -105,7 +106,7 @@ async function loadOpenTelemetry() {
 const kinds: Record<EndedSpan['kind'], SpanKind> = { internal: 0, server: 1, client: 2, producer: 3, consumer: 4 };
 const statuses = { unset: 0, error: 2 } as const satisfies Record<string, SpanStatusCode>;
 
-// One object for all spans, because each run has a dozen spans.
+// All spans share one object, because each run has a dozen spans and a new object for each would cost memory.
 const unset = { code: statuses.unset };
 const scope = { name: 'muster' };
 const none: never[] = [];

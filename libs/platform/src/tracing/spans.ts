@@ -103,7 +103,7 @@ export async function runInSpan<T>(options: SpanOptions, work: (span: OpenSpan) 
   try {
     return await runInContext(context, () => work(span));
   } catch (error) {
-    span.fail(getErrorWord(error));
+    span.fail(getErrorCodeOrName(error));
     throw error;
   } finally {
     span.end();
@@ -111,7 +111,7 @@ export async function runInSpan<T>(options: SpanOptions, work: (span: OpenSpan) 
 }
 
 /** Returns the code of an error, or else the name of its class. */
-export function getErrorWord(error: unknown): string {
+export function getErrorCodeOrName(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
   const word = typeof code === 'string' ? code : typeof name === 'string' ? name : 'Error';
   return /^\w{1,64}$/.test(word) ? word : 'Error';

@@ -29,7 +29,7 @@ export async function backfillMetrics(
   );
   if (replaced.length > 0 && !force) {
     throw new AppError('billing_record_exists', {
-      detail: 'The job already has a billing record. Set force to replace the record.',
+      detail: 'The job already has a billing record. To replace it, set force to true.',
     });
   }
   const id = newId();
@@ -38,7 +38,10 @@ export async function backfillMetrics(
     organizationId,
     jobId,
   });
-  if (!source) throw new AppError('metadata_not_found', { detail: 'No step of the job names a claim or an NPI.' });
+  if (!source)
+    throw new AppError('metadata_not_found', {
+      detail: 'No step of the job names a claim or an NPI, so there is nothing to bill. Choose another job.',
+    });
   const model = await requirePricingModel(tx, caller, organizationId, { createDefault: createDefaultModel });
   const claims = Object.values(claimsPerNpi);
   const metric: BillingMetricEntity = {
@@ -76,10 +79,14 @@ async function lockJobAndGetOrganization(tx: Transaction, caller: Principal, job
     [jobId],
   );
   if (!job || !canAccessOrganization(caller, job.organizationId)) {
-    throw new AppError('job_not_found', { detail: 'There is no such job.' });
+    throw new AppError('job_not_found', {
+      detail: 'The organization has no job with this id. List the jobs to find the id.',
+    });
   }
   if (!job.hasOrganization)
-    throw new AppError('organization_unresolved', { detail: 'The organization of the job does not exist.' });
+    throw new AppError('organization_unresolved', {
+      detail: 'The organization of the job no longer exists. Choose another job.',
+    });
   return job.organizationId;
 }
 

@@ -19,7 +19,7 @@ export function listMetrics(
   const { jobId, from, to } = query;
   if (from && to && to < from) {
     const errors = [{ field: 'to', message: 'to must not be before from' }];
-    throw new AppError('invalid_payload', { detail: 'to must not be before from.', errors });
+    throw new AppError('invalid_payload', { detail: 'The day in `to` must not be before the day in `from`.', errors });
   }
   const isSuper = caller.role === 'super_admin';
   const organizationId = isSuper ? query.organizationId : caller.organizationId;
@@ -49,14 +49,15 @@ export function listMetrics(
   });
   return database.query<BillingMetricEntity & object>(
     isSuper ? 'system' : { organizationId: caller.organizationId },
-    // The response contains each NPI twice: in a list, and with its claims and charge.
+    // Approximate number of bytes for an NPI in the response, which contains each NPI twice: in a list, and with its
+    // claims and charge.
     limitPageSizeSql(listed, { order: 'id DESC', bytes: '4 * pg_column_size(claims_per_npi)' }),
     values,
   );
 }
 
 const dayMs = 24 * 3_600_000;
-/** A day of a time zone starts up to fourteen hours before or after the UTC day. */
+/** Maximum difference in hours between the start of a day in a time zone and the start of the same day in UTC. */
 const aroundDayMs = dayMs;
 
 /** Lists the steps that a billing record was computed from, in step order. */

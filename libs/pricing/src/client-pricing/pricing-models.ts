@@ -75,7 +75,7 @@ export async function requirePricingModel(
      VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
     getModelValues(organizationId, defaultModel),
   );
-  // A concurrent transaction inserted the model first.
+  // The insert had no effect, because a concurrent transaction has just inserted a pricing model. That model is used.
   if (inserted === 0) return (await lockPricingModel(tx, organizationId))!;
   audit(tx, caller, {
     organizationId,
@@ -117,5 +117,5 @@ function requireOrganizationAccess(caller: Principal, organizationId: string): v
 }
 
 function noPricingModelError(): AppError {
-  return new AppError('pricing_model_missing', { detail: 'The organization has no pricing model.' });
+  return new AppError('pricing_model_missing', { detail: 'The organization has no pricing model. Save one first.' });
 }

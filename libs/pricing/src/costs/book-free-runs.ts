@@ -24,7 +24,7 @@ export async function bookFreeRuns(tx: Transaction, organizationId: string, runs
          (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros,
           prices)
        SELECT e.job_id, $1, COALESCE(a.compute_micros_per_hour, s.compute_micros_per_hour), 0, 0, 0, 0, '[]'
-       FROM ended e JOIN job j ON j.id = e.job_id JOIN agent a ON a.id = j.agent_id
+       FROM ended e JOIN job j ON j.id = e.job_id LEFT JOIN agent a ON a.id = j.agent_id
        JOIN organization_settings s ON s.organization_id = $1)
      INSERT INTO usage_counter AS c (organization_id, month, runs, completed, failed, cancelled, run_ms, spend_micros)
      SELECT $1, month, count(*), count(*) FILTER (WHERE outcome = 'completed'), count(*) FILTER (WHERE outcome = 'failed'),

@@ -97,7 +97,7 @@ interface PricedRun {
   job: CostedJob;
   cost: RunCost;
   prices: StoredPrice[];
-  /** Null for a run that never started. */
+  /** Time at which the run ended, which selects the day of its cost; null if the run never started. */
   endedAt: Date | null;
 }
 
@@ -129,7 +129,7 @@ const costedJobs = `
            AS compute_micros_per_hour,
          COALESCE(c.runs, 0) AS month_runs, COALESCE(c.spend_micros, 0) AS month_spend_micros
   FROM job j
-  JOIN agent a ON a.id = j.agent_id
+  LEFT JOIN agent a ON a.id = j.agent_id
   JOIN organization_settings s ON s.organization_id = j.organization_id
   LEFT JOIN run_cost r ON r.job_id = j.id
   LEFT JOIN usage_counter c ON c.organization_id = j.organization_id

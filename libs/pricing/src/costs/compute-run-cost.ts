@@ -15,13 +15,13 @@ export interface ModelUsage {
   outputTokens: bigint;
   /** Cost that the run reported for this usage; null if it reported none. */
   reportedMicros: bigint | null;
-  /** Null if no price is known. */
+  /** Price of the model on that day; null if no price is known. */
   price: ModelPrice | null;
 }
 
 export interface CostFacts {
   usages: ModelUsage[];
-  /** Null for a run that never started. */
+  /** Duration of the run in milliseconds; null if it never started. */
   runMs: number | null;
   computeMicrosPerHour: MicroUsd;
   /** Total cost that the worker reported; null if it reported none. */

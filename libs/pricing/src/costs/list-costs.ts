@@ -55,7 +55,7 @@ async function readTimezone(database: Database, organizationId: string): Promise
     [organizationId],
     'timezone_of',
   );
-  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
+  if (!settings) throw new AppError('not_found', { detail: 'The organization no longer exists. Sign in again.' });
   return settings.timezone;
 }
 

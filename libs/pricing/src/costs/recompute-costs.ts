@@ -95,7 +95,7 @@ async function recomputeRun(
   bookCost: BookCost,
 ): Promise<void> {
   const booked = await bookCost(tx, jobId);
-  // Components have the id of a run or of a model call. This one belongs to a model call.
+  // The component belongs to a model call and not to a run, so no run has its id.
   if (!booked) await bookModelCallCost(tx, jobId);
   await tx.execute(
     `UPDATE cost_recompute SET last_job_id = $2, runs = runs + $3, changed = changed + $4

@@ -50,7 +50,7 @@ async function requireSpendBudget(tx: Transaction, organizationId: string, now: 
   const { monthlySpendLimitMicros: limit, spendMicros, reservedMicros } = facts;
   if (limit === null || BigInt(spendMicros) + BigInt(reservedMicros) < BigInt(limit)) return;
   throw new AppError('billing_gate_closed', {
-    detail: `The language model cannot be called: open runs reserve the rest of the month's ${microsToUsd(limit)} USD.`,
+    detail: `The language model cannot be called: open runs reserve the rest of the monthly limit of ${microsToUsd(limit)} USD. Wait until runs have ended, or ask an admin to raise the limit.`,
   });
 }
 

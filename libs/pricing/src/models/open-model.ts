@@ -14,7 +14,7 @@ export async function openModelForCaller(parts: ModelParts, caller: ModelCaller)
   const model = await findModel(parts, caller);
   if (model) return model;
   throw new AppError('model_not_configured', {
-    detail: 'No language model is configured, neither for the deployment nor for the organization.',
+    detail: 'No language model is configured for the service or for the organization. Ask an admin to set one.',
   });
 }
 
@@ -32,7 +32,7 @@ export async function findModel(parts: ModelParts, caller: ModelCaller): Promise
   const apiKey = values[apiKeyVaultKey];
   if (apiKey === undefined) {
     throw new AppError('model_not_configured', {
-      detail: `The organization’s own model needs the secret ${apiKeyVaultKey}, which is not in the vault.`,
+      detail: `The language model of the organization needs the secret ${apiKeyVaultKey}, which is not in the vault. Add it to the vault.`,
     });
   }
   return models.openOwnerModel(organizationId, { baseUrl, name, visionName: visionName ?? name, apiKey }, meter);

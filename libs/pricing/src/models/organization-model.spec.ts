@@ -29,7 +29,7 @@ describe('deleteOrganizationModel', () => {
     );
     await expect(deleted).rejects.toMatchObject({
       code: 'precondition_failed',
-      message: expect.stringContaining('no model of its own any more'),
+      message: expect.stringContaining('was removed in the meantime'),
     });
   });
 });

@@ -68,7 +68,8 @@ export async function deleteOrganizationModel(
   const { organizationId } = caller;
   await requireUnchangedModel(tx, organizationId, ifMatch);
   const touched = await tx.execute('DELETE FROM organization_model WHERE organization_id = $1', [organizationId]);
-  if (touched === 0) throw new AppError('not_found', { detail: 'The organization has no model of its own.' });
+  if (touched === 0)
+    throw new AppError('not_found', { detail: 'The organization has not set its own language model.' });
   audit(tx, caller, { action: 'organization.delete_model', target: { type: 'organization', id: organizationId } });
 }
 
@@ -88,5 +89,7 @@ async function requireUnchangedModel(
     [organizationId],
   );
   if (row) return requireEtagMatch(ifMatch, toEtag(hashModelRevision(row)));
-  throw new AppError('precondition_failed', { detail: 'The organization has no model of its own any more.' });
+  throw new AppError('precondition_failed', {
+    detail: 'The language model of the organization was removed in the meantime. Try again.',
+  });
 }

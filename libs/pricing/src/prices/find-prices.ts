@@ -1,5 +1,5 @@
 import type { AiUsageEntity, Transaction } from '@muster/database';
-import { foldName, type PriceRow, shippedRows } from './price-row';
+import { toNameKey, type PriceRow, shippedRows } from './price-row';
 
 /** Model and day that a price is needed for. */
 export interface PricedDay extends Pick<AiUsageEntity, 'provider' | 'model'> {
@@ -28,7 +28,7 @@ export async function findPrices(
      SELECT 'default', ${columns} FROM default_model_price p JOIN wanted USING (provider_key, model_key)
      UNION ALL
      SELECT 'replaced', '', '', '', 0, 0 FROM default_price_list`,
-    [organizationId, models.map(({ provider }) => foldName(provider)), models.map(({ model }) => foldName(model))],
+    [organizationId, models.map(({ provider }) => toNameKey(provider)), models.map(({ model }) => toNameKey(model))],
     'find_prices',
   );
   const isReplaced = rows.some(({ source }) => source === 'replaced');
@@ -43,7 +43,7 @@ export async function findPrices(
 const columns = `provider_key, model_key, from_day::text AS from_day, input_micros, output_micros`;
 
 export function getModelKey({ provider, model }: Pick<PricedDay, 'provider' | 'model'>): string {
-  return `${foldName(provider)}\n${foldName(model)}`;
+  return `${toNameKey(provider)}\n${toNameKey(model)}`;
 }
 
 type DatedPrice = FoundPrice & Pick<PriceRow, 'fromDay'>;

@@ -6,7 +6,7 @@ import { shippedModelPrices } from './shipped-model-prices';
 export type PriceRow = Omit<ModelPriceEntity, 'organizationId'>;
 
 /** Returns the key by which a name is compared with other names case-insensitively. */
-export function foldName(name: string): string {
+export function toNameKey(name: string): string {
   return name.toLowerCase();
 }
 
@@ -15,8 +15,8 @@ export function toPriceRows(prices: ModelPriceInput[]): PriceRow[] {
   const seen = new Set<string>();
   return prices.map(({ provider, model, inputUsdPerMillion, outputUsdPerMillion, from }, at) => {
     const row = {
-      providerKey: foldName(provider),
-      modelKey: foldName(model),
+      providerKey: toNameKey(provider),
+      modelKey: toNameKey(model),
       fromDay: from,
       provider,
       model,

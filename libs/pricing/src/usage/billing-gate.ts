@@ -84,7 +84,7 @@ async function readLimitFacts<T extends LimitFacts>(
 }
 
 export function requireLimitFacts<T extends LimitFacts>(facts: T | undefined): T {
-  if (!facts) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
+  if (!facts) throw new AppError('not_found', { detail: 'The organization no longer exists. Sign in again.' });
   return facts;
 }
 

@@ -24,7 +24,7 @@ const levels = ['near', 'reached'] as const;
 
 /** Returns the use from which the limit is near or reached. */
 export function computeThreshold(max: bigint, level: Level): bigint {
-  // Rounded up to a whole number.
+  // The threshold is rounded up to a whole number of runs or micro-dollars.
   return level === 'reached' ? max : (max * nearPercent + 99n) / 100n;
 }
 

@@ -39,7 +39,7 @@ export async function readUsage(
       'read_usage',
     );
   const [[row], [gate]] = await Promise.all([readMonth(requestedMonth), readMonth(current)]);
-  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization no longer exists.' });
+  if (!row || !gate) throw new AppError('not_found', { detail: 'The organization no longer exists. Sign in again.' });
   const { runs, completed, failed, cancelled, runMs, spendMicros, ...limits } = row;
   return {
     month: requestedMonth.slice(0, 7),

@@ -49,7 +49,8 @@ export async function reserveRuns(
   requireOpenGate(limits);
   if (limits.monthlyRunLimit === null && limits.monthlySpendLimitMicros === null) return;
   if (isFarByLastCount(organizationId, requested, limits)) return;
-  // The count below sees the launches of other transactions only after their commit.
+  // The transaction must not be shared: the count below sees the launches of other transactions only after their
+  // commit.
   tx.requireOwnConnection();
   const lockKey = `launches ${organizationId}`;
   const isExclusive = tx.turn === lockKey;
@@ -114,18 +115,20 @@ function requireLimitRoom(facts: GateFacts, { count, maxCostMicros }: RequestedR
   const { runsLeft, microsLeft } = computeRemainingLimits(facts);
   if (runsLeft !== null && count > runsLeft) {
     throw gateClosedError(
-      `The batch has ${count} runs, and the month's limit of ${facts.monthlyRunLimit} leaves ${runsLeft}.`,
+      `The batch has ${count} runs, but only ${runsLeft} of the monthly limit of ${facts.monthlyRunLimit} runs are left. Launch fewer runs, or ask an admin to raise the limit.`,
     );
   }
   const micros = BigInt(maxCostMicros ?? 0) * BigInt(count);
   if (microsLeft !== null && microsLeft <= 0n && micros === 0n) {
     const limit = microsToUsd(facts.monthlySpendLimitMicros!);
-    throw gateClosedError(`The month's limit of ${limit} USD leaves 0: the rest is reserved for open runs.`);
+    throw gateClosedError(
+      `Nothing is left of the monthly limit of ${limit} USD: it is spent or reserved for open runs. Wait until runs have ended, or ask an admin to raise the limit.`,
+    );
   }
   if (microsLeft !== null && micros > microsLeft) {
     const left = microsToUsd(microsLeft < 0n ? 0n : microsLeft);
     throw gateClosedError(
-      `${count === 1 ? 'The run' : 'The batch'} may cost ${microsToUsd(micros)} USD, and the month's limit of ` +
+      `${count === 1 ? 'The run' : 'The batch'} can cost ${microsToUsd(micros)} USD, and the monthly limit of ` +
         `${microsToUsd(facts.monthlySpendLimitMicros!)} USD leaves ${left}: the rest is spent or reserved for open runs.`,
     );
   }
@@ -150,7 +153,7 @@ function isFarFromLimits(
   const micros = BigInt(maxCostMicros ?? 0);
   const runsNeeded = BigInt(count * times);
   return computeLimitDistances(facts).every(
-    // With nothing left of the spend limit, a run without a budget is refused as well.
+    // If nothing is left of the spend limit, a run without a maximum cost is refused too.
     ({ runs, spend }) =>
       (runs ?? runsNeeded) >= runsNeeded && (spend === null || (spend > 0n && spend >= micros * runsNeeded)),
   );

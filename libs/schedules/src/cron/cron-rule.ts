@@ -8,10 +8,7 @@ export interface CronRule {
   months: ReadonlySet<number>;
   /** Days of the week; 0 is Sunday. */
   weekdays: ReadonlySet<number>;
-  /**
-   * Whether a day needs to match only one of the two day fields, because both are restricted. Otherwise it must match
-   * both.
-   */
+  /** Whether both day fields are restricted. A day must then match only one of them; otherwise it must match both. */
   eitherDay: boolean;
   /**
    * Whether the minute or hour field has a `*`. Such a rule follows real time when the clocks change, as in cron(8).
@@ -153,8 +150,8 @@ function parseField(field: Field, text: string): Values {
 /** Parses one item: `*`, a value, a range, or `*` or a range with a step. */
 function parseFieldItem(field: Field, item: string): readonly number[] {
   requireValidItem(field, item);
-  // SUN at the end of a range becomes 7, so that FRI-SUN is valid, unless the range starts on Sunday. cron-parser
-  // always reads SUN as 0.
+  // cron-parser always reads SUN as 0, so FRI-SUN would be a range that runs backwards. SUN at the end of a range is
+  // replaced with 7, unless the range starts on Sunday.
   const plain = item.replace(/(?<=[^-]-)sun(?=$|\/)/i, (end) => (/^(sun|0)-/i.test(item) ? end : '7'));
   const expression = fields.map((each) => (each === field ? plain : each.idle)).join(' ');
   try {
@@ -170,7 +167,8 @@ function parseFieldItem(field: Field, item: string): readonly number[] {
  */
 function requireValidItem(field: Field, item: string): void {
   const [span, step, ...more] = item.split('/');
-  if (more.length) throw createCronFault(field, `${quoteText(item)} has more than one step`);
+  if (more.length)
+    throw createCronFault(field, `${quoteText(item)} has more than one step; write only one slash and one number`);
   requireValidSpan(field, span!, item);
   if (step === undefined) return;
   if (!/^\d{1,3}$/.test(step)) throw createCronFault(field, `the step ${quoteText(step)} is not a number`);

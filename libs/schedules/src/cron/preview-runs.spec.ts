@@ -14,4 +14,14 @@ describe('previewRuns', () => {
     expect(years('0 0 29 2 */7', 100)).toEqual([2032, 2060, 2088, 2128]);
     expect(years('0 0 29 2 *', 100)).toHaveLength(27);
   });
+
+  it('previewRuns includes a run that is exactly 110 years of 366 days ahead, and none later', () => {
+    const last = Date.parse('2150-01-01T00:00:00Z');
+    const countFrom = (ms: number) =>
+      previewRuns(parseCron('0 0 1 1 *'), 'UTC', { after: new Date(ms), count: 200 })
+        .at(-1)!
+        .local.slice(0, 4);
+    const start = last - 110 * 366 * 24 * 3_600_000;
+    expect([countFrom(start), countFrom(start - 1)]).toEqual(['2150', '2149']);
+  });
 });

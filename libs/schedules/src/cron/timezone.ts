@@ -81,7 +81,8 @@ export class Timezone {
     let start = first;
     let offset = this.getOffsetAt(first);
     let before = this.getOffsetAt(first - minute);
-    // No timezone has ever changed its clocks and changed them back within half a day.
+    // A step of half a day finds every clock change, because no timezone has ever changed its clocks and changed them
+    // back within half a day.
     for (let from = first; from < end; from += 12 * hour) {
       const to = Math.min(from + 12 * hour, end - minute);
       const next = this.getOffsetAt(to);

@@ -1,4 +1,4 @@
-import type { ExpectedRun } from '@muster/machines';
+import { type ExpectedRun, longestLead } from '@muster/machines';
 import type { Database, ScheduleEntity, Transaction } from '@muster/database';
 import { decideScheduledRun } from '../ticks/decide-tick';
 import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
@@ -11,20 +11,33 @@ const lateMinutes = 2;
  */
 const pageSizes = [5, 50, 500];
 
+/**
+ * SQL: the schedules of an agent are those that name it, and those with a target for whose next run it was prewoken. The
+ * run of a target can start on another agent; then the time of its schedule changes, and nothing is expected any more.
+ */
 const nextSchedulesSql = (limit: number) => `
-  SELECT r.agent_id, r.name, r.next_run_at, ${guardColumnsSql('r.next_run_at')}
+  SELECT wanted.id AS agent_id, r.name, r.next_run_at, ${guardColumnsSql('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
-    SELECT * FROM schedule n
-    WHERE n.agent_id = wanted.id AND n.enabled
-      AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
-    ORDER BY n.next_run_at LIMIT ${limit}) r
+    (SELECT * FROM schedule n
+     WHERE n.agent_id = wanted.id AND n.enabled
+       AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
+     ORDER BY n.next_run_at LIMIT ${limit})
+    UNION ALL
+    (SELECT n.* FROM agent f JOIN schedule n ON n.organization_id = f.organization_id
+     WHERE f.id = wanted.id AND f.placement AND n.enabled AND f.labels @> n.target_labels
+       AND n.next_run_at > $2::timestamptz - interval '${lateMinutes} minutes'
+       AND n.next_run_at <= $2::timestamptz + ${longestLead} AND n.prewoken_for = n.next_run_at
+       AND EXISTS (
+         SELECT FROM agent_wake w WHERE w.agent_id = f.id AND w.source = 'schedule' AND w.reason = 'prewake'
+           AND w.requested_at > n.next_run_at - ${longestLead})
+     ORDER BY n.next_run_at LIMIT ${limit})) r
   ${guardTablesSql('r.next_run_at')}
   WHERE $3::uuid IS NULL OR r.organization_id = $3
   ORDER BY r.next_run_at`;
 
 type Row = GuardRow &
-  Pick<ScheduleEntity, 'agentId' | 'name'> & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
+  Pick<ScheduleEntity, 'name'> & { agentId: string } & { nextRunAt: NonNullable<ScheduleEntity['nextRunAt']> };
 
 /** Returns the next run of each agent that no guard would skip in the current state. */
 export async function findExpectedRuns(
@@ -69,7 +82,7 @@ async function findFirstExpectedOfEach(
       if (found.has(agentId) || !decideScheduledRun(toGuardFacts(row, { force: false }), at).launch) continue;
       found.set(agentId, { agentId, at, name });
     }
-    wanted = wanted.filter((id) => !found.has(id) && readCounts.get(id) === limit);
+    wanted = wanted.filter((id) => !found.has(id) && readCounts.get(id)! >= limit);
   }
   return found;
 }

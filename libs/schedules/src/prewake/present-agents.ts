@@ -34,6 +34,7 @@ function presentAgent(row: AgentRow, expected: ExpectedRun | null, now: Date): A
     vmState: row.vmState,
     vmIp: row.vmIp,
     idleAutoStopExempt: row.idleAutoStopExempt,
+    placement: row.placement,
     workerVersion: row.workerVersion,
     capabilities: row.capabilities,
     currentJobId: row.currentJobId,

@@ -10,6 +10,7 @@ import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity,
 import { nilId, Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
 import { decidePrewake } from './decide-prewake';
+import { prewakeForTargets } from './prewake-for-targets';
 
 /** A machine that is off while the time of one of its schedules is near. */
 type Sleeper = Pick<AgentEntity, 'id' | 'organizationId'>;
@@ -48,12 +49,12 @@ const maxSchedules = 50;
  * Wakes machines ahead of their scheduled runs, each by its own boot time. Safe on any number of replicas; each machine
  * is woken once for each scheduled time. A machine that is found late is still woken, because that shortens the wait.
  */
-export function prewakeMachines(
+export async function prewakeMachines(
   database: Database,
   { now, wakeTimeoutMs }: { now: () => Date; wakeTimeoutMs: number },
   round = new Round('prewake machines'),
 ): Promise<SweepCounts<'woken'>> {
-  return sweepRows(round, {
+  const named = await sweepRows(round, {
     name: 'prewake',
     outcomes: ['woken'],
     candidates: (after: Sleeper | null, limit) =>
@@ -65,6 +66,9 @@ export function prewakeMachines(
     rowOf: ({ id }) => `agent ${id}`,
     atOnce: 3,
   });
+  // Machines of named runs are woken first, because those runs can start on no other machine.
+  const placed = await prewakeForTargets(database, { now, wakeTimeoutMs }, round);
+  return { looked: named.looked + placed.looked, woken: named.woken + placed.woken };
 }
 
 async function prewakeMachine(

@@ -1,6 +1,6 @@
-import { decideIdleStop, decideIfSilent, decideWakeStep, addIdleGap, runEnded, getWakeDelayMs } from '@muster/machines';
+import { decideIdleStop, explainSilence, decideWakeStep, addIdleGap, runEnded, getWakeDelayMs } from '@muster/machines';
 import type { IdleStopPolicy } from '@muster/contracts';
-import { decideStaleJob, decideStart, retryDelay } from '@muster/jobs';
+import { decideStaleJob, decideStart, computeRetryDelayMs } from '@muster/jobs';
 import { createSeededRandom } from '@muster/testing';
 import { simulateBoot, recordBoot } from './simulated-boots.harness';
 import { dueRuns, endSchedules, toExpected, isPrewoken, nearestRun, newSchedules } from './simulated-schedules.harness';
@@ -59,7 +59,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     const up = !(nextOutage < outages.length && outages[nextOutage]!.at <= now);
     if (nextJump < jumps.length && jumps[nextJump]!.at <= now) {
       const { by } = jumps[nextJump]!;
-      // Every second jump sets the clock right again.
+      // Every second jump of the clock sets it to the correct time again.
       const to = nextJump % 2 === 0 ? by : 0;
       const back = Math.max(0, offset - to);
       for (const agent of fleet) agent.allowanceMs += back;
@@ -133,7 +133,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       agent.reports = false;
       agent.faultAt = now;
       if (job.fate === 'kills the machine') agent.power = 'off';
-      // The next attempt succeeds.
+      // The wake fails once; its next attempt succeeds.
       job.fate = 'ends';
       return;
     }
@@ -186,7 +186,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   function failIfSilent(agent: Agent, clock: number): void {
     const { status } = agent;
     const facts = { status, lastSeen: toDateOrNull(agent.lastSeen), statusSince: new Date(agent.statusSince) };
-    if (decideIfSilent(facts, new Date(clock), offlineAfterMs)) changeStatus(agent, 'offline', clock);
+    if (explainSilence(facts, new Date(clock), offlineAfterMs)) changeStatus(agent, 'offline', clock);
   }
 
   function startNext(agent: Agent, now: number, clock: number): void {
@@ -257,7 +257,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   function stopIfIdle(agent: Agent, now: number, clock: number): void {
     const { status, current } = agent;
     if (status !== 'online' && status !== 'offline') return;
-    // The clock was set back.
+    // A negative wait means that the clock was set back in between.
     if (agent.lastActivityAt !== null && agent.lastActivityAt > clock + minute) agent.lastActivityAt = clock;
     const silentSince = Math.max(agent.onSince ?? 0, agent.firstWakeSinceSeen ?? agent.statusSince);
     const decision = decideIdleStop(
@@ -334,7 +334,8 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.enqueued = true;
     figures[how] += 1;
     if (how === 'completed' || job.attempt > 2) return;
-    const delayMs = retryDelay({ attempt: job.attempt, retryBackoff: 'exponential', retryDelayMs: minute }, random());
+    const retry = { attempt: job.attempt, retryBackoff: 'exponential', retryDelayMs: minute } as const;
+    const delayMs = computeRetryDelayMs(retry, random());
     agent.queue.push({
       ...job,
       attempt: job.attempt + 1,

@@ -286,6 +286,14 @@ describe('decideScheduledRun', () => {
     expect(decideScheduledRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
   });
 
+  it('a scheduled run with a target is launched if an agent fits, and wakes one itself only if a user requested it', () => {
+    const placed = { ...open, agent: null, targetFits: true, autoWake: false };
+    expect(decideScheduledRun(placed, now)).toEqual({ launch: true, wake: false });
+    expect(decideScheduledRun({ ...placed, force: true }, now)).toEqual({ launch: true, wake: true });
+    const misfit = { ...placed, targetFits: false, force: true };
+    expect(decideScheduledRun(misfit, now)).toMatchObject({ launch: false, reason: 'no_agent_fits' });
+  });
+
   it('the reason of a skipped run is the first guard that forbids it', () => {
     for (let first = 0; first < closed.length; first += 1) {
       const remaining = Object.assign({}, ...closed.slice(first).map(([change]) => change));

@@ -45,7 +45,8 @@ export function decideScheduleTick(facts: TickFacts, now: Date): TickDecision {
     limit: maxTimes,
   });
   const findRunAfter = (time: Date) => findNextRun(rule, timezone, time)?.at ?? null;
-  // No time of the rule is due: the cron rule or the timezone's rules changed after `nextRunAt` was computed.
+  // The rule has no time up to now, although `nextRunAt` has passed: the cron rule or the clock changes of the timezone
+  // were changed after `nextRunAt` was computed.
   if (open.length === 0) return { due: true, dropped: [], run: null, next: findRunAfter(now) };
   // The list is full, so the older times cannot be among the newest ones that may run. Drop them; the next decision
   // starts with the rest.
@@ -83,6 +84,8 @@ export interface GuardFacts {
   lastLaunchedAt: Date | null;
   gate: { canLaunchRuns: boolean; reason: string | null };
   agent: { status: AgentStatus; provider: AgentProvider; drain: 'finish' | 'now' | null } | null;
+  /** Whether an agent fits the schedule's target; null or absent if the schedule names its agent. */
+  targetFits?: boolean | null;
   autoWake: boolean;
   missingSecrets: string[];
   /** Whether a user requested this run. Its machine is then started even if auto-wake is off. */
@@ -119,7 +122,10 @@ export function decideScheduledRun(facts: GuardFacts, now: Date): GuardDecision 
 }
 
 /** Decides whether the agent can execute a run, now or after it is woken. */
-function decideByAgentState({ agent, autoWake, force }: GuardFacts): GuardDecision {
+function decideByAgentState({ agent, targetFits, autoWake, force }: GuardFacts): GuardDecision {
+  if (targetFits === false) return skipRun('no_agent_fits', 'no agent has all labels of the target any more');
+  // The dispatcher places the run, and wakes an agent if this is necessary and auto-wake is on.
+  if (targetFits) return { launch: true, wake: force };
   const work = agent && decideWorkAnswer({ ...agent, autoWake });
   if (!work || work.takes === 'never') return skipRun('agent_not_ready', 'the agent was terminated');
   switch (work.takes) {

@@ -7,6 +7,8 @@ import type { ScheduleRow } from '../schedule-row';
 export type GuardRow = GateFacts &
   Pick<ScheduleEntity, 'concurrencyLimit' | 'idempotencyWindowMinutes'> & {
     autoWake: boolean;
+    /** Whether an agent fits the target; null if the schedule names its agent. */
+    targetFits: boolean | null;
     status: AgentStatus | null;
     provider: AgentProvider;
     drain: 'finish' | 'now' | null;
@@ -21,6 +23,9 @@ const monthSql = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC'):
 /** SQL columns that the guards need of a schedule `r`, for a run at a time. */
 export const guardColumnsSql = (at: string) => `
   ${gateColumnsSql(monthSql(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
+  CASE WHEN r.target_labels IS NOT NULL THEN EXISTS (
+    SELECT FROM agent f WHERE f.organization_id = o.id AND f.status <> 'terminated' AND f.labels @> r.target_labels) END
+    AS target_fits,
   a.provider, a.drain,
   (SELECT count(*)::int FROM job j WHERE j.schedule_id = r.id AND j.status IN ('queued', 'running'))
     AS runs_of_schedule,
@@ -56,7 +61,7 @@ export async function readGuardFacts(
 
 export function toGuardFacts(row: GuardRow, { force }: { force: boolean }): GuardFacts {
   const { status, provider, drain, autoWake, runsOfSchedule: openRuns, lastLaunchedAt, missingSecrets, ...rest } = row;
-  const { concurrencyLimit, idempotencyWindowMinutes, ...gate } = rest;
+  const { concurrencyLimit, idempotencyWindowMinutes, targetFits, ...gate } = rest;
   return {
     concurrencyLimit,
     openRuns,
@@ -64,6 +69,7 @@ export function toGuardFacts(row: GuardRow, { force }: { force: boolean }): Guar
     lastLaunchedAt,
     gate: decideBillingGate(gate),
     agent: status ? { status, provider, drain } : null,
+    targetFits,
     autoWake,
     missingSecrets,
     force,

@@ -1,12 +1,13 @@
 import type { Actor } from '@muster/access';
-import { recordWakeBlocked, requestWake } from '@muster/machines';
+import { recordWakeBlocked } from '@muster/machines';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { launchJob } from '@muster/jobs';
+import { launchJob, presentTarget } from '@muster/jobs';
 import { decideScheduledRun } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
 import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
+import { wakeForForcedRun } from './wake-for-forced-run';
 
 export interface RunRequest {
   now: Date;
@@ -26,26 +27,24 @@ export async function launchScheduledRun(
   schedule: ScheduleRow,
   { now, nominalAt, actor, force }: RunRequest,
 ): Promise<Outcome> {
-  const { organizationId, agentId } = schedule;
+  const { organizationId, agentId, targetLabels, targetPrefer } = schedule;
   const decision = decideScheduledRun(await readGuardFacts(tx, schedule, { now, force: force !== undefined }), now);
-  const wake = { organizationId, agentId, source: 'schedule' as const };
   if (!decision.launch) {
     const { reason, detail } = decision;
-    if (decision.wakeBlocked) await recordWakeBlocked(tx, { ...wake, reason: detail });
+    if (decision.wakeBlocked && agentId) {
+      await recordWakeBlocked(tx, { organizationId, agentId, source: 'schedule', reason: detail });
+    }
     return { outcome: 'skipped', reason, detail, nominalAt };
   }
   try {
     // The wake is requested before the job is launched: a transaction must lock an agent before its timeline.
-    if (decision.wake && force) {
-      const reason = `a run of ${schedule.name} was requested`;
-      await requestWake(tx, { ...wake, reason, timeoutMs: force.wakeTimeoutMs });
-    }
+    if (decision.wake && force) await wakeForForcedRun(tx, schedule, { now, timeoutMs: force.wakeTimeoutMs });
     const { jobId } = await launchJob(
       tx,
       actor,
       {
         workflowId: schedule.scriptId,
-        agentId,
+        ...(agentId ? { agentId } : { target: presentTarget({ targetLabels, targetPrefer }) ?? undefined }),
         variables: schedule.variables,
         vaultKeys: schedule.vaultKeys,
         concurrencyKeys: schedule.concurrencyKeys,
@@ -62,8 +61,12 @@ export async function launchScheduledRun(
     );
     return { outcome: 'launched', jobId, nominalAt };
   } catch (error) {
-    // `launchJob` throws an AppError only before it writes anything.
+    // After an AppError of `launchJob`, the transaction can continue, because `launchJob` throws it before it writes
+    // anything.
     if (!(error instanceof AppError)) throw error;
+    if (error.code === 'no_agent_fits') {
+      return { outcome: 'skipped', reason: 'no_agent_fits', detail: error.message, nominalAt };
+    }
     if (error.code === 'billing_gate_closed') {
       return { outcome: 'skipped', reason: 'billing_gate', detail: error.message, nominalAt };
     }

@@ -212,7 +212,7 @@ function findFailedTime(schedule: ScheduleRow, now: Date): { run: Date; next: Da
     const decision = decideScheduleTick({ ...schedule, rule: parseCron(schedule.cronExpression) }, now);
     if (decision.due) return { run: decision.run ?? schedule.nextRunAt!, next: decision.next };
   } catch {
-    // The expression or the timezone is not valid here, although it was checked when it was saved.
+    // The expression or the timezone is not valid for this version, although it was valid when the schedule was saved.
   }
   return { run: schedule.nextRunAt!, next: null };
 }

@@ -19,7 +19,7 @@ import {
   type UpdateAgentBody,
 } from '../generated';
 import { type AgentEvent, followEvents, type FollowOptions } from '../follow-events';
-import { logOfAgent, type LogOptions } from '../follow-log';
+import { readAgentLog, type LogOptions } from '../follow-log';
 import { List } from '../list';
 import { MusterError } from '../muster-error';
 import { type CallOptions, Resource } from '../resource';
@@ -121,6 +121,6 @@ export class Agents extends Resource {
 
   /** Returns the last `lines` log lines of an agent (default 50), then new lines if `follow` is set. */
   logs(id: string, options?: LogOptions & { lines?: number }) {
-    return logOfAgent(this.client, id, options);
+    return readAgentLog(this.client, id, options);
   }
 }

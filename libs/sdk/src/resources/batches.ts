@@ -40,7 +40,7 @@ export class Batches extends Resource {
       ...formDataBodySerializer,
       // The cast is needed because the OpenAPI document describes only the JSON body of this path.
       body: { ...Object.fromEntries(texts), file: new File([file], 'rows.csv', { type: 'text/csv' }) } as never,
-      // fetch sets the content type itself, with the boundary of the form.
+      // The content type is removed, because `fetch` sets it with the boundary of the form.
       headers: { ...headers, 'Content-Type': null },
     });
   }

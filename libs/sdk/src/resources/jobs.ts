@@ -9,14 +9,17 @@ import {
   jobsLaunch,
   jobsList,
   type JobsListData,
+  jobsPreview,
   jobsRead,
   jobsReplay,
   jobsSteps,
   type JobStep,
   type JobStepList,
   type LaunchJobBody,
+  type PlacementPreview,
+  type PlacementPreviewBody,
 } from '../generated';
-import { logOfJob, type LogOptions } from '../follow-log';
+import { readJobLog, type LogOptions } from '../follow-log';
 import { List } from '../list';
 import { type CallOptions, Resource } from '../resource';
 import { waitForJob, type WaitOptions } from '../wait-for-job';
@@ -25,6 +28,11 @@ import { waitForJob, type WaitOptions } from '../wait-for-job';
 export class Jobs extends Resource {
   launch(body: LaunchJobBody, call?: CallOptions) {
     return jobsLaunch({ ...this.with(call), body });
+  }
+
+  /** Returns how many agents fit, and what would happen to a run that is launched now. Launches nothing. */
+  previewPlacement(body: PlacementPreviewBody, call?: CallOptions): Promise<PlacementPreview> {
+    return jobsPreview({ ...this.with(call), body });
   }
 
   get(id: string, call?: CallOptions): Promise<Job> {
@@ -52,7 +60,7 @@ export class Jobs extends Resource {
 
   /** Returns the log of a run, then new lines until the run ends if `follow` is set. */
   logs(id: string, options?: LogOptions) {
-    return logOfJob(this.client, id, options);
+    return readJobLog(this.client, id, options);
   }
 
   cancel(id: string, reason?: string, call?: CallOptions) {

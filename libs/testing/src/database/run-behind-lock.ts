@@ -24,7 +24,8 @@ export async function runBehindLock<T>(
       return row!.waiting >= works.length;
     });
     await change(tx);
-    // Wrapped in an object, because the transaction would await promises that wait for the transaction.
+    // The promises are returned in an object, because the transaction would await a promise, and these promises wait
+    // for the end of the transaction.
     return { works };
   });
   return Promise.all(started.works);

@@ -50,7 +50,7 @@ const issueFields = {
   assignees: checks.texts(39),
 };
 
-/** GitHub's timestamps have whole seconds. */
+/** Milliseconds are removed, because GitHub's timestamps have whole seconds. */
 function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }
@@ -120,7 +120,7 @@ export class FakeCodehost {
     const sort = checks.oneOf('created', 'updated', 'comments');
     requireQuery(url, { ...order, sort, per_page: perPage, page: perPage }, ['per_page']);
     const state = url.searchParams.get('state') ?? 'open';
-    // GitHub lists pull requests as issues, too.
+    // Pull requests are included, because GitHub also lists them as issues.
     const pulls = this.pulls.map((pull) => ({ ...pull, pull_request: { url: `${repository}/pulls/${pull.number}` } }));
     const rows = [...this.issues.map(presentIssue), ...pulls]
       .filter((each) => state === 'all' || each.state === state)

@@ -5,7 +5,7 @@ import type { HttpClient } from '../http-client';
 
 export interface FakeMachine {
   id: string;
-  /** Client with the agent's own key. */
+  /** HTTP client that uses the worker key of the agent. */
   client: HttpClient;
   worker: FakeWorker;
   workerKey: string;

@@ -154,7 +154,7 @@ export function appendLinesSql(
 }
 
 /** Deletes the timeline entries that a deleted job wrote. Entries about the machine of its agent stay. */
-export async function dropTimelineOfJob(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
+export async function deleteTimelineOfJob(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
   await tx.execute(
     `DELETE FROM timeline_entry WHERE job_id = $1 AND organization_id = $2 AND kind IN ('job', 'execution')`,
     [jobId, caller.organizationId],

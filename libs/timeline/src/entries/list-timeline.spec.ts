@@ -150,7 +150,7 @@ describe('listing an agent’s timeline', () => {
         if (nextCursor === null) break;
         cursor = nextCursor;
         const [end] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [string];
-        // A request makes at most ten scans.
+        // A request scans the log at most ten times.
         expect(Math.abs(Number(end) - ends.at(-1)!)).toBeLessThanOrEqual(25_000);
         ends.push(Number(end));
       }

@@ -73,7 +73,7 @@ async function scanUntilFull(
     pageRows += found[0]?.pageRows ?? 0;
     limit -= found.filter(({ matches }) => matches).length;
     const end = found.at(-1);
-    // Either the page is full or was cut short because of its size, or there are no more rows.
+    // No further scan is needed: the page is full, or it was cut short because of its size, or there are no more rows.
     if (!end?.scanEnd || end.pageRows > found.length || limit <= 0) break;
     const bytes = rows.reduce((sum, { message }) => sum + message.length, 0);
     if (scans === maxScans || performance.now() > until || bytes > maxSearchedBytes) break;
@@ -105,7 +105,7 @@ async function scanOnePage(
   if (agentId) {
     const agent = addParameter(agentId);
     (jobId ? filter : within).push(`agent_id = ${agent}`);
-    // Without this condition, the timeline of another organization's agent would be scanned.
+    // This condition prevents a scan of the timeline if the agent belongs to another organization.
     within.push(`EXISTS (SELECT FROM agent a WHERE a.id = ${agent} AND a.organization_id = $1)`);
   }
   if (kind) filter.push(`kind = ${addParameter(kind)}`);
@@ -177,7 +177,10 @@ function periodSql(
 }
 
 const hourMs = 3_600_000;
-/** These bounds must be the same as in the index timeline_entry_other_time_idx. */
+/**
+ * These bounds must be equal to those in the condition of the index timeline_entry_other_time_idx, so that Postgres
+ * uses the index.
+ */
 const hourAhead = `'-1 hour'::interval`;
 const hourBehind = `'1 hour'::interval`;
 

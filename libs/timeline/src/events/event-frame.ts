@@ -1,7 +1,7 @@
 import type { OrganizationStreamEvent } from '@muster/contracts';
 import { formatEventFrame } from '@muster/platform';
 import { type EventCursor, encodeEventCursor } from './event-cursor';
-import { cursorAfter, type EventPage, type EventRow } from './read-events';
+import { buildCursorAfter, type EventPage, type EventRow } from './read-events';
 
 export interface EventFrame {
   type: OrganizationStreamEvent['type'];
@@ -17,7 +17,7 @@ export function formatEventFrames(cursor: EventCursor, { rows, next }: EventPage
   return rows.flatMap((row, at) => {
     const event = toOrganizationEvent(row);
     if (!event) return [];
-    const id = encodeEventCursor(at === rows.length - 1 ? next : cursorAfter(cursor, upto, row));
+    const id = encodeEventCursor(at === rows.length - 1 ? next : buildCursorAfter(cursor, upto, row));
     return [{ type: event.type, text: formatEventFrame({ id, event: event.type, data: event }) }];
   });
 }
@@ -31,13 +31,16 @@ export function formatEventResyncFrame(cursor: EventCursor, resync: { lastEventI
   return formatEventFrame({ id, event: 'resync', data: { type: 'resync', ...resync, latest: id } });
 }
 
-/** The data of an entry, in addition to its message. */
+/** The fields of an event that come from the data of its timeline entry. */
 interface EntryData {
   status: string;
   previousStatus?: string | null;
   currentStatus?: string;
   progress?: Record<string, unknown> | null;
   reason?: string;
+  /** Present, together with the workflow's id, only in the event of a job without an agent, which is on no timeline. */
+  jobId?: string;
+  workflowId?: string;
 }
 
 function toOrganizationEvent({
@@ -54,7 +57,16 @@ function toOrganizationEvent({
   const { status, previousStatus = null, progress = null, reason } = entryData;
   switch (type) {
     case 'job':
-      return { type, jobId: jobId!, agentId: agentId!, workflowId, status, previousStatus, progress, timestamp };
+      return {
+        type,
+        jobId: jobId ?? entryData.jobId!,
+        agentId: agentId ?? null,
+        workflowId: workflowId ?? entryData.workflowId ?? null,
+        status,
+        previousStatus,
+        progress,
+        timestamp,
+      };
     case 'status':
       return { type: 'agent', agentId: agentId!, status, previousStatus, why: reason ?? message!, timestamp };
     case 'lifecycle': {

@@ -71,7 +71,8 @@ export class EventHub extends StreamHub<EventStream, string> {
       });
     }
     stream.live = true;
-    // While the stream caught up, notifications were handled only for live streams, so this one may have missed some.
+    // Notifications that arrived while the stream was catching up were handled only for live streams. So the stream is
+    // read once more.
     this.handleNotification(organizationId);
   }
 

@@ -28,7 +28,9 @@ export async function findEventStreamStart(
 ): Promise<EventBeginning> {
   const requested = lastEventId === undefined ? undefined : decodeEventCursor(lastEventId);
   if (requested === null) {
-    throw new AppError('invalid_payload', { detail: 'Last-Event-ID must be the id of an event of this stream.' });
+    throw new AppError('invalid_payload', {
+      detail: 'Last-Event-ID must be the id of an event of this stream. To start from now, send no id.',
+    });
   }
   const [now] = await database.query<{ at: number; snapshot: string; days: number }>(
     { organizationId },

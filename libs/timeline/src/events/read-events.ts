@@ -69,13 +69,13 @@ function toEventPage(
 ): EventPage {
   const upto = cursor.within?.upto ?? snapshot;
   const isFull = rows.length >= pageRows;
-  // All rows that are visible in the snapshot have been read, so the snapshot becomes the cursor.
+  // The page contains all rows that are visible in the snapshot, so the snapshot is the cursor at its end.
   if (!isFull) return { rows, next: { at: cursor.within ? cursor.at : now, snapshot: upto }, isFull: !!cursor.within };
-  return { rows, next: cursorAfter(cursor, upto, rows.at(-1)!), isFull };
+  return { rows, next: buildCursorAfter(cursor, upto, rows.at(-1)!), isFull };
 }
 
 /** Returns the cursor of a reader that has got this row of a page but no later row. */
-export function cursorAfter({ at, snapshot }: EventCursor, upto: string, row: EventRow): EventCursor {
+export function buildCursorAfter({ at, snapshot }: EventCursor, upto: string, row: EventRow): EventCursor {
   const { transactionId, thing, seq } = row;
   return { at, snapshot, within: { upto, last: { transactionId, thing, seq } } };
 }

@@ -67,7 +67,7 @@ export class ReaderConnection {
   end(): void {
     if (!this.open) return;
     this.connection.end();
-    // A client that does not read must not delay the end of the connection.
+    // The connection is destroyed and not only ended, because a client that does not read would delay its end.
     if (this.connection.writableLength > 0) setTimeout(() => this.connection.destroy(), 1000).unref();
   }
 
@@ -75,7 +75,7 @@ export class ReaderConnection {
     return ': still here\n\n';
   }
 
-  /** Returns false if the connection is closed. */
+  /** Writes text to the reader. Returns false if the connection is closed. */
   write(bytes: Buffer | string): boolean {
     if (!this.open) return false;
     // The client will reconnect with its Last-Event-ID and catch up from the database as fast as it reads.

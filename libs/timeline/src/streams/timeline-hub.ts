@@ -53,8 +53,8 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       this.followed.delete(agentId);
       this.due.delete(agent);
     });
-    // If this is the agent's only stream, this process received no notification for entries that were added after
-    // `head` was read.
+    // If this is the agent's first stream in this process, the process received no notifications for entries that were
+    // added after `head` was read, so the timeline is read once.
     if (agent.streams.size === 1) this.markSourceDue(agent);
     void this.catchStreamUp(agent, stream);
   }
@@ -102,7 +102,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
       const all = Buffer.from(frames.join(''));
       for (const stream of agent.streams) {
         if (!stream.live || stream.seq >= last) continue;
-        // A stream that became live at a later position has already received the first rows.
+        // Rows that the stream has received already are skipped: it may have become live at a later position.
         const frame = stream.seq <= before ? all : frames.filter((_, at) => rows[at]!.seq > stream.seq).join('');
         stream.sendBytes(frame, last);
       }

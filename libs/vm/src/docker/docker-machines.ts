@@ -141,7 +141,11 @@ export class DockerMachines implements MachineProvider {
     const { status, body } = container ? await call({ method, path: fullPath }) : { status: 404, body: null };
     if (accepted.includes(status)) return;
     if (status === 404 && acceptsMissing) return;
-    if (status === 404) throw new MachineError('gone', `There is no container ${requireContainerRef(machine)}.`);
+    if (status === 404)
+      throw new MachineError(
+        'gone',
+        `The Docker host has no container ${requireContainerRef(machine)}. Check providerConfig.container of the agent.`,
+      );
     throw createRefusalError(action, status, body);
   }
 
@@ -175,7 +179,7 @@ export class DockerMachines implements MachineProvider {
     if (!host)
       throw new MachineError(
         'misconfigured',
-        'The agent’s providerConfig has no host, and this service has no DOCKER_HOST.',
+        'The agent’s providerConfig has no host, and the service has no DOCKER_HOST. Set one of them.',
       );
     const isOwn = host === this.options.host;
     if (!isOwn && !host.startsWith('tcp://')) {
@@ -195,7 +199,10 @@ export class DockerMachines implements MachineProvider {
 function requireContainerRef({ providerRef, providerConfig }: Machine): string {
   const ref = providerRef ?? providerConfig['container'];
   if (typeof ref === 'string' && /^[A-Za-z0-9][\w.-]*$/.test(ref)) return ref;
-  throw new MachineError('misconfigured', 'The agent’s providerConfig has no container.');
+  throw new MachineError(
+    'misconfigured',
+    'The agent’s providerConfig has no container. Set it to the name of the container.',
+  );
 }
 
 function toMachineState(status: string): MachineState {

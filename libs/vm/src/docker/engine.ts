@@ -36,7 +36,8 @@ export class Engine {
     const leftMs = Math.max(1, timeoutMs - (Date.now() - startedAt));
     const answer = await this.exchangeOnce(method, `/v${version}${path}`, leftMs);
     const body = parseJsonOrNull(answer.body);
-    // The engine was replaced by one that does not support this version. The next call asks for the version again.
+    // The engine was replaced by another that does not support the API version. The stored version is deleted, so that
+    // the next call requests it again.
     if (answer.status === 400 && /version/i.test(extractMessage(body))) this.version = undefined;
     return { status: answer.status, body };
   }

@@ -125,7 +125,7 @@ export class FakeDocker {
     }
     if (!/^\d+$/.test(query.get('t') ?? '')) return sendJson(response, 400, { message: 'invalid value for t' });
     if (order === 'stop' && container.status !== 'running') return sendEmpty(response, 304);
-    // The container is killed after the grace period.
+    // Real engines kill a container that has not ended after the grace period, and so does this fake.
     await new Promise((resolve) => setTimeout(resolve, Math.min(this.endMs, Number(query.get('t')) * 1000)));
     container.status = 'exited';
     if (order === 'restart') this.bootContainer(container);

@@ -1,4 +1,4 @@
-import { asMachineError } from './ec2-errors';
+import { toMachineError } from './ec2-errors';
 
 describe('an error of the EC2 client that has no known code', () => {
   const errorWith = (httpStatusCode?: number) =>
@@ -14,6 +14,6 @@ describe('an error of the EC2 client that has no known code', () => {
     [500, 'failed'],
     [503, 'failed'],
   ])('an EC2 error without a known code and with HTTP status %s is classified as %s', (status, fault) => {
-    expect(asMachineError(errorWith(status)).fault).toBe(fault);
+    expect(toMachineError(errorWith(status)).fault).toBe(fault);
   });
 });

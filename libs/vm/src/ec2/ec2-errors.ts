@@ -34,7 +34,7 @@ const messages: Partial<Record<MachineFault, string>> = {
 };
 
 /** Converts an error of the SDK into a MachineError. */
-export function asMachineError(
+export function toMachineError(
   error: Error & { $metadata?: { httpStatusCode?: number }; code?: string },
 ): MachineError {
   const status = error.$metadata?.httpStatusCode;

@@ -160,7 +160,7 @@ describe('EC2', () => {
       expect(error.fault).toMatch(fault);
       expect(error.isPermanent).toBe(false);
     }
-    // Each of the five operations calls EC2 at most twice.
+    // Each of the five operations of a machine makes at most two calls to EC2.
     expect(ec2.calls.length).toBeLessThanOrEqual(10);
     patient.close();
   });

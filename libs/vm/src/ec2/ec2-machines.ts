@@ -10,12 +10,12 @@ import {
   type MachineState,
 } from '../machine';
 import { requireOrganizationMark } from '../require-organization-mark';
-import { asMachineError } from './ec2-errors';
+import { toMachineError } from './ec2-errors';
 
 export interface Ec2Options {
-  /** Endpoint of every region. If absent, each region has its own. */
+  /** URL that is used for every region. If absent, AWS's endpoint of each region is used. */
   endpoint?: string;
-  /** If absent, the platform's credentials are used. */
+  /** Access key and secret; if absent, the credentials of the platform are used. */
   credentials?: { accessKeyId: string; secretAccessKey: string };
   /** Time limit for one call. */
   timeoutMs?: number;
@@ -134,7 +134,8 @@ export class Ec2Machines implements MachineProvider {
     for (let lastState: string | null = null; ;) {
       const connection = await this.connectToRegion(machine, deadline);
       const state: string | null = await this.findInstance(machine, deadline).then(getRawState, (error: unknown) => {
-        // The last call failed because the order's time was over. The state explains the failure better.
+        // The last call failed because the time limit of the order was reached. An error about the instance's state
+        // explains the failure better.
         throw lastState !== null && Date.now() >= deadline ? createStayedError(lastState) : error;
       });
       lastState = state;
@@ -144,7 +145,8 @@ export class Ec2Machines implements MachineProvider {
         if (await attempt(state, connection)) return;
       } catch (error) {
         if (order === 'terminate' && error instanceof MachineError && error.fault === 'gone') return;
-        // The instance changed its state between the two calls.
+        // AWS refused the order because the state of the instance changed between the two calls. The order is tried
+        // again.
         if (!(error instanceof WrongState)) throw error;
       }
       if (Date.now() + pollMs > deadline) {
@@ -181,7 +183,11 @@ export class Ec2Machines implements MachineProvider {
 
   private async connectToRegion(machine: Machine, deadline = Date.now() + this.options.patienceMs) {
     const region = this.getLocation(machine);
-    if (!region) throw new MachineError('misconfigured', 'The agent’s providerConfig has no region.');
+    if (!region)
+      throw new MachineError(
+        'misconfigured',
+        'The agent’s providerConfig has no region. Set it to the AWS region of the instance.',
+      );
     requireInstanceId(machine);
     this.loaded ??= import('@aws-sdk/client-ec2');
     const sdk = await this.loaded;
@@ -203,7 +209,7 @@ export class Ec2Machines implements MachineProvider {
     } catch (error) {
       if (error instanceof MachineError) throw error;
       if ((error as Error).name === 'IncorrectInstanceState') throw new WrongState();
-      throw asMachineError(error as Error);
+      throw toMachineError(error as Error);
     }
   }
 
@@ -228,11 +234,17 @@ class WrongState extends Error {}
 function requireInstanceId({ providerRef, providerConfig }: Machine): string {
   const id = providerRef ?? providerConfig['instanceId'];
   if (typeof id === 'string' && id) return id;
-  throw new MachineError('misconfigured', 'The agent’s providerConfig has no instanceId.');
+  throw new MachineError(
+    'misconfigured',
+    'The agent’s providerConfig has no instanceId. Set it to the id of the instance.',
+  );
 }
 
 function instanceGoneError(machine: Machine): MachineError {
-  return new MachineError('gone', `The instance ${requireInstanceId(machine)} does not exist in its region.`);
+  return new MachineError(
+    'gone',
+    `The instance ${requireInstanceId(machine)} does not exist in the region of the agent. Check instanceId and region in providerConfig.`,
+  );
 }
 
 function listInstances({ Reservations }: { Reservations?: { Instances?: Instance[] }[] }): Instance[] {

@@ -20,7 +20,8 @@ export async function assignAccount(root: string, agentId: string): Promise<numb
       .map((id) => readAccount(root, id)),
   );
   const { first, count } = ranges.find((range) => isMappedUid(range.first + range.count - 1)) ?? ranges[1]!;
-  // Derived from the agent's id, so that agents of two folders on one computer rarely get the same user.
+  // The first candidate is derived from the agent's id, so that agents of two folders on one computer rarely get the
+  // same user id.
   let uid = first + (createHash('sha256').update(agentId).digest().readUInt32BE() % count);
   while (assignedIds.has(uid)) uid = uid + 1 < first + count ? uid + 1 : first;
   await writeFile(getAccountFile(root, agentId), `${uid}\n`, { mode: 0o600 });

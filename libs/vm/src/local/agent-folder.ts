@@ -3,7 +3,7 @@ import { copyFile, lchown, mkdir, readdir, readFile, rename, rm, stat, truncate,
 import { join } from 'node:path';
 import { newId } from '@muster/platform';
 import { assignAccount, readAccount } from './agent-account';
-import { type Confinement, openFolders } from './confinement';
+import { type Confinement, allowPassingThroughFolders } from './confinement';
 import { isAlive, type ProcessIdentity } from './processes';
 
 /** Desired state of the machine. Any process may write it; the supervising process applies it. */
@@ -49,11 +49,14 @@ export class AgentFolder {
     return existsSync(this.path);
   }
 
-  readWanted(): Promise<Wanted | null> {
+  readDesiredState(): Promise<Wanted | null> {
     return readJson<Wanted>(join(this.path, 'wanted.json'));
   }
 
-  async writeWanted(state: Wanted['state'], { order = newId(), reason }: { order?: string; reason?: string } = {}) {
+  async writeDesiredState(
+    state: Wanted['state'],
+    { order = newId(), reason }: { order?: string; reason?: string } = {},
+  ) {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     const wanted: Wanted = { state, order, at: Date.now(), ...(reason ? { reason } : {}) };
     await writeJson(join(this.path, 'wanted.json'), wanted);
@@ -70,7 +73,7 @@ export class AgentFolder {
     if (!existsSync(this.machine)) await this.makeMachine();
     if (!confinement.account) return null;
     const account = await assignAccount(this.root, this.agentId);
-    await openFolders(this.root, this.path);
+    await allowPassingThroughFolders(this.root, this.path);
     if ((await stat(this.machine)).uid !== account) await changeOwnerOfAll(account, this.machine);
     return account;
   }
@@ -129,7 +132,7 @@ async function readJson<T>(file: string): Promise<T | null> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as T;
   } catch (error) {
-    // The file is missing, or incomplete because the disk was full. Both count as no file.
+    // A file that is missing, or incomplete because the disk was full, counts as absent.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }

@@ -94,7 +94,7 @@ async function tryConfinement(confinement: Confinement, input: ConfinementInput)
     await mkdir(machine, { recursive: true, mode: 0o700 });
     await writeFile(lease, '');
     if (account) {
-      await openFolders(root, folder);
+      await allowPassingThroughFolders(root, folder);
       await chown(machine, account, account);
     }
     const python = JSON.stringify(baseEnv['PYTHON'] ?? 'python3');
@@ -116,7 +116,7 @@ async function tryConfinement(confinement: Confinement, input: ConfinementInput)
 /**
  * Lets other users pass through these folders to their own folder. The other users still cannot list these folders.
  */
-export async function openFolders(...folders: string[]): Promise<void> {
+export async function allowPassingThroughFolders(...folders: string[]): Promise<void> {
   for (const folder of folders) await chmod(folder, 0o711);
 }
 

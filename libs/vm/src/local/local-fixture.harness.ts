@@ -63,7 +63,7 @@ export async function startSupervision(root: string, settings: object = {}): Pro
   const agents: LocalAgents = {
     readAgentKey: () => Promise.resolve('msk_key'),
     readStatuses: (ids) => Promise.resolve(new Map(ids.map((id) => [id, statuses.get(id) ?? 'online']))),
-    recordGivenUp: (...report) => Promise.resolve(void abandoned.push(report)),
+    recordAbandonedWorker: (...report) => Promise.resolve(void abandoned.push(report)),
   };
   await supervision.startSupervision(agents);
   fixtures.push({ root, supervision });

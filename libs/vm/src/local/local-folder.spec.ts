@@ -54,7 +54,7 @@ describe('the folder of local agents', () => {
   it('a folder of local agents is not supervised by a service without local agents', async () => {
     const root = await makeFolder();
     const machine = makeTestMachine();
-    await new LocalMachines(root).openFolder(machine.agentId).writeWanted('running');
+    await new LocalMachines(root).openFolder(machine.agentId).writeDesiredState('running');
     const { supervision, machines } = await startSupervision(root, { enabled: false });
     expect(supervision.isSupervising).toBe(false);
     expect((await machines.describe(machine)).state).toBe('starting');

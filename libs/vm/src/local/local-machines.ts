@@ -15,7 +15,7 @@ import { isAlive } from './processes';
 
 export interface LocalSupervisor {
   /** Applies the desired state at once. Returns false if another process supervises the folder and will apply it. */
-  applyWantedNow(agentId: string): Promise<boolean>;
+  applyDesiredStateNow(agentId: string): Promise<boolean>;
 }
 
 /**
@@ -35,7 +35,7 @@ export class LocalMachines implements MachineProvider {
   async describe({ agentId }: Machine): Promise<MachineDescription> {
     const folder = this.openFolder(agentId);
     if (!existsSync(this.root)) return { state: 'unknown', ip: null };
-    const wanted = await folder.readWanted();
+    const wanted = await folder.readDesiredState();
     if (!wanted) return { state: 'gone', ip: null };
     const living = await folder.readLivingWorker();
     if (living && wanted.state === 'running' && living.order === wanted.order) return { state: 'running', ip: null };
@@ -52,20 +52,20 @@ export class LocalMachines implements MachineProvider {
   async stop({ agentId }: Machine): Promise<void> {
     const folder = this.openFolder(agentId);
     if (!folder.exists()) return;
-    await folder.writeWanted('stopped');
+    await folder.writeDesiredState('stopped');
     await this.applyAndWait(agentId, 'stop', () => this.isStopped(folder));
   }
 
   async reboot({ agentId }: Machine): Promise<void> {
     const folder = this.openFolder(agentId);
-    await folder.writeWanted('running');
+    await folder.writeDesiredState('running');
     await this.applyAndWait(agentId, 'reboot', () => this.isRunning(folder));
   }
 
   async terminate({ agentId }: Machine): Promise<void> {
     const folder = this.openFolder(agentId);
     if (!folder.exists()) return;
-    await folder.writeWanted('removed');
+    await folder.writeDesiredState('removed');
     await this.applyAndWait(agentId, 'terminate', () => Promise.resolve(!folder.exists()));
   }
 
@@ -96,14 +96,14 @@ export class LocalMachines implements MachineProvider {
     const pending =
       this.starts.get(agentId) ??
       (async () => {
-        if ((await folder.readWanted())?.state !== 'running') await folder.writeWanted('running');
+        if ((await folder.readDesiredState())?.state !== 'running') await folder.writeDesiredState('running');
       })().finally(() => this.starts.delete(agentId));
     this.starts.set(agentId, pending);
     return pending;
   }
 
   private async applyAndWait(agentId: string, order: string, done: () => Promise<boolean>): Promise<void> {
-    if (await this.supervisor?.applyWantedNow(agentId)) return;
+    if (await this.supervisor?.applyDesiredStateNow(agentId)) return;
     const deadline = Date.now() + this.patienceMs;
     while (!(await done())) {
       if (Date.now() > deadline) {
@@ -117,7 +117,7 @@ export class LocalMachines implements MachineProvider {
   }
 
   private async isRunning(folder: AgentFolder): Promise<boolean> {
-    const [wanted, living] = await Promise.all([folder.readWanted(), folder.readLivingWorker()]);
+    const [wanted, living] = await Promise.all([folder.readDesiredState(), folder.readLivingWorker()]);
     return living !== null && living.order === wanted?.order;
   }
 

@@ -24,5 +24,10 @@ export class NoLocalMachines implements MachineProvider {
 }
 
 function rejectLocalAgents(): Promise<never> {
-  return Promise.reject(new MachineError('not_supported', 'This service does not allow local agents.'));
+  return Promise.reject(
+    new MachineError(
+      'not_supported',
+      'This service does not allow local agents. Its operator can allow them with LOCAL_AGENTS=true.',
+    ),
+  );
 }

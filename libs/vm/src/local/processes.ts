@@ -158,7 +158,7 @@ function sendSignals(pid: number, ...names: NodeJS.Signals[]): void {
     try {
       process.kill(pid, name);
     } catch {
-      // The process has just ended.
+      // The process has ended since the list of processes was read.
     }
   }
 }

@@ -26,7 +26,7 @@ export interface ImagingEnvironment {
 export function readImagingEnvironment(env: Environment): ImagingEnvironment {
   const values = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
   const database = parseSqliteFile(values['PRACTICE_DATABASE']);
-  // A worker has another working directory than the service.
+  // Relative paths are made absolute, because the working directory of a worker differs from that of the service.
   if (database) values['PRACTICE_DATABASE'] = `sqlite:///${database}`;
   for (const name of ['IMAGING_ROOT', 'IMAGING_ALLOWED_ROOTS']) {
     if (values[name]) values[name] = values[name].split(';').map(toAbsolute).join(';');

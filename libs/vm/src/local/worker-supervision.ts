@@ -18,7 +18,7 @@ export interface LocalAgents {
   /** Returns the statuses of those agents that exist. */
   readStatuses(agentIds: string[]): Promise<Map<string, string>>;
   /** Records that the agent's worker has died too often and is not started again. */
-  recordGivenUp(agentId: string, reason: string): Promise<void>;
+  recordAbandonedWorker(agentId: string, reason: string): Promise<void>;
 }
 
 export interface SupervisionOptions {
@@ -104,11 +104,11 @@ export class WorkerSupervision implements LocalSupervisor {
     await this.superviseOnce();
   }
 
-  async applyWantedNow(agentId: string): Promise<boolean> {
+  async applyDesiredStateNow(agentId: string): Promise<boolean> {
     if (!this.lock.isHeld || this.closing.signal.aborted) return false;
     await this.runInTurn(agentId, async () => {
       this.troubles.delete(agentId);
-      await this.applyWanted(this.openFolder(agentId));
+      await this.applyDesiredState(this.openFolder(agentId));
     });
     return true;
   }
@@ -163,27 +163,27 @@ export class WorkerSupervision implements LocalSupervisor {
   private async applyAgentStatus(folder: AgentFolder, status: string | undefined, readAt: number): Promise<void> {
     const off = status === undefined || status === 'stopped' || status === 'terminated';
     if (!off) return;
-    const wanted = await folder.readWanted();
-    // A recent order may be newer than the status that was read.
+    const wanted = await folder.readDesiredState();
+    // A folder with a recent order is skipped, because the order may be newer than the status that was read.
     if (!wanted || wanted.at > readAt - 5000) return;
-    if (status === 'terminated' && wanted.state !== 'removed') await folder.writeWanted('removed');
-    else if (wanted.state === 'running') await folder.writeWanted('stopped');
+    if (status === 'terminated' && wanted.state !== 'removed') await folder.writeDesiredState('removed');
+    else if (wanted.state === 'running') await folder.writeDesiredState('stopped');
   }
 
   private async superviseAgent(folder: AgentFolder): Promise<void> {
     if (this.closing.signal.aborted) return;
     const { agentId } = folder;
-    const wanted = await folder.readWanted();
+    const wanted = await folder.readDesiredState();
     if (!wanted) return;
     const record = await folder.readWorkerRecord();
     if (wanted.state !== 'running') {
-      if (record || wanted.state === 'removed') await this.applyWanted(folder);
+      if (record || wanted.state === 'removed') await this.applyDesiredState(folder);
       return;
     }
     if (record && isAlive(record)) {
       this.seen.add(agentId);
       await folder.rotateLog();
-      // If the worker dies after this check, `applyWanted` would start a new one without counting the death.
+      // If the worker dies after this check, `applyDesiredState` would start a new one without counting the death.
       if (record.order === wanted.order) return;
     } else if (record) {
       await this.recordWorkerDeath(folder, record);
@@ -191,15 +191,15 @@ export class WorkerSupervision implements LocalSupervisor {
     const trouble = this.troubles.get(agentId);
     if (trouble && trouble.deaths > maxRestarts) return this.giveUpStart(folder, wanted);
     if (trouble && Date.now() < trouble.notBefore) return;
-    await this.applyWanted(folder).catch((error: Error) => {
+    await this.applyDesiredState(folder).catch((error: Error) => {
       this.recordEarlyDeath(agentId, 0);
       throw error;
     });
   }
 
   /** Brings the machine into the folder's desired state. */
-  private async applyWanted(folder: AgentFolder): Promise<void> {
-    const wanted = await folder.readWanted();
+  private async applyDesiredState(folder: AgentFolder): Promise<void> {
+    const wanted = await folder.readDesiredState();
     if (!wanted) return;
     if (wanted.state === 'running') {
       const living = await folder.readLivingWorker();
@@ -219,12 +219,17 @@ export class WorkerSupervision implements LocalSupervisor {
 
   private async startWorker(folder: AgentFolder, { order }: Wanted): Promise<void> {
     const { agentId, leaseFile } = folder;
-    if (this.closing.signal.aborted) throw new MachineError('failed', 'The service is shutting down.');
+    if (this.closing.signal.aborted)
+      throw new MachineError('failed', 'The service is shutting down. Try again when it has restarted.');
     // A service may have been killed after it started a worker and before it recorded the worker.
     const orphan = findByEnvironment(`MUSTER_LEASE_FILE=${leaseFile}`, folder.readAccount());
     if (orphan) return this.recordWorker(folder, { ...orphan, order, at: Date.now() });
     const { program, serviceUrl } = this.options;
-    if (!existsSync(program)) throw new MachineError('misconfigured', `There is no worker program at ${program}.`);
+    if (!existsSync(program))
+      throw new MachineError(
+        'misconfigured',
+        `There is no worker program at ${program}. Set LOCAL_WORKER_PROGRAM to its path.`,
+      );
     const key = await this.agents!.readAgentKey(agentId);
     if (!key) throw new MachineError('failed', 'The service has no worker key for this agent.');
     const input = this.buildConfinementInput();
@@ -290,9 +295,9 @@ export class WorkerSupervision implements LocalSupervisor {
     const logTail = await folder.readLogTail();
     const reason = `The worker died ${maxRestarts + 1} times and is not started again${logTail ? `: ${logTail}` : '.'}`;
     this.logger.error(`agent ${agentId}: ${reason}`);
-    await this.agents!.recordGivenUp(agentId, reason);
+    await this.agents!.recordAbandonedWorker(agentId, reason);
     await this.endWorker(folder);
-    await folder.writeWanted('given up', { order, reason });
+    await folder.writeDesiredState('given up', { order, reason });
     this.troubles.delete(agentId);
   }
 

@@ -1,5 +1,5 @@
 import { type ChannelFilter, severities, type WebhookType } from '@muster/contracts';
-import { labelOf } from '../messages/write-message';
+import { getEventLabel } from '../messages/write-message';
 
 /** An event with the labels of the agent that it is about. */
 export interface FilteredEvent {
@@ -15,5 +15,5 @@ export function passesChannelFilter(filter: ChannelFilter | null, { type, data, 
   const workflowId = data['workflowId'] ?? data['scriptId'];
   if (workflowIds?.length && !(typeof workflowId === 'string' && workflowIds.includes(workflowId))) return false;
   if (wanted?.length && !wanted.some((label) => labels.includes(label))) return false;
-  return !severity || severities.indexOf(labelOf({ type, data }).severity) >= severities.indexOf(severity);
+  return !severity || severities.indexOf(getEventLabel({ type, data }).severity) >= severities.indexOf(severity);
 }

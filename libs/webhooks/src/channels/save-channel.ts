@@ -21,7 +21,7 @@ interface Target {
   recipients?: string[];
 }
 
-/** Whether the URL of such a channel is a secret: anyone who knows it can post there. */
+/** Whether the URL of a channel of this kind is a secret, because anyone who knows the URL can post messages. */
 export function usesSecretUrl(kind: ChannelKind): boolean {
   return kind === 'slack' || kind === 'teams';
 }
@@ -143,14 +143,14 @@ function requireValidTarget(kind: ChannelKind, { url, recipients }: Target): voi
     throw invalidFieldError(
       'url',
       'url is not allowed for the kind email',
-      'A channel of the kind email has recipients.',
+      'A channel of the kind email has no url. Send recipients instead.',
     );
   }
   if (kind !== 'email' && recipients?.length) {
     throw invalidFieldError(
       'recipients',
       'recipients is allowed only if kind is email',
-      `A channel of the kind ${kind} has a url.`,
+      `A channel of the kind ${kind} has no recipients. Send url instead.`,
     );
   }
 }
@@ -181,5 +181,7 @@ async function requireChannelCapacity(tx: Transaction, organizationId: string): 
     organizationId,
   ]);
   if (channels.length < maxChannels) return;
-  throw new AppError('conflict', { detail: `An organization has at most ${maxChannels} notification channels.` });
+  throw new AppError('conflict', {
+    detail: `An organization can have at most ${maxChannels} notification channels. Delete one first.`,
+  });
 }

@@ -22,7 +22,7 @@ const jitter = 0.1;
 export const failingLimitMs = 5 * 24 * hourMs;
 
 export interface AttemptFacts {
-  /** Null if there was no complete response. */
+  /** Status code of the response; null if there was no complete response. */
   statusCode: number | null;
   error: string | null;
   /** Number of attempts, including this one. */
@@ -33,7 +33,7 @@ export interface AttemptFacts {
 
 export interface AttemptDecision {
   delivery: { status: 'delivered' | 'dead' } | { status: 'pending'; dueAt: Date };
-  /** Explanation for people and logs. */
+  /** Description of the result of the attempt, for people and for logs. */
   reason: string;
   failingSince: Date | null;
   /** Reason for turning the endpoint off; null if it stays on. */

@@ -97,7 +97,7 @@ export class EndpointWorkers {
       .finally(() => {
         state.workers -= 1;
         this.working.delete(work);
-        // `notifyEndpoints()` was called while this worker was exiting.
+        // Deliveries became due while this worker was exiting (`notifyEndpoints()` was called), so it continues.
         if (state.isNotified && !hasFailed) this.addWorker(endpointId, state);
         if (state.workers === 0 && !state.fails) this.states.delete(endpointId);
       });
@@ -112,7 +112,8 @@ export class EndpointWorkers {
         const claimed = await this.claimNext(endpointId, state);
         if (!claimed && !state.isNotified) return;
         if (!claimed) continue;
-        // Another process may have recorded failures before this one had a delivery for the endpoint.
+        // Failures are also taken over from the row, because another process may have recorded them before this process
+        // had a delivery for the endpoint.
         state.fails ||= claimed.failingSince !== null;
         this.addWorker(endpointId, state);
         if ('kind' in claimed) await this.attemptMessage(claimed, state);
@@ -133,7 +134,7 @@ export class EndpointWorkers {
     if (delivery || state.isForPeople === false) return delivery;
     const message = await claimMessage(database, endpointId, now());
     state.isForPeople = message !== 'webhook';
-    // `later`: the sweep finds the postponed deliveries when they are due.
+    // `later` means that the deliveries are postponed. The sweep finds them when they are due.
     return typeof message === 'object' ? message : undefined;
   }
 

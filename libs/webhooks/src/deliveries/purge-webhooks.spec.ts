@@ -70,7 +70,7 @@ describe('the retention of webhook data', () => {
     expect(await rewrapWebhookSecrets(harness.db, after)).toEqual({ looked: 0, rewrapped: 0 });
     const claimed = await claimDelivery(harness.db, endpointId, now);
     expect(decryptSecrets(after, claimed!)).toEqual([secret]);
-    // A claimed delivery cannot be claimed again before its lease expires.
+    // No other process can claim a delivery that is claimed before its lease expires.
     expect(await claimDelivery(harness.db, endpointId, now)).toBeUndefined();
     const again = await claimDelivery(harness.db, endpointId, new Date(now.getTime() + 30_001));
     expect(again).toMatchObject({ id: claimed!.id });

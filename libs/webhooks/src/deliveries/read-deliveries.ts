@@ -13,7 +13,7 @@ type AttemptRow = Pick<WebhookAttemptEntity, 'statusCode' | 'durationMs' | 'erro
 
 export interface DeliveryRow extends Pick<WebhookDeliveryEntity, 'id' | 'type' | 'createdAt'> {
   status: DeliveryStatus;
-  /** Null if the delivery is finished or its endpoint is off. */
+  /** Time of the next attempt; null if the delivery is finished or its endpoint is off. */
   nextAttemptAt: Date | null;
   attempts: AttemptRow[];
 }
@@ -76,5 +76,7 @@ export async function findDelivery(
 }
 
 export function deliveryNotFoundError(): AppError {
-  return new AppError('not_found', { detail: 'The webhook endpoint has no such delivery.' });
+  return new AppError('not_found', {
+    detail: 'The webhook endpoint has no delivery with this id. List its deliveries to find the id.',
+  });
 }

@@ -8,7 +8,7 @@ const maxAnswerBytes = 64 * 1024;
 
 export interface SentAttempt {
   at: Date;
-  /** Null if there was no response. */
+  /** Status code of the response; null if there was no response. */
   statusCode: number | null;
   durationMs: number;
   error: string | null;

@@ -137,5 +137,7 @@ async function requireEndpointCapacity(tx: Transaction, organizationId: string):
     organizationId,
   ]);
   if (endpoints.length < maxEndpoints) return;
-  throw new AppError('conflict', { detail: `An organization has at most ${maxEndpoints} webhook endpoints.` });
+  throw new AppError('conflict', {
+    detail: `An organization can have at most ${maxEndpoints} webhook endpoints. Delete one first.`,
+  });
 }

@@ -28,8 +28,8 @@ export type WebhookEvent = TypedEvents & {
 export function emitEvent(tx: Transaction, event: WebhookEvent): void {
   const { organizationId, type, subjects, once = null, where, channelIds = [] } = event;
   if (subjects.length === 0) return;
-  // In a shared transaction, the sequence numbers are right only if each member emits an event about one subject of its
-  // own.
+  // An event about several resources needs a separate transaction, because its sequence numbers would be wrong in a
+  // shared one.
   if (subjects.length > 1) tx.requireOwnConnection();
   const channels = channelIds.length > 0 ? { channel_ids: channelIds } : {};
   const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details, ...channels }));

@@ -1,6 +1,7 @@
 import type {
   AccountFailure,
   AgentStatus,
+  AlertStatus,
   ApiKeyScope,
   FeedbackStatus,
   JobStatus,
@@ -17,7 +18,7 @@ import type {
  */
 interface DetailsOfKind {
   job: { status: JobStatus };
-  /** A batch has no state; its counts are read with it. */
+  /** No field is stored for a batch, because its counts are read together with the batch. */
   batch: null;
   agent: { status: AgentStatus };
   schedule: { lastResult: TickOutcome; reason: string | null; nominalAt: string };
@@ -25,7 +26,7 @@ interface DetailsOfKind {
   limit: { limit: string; used: number; max: number };
   /** The resource is the organization, because the id of an API key is not a UUID. */
   api_key: { apiKeyId: string; name: string; scope: ApiKeyScope; expiresAt: string; daysLeft: number };
-  /** The resource is a version of a pack. */
+  /** Details of an event about a version of a pack. */
   pack: { packId: string; stage: PackStage };
   installation: { pinnedVersionId: string; previousVersionId: string | null };
   autopilot: { agentId: string; status: SessionStatus };
@@ -41,7 +42,15 @@ interface DetailsOfKind {
     jobId: string;
   };
   /** Filters select alerts by the two ids. `to` is the audience of the question that the alert is about. */
-  alert: { count: number; workflowId: string | null; agentId: string | null; to?: string[] };
+  alert: {
+    status: AlertStatus;
+    /** Null in the event that the alert opened, even if it was resolved before the body is read. */
+    resolvedAt?: null;
+    count: number;
+    workflowId: string | null;
+    agentId: string | null;
+    to?: string[];
+  };
 }
 
 type SubjectKind = keyof DetailsOfKind;

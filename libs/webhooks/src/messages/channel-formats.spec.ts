@@ -1,5 +1,5 @@
 import { formatAsMail, formatAsSlack, formatAsTeams } from './channel-formats';
-import { writeMessage } from './write-message';
+import { getEventLabel, writeMessage } from './write-message';
 
 const link = { text: 'Open the run', url: 'https://muster.example.com/app/runs/1?a=1&b=2' };
 
@@ -23,6 +23,18 @@ describe('formats of a notification', () => {
     expect(part!.detail).toBe('first second2J');
     expect(message.subject).toBe(part!.title);
     expect(formatAsMail(message, 'Front\u202edesk\r\nX').text).toContain('notification channel Frontdesk X.');
+  });
+
+  it('a notification says whether an alert opened or is resolved, with the severity of its rule', () => {
+    const data = { rule: 'run_failed', subject: { type: 'workflow', id: '1', name: 'Claims' }, count: 3 };
+    const events = [
+      { type: 'alert.opened', data, link },
+      { type: 'alert.resolved', data, link },
+    ] as const;
+    const { subject, parts } = writeMessage(events, 2);
+    expect(parts.map(({ title }) => title)).toEqual(['Run failed: Claims', 'Resolved: Run failed: Claims']);
+    expect(subject).toBe('2 notifications: Run failed, Resolved: Run failed');
+    expect(events.map((event) => getEventLabel(event).severity)).toEqual(['error', 'error']);
   });
 
   it('a long name is cut between characters, not within one', () => {

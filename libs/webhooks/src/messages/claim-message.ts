@@ -45,7 +45,7 @@ export function claimMessage(
   endpointId: string,
   now: Date,
 ): Promise<ClaimedMessage | 'later' | 'webhook' | undefined> {
-  // A flushed commit, so that the mark survives a crash and the message is sent at most once.
+  // This commit waits for the disk, so that the mark survives a crash and the message is sent at most once.
   return database.transaction('system', async (tx) => {
     const channel = await lockChannelForSending(tx, endpointId);
     if (!channel) return undefined;

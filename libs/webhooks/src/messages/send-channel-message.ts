@@ -29,7 +29,7 @@ async function postToChat(outbound: Outbound, url: string, payload: object): Pro
       headers: {
         'content-type': 'application/json; charset=utf-8',
         'user-agent': 'Muster-Notifications/1.0',
-        // If a reused connection is lost, it is unknown whether the message arrived.
+        // The request is never repeated: if a reused connection is lost, it is unknown whether the message arrived.
         connection: 'close',
       },
       body: JSON.stringify(payload),

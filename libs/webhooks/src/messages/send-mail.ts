@@ -32,7 +32,8 @@ export async function sendMail(relay: Relay | null, { id, to, subject, text, htm
   if (!relay) {
     return { outcome: 'failed', statusCode: null, error: 'no mail relay is configured (SMTP_URL)' };
   }
-  // With reply 354 the relay requests the content. From then on the relay may have the message.
+  // With reply 354, the relay asks for the content of the message. After that, the relay may have received the message
+  // even if an error follows.
   let isHandedOver = false;
   const detectHandover = ({ tnx }: { tnx?: string }, line: unknown) => {
     if (tnx === 'server' && /^354/.test(String(line))) isHandedOver = true;

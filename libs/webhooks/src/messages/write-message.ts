@@ -52,15 +52,21 @@ const labels: Record<WebhookType, EventLabel> = {
   'question.answered': { title: 'Question answered', severity: 'info' },
   'question.expired': { title: 'Question expired', severity: 'warning' },
   'account.set_aside': { title: 'Account set aside', severity: 'error' },
-  // The title and the severity of an alert are those of its rule.
+  // The title and the severity of an alert are those of its rule, so that a filter by severity passes both events.
   'alert.opened': { title: 'Alert', severity: 'warning' },
+  'alert.resolved': { title: 'Alert', severity: 'warning' },
   'webhook.test': { title: 'Test message', severity: 'info' },
 };
 
 /** Returns the title and the severity of an event. */
-export function labelOf({ type, data }: Pick<NotifiedEvent, 'type' | 'data'>): EventLabel {
-  if (type !== 'alert.opened') return labels[type];
-  return alertTitles[data['rule'] as AlertRuleName] ?? labels[type];
+export function getEventLabel({ type, data }: Pick<NotifiedEvent, 'type' | 'data'>): EventLabel {
+  if (!isAlert(type)) return labels[type];
+  const { title, severity } = alertTitles[data['rule'] as AlertRuleName] ?? labels[type];
+  return { title: type === 'alert.resolved' ? `Resolved: ${title}` : title, severity };
+}
+
+function isAlert(type: WebhookType): boolean {
+  return type === 'alert.opened' || type === 'alert.resolved';
 }
 
 const maxLength = 300;
@@ -73,8 +79,8 @@ export function writeMessage(events: readonly NotifiedEvent[], count: number): M
 }
 
 function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
-  const { title } = labelOf({ type, data });
-  if (type === 'alert.opened') {
+  const { title } = getEventLabel({ type, data });
+  if (isAlert(type)) {
     const name = findFirstText((data['subject'] ?? {}) as Record<string, unknown>, ['name']);
     const count = Number(data['count']);
     const detail = count > 1 ? `It has happened ${count} times.` : null;
@@ -89,7 +95,7 @@ function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
 function describeKinds(events: readonly NotifiedEvent[], count: number): string {
   const kinds = new Map<string, number>();
   for (const event of events) {
-    const { title } = labelOf(event);
+    const { title } = getEventLabel(event);
     kinds.set(title, (kinds.get(title) ?? 0) + 1);
   }
   const listed = [...kinds].map(([title, times]) => (times === 1 ? title : `${title} (${times})`)).join(', ');
@@ -113,6 +119,6 @@ const unprintable = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 export function shortenText(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').replaceAll(unprintable, '');
   if (line.length <= maxLength) return line;
-  // A cut through a surrogate pair would leave half a character.
+  // The text is cut between characters, because a cut within a surrogate pair would leave half a character.
   return `${line.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -47,7 +47,7 @@ function removeQuery(url: string): string {
 /** Returns the most readable selector of a step's element. */
 function describeElement({ selectors }: Step): string {
   const all = ((selectors ?? []) as (string | string[])[]).map((each) =>
-    // The beginning of a very long selector is enough.
+    // A very long selector is cut, because its beginning is sufficient for a description.
     (Array.isArray(each) ? each.at(-1)! : each).slice(0, maxSelectorLength),
   );
   const byName = all.find((each) => /^(field|says)\//.test(each));

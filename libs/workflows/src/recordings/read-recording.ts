@@ -12,7 +12,7 @@ export interface Recording {
   title: string;
   /** The steps with ids added; the recorder writes steps without ids. */
   steps: Step[];
-  /** Timeout of steps without one of their own; null if the recording has none. */
+  /** Timeout of the recording in milliseconds, for steps without a timeout; null if the recording has none. */
   timeoutMs: number | null;
   screenshots: ZippedRecording['screenshots'];
 }
@@ -25,7 +25,7 @@ export async function readRecording(bytes: Buffer): Promise<Recording> {
   if (!Array.isArray(flow['steps'])) {
     throw unreadableRecordingError('The file is not a recording of Chrome’s DevTools Recorder: it has no list steps.');
   }
-  if (flow['steps'].length === 0) throw unreadableRecordingError('The recording has no steps.');
+  if (flow['steps'].length === 0) throw unreadableRecordingError('The recording has no steps. Record at least one.');
   if (flow['steps'].length > maxSteps) throw unreadableRecordingError(`The recording has more than ${maxSteps} steps.`);
   const steps = flow['steps'].map(addStepId);
   requireRecordedSteps(steps);

@@ -101,7 +101,7 @@ function readEntry(file: ZipFile, entry: Entry, left: number): Promise<Buffer> {
       stream.on('error', (fault: Error) => reject(fault instanceof AppError ? fault : brokenZipError(fault)));
       stream.on('end', () => {
         const bytes = Buffer.concat(chunks);
-        // yauzl checks the size, but not the checksum.
+        // The checksum is verified here, because yauzl checks only the size.
         if (crc32(bytes) === entry.crc32) resolve(bytes);
         else reject(unreadableZipError(`The zip is damaged: the checksum of ${entry.fileName} is wrong.`));
       });

@@ -39,7 +39,7 @@ export function prepareRecordingUpload(
   const script = writeScript({ name: named, steps: recording.steps, timeoutMs: recording.timeoutMs });
   if (script.length > maxScriptLength) {
     throw new AppError('payload_too_large', {
-      detail: 'The recording makes a script of more than 1,000,000 characters.',
+      detail: 'The script of the recording would have more than 1,000,000 characters. Upload a shorter recording.',
     });
   }
   // Names that the worker reserves do not become variables. They stay in the text, and the workflow gets a warning.
@@ -79,7 +79,7 @@ export async function storeScreenshotsWhile<T extends { id: string }>(
       await Promise.all(some.map(({ key, bytes, contentType }) => storage.put(key, bytes, contentType))).catch(
         (cause: unknown) => {
           throw new AppError('service_unavailable', {
-            detail: 'The screenshots cannot be stored at the moment.',
+            detail: 'The screenshots could not be stored. Try again later.',
             cause,
           });
         },

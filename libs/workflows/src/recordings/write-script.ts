@@ -4,7 +4,7 @@ import type { Step } from '../check-steps';
 import { canonicalizeStep } from './canonicalize-step';
 import { describeStep } from './describe-step';
 
-/** Time that a step without a timeout waits for its element or page. */
+/** Milliseconds for which a step without a timeout waits for its element or page. */
 const defaultTimeoutMs = 30_000;
 /** Joins parts of the Python runtime. `play` runs the program, so it must be last. */
 export const readRuntime = (parts: string[]): string =>
@@ -69,7 +69,9 @@ export function writeReviewGuard(step: Step): string {
   const message =
     `The step ${String(id)} (${describeStep(step)}) was seen in a film${sure}, and nobody has confirmed it yet: ` +
     `look at it and PATCH /api/workflows/{id}/steps/${String(id)} {"review": "confirmed"}.`;
-  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${pythonLiteral(message)})`].join('\n');
+  return [`    muster.error_code("step_not_confirmed")`, `    raise SystemExit(${formatPythonLiteral(message)})`].join(
+    '\n',
+  );
 }
 
 interface Program {
@@ -106,9 +108,9 @@ function writeManualStep(step: Step, timeoutMs: number): string {
   const seconds = getTimeoutSeconds(step, timeoutMs);
   const action = writeManualAction(step, seconds === 30 ? undefined : seconds);
   if (withoutPage.includes(type)) {
-    const head = pythonCall(
+    const head = formatPythonCall(
       'step',
-      ['browser', pythonLiteral(step['id']), pythonLiteral(describeStep(step)), 'None'],
+      ['browser', formatPythonLiteral(step['id']), formatPythonLiteral(describeStep(step)), 'None'],
       {},
     );
     return [`    with ${head}:`, `        ${action}`].join('\n');
@@ -124,7 +126,7 @@ function getTimeoutSeconds({ timeout }: Step, timeoutMs: number): number {
 
 function writeStepHeader(step: Step, seconds: number): string {
   const { id, target } = step;
-  const head = pythonCall('step', ['browser', pythonLiteral(id), pythonLiteral(describeStep(step))], {
+  const head = formatPythonCall('step', ['browser', formatPythonLiteral(id), formatPythonLiteral(describeStep(step))], {
     target: typeof target === 'string' && target !== 'main' ? target : undefined,
     timeout: seconds === 30 ? undefined : seconds,
   });
@@ -153,10 +155,10 @@ const buttons: Record<string, string> = { auxiliary: 'middle', secondary: 'right
 function writeAction(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
   const inFrame = { frame, timeout };
-  const selectors = pythonLiteral(step['selectors']);
-  const pythonField = (name: string) => pythonLiteral(step[name]);
+  const selectors = formatPythonLiteral(step['selectors']);
+  const pythonField = (name: string) => formatPythonLiteral(step[name]);
   const callPage = (name: string, args: string[], named: Record<string, unknown> = {}) =>
-    pythonCall(`page.${name}`, args, named);
+    formatPythonCall(`page.${name}`, args, named);
   switch (step['type']) {
     case 'setViewport':
       return callPage('set_viewport', [pythonField('width'), pythonField('height')], {
@@ -218,9 +220,9 @@ function writeAction(step: Step, timeout: number | undefined): string {
 /** Writes the action of a step that a person wrote. Types of the recorder are written as in a recording. */
 export function writeManualAction(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
-  const pythonField = (name: string) => pythonLiteral(step[name]);
+  const pythonField = (name: string) => formatPythonLiteral(step[name]);
   const callPage = (name: string, args: string[], named: Record<string, unknown> = {}) =>
-    pythonCall(name, ['page', ...args], { ...named, frame, timeout });
+    formatPythonCall(name, ['page', ...args], { ...named, frame, timeout });
   switch (step['type']) {
     case 'change':
       if (step['value'] === undefined) return 'lacking("value")';
@@ -238,24 +240,29 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     case 'extract':
       return callPage(
         step['all'] === true ? 'extract_all' : 'extract',
-        [pythonField('selectors'), pythonLiteral(step['as'] ?? step['id'])],
+        [pythonField('selectors'), formatPythonLiteral(step['as'] ?? step['id'])],
         {
           attribute: step['attribute'],
         },
       );
     case 'screenshot':
-      return `take_picture(page, ${pythonLiteral(step['name'] ?? step['id'])})`;
+      return `take_picture(page, ${formatPythonLiteral(step['name'] ?? step['id'])})`;
     case 'ask':
-      return pythonCall('ask_people', ['browser', pythonField('question'), pythonLiteral(step['as'] ?? step['id'])], {
-        kind: step['kind'],
-        choices: step['choices'],
-        fields: step['fields'],
-        to: step['to'],
-        inbound: step['inbound'],
-        timeout: step['waits'],
-        default: step['default'],
-        context: step['context'],
-      });
+      return formatPythonCall(
+        'ask_people',
+        ['browser', pythonField('question'), formatPythonLiteral(step['as'] ?? step['id'])],
+        {
+          kind: step['kind'],
+          choices: step['choices'],
+          fields: step['fields'],
+          to: step['to'],
+          inbound: step['inbound'],
+          takeover: step['takeover'] === true ? true : undefined,
+          timeout: step['waits'],
+          default: step['default'],
+          context: step['context'],
+        },
+      );
     case 'wait':
       return `browser.rest(${Number(step['ms']) / 1000})`;
     case 'python':
@@ -267,9 +274,9 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
   }
 }
 
-export function pythonCall(name: string, args: string[], named: Record<string, unknown>): string {
+export function formatPythonCall(name: string, args: string[], named: Record<string, unknown>): string {
   const definedArgs = Object.entries(named).filter(([, value]) => value !== undefined);
-  return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${pythonLiteral(value)}`)].join(', ')})`;
+  return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${formatPythonLiteral(value)}`)].join(', ')})`;
 }
 
 function omitUsual(value: unknown, usual: unknown): unknown {
@@ -277,13 +284,13 @@ function omitUsual(value: unknown, usual: unknown): unknown {
 }
 
 /** Writes a JSON value as Python. Only true, false and null differ; strings have the same form. */
-export function pythonLiteral(value: unknown): string {
+export function formatPythonLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(pythonLiteral).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map(formatPythonLiteral).join(', ')}]`;
   if (typeof value === 'object') {
     return `{${Object.entries(value)
-      .map(([key, inner]) => `${JSON.stringify(key)}: ${pythonLiteral(inner)}`)
+      .map(([key, inner]) => `${JSON.stringify(key)}: ${formatPythonLiteral(inner)}`)
       .join(', ')}}`;
   }
   return JSON.stringify(value);

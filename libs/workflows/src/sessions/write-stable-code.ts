@@ -3,10 +3,10 @@ import type { Step } from '../check-steps';
 import {
   writeManualAction,
   byHandImports,
-  pythonCall,
+  formatPythonCall,
   leading,
   writeProgram,
-  pythonLiteral,
+  formatPythonLiteral,
   readRuntime,
 } from '../recordings/write-script';
 
@@ -22,7 +22,7 @@ export function writeStableCode(steps: readonly Step[]): string {
       tab = target;
       const action = writeManualAction(step, undefined);
       return [
-        ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : pythonLiteral(target)})`] : []),
+        ...(isElsewhere ? [`page = browser.page(${target === undefined ? '' : formatPythonLiteral(target)})`] : []),
         ...(step['submits'] === true ? ['submits(page)'] : []),
         // eslint-disable-next-line plain/words -- The name of a Python method.
         ...(leading.includes(step['type'] as string) ? ['with page.settled():', `    ${action}`] : [action]),
@@ -34,7 +34,7 @@ export function writeStableCode(steps: readonly Step[]): string {
 export interface LearnedStep {
   id: string;
   title: string;
-  /** Null if a person did the step, so that there is no code for it. */
+  /** Python code of the step; null if a person performed the step, so that there is no code. */
   code: string | null;
   expect?: PageExpectation | null;
 }
@@ -44,7 +44,7 @@ export function writeLearnedScript({ name, startUrl, steps }: LearnedFlow): stri
   const opening = startUrl
     ? [
         `    with step(browser, "open", "Open the start page") as page:`,
-        `        page.navigate(${pythonLiteral(startUrl)})`,
+        `        page.navigate(${formatPythonLiteral(startUrl)})`,
       ]
     : [];
   return writeProgram(name, {
@@ -64,12 +64,12 @@ interface LearnedFlow {
 function writeStepLines({ id, title, code, expect }: LearnedStep): string[] {
   const done =
     code === null
-      ? [`raise NotImplementedError(${pythonLiteral(`the step ${title} was done by hand in its session`)})`]
+      ? [`raise NotImplementedError(${formatPythonLiteral(`the step ${title} was done by hand in its session`)})`]
       : code.split('\n').filter((line) => line.trim());
   const { url, text, notText, selector } = expect ?? {};
   const expected = { url, text, not_text: notText, selector };
   const isExpected = Object.values(expected).some(Boolean);
-  const lines = [...done, ...(isExpected ? [pythonCall('expect', ['page'], expected)] : [])];
-  const head = pythonCall('step', ['browser', pythonLiteral(id), pythonLiteral(title)], {});
+  const lines = [...done, ...(isExpected ? [formatPythonCall('expect', ['page'], expected)] : [])];
+  const head = formatPythonCall('step', ['browser', formatPythonLiteral(id), formatPythonLiteral(title)], {});
   return [`    with ${head} as page:`, ...(lines.length ? lines : ['pass']).map((line) => `        ${line}`)];
 }

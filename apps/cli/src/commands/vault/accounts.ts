@@ -7,7 +7,7 @@ import { parsePairs } from '../../parts/variables';
 
 const list: Command = {
   words: 'accounts list',
-  summary: 'List the accounts that runs borrow, with their status',
+  summary: 'List the accounts (logins at portals that runs borrow) with their status',
   options: { pool: { type: 'string', value: 'POOL', about: 'Only the accounts of this pool' } },
   async run({ text, muster, terminal }) {
     const pool = text('pool');
@@ -34,7 +34,7 @@ const put: Command = {
   words: 'accounts put',
   args: '<name>',
   summary: 'Create or replace an account (admins only)',
-  more: 'The values of its secrets are in the vault: save them first with muster secrets set.',
+  more: 'The values of the account’s secrets are in the vault: save them first with muster secrets set.',
   options: {
     pool: { type: 'string', value: 'POOL', about: 'Pool of the account (required)' },
     secret: {
@@ -43,14 +43,23 @@ const put: Command = {
       multiple: true,
       about: 'Vault key of a secret, such as password=DD_PASS_1 (required)',
     },
-    limit: { type: 'string', value: 'N', about: 'Maximum number of runs that have it at once (default 1)' },
-    cooldown: { type: 'string', value: 'SECONDS', about: 'Time for which it rests after a run (default 0)' },
+    limit: {
+      type: 'string',
+      value: 'N',
+      about: 'Maximum number of runs that use the account at the same time (default 1)',
+    },
+    cooldown: {
+      type: 'string',
+      value: 'SECONDS',
+      about: 'Seconds for which no other run gets the account after a run (default 0)',
+    },
   },
   async run(call) {
     const { args, terminal } = call;
     const pool = call.text('pool');
-    if (!pool) throw createUsageError('--pool is missing.');
-    if (call.list('secret').length === 0) throw createUsageError('--secret is missing.');
+    if (!pool) throw createUsageError('--pool is missing. Specify the name of a pool, such as --pool delta-dental.');
+    if (call.list('secret').length === 0)
+      throw createUsageError('--secret is missing. Specify a vault key, such as --secret password=DD_PASS_1.');
     const body: PutAccountBody = {
       pool,
       vaultKeys: parsePairs(call.list('secret'), 'NAME=KEY'),
@@ -75,7 +84,7 @@ const change = (words: string, enabled: boolean, summary: string): Command => ({
 const remove: Command = {
   words: 'accounts delete',
   args: '<name>',
-  summary: 'Delete an account (admins only). A run that has it continues',
+  summary: 'Delete an account (admins only). A run that uses the account continues',
   async run({ args, muster, terminal }) {
     await muster().accounts.delete(args[0]!);
     terminal.printResult({ name: args[0] }, `${args[0]} is deleted.`);
@@ -103,8 +112,8 @@ const uses: Command = {
 export const accountCommands = [
   list,
   put,
-  change('enable', true, 'Let runs have an account, and put it back if it was set aside (admins only)'),
-  change('disable', false, 'Let no further run have an account (admins only)'),
+  change('enable', true, 'Let runs use an account again, also if a run reported it as unusable (admins only)'),
+  change('disable', false, 'Let no further run use an account (admins only)'),
   remove,
   uses,
 ];

@@ -16,7 +16,7 @@ const set: Command = {
 
 const list: Command = {
   words: 'secrets list',
-  summary: 'List the keys of secrets. Their values are never displayed',
+  summary: 'List the keys of secrets. The values of secrets are never displayed',
   async run({ muster, terminal }) {
     terminal.printTable(
       await muster().secrets.list().toArray(),

@@ -58,7 +58,7 @@ function FailedUpdates({ items }: { items: Sync['dead'] }) {
   const replayUpdate = async (id: string) => {
     try {
       await feedbackSyncReplay({ path: { id } });
-      showToast('The update is sent again.');
+      showToast('The report is sent to the tracker again.');
     } catch (error) {
       showErrorToast(error);
     }
@@ -67,7 +67,9 @@ function FailedUpdates({ items }: { items: Sync['dead'] }) {
   return (
     <Panel title="Dead letters">
       {items.length === 0 && (
-        <EmptyNote title="No dead letters.">Updates that could not be sent to a tracker appear here.</EmptyNote>
+        <EmptyNote title="No dead letters.">
+          Reports that could not be sent to their issue tracker appear here. You can send them again.
+        </EmptyNote>
       )}
       {items.length > 0 && (
         <PlainTable label="Dead letters" heads={['Since', 'Tracker', 'Attempts', 'Error', 'Actions']}>

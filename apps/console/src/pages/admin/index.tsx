@@ -28,7 +28,9 @@ export function AdminPage() {
   if (!isAdmin) {
     return (
       <Page title="Admin">
-        <EmptyNote title="This page is for admins.">An admin can give you this role under Settings, Users.</EmptyNote>
+        <EmptyNote title="You need the role admin for this page.">
+          Ask an admin to give you the role under Settings, Users.
+        </EmptyNote>
       </Page>
     );
   }

@@ -20,7 +20,7 @@ export function MaintenanceLoops() {
     <Panel title="Maintenance">
       {data.loops.length === 0 && (
         <EmptyNote title="No maintenance has run yet.">
-          Each maintenance task appears here after its first run.
+          Each maintenance task of the service appears here after its first run.
         </EmptyNote>
       )}
       <PlainTable label="Maintenance" heads={['Loop', 'State', 'Last round', 'Duration', 'Interval', 'Result']}>

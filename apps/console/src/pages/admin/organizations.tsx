@@ -193,8 +193,8 @@ function SuspendOrganization({ organization: { id, name }, close, done }: DeedPr
         showToast(`${name} is suspended.`);
       }}
     >
-      Its users can still read everything but cannot start anything new. Its schedules skip their runs. Runs in progress
-      continue and can be cancelled. You can resume the organization at any time.
+      The users of the organization can still read everything but cannot start anything new. Its schedules skip their
+      runs. Runs in progress continue and can be cancelled. You can resume the organization at any time.
     </ConfirmDialog>
   );
 }

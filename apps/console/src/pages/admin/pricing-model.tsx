@@ -9,7 +9,10 @@ import { showToast } from '../../ui/toast';
 
 type PricingType = ClientPricingModel['pricingType'];
 const kinds: { value: PricingType; label: string }[] = [
-  { value: 'npi_claim_block', label: 'npi_claim_block: per started block of claims, for each NPI' },
+  {
+    value: 'npi_claim_block',
+    label: 'npi_claim_block: per started block of claims, for each NPI (number of a health care provider)',
+  },
   { value: 'per_claim', label: 'per_claim: per claim' },
   { value: 'flat_per_run', label: 'flat_per_run: per run' },
 ];
@@ -30,7 +33,7 @@ export function PricingModel({ organizationId, done }: { organizationId: string;
       }
     },
   });
-  // The form stays if a refetch fails, so that typed values are not lost.
+  // If a refetch fails, the form remains on the page, so that typed values are not lost.
   if (data === undefined) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton />;
   return <ModelForm organizationId={organizationId} model={data} done={done} />;
 }

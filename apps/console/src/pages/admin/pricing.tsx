@@ -81,7 +81,7 @@ function BillingSteps({ record: { metric_id: id } }: { record: BillingMetric }) 
     <SimpleList
       title="Steps in the calculation"
       list={list}
-      empty="The calculation has no steps."
+      empty="No step of the run was used in the calculation."
       heads={['Step', 'NPI', 'Claim', 'Verdict']}
       row={({ step_order, npi, claim_id, claim_submission_id, verdict }) => (
         <tr key={step_order}>

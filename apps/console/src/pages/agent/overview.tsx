@@ -66,7 +66,7 @@ function AgentState({ agent }: { agent: Agent }) {
 
 /** Software that commands may need, and whether the machine has it; with a reason if it does not. */
 function Capabilities({ capabilities }: Pick<Agent, 'capabilities'>) {
-  if (capabilities === null) return <span className="text-dim">unknown: the worker did not report any</span>;
+  if (capabilities === null) return <span className="text-dim">unknown: the worker reported no list of programs</span>;
   return (
     <ul data-testid="agent-capabilities" className="flex flex-col gap-0.5">
       {capabilities.map(({ name, available, detail }) => (

@@ -85,7 +85,7 @@ export function StepsDialog({ recording, close }: { recording: Recording; close:
           void navigate({ to: '/workflows/$id', params: { id } });
         }}
       >
-        <TextField label="Name" name="name" hint="If empty, the name of the recording." autoComplete="off" />
+        <TextField label="Name" name="name" hint="If empty, the name of the recording is used." autoComplete="off" />
       </Form>
     </Dialog>
   );
@@ -98,8 +98,8 @@ export function FilmDialog({ recording, close }: { recording: Recording; close: 
     <Dialog
       open
       onOpenChange={close}
-      title="Create a workflow with a model"
-      description="A model analyzes frames of the video. Steps that it is unsure about wait for your review."
+      title="Create a workflow with a language model"
+      description="A language model analyzes images from the video. Steps that the model is not sure about wait for your review."
     >
       {analysisId ? (
         <AnalysisProgress agentId={recording.agentId} analysisId={analysisId} />
@@ -138,7 +138,7 @@ function AnalysisProgress({ agentId, analysisId }: { agentId: string; analysisId
     <div className="flex flex-col gap-3" aria-live="polite">
       <StatusMark status={status} />
       {status === 'completed' || status === 'failed' ? null : <Progress percent={progress} label="Progress" />}
-      <p className="text-dim">{frames} frames were extracted from the video.</p>
+      <p className="text-dim">{frames} images were extracted from the video.</p>
       <FaultNote error={data.error} code={data.code} />
       {workflowId && (
         <p>

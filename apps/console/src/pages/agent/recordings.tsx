@@ -123,7 +123,7 @@ function useRecordingColumns(mayAsk: boolean, begin: (deed: Deed) => void, look:
                 },
               mayAsk &&
                 original.status === 'kept' && {
-                  label: 'Create a workflow with a model',
+                  label: 'Create a workflow with a language model',
                   run: () => begin({ deed: 'film', recording: original }),
                 },
             ]}
@@ -167,7 +167,7 @@ async function stopRecording({ id, agentId }: Recording): Promise<void> {
 async function downloadRecording(recording: Recording): Promise<void> {
   try {
     const { downloadUrl } = await recordingsRead({ path: { id: recording.id } });
-    if (!downloadUrl) return showToast('The video is not available at the moment. Try again later.');
+    if (!downloadUrl) return showToast('The video cannot be downloaded at the moment. Try again later.');
     const link = document.createElement('a');
     link.href = downloadUrl;
     link.download = formatRecordingName(recording);

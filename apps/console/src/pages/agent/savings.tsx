@@ -21,11 +21,11 @@ export function Savings({ agentId }: { agentId: string }) {
           facts={[
             ['Idle', `${formatHours(data.idleHours)}, of which the machine was on for ${formatHours(data.onHours)}`],
             [
-              'Adaptive stop would have saved',
+              'Adaptive idle stop would have saved',
               `${formatHours(data.adaptiveWouldSave.hours)}, ${formatMoney(data.adaptiveWouldSave.usd)}`,
             ],
             [
-              'Adaptive stop has saved',
+              'Saved by adaptive idle stop',
               `${formatHours(data.adaptiveSaved.hours)}, ${formatMoney(data.adaptiveSaved.usd)}`,
             ],
           ]}

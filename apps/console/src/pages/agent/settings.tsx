@@ -17,6 +17,7 @@ import { ErrorNote } from '../../ui/error-note';
 import { Form, TextField } from '../../ui/form';
 import { FactList, Panel, Skeleton } from '../../ui/page';
 import { showToast, showErrorToast } from '../../ui/toast';
+import { Placement } from './placement';
 import { Savings } from './savings';
 import { WorkerKeys } from './worker-keys';
 
@@ -28,6 +29,7 @@ export function AgentSettings({ agent }: { agent: Agent }) {
     <div className="grid gap-4 xl:grid-cols-2">
       <div className="flex min-w-0 flex-col gap-4">
         {isAdmin && !isOver && <NameAndLabels agent={agent} />}
+        <Placement agent={agent} />
         <IdleStop agent={agent} />
       </div>
       <div className="flex min-w-0 flex-col gap-4">
@@ -78,7 +80,7 @@ function NameAndLabels({ agent }: { agent: Agent }) {
             label="Labels"
             name="labels"
             defaultValue={base.labels.join(', ')}
-            hint="Separate labels with commas. Lists can be filtered by label."
+            hint="Separate labels with commas. Runs can require labels of their machine, and lists can be filtered by label."
             autoComplete="off"
           />
           {isOther && isTouched && (
@@ -124,10 +126,10 @@ function IdleStop({ agent }: { agent: Agent }) {
     >
       <p className="mb-3">
         {isPinned
-          ? 'The agent is pinned. It does not stop when it is idle.'
+          ? 'The agent is pinned: its machine does not stop when it is idle.'
           : settings && !settings.autoStopEnabled
-            ? 'Idle stop is off for the organization.'
-            : 'The agent stops when it has been idle for the time that the policy allows.'}
+            ? 'The organization does not stop idle machines. An admin can change that in the settings.'
+            : 'The machine of the agent stops after the idle time that the policy below allows.'}
       </p>
       {!settings && <Skeleton rows={2} />}
       {settings && (
@@ -140,7 +142,10 @@ function IdleStop({ agent }: { agent: Agent }) {
                 : `fixed: after ${settings.idleStopMinutes} min`,
             ],
             ['Starts for runs', settings.vmAutoWakeOnJob ? 'yes' : 'no'],
-            ['Starts before schedules', settings.prewake ? 'yes, earlier by its measured boot time' : 'no'],
+            [
+              'Starts before schedules',
+              settings.prewake ? 'yes, early enough to have booted at the scheduled time' : 'no',
+            ],
             ['Stops', agent.stopAt ? <Time at={agent.stopAt} /> : '–'],
           ]}
         />
@@ -174,7 +179,11 @@ function MachineSettings({ agent }: { agent: Agent }) {
           ['IP address', live?.vmIp ?? agent.vmIp ?? '–'],
           [
             'Tunnel',
-            agent.publicTunnelUrl ? <bdi className="break-all">{agent.publicTunnelUrl}</bdi> : 'none: the worker polls',
+            agent.publicTunnelUrl ? (
+              <bdi className="break-all">{agent.publicTunnelUrl}</bdi>
+            ) : (
+              'none: the worker polls for commands'
+            ),
           ],
           ['Worker', agent.workerVersion ?? '–'],
           ['Last seen', <Time at={agent.lastSeen} relative />],

@@ -8,7 +8,10 @@ import { showToast, showErrorToast } from '../../ui/toast';
 
 /** Time of the automatic stop, with buttons to postpone it or to stop now. */
 export function StopOrKeep({ agent }: { agent: Agent }) {
-  /** State of the agent when the dialog opened, so that the request matches the dialog even if a run has started. */
+  /**
+   * The agent as it was when the dialog opened, so that the request has the effect that the dialog described, even if a
+   * run has started since.
+   */
   const [confirming, setConfirming] = useState<Agent | null>(null);
   const client = useQueryClient();
   const refreshAgent = () => client.invalidateQueries({ queryKey: ['agent', agent.id] });
@@ -17,7 +20,7 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
   const keepRunning = async () => {
     try {
       await agentActionsActivity({ path: { id: agent.id }, body: { kind: 'console' } });
-      showToast(`${agent.name} stays on. Its idle time starts again from zero.`);
+      showToast(`${agent.name} stays on. The idle time of its machine starts again from zero.`);
     } catch (error) {
       showErrorToast(error);
     }
@@ -51,8 +54,8 @@ export function StopOrKeep({ agent }: { agent: Agent }) {
           }}
         >
           {confirming.currentJobId
-            ? 'Its current run fails, and is retried if it has retries left.'
-            : 'It has no current run.'}
+            ? 'The run that is in progress on it fails, and is retried if it has retries left.'
+            : 'No run is in progress on it.'}
         </ConfirmDialog>
       )}
     </>

@@ -50,7 +50,7 @@ export function WorkerKeys({ agent }: { agent: Agent }) {
       {making.isError && <ErrorNote error={making.error} />}
       {error && !data ? <ErrorNote error={error} retry={() => void refetch()} /> : !data && <Skeleton rows={2} />}
       {data?.length === 0 && (
-        <p className="text-dim">This agent has no key of its own. Its worker uses a key of the organization.</p>
+        <p className="text-dim">No key is bound to this agent. The worker uses a key of the organization.</p>
       )}
       <ul className="flex flex-col divide-y divide-line">
         {data?.map((key) => (
@@ -92,7 +92,7 @@ function CreatedKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey;
   });
   return (
     <Dialog open onOpenChange={close} title="New worker key" wide keeps>
-      <p>Copy the key now: it is not shown again. The previous key works until you revoke it.</p>
+      <p>Copy the new key now: it is not shown again. The previous key works until you revoke it.</p>
       <CopyText label="Worker key" text={made.secret} />
       {agent.lastSeen === null && agent.provider !== 'local' && (
         <InstallWorker agentId={agent.id} workerKey={made.secret} />
@@ -100,8 +100,8 @@ function CreatedKey({ agent, made, close }: { agent: Agent; made: CreatedApiKey;
       {giving.isError && <ErrorNote error={giving.error} />}
       {giving.isSuccess && (
         <p role="status" className="rounded-control bg-good-soft p-2.5">
-          The key was sent to the worker, which restarts with it. When the list shows that it is used, revoke the old
-          key.
+          The new key was sent to the worker, which restarts and uses it. Revoke the old key when the list shows that
+          the new one is used.
         </p>
       )}
       <DialogActions>

@@ -16,24 +16,26 @@ import { EmptyNote, Page } from '../../ui/page';
 import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
+import { FilterSelect } from '../../ui/table/filter-select';
 import { ListTools } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { AgentCost } from './agent-cost';
 import { AgentName } from './agent-name';
+import { AgentsByLabel } from './agents-by-label';
 import { NewAgentDialog } from './new-agent';
 import { SeveralAgents } from './several-agents';
 
 const getAgents = (page: AgentList) => page.agents;
 
 export function AgentsPage() {
-  const [state] = useUrlState();
+  const [state, change] = useUrlState();
   const [isNew, setIsNew] = useState(false);
   const [renaming, setRenaming] = useState<string | null>(null);
   const [selected, setSelected] = useState<Record<string, boolean>>({});
   const client = useQueryClient();
   const isAdmin = useHasRole('admin');
   const isMember = useHasRole('member');
-  const { status, label, q, sort } = state;
+  const { status, label, q, sort, group } = state;
   const list = useList({
     queryKey: ['agents', { status, label, q, sort }],
     fetchPage: (page, signal) =>
@@ -130,25 +132,36 @@ export function AgentsPage() {
     >
       <ListTools search="Search agents" filters={[{ name: 'status', label: 'Status', options: agentStatuses }]}>
         <FilterField name="label" label="Label" />
+        <FilterSelect
+          label="Group"
+          value={group ?? ''}
+          options={[{ value: 'label', label: 'by label' }]}
+          all="not grouped"
+          change={(value) => change({ group: value })}
+        />
         <SeveralAgents agents={picked} done={() => setSelected({})} />
       </ListTools>
-      <DataTable
-        label="Agents"
-        list={list}
-        columns={columns}
-        card={renaming ? undefined : AgentCard}
-        rowId={({ id }) => id}
-        selection={isMember ? { selected, change: setSelected } : undefined}
-        empty={
-          isFiltered ? (
-            <EmptyNote title="No agents match the filters.">Remove a filter, or change the search.</EmptyNote>
-          ) : (
-            <EmptyNote title="No agents yet.">
-              An agent is a machine that runs workflows. “New agent” creates one and shows how to install its worker.
-            </EmptyNote>
-          )
-        }
-      />
+      {group === 'label' ? (
+        <AgentsByLabel filter={toAgentFilter({ status, label, q, sort })} />
+      ) : (
+        <DataTable
+          label="Agents"
+          list={list}
+          columns={columns}
+          card={renaming ? undefined : AgentCard}
+          rowId={({ id }) => id}
+          selection={isMember ? { selected, change: setSelected } : undefined}
+          empty={
+            isFiltered ? (
+              <EmptyNote title="No agents match the filters.">Remove a filter, or change the search.</EmptyNote>
+            ) : (
+              <EmptyNote title="No agents yet.">
+                An agent is a machine that runs workflows. “New agent” creates one and shows how to install its worker.
+              </EmptyNote>
+            )
+          }
+        />
+      )}
       <NewAgentDialog
         open={isNew}
         onOpenChange={setIsNew}

@@ -23,7 +23,7 @@ export function AnswerPage() {
   if (isApiError(error, 'not_found') || token === '') {
     return (
       <AnswerCard title="This link is not valid">
-        It may be incomplete, or it was withdrawn. Open the link again from the message.
+        The link is incomplete, or the question no longer exists. Open the link again from the message.
       </AnswerCard>
     );
   }
@@ -39,7 +39,7 @@ export function AnswerPage() {
     try {
       client.setQueryData(queryKey, await answerLinksAnswer({ body: { token, answer: value } }));
     } catch (failure) {
-      // The question was already answered or has ended: the refetch shows which.
+      // The question was already answered, or has ended. The refetched question shows its state.
       if (isApiError(failure, 'already_answered', 'question_over')) await refetch();
       throw failure;
     }

@@ -35,7 +35,7 @@ export function SessionQuestion({ session, pause }: { session: AutopilotSession;
         {isMember ? (
           <AnswerForm session={session} hint={hint} />
         ) : (
-          <p className="text-dim">Only members of the organization can answer.</p>
+          <p className="text-dim">You need the role member to answer.</p>
         )}
       </div>
     </Panel>

@@ -25,8 +25,8 @@ export function IdleSavings({ range }: { range: Range }) {
           <FactList
             facts={[
               ['On without a run', formatDuration(data.idle.onHours * hourMs)],
-              ['Adaptive stop has saved', describeSavings(data.idle.adaptiveSaved)],
-              ['Adaptive stop would have saved', describeSavings(data.idle.adaptiveWouldSave)],
+              ['Saved by adaptive idle stop', describeSavings(data.idle.adaptiveSaved)],
+              ['Adaptive idle stop would have saved', describeSavings(data.idle.adaptiveWouldSave)],
               [
                 'Current policy',
                 <Link to="/settings" search={{ part: 'Organization' }} className="text-accent hover:underline">
@@ -36,7 +36,8 @@ export function IdleSavings({ range }: { range: Range }) {
             ]}
           />
           <p className="mt-2 text-xs text-dim">
-            Measured on these days between two runs of a machine. Not included in the spend below.
+            Time for which machines were on between two runs on these days. The cost of this time is not included in the
+            spend below.
           </p>
         </>
       )}

@@ -104,15 +104,20 @@ function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi)
     [
       'Batches',
       formatCount(batches),
-      'Run summaries that practices reported, by the day on which they started. They are listed below.',
+      'Run summaries that practices reported, by the day on which the reported work started. The summaries are ' +
+        'listed below.',
     ],
-    ['Runs', formatCount(jobs), 'Number of distinct runs that those batches refer to.'],
-    ['Claims attempted', formatCount(claims.attempted), 'All claims of those batches, whatever their outcome.'],
-    ['EOB uploaded', formatCount(claims.eobUploaded), 'Claims whose explanation of benefits was found and uploaded.'],
+    ['Runs', formatCount(jobs), 'Number of different runs that these batches refer to.'],
+    ['Claims attempted', formatCount(claims.attempted), 'All claims of these batches, with any outcome.'],
+    [
+      'EOB uploaded',
+      formatCount(claims.eobUploaded),
+      'Claims whose explanation of benefits (EOB) was found and uploaded.',
+    ],
     [
       'No EOB found',
       formatCount(claims.noEobFound),
-      'Claims that were looked up and had no explanation of benefits yet.',
+      'Claims that were looked up and had no explanation of benefits (EOB) yet.',
     ],
     ['Failed', formatCount(claims.failed), 'Claims that could not be processed.'],
     [
@@ -124,7 +129,7 @@ function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi)
     [
       'Average per claim',
       formatOrDash(processing.averageSeconds, formatSeconds),
-      'Processing time divided by the number of those claims.',
+      'Processing time divided by the number of claims that report one.',
     ],
     [
       'Half of the claims within',
@@ -136,7 +141,11 @@ function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi)
       formatOrDash(processing.p95Seconds, formatSeconds),
       '95th percentile of the processing time of a claim.',
     ],
-    ['Cost of runs', formatMoney(cost.computeUsd), 'Cost of those runs. Each run is counted once.'],
+    [
+      'Cost of runs',
+      formatMoney(cost.computeUsd),
+      'Cost of the runs that these batches refer to. Each run is counted once.',
+    ],
     ['Cost per claim', formatOrDash(cost.perClaimUsd, formatMoney), 'Cost of runs divided by the attempted claims.'],
     [
       'Hours saved',
@@ -151,7 +160,7 @@ function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi)
     [
       'Return',
       savings.roiPercent === null ? '–' : `${formatOneDecimal(savings.roiPercent)}%`,
-      'Net divided by the cost of runs. Empty if the runs cost nothing.',
+      'Net savings divided by the cost of runs. Empty if the runs cost nothing.',
     ],
   ];
 }

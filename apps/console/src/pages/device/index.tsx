@@ -35,7 +35,8 @@ function WaitingProgram({ code, onOther }: { code: string; onOther: () => void }
   const { data, error, isPending } = useQuery({
     queryKey: ['device', code],
     queryFn: ({ signal }) => deviceRead({ query: { userCode: code }, signal }),
-    // The API no longer finds a sign-in that was answered. The page keeps showing it, because it is not refetched.
+    // After the sign-in was allowed or denied, the API no longer returns it. The query is not refetched, so the page
+    // still shows the sign-in.
     staleTime: Infinity,
     retry: false,
   });
@@ -68,14 +69,15 @@ function LoginDecision({ device: { userCode, deviceName, address, askedAt, expir
     <Panel title={deviceName}>
       <p>
         The program gets an API key with your rights, but at most those of a member. Allow it only if you started this
-        sign-in yourself and the program shows the same code.
+        sign-in yourself and the program shows the same code. The key is valid until it is revoked or you change your
+        password, but not longer than your organization allows.
       </p>
       <FactList
         facts={[
           ['Code', <code key="code">{userCode}</code>],
           ['Requested from', address],
           ['Requested', <Time key="asked" at={askedAt} relative />],
-          ['Expires', <Time key="until" at={expiresAt} />],
+          ['Code expires', <Time key="until" at={expiresAt} />],
         ]}
       />
       {error && <ErrorNote error={error} />}

@@ -7,7 +7,7 @@ interface Asked {
   refetch: () => unknown;
 }
 
-/** Placeholder while a panel's queries load, or the error of one that failed, with a button to retry. */
+/** Placeholder while the queries of a panel load. If a query failed, its error and a button to try again. */
 export function QueryPlaceholder({ queries }: { queries: Asked[] }) {
   const missing = queries.filter(({ data }) => data === undefined);
   if (missing.length === 0) return null;

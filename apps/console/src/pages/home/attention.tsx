@@ -45,7 +45,7 @@ export function AttentionList() {
   const all = [failures, usage, schedules, machines, waiting, ...(isAdmin ? [dead] : [])];
   const isKnown = all.every(({ data }) => data);
   const awaited = new Set(
-    waiting.data?.items.filter(({ reason }) => reason === 'agent_offline').map(({ agentId }) => agentId),
+    waiting.data?.items.flatMap(({ reason, agentId }) => (reason === 'agent_offline' && agentId ? [agentId] : [])),
   );
   const deadCount = dead.data?.deadLetters.length ?? 0;
   const lines = [
@@ -218,7 +218,7 @@ function getSkipReason({ enabled, lastResult }: Schedule): string | null {
   return enabled && lastResult && lastResult !== 'launched' ? lastResult : null;
 }
 
-/** Groups the items by key, and leaves out items whose key is null. */
+/** Groups the items by the key that the callback returns. Items whose key is null are left out. */
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string | null): [key: string, items: T[]][] {
   const groups = new Map<string, T[]>();
   for (const item of items) {

@@ -24,11 +24,11 @@ export function HomeFigures() {
 
 interface FigureProps {
   name: string;
-  /** Undefined while the value is loading. */
+  /** The figure's value; undefined while it is loading. */
   value: string | undefined;
   to: string;
   search?: Record<string, string>;
-  /** Context for the value, such as a comparison. */
+  /** Text next to the figure that explains its value, such as a comparison with yesterday. */
   beside?: ReactNode;
   plot?: ReactNode;
 }

@@ -79,7 +79,9 @@ function HourTable({ rows }: { rows: Hour[][] }) {
   );
 }
 
-/** Only hours with failures are reached by the Tab key; the other hours are reached by the link of their day. */
+/**
+ * The Tab key reaches only the hours with failures. Keyboard users open the other hours through the link of the day.
+ */
 function HourLink({ hour: { at, runs, failed } }: { hour: Hour }) {
   if (runs === 0) return <span className="sr-only">0</span>;
   const label = `${formatCountWithNoun(runs, 'run')}, ${formatCount(failed)} failed`;

@@ -5,7 +5,7 @@ import type { Agent, Job } from '../../api/generated';
 import { formatCountWithNoun, formatCount, formatMoney } from '../../format/format';
 import { Duration } from '../../format/time';
 import { isNeverConnected } from '../../parts/agent-status';
-import { AgentLink } from '../../parts/names';
+import { AgentOfRun } from '../../parts/names';
 import { RunStatus } from '../../parts/run/run-status';
 import { RunTitle } from '../../parts/run/run-title';
 import { EmptyNote, Page, Panel, Progress } from '../../ui/page';
@@ -53,7 +53,7 @@ function InProgress() {
             <RunTitle run={run} />
             <RunStatus run={run} />
             <span className="truncate text-xs text-dim">
-              on <AgentLink id={run.agentId} name={run.agentName} />
+              on <AgentOfRun run={run} />
             </span>
             <span className="text-right text-xs text-dim">
               <Duration from={run.startedAt ?? run.queuedAt} />

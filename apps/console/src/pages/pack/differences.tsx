@@ -9,7 +9,7 @@ import { formatVersion } from './format-version';
 interface DifferencesProps {
   version: PackVersion;
   others: PackVersion[];
-  /** Version to compare with initially: the preceding one. */
+  /** Version that is selected for the comparison at first: the one before. */
   initial?: PackVersion;
 }
 

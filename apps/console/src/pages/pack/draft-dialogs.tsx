@@ -52,11 +52,16 @@ export function UploadBundleDialog({ pack, draft, close }: DraftDialogProps) {
   );
 }
 
-/** Adds files to the draft. A file with the same path is replaced. */
+/** Adds files to the draft. A file in the draft with the same path is replaced. */
 export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
   const { send, conflict, done } = useSendDraft(pack, draft, close);
   return (
-    <Dialog open onOpenChange={close} title="Add files" description="A file with the same path is replaced.">
+    <Dialog
+      open
+      onOpenChange={close}
+      title="Add files"
+      description="A file in the draft with the same path is replaced."
+    >
       <Form
         submit="Add"
         onSubmit={async (values) => {
@@ -72,7 +77,12 @@ export function AddFilesDialog({ pack, draft, close }: DraftDialogProps) {
         <Field label="Files" name="files">
           {(control) => <input {...control} type="file" multiple required className={inputClass} />}
         </Field>
-        <TextField label="Folder" name="folder" hint="Folder in the bundle. Empty: the top level." autoComplete="off" />
+        <TextField
+          label="Folder"
+          name="folder"
+          hint="Folder in the bundle. If empty, the top level."
+          autoComplete="off"
+        />
       </Form>
       {conflict}
     </Dialog>

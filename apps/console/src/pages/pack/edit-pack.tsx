@@ -8,7 +8,8 @@ import { Form, TextField } from '../../ui/form';
 import { showToast } from '../../ui/toast';
 
 export function EditPackDialog({ pack, close }: { pack: Versioned<WorkflowPack>; close: () => void }) {
-  // The pack as it was when the form opened. Later changes by others must lead to a conflict, not into the form.
+  // The pack as it was when the form opened. If another user changes the pack later, saving reports a conflict; the
+  // form does not take over the change.
   const [base] = useState(pack);
   const client = useQueryClient();
   const path = { id: pack.id };

@@ -13,7 +13,7 @@ export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () =
       open
       onOpenChange={close}
       title="Publish the draft"
-      description="The draft becomes the next version at stage draft. It does not run until it is promoted and pinned."
+      description="The draft becomes the next version, in the stage draft. The version does not run until it is promoted and an installation is pinned to it."
     >
       <Form
         submit="Publish version"

@@ -55,8 +55,9 @@ function NewPackForm({ close }: { close: () => void }) {
         name="workerKey"
         hint={
           isAdmin
-            ? 'Enter a key of the process library, or a new one: lowercase letters, digits, dots and dashes.'
-            : 'A key of the process library. An admin can add keys.'
+            ? 'Enter the worker key of a process in the process library, or a new one: lowercase letters, digits, ' +
+              'dots and dashes.'
+            : 'Worker key of a process in the process library. An admin can add processes.'
         }
       >
         {(control) => (
@@ -78,7 +79,13 @@ function NewPackForm({ close }: { close: () => void }) {
           </option>
         ))}
       </datalist>
-      <TextField label="Name" name="name" maxLength={200} hint="Empty: the name of the process." autoComplete="off" />
+      <TextField
+        label="Name"
+        name="name"
+        maxLength={200}
+        hint="If empty, the name of the process is used."
+        autoComplete="off"
+      />
       <TextField label="Description" name="description" autoComplete="off" />
     </Form>
   );

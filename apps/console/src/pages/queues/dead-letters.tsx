@@ -85,7 +85,8 @@ export function DeadLetters({ ofAll }: { ofAll: boolean }) {
             showToast('The message was discarded.');
           }}
         >
-          The work that this message requested will not be done unless it is requested again. This cannot be undone.
+          The work that this message requested will not be done, unless you request the work again. This cannot be
+          undone.
         </ConfirmDialog>
       )}
     </>

@@ -7,7 +7,7 @@ import { type Job, jobsList } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
 import { formatCount } from '../../format/format';
 import { Duration, Time } from '../../format/time';
-import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { AgentOfRun, RunLink, WorkflowLink } from '../../parts/names';
 import { ErrorNote } from '../../ui/error-note';
 import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { PlainTable } from '../../ui/table/plain-table';
@@ -69,7 +69,7 @@ export function RunQueue() {
                   <WorkflowLink id={run.workflowId} />
                 </td>
                 <td>
-                  <AgentLink id={run.agentId} />
+                  <AgentOfRun run={run} />
                 </td>
                 <td>
                   <Time at={run.waiting?.since ?? run.queuedAt} relative />

@@ -73,7 +73,7 @@ function describeProbeAnswer({ requestedAt, handledAt }: QueueProbe): string {
   return handledAt ? formatDuration(Date.parse(handledAt) - Date.parse(requestedAt)) : 'not processed yet';
 }
 
-/** Failures with the number of attempts, which shows whether a few attempts failed or all of them. */
+/** Shows the failed attempts together with all attempts, so that a reader sees whether a few or all of them failed. */
 function formatFailures({
   failedLastHour,
   handledLastHour,

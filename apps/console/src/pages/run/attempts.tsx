@@ -53,9 +53,13 @@ async function readEarlierAttempts(run: Job, signal: AbortSignal): Promise<Job[]
   return found;
 }
 
-/** A retry has the same workflow and agent, and is queued after the run that it retries. */
+/**
+ * A retry has the same workflow, and also the same agent unless the run has a target, and is queued after the run that
+ * it retries.
+ */
 async function readLaterAttempts(run: Job, signal: AbortSignal): Promise<Job[]> {
-  const { workflowId, agentId, queuedAt } = run;
+  const { workflowId, queuedAt } = run;
+  const agentId = run.target ? undefined : (run.agentId ?? undefined);
   const query = { workflowId, agentId, from: queuedAt, sort: 'queuedAt', limit: mostLooked } as const;
   const { jobs } = await jobsList({ query, signal });
   const found: Job[] = [];

@@ -22,7 +22,7 @@ const isRequestFor = (action: string) => (entry: AgentLogEntry) =>
 const stages: readonly Stage[] = [
   {
     name: 'TERM',
-    says: 'The agent was asked to stop the run: TERM, then KILL after 10 seconds.',
+    says: 'The agent was asked to stop the run: the signal TERM, then KILL after 10 seconds.',
     is: (entry) => entry.data?.['cancelling'] === true && entry.message === 'told to stop',
   },
   {
@@ -33,13 +33,13 @@ const stages: readonly Stage[] = [
   },
   {
     name: 'Reboot',
-    says: 'The agent did not confirm the kill either. The machine is rebooted.',
+    says: 'The agent did not confirm the kill either, so its machine is rebooted.',
     is: isRequestFor('reboot'),
     isEscalation: true,
   },
   {
     name: 'Confirmed',
-    says: 'All processes of the run have ended.',
+    says: 'The agent confirmed that all processes of the run have ended.',
     is: (entry) => entry.data?.['status'] === 'cancelled',
   },
 ];
@@ -48,22 +48,23 @@ const stages: readonly Stage[] = [
 export function CancelProgress({ run }: { run: Job }) {
   const isShown = run.cancelling || run.status === 'cancelled';
   const { data, error, refetch } = useQuery({
-    // Starts with the key of the run's query, so that a refetch of the run also refetches these entries.
+    // The query key starts with the key of the run's query, so that a refetch of the run also refetches these entries.
     queryKey: ['run', run.id, 'cancel', run.status],
-    enabled: isShown,
+    // A run without an agent was never started, so nothing had to be stopped.
+    enabled: isShown && run.agentId !== null,
     queryFn: ({ signal }) =>
       readFirstItems(most, async (page) => {
         const query = { ...page, jobId: run.id, kind: 'job', order: 'desc' } as const;
-        const { entries, nextCursor } = await timelineLogs({ path: { id: run.agentId }, query, signal });
+        const { entries, nextCursor } = await timelineLogs({ path: { id: run.agentId! }, query, signal });
         return { items: entries, nextCursor };
       }),
   });
   if (!isShown) return null;
   const reached = stages.map((stage) => ({ stage, entry: data?.items.find(stage.is) }));
-  const isAtOnce = data && !reached[0]!.entry;
+  const isAtOnce = run.agentId === null || (data && !reached[0]!.entry);
   return (
     <Panel title={run.cancelling ? 'Cancelling' : 'Cancelled'}>
-      {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
+      {!data && !isAtOnce && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />)}
       {isAtOnce && <p>The run was cancelled before it started, so nothing had to be stopped.</p>}
       {data && !isAtOnce && (
         <ol className="flex flex-col gap-1.5">

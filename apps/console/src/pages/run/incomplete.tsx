@@ -9,7 +9,7 @@ export function IncompleteReportNote({ run }: { run: Job }) {
     <div data-testid="run-incomplete" className="flex items-start gap-2 rounded-control bg-warn-soft p-3">
       <PackageX aria-hidden className="mt-0.5 size-4 shrink-0 text-warn" />
       <div className="min-w-0">
-        <p>The service rejected some reports of this run. They are missing here:</p>
+        <p>The service rejected some data that this run reported. The following data is missing:</p>
         <ul className="max-h-40 list-disc overflow-y-auto pl-4">
           {run.incomplete.map(({ kind, reason }) => (
             <li key={`${kind} ${reason}`} className="[overflow-wrap:anywhere]">

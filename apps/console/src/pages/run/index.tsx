@@ -10,7 +10,7 @@ import { Duration, Time } from '../../format/time';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { InstallationLink } from '../../parts/installation-link';
-import { AgentLink, RunLink, shortenId, WorkflowLink } from '../../parts/names';
+import { AgentOfRun, LabelLinks, RunLink, shortenId, WorkflowLink } from '../../parts/names';
 import { ReportIssue } from '../../parts/report-issue';
 import { RunAgainDialog } from '../../parts/run/run-dialog';
 import { CancelRunDialog, useReplayRun } from '../../parts/run/run-menu';
@@ -34,7 +34,7 @@ export function RunPage() {
   const [asks, setAsks] = useState(false);
   const [isChanging, setIsChanging] = useState(false);
   const { replay, isReplaying } = useReplayRun(id);
-  useLiveRun(id, run?.agentId);
+  useLiveRun(id, run?.agentId ?? undefined);
   if (error && !run) {
     return (
       <Page title="Run">
@@ -124,7 +124,8 @@ function RunDetails({ run }: { run: Job }) {
         facts={[
           ['Workflow', <WorkflowLink id={run.workflowId} />],
           ['Revision', formatCount(run.workflowRevision)],
-          ['Agent', <AgentLink id={run.agentId} />],
+          ['Agent', <AgentOfRun run={run} />],
+          ...listPlacementFacts(run),
           ['Queued', <Time at={run.queuedAt} />],
           ['Started', <Time at={run.startedAt} />],
           ['Ended', <Time at={run.finishedAt} />],
@@ -152,6 +153,17 @@ function RunDetails({ run }: { run: Job }) {
       />
     </Panel>
   );
+}
+
+/** The labels that a run requires of its agent, and why it got this one. */
+function listPlacementFacts({ target, placement }: Job): [string, React.ReactNode][] {
+  const facts: [string, React.ReactNode][] = [];
+  if (target) facts.push(['Any with labels', <LabelLinks labels={target.labels} />]);
+  if (placement) {
+    facts.push(['Chosen because', <span data-testid="placement-why">{placement.why}</span>]);
+    facts.push(['Chosen', <Time at={placement.at} />]);
+  }
+  return facts;
 }
 
 function ScheduleLink({ id }: { id: string }) {

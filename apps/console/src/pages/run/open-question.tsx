@@ -9,5 +9,5 @@ export function OpenQuestion({ run: { asking } }: { run: Job }) {
   const [shownId, setShownId] = useState(asking?.questionId);
   if (asking && asking.questionId !== shownId) setShownId(asking.questionId);
   const { data: question } = useQuery({ ...buildQuestionQuery(shownId ?? ''), enabled: shownId !== undefined });
-  return question ? <QuestionCard question={question} /> : null;
+  return question ? <QuestionCard question={question} live /> : null;
 }

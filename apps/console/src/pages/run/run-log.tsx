@@ -6,7 +6,17 @@ import { Timeline } from '../../ui/timeline/timeline';
 import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
 import { useLiveEntries } from '../../ui/timeline/use-live-entries';
 
-export function RunLog({ run: { id, agentId, finishedAt } }: { run: Job }) {
+export function RunLog({ run }: { run: Job }) {
+  const { agentId } = run;
+  if (agentId) return <LogOnAgent run={{ ...run, agentId }} />;
+  return (
+    <Panel title="Log">
+      <EmptyNote title="The run has no log, because it has no agent yet." />
+    </Panel>
+  );
+}
+
+function LogOnAgent({ run: { id, agentId, finishedAt } }: { run: Job & { agentId: string } }) {
   const [filters, setFilters] = useState(noFilters);
   const { q, level } = filters;
   const live = useLiveEntries(['log', id], filters, (query) =>

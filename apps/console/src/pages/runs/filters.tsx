@@ -14,7 +14,7 @@ import { ListTools } from '../../ui/table/list-tools';
 import { useIsNarrow } from '../../ui/table/use-narrow';
 import { useUrlState } from '../../ui/table/use-url-state';
 
-const further = ['scheduleId', 'from', 'to', 'error', 'variable'] as const;
+const further = ['scheduleId', 'from', 'to', 'error', 'variable', 'target'] as const;
 /** Filters without a field, which are set only by links. */
 const linked = { batchId: 'One batch', cause: 'One cause of failure' } as const;
 
@@ -83,6 +83,7 @@ export function RunFilters({ children }: { children: ReactNode }) {
           <DayFilter name="to" label="to" ends />
           <FilterField name="error" label="Error" />
           <FilterField name="variable" label="Variable" placeholder="CLAIM_ID=C-1066" />
+          <FilterField name="target" label="Target label" placeholder="front-desk" />
           {further.some((name) => state[name]) && (
             <Button look="quiet" onClick={() => change(Object.fromEntries(further.map((name) => [name, undefined])))}>
               Clear these

@@ -5,7 +5,7 @@ import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
-import { AgentLink } from '../../parts/names';
+import { AgentOfRun } from '../../parts/names';
 import { RunMenu } from '../../parts/run/run-menu';
 import { RunAnyDialog } from '../../parts/run/run-dialog';
 import { RunStatus } from '../../parts/run/run-status';
@@ -22,7 +22,7 @@ import { SeveralRuns } from './several-runs';
 const getRuns = (page: JobList) => page.jobs;
 const filterNames = [
   ...(['status', 'agentId', 'workflowId', 'scheduleId', 'batchId', 'from', 'to'] as const),
-  ...(['endedFrom', 'endedTo', 'q', 'error', 'variable', 'cause', 'sort'] as const),
+  ...(['endedFrom', 'endedTo', 'q', 'error', 'variable', 'target', 'cause', 'sort'] as const),
 ] as const;
 
 export function RunsPage() {
@@ -88,7 +88,7 @@ function RunCard(run: Job) {
       aside={<RunStatus run={run} />}
       facts={[
         run.status === 'failed' && <RunCause run={run} inline />,
-        <AgentLink id={run.agentId} name={run.agentName} />,
+        <AgentOfRun run={run} />,
         <Time at={run.queuedAt} relative />,
         run.startedAt && <Duration from={run.startedAt} to={run.finishedAt} ms={run.durationMs} />,
         run.totalCostUsd !== null && formatMoney(run.totalCostUsd),
@@ -99,7 +99,7 @@ function RunCard(run: Job) {
   );
 }
 
-/** The filters that are set. */
+/** Returns the filters that have a value. */
 function pickActiveFilters(filter: object = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value)) as Record<string, string>;
 }
@@ -125,7 +125,7 @@ const columns: ColumnDef<Job>[] = [
     id: 'agent',
     header: 'Agent',
     meta: { className: 'w-48 max-md:hidden' },
-    cell: ({ row: { original } }) => <AgentLink id={original.agentId} name={original.agentName} />,
+    cell: ({ row: { original } }) => <AgentOfRun run={original} />,
   },
   {
     id: 'queuedAt',

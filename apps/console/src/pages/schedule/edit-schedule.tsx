@@ -1,6 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type Schedule, schedulesRead, schedulesUpdate, type UpdateScheduleBody } from '../../api/generated';
+import {
+  type Schedule,
+  schedulesRead,
+  schedulesUpdate,
+  type JobTarget,
+  type UpdateScheduleBody,
+} from '../../api/generated';
 import { type Versioned, readWithEtag } from '../../api/versioned';
 import { parseScheduleForm, ScheduleFields } from '../../parts/schedule/schedule-fields';
 import { useVersionedSave } from '../../ui/conflict';
@@ -28,12 +34,14 @@ const labels: { [K in keyof UpdateScheduleBody]: string } = {
   accounts: 'Accounts',
 };
 
+type ScheduleChange = Omit<UpdateScheduleBody, 'target'> & { target?: JobTarget };
+
 export function EditScheduleDialog({ schedule, close }: { schedule: Versioned<Schedule>; close: () => void }) {
   // The schedule at the time the form was opened.
   const [base] = useState(schedule);
   const client = useQueryClient();
   const path = { id: schedule.id };
-  const { save, conflict } = useVersionedSave<Schedule, UpdateScheduleBody>({
+  const { save, conflict } = useVersionedSave<Schedule, ScheduleChange>({
     read: () => readWithEtag((options) => schedulesRead({ ...options, path })),
     write: (body, ifMatch) =>
       readWithEtag((options) => schedulesUpdate({ ...options, path, body, headers: { 'If-Match': ifMatch } })),

@@ -8,9 +8,9 @@ import { readWithEtag } from '../../api/versioned';
 import { describeCron } from '../../format/describe-cron';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { accountsInWords } from '../../parts/guards/accounts';
-import { keysInWords } from '../../parts/guards/concurrency-keys';
-import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { formatAccounts } from '../../parts/guards/accounts';
+import { formatConcurrencyKeys } from '../../parts/guards/concurrency-keys';
+import { AgentOfRun, RunLink, WorkflowLink } from '../../parts/names';
 import { NextTimes } from '../../parts/schedule/next-times';
 import { describeSkipReason } from '../../parts/schedule/reasons';
 import { Week } from '../../parts/schedule/week';
@@ -70,15 +70,15 @@ export function SchedulePage() {
             <FactList
               facts={[
                 ['Workflow', <WorkflowLink id={data.scriptId} />],
-                ['Agent', <AgentLink id={data.agentId} />],
+                ['Agent', <AgentOfRun run={data} />],
                 ['Cron', <code className="font-mono text-xs">{data.cronExpression}</code>],
                 ['Timezone', data.timezone],
                 ['Missed times', data.misfirePolicy],
                 ['Runs at once', data.concurrencyLimit ?? 'no limit'],
                 ['Between runs', data.idempotencyWindowMinutes ? `${data.idempotencyWindowMinutes} min` : 'no window'],
                 ['Maximum run time', `${data.maxRuntimeMinutes} min`],
-                ['Concurrency keys', <bdi className="break-words">{keysInWords(data.concurrencyKeys)}</bdi>],
-                ['Accounts', <bdi className="break-words">{accountsInWords(data.accounts)}</bdi>],
+                ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(data.concurrencyKeys)}</bdi>],
+                ['Accounts', <bdi className="break-words">{formatAccounts(data.accounts)}</bdi>],
                 ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
                 ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} per run`],
                 ['Vault keys', data.vaultKeys.join(', ') || '–'],

@@ -7,7 +7,7 @@ import { useHasRole } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { describeCron } from '../../format/describe-cron';
 import { Time } from '../../format/time';
-import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { AgentOfRun, RunLink, WorkflowLink } from '../../parts/names';
 import { Week } from '../../parts/schedule/week';
 import { ScheduleMenu } from '../../parts/schedule-menu';
 import { Button } from '../../ui/button';
@@ -71,7 +71,7 @@ export function SchedulesPage() {
         id: 'agent',
         header: 'Agent',
         meta: { className: 'max-lg:hidden' },
-        cell: ({ row: { original } }) => <AgentLink id={original.agentId} />,
+        cell: ({ row: { original } }) => <AgentOfRun run={original} />,
       },
       {
         id: 'nextRunAt',
@@ -176,7 +176,7 @@ function ScheduleCard(schedule: Schedule) {
         ),
         schedule.lastResult && `last ${schedule.lastResult}`,
         <WorkflowLink key="workflow" id={schedule.scriptId} />,
-        <AgentLink key="agent" id={schedule.agentId} />,
+        <AgentOfRun key="agent" run={schedule} />,
       ]}
     />
   );

@@ -144,7 +144,7 @@ export function ApiKeys() {
               label="Expires"
               name="expiresAt"
               type="date"
-              hint="Last day on which the key works. Empty: never, or the latest expiry that the organization allows."
+              hint="Last day on which the key works. If empty, the latest day that the organization allows, or no end."
             />
           </Form>
         )}

@@ -57,7 +57,7 @@ export function Concurrency() {
         actions={isAdmin && <Button onClick={() => setLimiting({})}>Set a limit</Button>}
         list={list}
         search="Search keys"
-        empty="No run holds a key or waits for one. To use keys, add concurrencyKeys to a workflow or a launch."
+        empty="No run holds a concurrency key or waits for one. Add concurrency keys to a workflow or a run to limit how many runs are in progress at the same time."
         heads={['Key', 'Limit', 'Held by', 'Waiting', 'Waiting since', 'Actions']}
         row={(state) => (
           <tr key={state.key}>

@@ -69,8 +69,9 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
     >
       <p className="mb-3 text-dim">
         {model
-          ? 'The organization uses its own model.'
-          : 'The deployment’s model is used if it has one. To use another model, enter it here.'}
+          ? 'The organization uses its own language model.'
+          : 'The organization uses the language model that the operator of the service has configured, if there is ' +
+            'one. To use another model, enter it here.'}
       </p>
       <Form
         key={version}
@@ -95,7 +96,7 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
           type="url"
           required
           defaultValue={model?.baseUrl}
-          hint="An OpenAI-compatible API with its version path, such as https://api.openai.com/v1."
+          hint="URL of an OpenAI-compatible API with its version path, such as https://api.openai.com/v1."
         />
         <TextField label={labels.name} name="name" required maxLength={200} defaultValue={model?.name} />
         <TextField
@@ -111,7 +112,7 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
           required
           initial={model?.apiKeyVaultKey}
           choices={names}
-          hint="A secret from the vault."
+          hint="Name of a secret in the vault."
         />
       </Form>
       <ConfirmDialog
@@ -122,10 +123,11 @@ function ModelForm({ read }: { read: Versioned<OrganizationModel> | null }) {
         act={async () => {
           await organizationModelDelete({ headers: { 'If-Match': model!.etag } });
           client.setQueryData(key, null);
-          showToast('The deployment’s model is used now.');
+          showToast('The model of the service is used now.');
         }}
       >
-        Chat and autopilot use the deployment’s model. If it has none, they do not work.
+        Chat and autopilot then use the model that the operator of the service has configured. Without such a model,
+        they do not work.
       </ConfirmDialog>
       {conflict}
     </Panel>

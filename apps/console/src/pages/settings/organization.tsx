@@ -11,8 +11,8 @@ import { type SettingLabels, SettingsForm } from './settings-form';
 
 const labels = {
   timezone: 'Timezone',
-  vmAutoWakeOnJob: 'Wake a stopped machine when a run needs it',
-  prewake: 'Wake machines before their schedules are due',
+  vmAutoWakeOnJob: 'Start a stopped machine when a run needs it',
+  prewake: 'Start machines before their schedules are due',
   autoStopEnabled: 'Stop idle machines',
   idleStopMinutes: 'Idle minutes before a stop',
   idleStopPolicy: 'Idle stop policy',
@@ -83,7 +83,7 @@ function OrganizationFields({ settings }: { settings: OrganizationSettings }) {
         defaultValue={settings.timezone}
         required
         list="timezones"
-        hint="Used for the days in cost, usage and savings reports, and for schedules without a timezone."
+        hint="Time zone of the days in cost, usage and savings reports, and of schedules without their own."
       />
       <datalist id="timezones">
         {Intl.supportedValuesOf('timeZone').map((zone) => (
@@ -140,7 +140,7 @@ function OrganizationFields({ settings }: { settings: OrganizationSettings }) {
           Retention
         </h3>
         <p className="text-xs text-dim">
-          If a field is empty, that data is kept forever. Totals and the audit log are never deleted.
+          If a field is empty, its data is never deleted. Totals and the audit log are never deleted.
         </p>
         {retentions.map((name) => (
           <TextField

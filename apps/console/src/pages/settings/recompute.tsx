@@ -24,7 +24,7 @@ export function CostRecomputation() {
         }}
       >
         <p className="text-dim">
-          Applies the current prices to runs that ended on these days. A price applies from its own start date.
+          Applies the current prices to runs that ended on these days. Each price applies from its start date.
         </p>
         <div className="grid gap-3 sm:grid-cols-2">
           <TextField label="From" name="from" type="date" required />

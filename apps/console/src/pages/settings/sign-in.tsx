@@ -29,7 +29,7 @@ export function SignIn() {
             max={1440}
             defaultValue={settings.sessionIdleMinutes}
             required
-            hint="Users who do nothing for this time are signed out: from 5 to 1,440 minutes. Every session ends after 12 hours, even in use."
+            hint="A user who does nothing for this time is signed out. From 5 to 1,440 minutes. Every session ends after 12 hours, even if it is in use."
           />
           <TextField
             label={labels.apiKeyMaxDays}

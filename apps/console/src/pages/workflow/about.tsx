@@ -1,8 +1,8 @@
 import type { Workflow } from '../../api/generated';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { accountsInWords } from '../../parts/guards/accounts';
-import { keysInWords } from '../../parts/guards/concurrency-keys';
+import { formatAccounts } from '../../parts/guards/accounts';
+import { formatConcurrencyKeys } from '../../parts/guards/concurrency-keys';
 import { InstallationLink } from '../../parts/installation-link';
 import { FactList, Panel } from '../../ui/page';
 
@@ -18,8 +18,8 @@ export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
             : []),
           ['Cost limit', maxCostUsd === null ? 'no limit' : `${formatMoney(maxCostUsd)} per run`],
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
-          ['Concurrency keys', <bdi className="break-words">{keysInWords(concurrencyKeys)}</bdi>],
-          ['Accounts', <bdi className="break-words">{accountsInWords(accounts)}</bdi>],
+          ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(concurrencyKeys)}</bdi>],
+          ['Accounts', <bdi className="break-words">{formatAccounts(accounts)}</bdi>],
           ['Changed', <Time at={workflow.updatedAt} />],
           ['Created', <Time at={workflow.createdAt} />],
         ]}

@@ -86,11 +86,11 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
         />
         <ConcurrencyKeysField
           initial={base.concurrencyKeys}
-          hint="At most this number of runs hold a key at the same time. Other runs wait."
+          hint="At most as many runs as the limit hold a key at the same time. Other runs wait."
         />
         <AccountsField
           initial={base.accounts}
-          hint="Each run gets one free account of each pool and waits until there is one."
+          hint="Each run borrows one free account of each pool, and waits until there is one."
         />
       </Form>
       {conflict}

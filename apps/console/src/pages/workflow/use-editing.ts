@@ -43,7 +43,8 @@ export function useWorkflowEditing(workflow: Versioned<Workflow>): Editing {
   const isChanged = !isSameJson(content, pickContent(base));
   const isNewer = workflow.etag !== base.etag && workflow.revision >= base.revision;
   const hasOtherContent = isNewer && !isSameJson(pickContent(removeFrameUrls(workflow)), pickContent(base));
-  // An editor without changes shows the newest revision. A new name alone does not reset it.
+  // If the user has changed nothing, the editor shows the newest revision. A new name of the workflow does not reset
+  // the editor.
   if (isNewer && !hasOtherContent) setBase(removeFrameUrls(workflow));
   else if (isNewer && !isChanged) beginEditing(removeFrameUrls(workflow));
 

@@ -8,7 +8,8 @@ export function Variables({ editing, mayEdit }: { editing: Editing; mayEdit: boo
   const id = useId();
   const { variables } = editing.content;
   const [text, setText] = useState(variables.join(', '));
-  // Shows changes from elsewhere but keeps the typed text, including its commas.
+  // Shows changes of the variables that were not typed here, but does not reformat the typed text, for example its
+  // commas.
   if (parseNames(text).join() !== variables.join()) setText(variables.join(', '));
   if (!mayEdit) return <Panel title="Variables">{variables.join(', ') || '–'}</Panel>;
   return (

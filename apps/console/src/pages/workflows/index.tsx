@@ -203,7 +203,7 @@ function CreateWorkflowDialog({ making, close }: { making: 'new' | 'upload' | 'f
           >
             {(control) => <input {...control} type="file" accept=".json,.zip" required className={inputClass} />}
           </Field>
-          <TextField label="Name" name="name" hint="Empty: the name of the recording." autoComplete="off" />
+          <TextField label="Name" name="name" hint="If empty, the name of the recording is used." autoComplete="off" />
         </Form>
       </Dialog>
     </>

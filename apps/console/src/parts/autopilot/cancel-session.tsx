@@ -25,8 +25,8 @@ export function CancelSessionDialog({ session, open, onOpenChange }: CancelSessi
         showToast('The session is being cancelled.');
       }}
     >
-      The session’s browser is closed and no workflow is created. Data that the session has already submitted cannot be
-      taken back.
+      The browser of the session is closed, and no workflow is created. Data that the session has already submitted
+      cannot be taken back.
     </ConfirmDialog>
   );
 }

@@ -109,7 +109,7 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
           <Field
             label="Description"
             name="intent"
-            hint="Describe the task and name the address of the first page. For a value that changes from run to run, write a name such as CLAIM_ID."
+            hint="Describe the task, and include the address of the first page. For a value that changes from run to run, write a name such as CLAIM_ID."
           >
             {(control) => (
               <textarea {...control} rows={4} required={!task.trim()} maxLength={8000} className={inputClass} />
@@ -159,7 +159,7 @@ function SessionForm({ agentId, begun }: { agentId?: string; begun: (sessionId: 
       <TextField
         label="Secrets"
         name="vaultKeys"
-        hint="Names of the vault entries that the steps may use, separated by commas. Their values are never sent to a language model."
+        hint="Names of the vault secrets that the steps are allowed to use, separated by commas. The values are never sent to a language model."
         autoComplete="off"
       />
       <TextField label="Name of the new workflow" name="workflowName" maxLength={200} autoComplete="off" />
@@ -205,6 +205,6 @@ function parseInputs(text: string): Record<string, string> {
 
 /** Returns an error of a form field in the format of the service's errors, for a text that cannot be parsed. */
 function createFieldError(field: string, message: string): ApiError {
-  const detail = 'One of the fields is not valid.';
+  const detail = 'One of the fields is not valid. Correct it and try again.';
   return new ApiError(400, { code: 'invalid_payload', detail, errors: [{ field, message }] });
 }

@@ -57,8 +57,8 @@ export function SessionList({ agentId, column }: SessionListProps) {
             <EmptyNote title="No sessions match these filters." />
           ) : (
             <EmptyNote title="No sessions yet">
-              Choose “New session”: the autopilot performs a task in a machine’s browser, step by step, and creates a
-              workflow from it.
+              Choose “New session”. A language model then performs a task in a machine’s browser, step by step, and a
+              workflow is created from the steps.
             </EmptyNote>
           )
         }

@@ -8,15 +8,15 @@ export function isSessionOver(status: AutopilotSession['status']): boolean {
 export const pauseWords: Record<SessionPause['reason'], { title: string; hint: string }> = {
   attempts_exhausted: {
     title: 'All attempts at this step have failed',
-    hint: 'Give an instruction in other words, provide code for the step, or skip it.',
+    hint: 'Write a different instruction, provide code for the step, or skip the step.',
   },
   one_time_code: {
     title: 'The page asks for a one-time code',
-    hint: 'Give it as an instruction, such as: Enter the code 123456 and continue.',
+    hint: 'Enter the code in an instruction, such as: Enter the code 123456 and continue.',
   },
   captcha: {
     title: 'The page shows a captcha',
-    hint: 'Solve it on the machine itself and then resume, or skip the step.',
+    hint: 'Solve the captcha on the machine itself and then resume, or skip the step.',
   },
   before_submit: {
     title: 'The next action submits data',
@@ -24,10 +24,10 @@ export const pauseWords: Record<SessionPause['reason'], { title: string; hint: s
   },
   unsure: {
     title: 'The autopilot is not sure what to do',
-    hint: 'Answer the question in an instruction.',
+    hint: 'Write the answer to the question as an instruction.',
   },
   outcome_unknown: {
     title: 'It is unknown whether the data was submitted',
-    hint: 'Check in the portal. If it was submitted, skip the step. If not, resume.',
+    hint: 'Check in the portal whether the data was submitted. If it was, skip the step. If not, resume.',
   },
 };

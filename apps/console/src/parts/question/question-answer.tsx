@@ -18,7 +18,7 @@ interface FormField {
 }
 
 /** The parts of a question that determine its answer form. */
-type AskedQuestion = Pick<Question, 'kind' | 'choices' | 'fields'>;
+type AskedQuestion = Pick<Question, 'kind' | 'choices' | 'fields'> & Partial<Pick<Question, 'takeover'>>;
 
 /** The form that answers a question, according to its kind. */
 export function QuestionAnswer({ question }: { question: Question }) {
@@ -88,7 +88,7 @@ function DeclineDialog({ question: { id }, close }: { question: Question; close:
       open
       onOpenChange={close}
       title="Decline this question?"
-      description="The script continues with its default answer, or receives none. This cannot be undone."
+      description="The script continues with the default answer of the question, or fails if there is none. This cannot be undone."
     >
       <Form
         submit="Decline"
@@ -113,11 +113,11 @@ function useRefreshQuestions(): () => Promise<unknown> {
 }
 
 /** The choices that answer the question with one click; null if the answer is typed. */
-function listChoices({ kind, choices }: AskedQuestion): { label: string; value: Answer }[] | null {
+function listChoices({ kind, choices, takeover }: AskedQuestion): { label: string; value: Answer }[] | null {
   if (kind === 'choice') return (choices ?? []).map((value) => ({ label: value, value }));
   if (kind !== 'confirm') return null;
   return [
-    { label: 'Yes', value: true },
+    { label: takeover ? 'Done' : 'Yes', value: true },
     { label: 'No', value: false },
   ];
 }

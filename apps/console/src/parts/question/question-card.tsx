@@ -3,20 +3,23 @@ import type { Question } from '../../api/generated';
 import { useCurrentUser } from '../../api/session';
 import { Time, TimeLeft } from '../../format/time';
 import { RunLink, WorkflowLink } from '../names';
+import { LiveScreen } from './live-screen';
 import { QuestionAnswer } from './question-answer';
 
 interface QuestionCardProps {
   question: Question;
   /** Shows links to the run and its workflow; for pages other than the run's own. */
   withRun?: boolean;
+  /** Shows the browser of the run as it is now instead of the screenshot, if the run has one. */
+  live?: boolean;
   /** Called after each click and key. Not on focus, after which the list could move while the pointer is pressed. */
   onTouched?: () => void;
 }
 
 /** A question with its context and screenshot, and the answer form or the outcome. */
-export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps) {
+export function QuestionCard({ question, withRun, live, onTouched }: QuestionCardProps) {
   const { user } = useCurrentUser();
-  const { id, jobId, workflowId, context, screenshotUrl, status, expiresAt } = question;
+  const { id, jobId, workflowId, context, status, expiresAt } = question;
   const isOpen = status === 'open';
   return (
     <article
@@ -36,17 +39,15 @@ export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps
           {isOpen && <TimeLeft until={expiresAt} />}
           {withRun && workflowId && <WorkflowLink id={workflowId} />}
           {withRun && jobId && <RunLink id={jobId} />}
+          {isOpen && !live && question.takeover && 'Open the run to use its browser.'}
         </p>
       </div>
-      {screenshotUrl && isOpen && (
-        <a href={screenshotUrl} target="_blank" rel="noreferrer" className="self-start">
-          <img
-            src={screenshotUrl}
-            alt="What the browser showed when the question was asked"
-            loading="lazy"
-            className="max-h-96 max-w-full rounded-control border border-line object-contain"
-          />
-        </a>
+      {isOpen && live && jobId ? (
+        <LiveScreen jobId={jobId} usable={question.takeover && mayAnswer(question, user)}>
+          <Screenshot question={question} />
+        </LiveScreen>
+      ) : (
+        isOpen && <Screenshot question={question} />
       )}
       {context && isOpen && (
         <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-1">
@@ -73,6 +74,20 @@ export function QuestionCard({ question, withRun, onTouched }: QuestionCardProps
   );
 }
 
+function Screenshot({ question: { screenshotUrl } }: { question: Question }) {
+  if (!screenshotUrl) return null;
+  return (
+    <a href={screenshotUrl} target="_blank" rel="noreferrer" className="self-start">
+      <img
+        src={screenshotUrl}
+        alt="What the browser showed when the question was asked"
+        loading="lazy"
+        className="max-h-96 max-w-full rounded-control border border-line object-contain"
+      />
+    </a>
+  );
+}
+
 function mayAnswer({ to }: Question, { role, email }: { role: Role; email: string | null }): boolean {
   if (!hasRole(role, 'member')) return false;
   const includesUser = (entry: string) =>
@@ -80,7 +95,7 @@ function mayAnswer({ to }: Question, { role, email }: { role: Role; email: strin
   return to.length === 0 || to.some(includesUser);
 }
 
-/** Shows a user who may not answer who may. */
+/** For a user who is not allowed to answer: shows who is. */
 function QuestionAudience({ to }: Pick<Question, 'to'>) {
   const who = [...new Set(to.length > 0 ? to.map(formatAudience) : ['every member'])];
   const list = new Intl.ListFormat('en', { type: 'disjunction' });
@@ -108,7 +123,7 @@ function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason } 
       </p>
     );
   }
-  if (status === 'expired') return <p role="status">Nobody answered in time.</p>;
+  if (status === 'expired') return <p role="status">No person answered in time.</p>;
   return (
     <p role="status" className="[overflow-wrap:anywhere]">
       {answeredBy ? (

@@ -11,7 +11,8 @@ import { Skeleton } from '../../ui/page';
 import { showToast } from '../../ui/toast';
 import { AccountsField, readAccounts } from '../guards/accounts';
 import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
-import { AgentField, WorkflowField } from '../pickers';
+import { WorkflowField } from '../pickers';
+import { PlaceFields, readPlace } from '../placement/place-fields';
 
 interface Runnable {
   id: string;
@@ -44,7 +45,13 @@ export function RunAgainDialog({ run, open, onOpenChange }: OpenProps & { run: J
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title={`Run ${run.workflowName}`}>
       {workflow ? (
-        <RunForm workflow={workflow} agentId={run.agentId} values={run.variables} onOpenChange={onOpenChange} />
+        <RunForm
+          workflow={workflow}
+          agentId={run.agentId ?? undefined}
+          target={run.target}
+          values={run.variables}
+          onOpenChange={onOpenChange}
+        />
       ) : (
         <Skeleton rows={3} />
       )}
@@ -67,13 +74,14 @@ export function RunAnyDialog({ open, onOpenChange }: OpenProps) {
 interface RunFormProps {
   workflow: Runnable;
   agentId?: string;
+  target?: Job['target'];
   /** Initial values of the variables. */
   values?: Record<string, string>;
   onOpenChange: (open: boolean) => void;
 }
 
 /** Mounted each time that the dialog opens, so that each opening has its own idempotency key and starts another run. */
-function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunFormProps) {
+function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange }: RunFormProps) {
   const navigate = useNavigate();
   const client = useQueryClient();
   const keyOf = useIdempotencyKey();
@@ -81,8 +89,9 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
     queryKey: ['runs', 'last of', workflow.id],
     enabled: agentId === undefined,
     queryFn: ({ signal }) => jobsList({ query: { workflowId: workflow.id, limit: 1 }, signal }),
-    select: ({ jobs }) => jobs[0]?.agentId,
+    select: ({ jobs }) => jobs[0]?.agentId ?? undefined,
   });
+  const [variables, setVariables] = useState(initial);
   if (agentId === undefined && isPending) return <Skeleton rows={3} />;
   return (
     <Form
@@ -99,7 +108,7 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
         const accounts = readAccounts(values);
         const body = {
           workflowId: workflow.id,
-          agentId: values.readText('agentId'),
+          ...readPlace(values),
           variables,
           concurrencyKeys,
           accounts,
@@ -114,22 +123,40 @@ function RunForm({ workflow, agentId, values: initial = {}, onOpenChange }: RunF
       }}
     >
       {workflow.variables.map((name) => (
-        <VariableField key={name} name={name} initial={initial[name]} />
+        <VariableField
+          key={name}
+          name={name}
+          initial={initial[name]}
+          onSettle={(value) => setVariables((before) => ({ ...before, [name]: value }))}
+        />
       ))}
-      <AgentField name="agentId" initial={agentId} likely={last} />
+      <PlaceFields
+        workflowId={workflow.id}
+        agentId={agentId}
+        target={target}
+        likely={last}
+        variables={pickValues(workflow.variables, variables)}
+      />
       <details>
         <summary className="font-medium">Guards</summary>
         <div className="mt-3 flex flex-col gap-3">
-          <ConcurrencyKeysField hint="The run needs these keys and the workflow’s. It waits until each is free." />
-          <AccountsField hint="The run gets these accounts and the workflow’s. It waits until each pool has a free one." />
+          <ConcurrencyKeysField hint="These keys are in addition to those of the workflow. The run waits until each key is below its limit." />
+          <AccountsField hint="These accounts are in addition to those of the workflow. The run waits until each pool has a free account." />
         </div>
       </details>
     </Form>
   );
 }
 
+interface VariableFieldProps {
+  name: string;
+  initial: string | undefined;
+  /** Called with the value when the user leaves the field. */
+  onSettle: (value: string) => void;
+}
+
 /** Field of a variable. An empty value must be confirmed with a checkbox. */
-function VariableField({ name, initial }: { name: string; initial: string | undefined }) {
+function VariableField({ name, initial, onSettle }: VariableFieldProps) {
   const [text, setText] = useState(initial ?? '');
   return (
     <div className="flex flex-col gap-1">
@@ -138,11 +165,17 @@ function VariableField({ name, initial }: { name: string; initial: string | unde
         name={`variables.${name}`}
         value={text}
         onChange={({ target }) => setText(target.value)}
+        onBlur={() => onSettle(text)}
         autoComplete="off"
       />
       {text === '' && <CheckField label="Empty on purpose" name={`empty.${name}`} initial={initial === ''} />}
     </div>
   );
+}
+
+/** Returns the values of these variables that are not empty. */
+function pickValues(names: readonly string[], values: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(names.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
 }
 
 function emptyFieldsError(names: string[]): ApiError {

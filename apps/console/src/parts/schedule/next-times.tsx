@@ -2,8 +2,8 @@ import type { PreviewRun } from '../../api/generated';
 import { formatInZone } from '../../format/format';
 
 const shifts: Record<NonNullable<PreviewRun['shift']>, string> = {
-  gap: 'this time does not exist on that day, so it runs right after the gap',
-  overlap: 'this time occurs twice on that day; it runs the first time',
+  gap: 'this local time does not exist on that day, so the run starts right after the gap',
+  overlap: 'this local time occurs twice on that day; the run starts the first time',
 };
 
 /** Times in the schedule's time zone. */

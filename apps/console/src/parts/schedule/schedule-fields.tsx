@@ -7,7 +7,8 @@ import type { Values } from '../../ui/form';
 import { SelectField, TextField } from '../../ui/form';
 import { AccountsField, readAccounts } from '../guards/accounts';
 import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
-import { AgentField, WorkflowField } from '../pickers';
+import { WorkflowField } from '../pickers';
+import { PlaceFields, readPlace } from '../placement/place-fields';
 import { CronPreview, useCronPreview } from './cron-preview';
 
 const misfires = [
@@ -42,7 +43,7 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
           autoComplete="off"
         />
       ))}
-      <AgentField name="agentId" initial={schedule?.agentId} />
+      <PlaceFields workflowId={workflowId} agentId={schedule?.agentId ?? undefined} target={schedule?.target} />
       <TextField
         label="Cron expression"
         name="cronExpression"
@@ -126,17 +127,17 @@ function GuardFields({ schedule }: { schedule?: Schedule }) {
       <TextField
         label="Vault keys"
         name="vaultKeys"
-        hint="Names of vault entries that the run may read, separated by commas."
+        hint="Names of the vault secrets that the run receives, separated by commas."
         defaultValue={schedule?.vaultKeys.join(', ')}
         autoComplete="off"
       />
       <ConcurrencyKeysField
         initial={schedule?.concurrencyKeys}
-        hint="A run needs these keys and the workflow’s, and waits until each is below its limit."
+        hint="These keys are in addition to those of the workflow. A run waits until each key is below its limit."
       />
       <AccountsField
         initial={schedule?.accounts}
-        hint="A run gets these accounts and the workflow’s, and waits until each pool has a free one."
+        hint="These accounts are in addition to those of the workflow. A run waits until each pool has a free account."
       />
     </>
   );
@@ -148,7 +149,7 @@ export function parseScheduleForm(values: Values) {
   return {
     name: values.readText('name'),
     scriptId: values.readText('scriptId'),
-    agentId: values.readText('agentId'),
+    ...readPlace(values),
     cronExpression: values.readText('cronExpression'),
     timezone: values.readText('timezone'),
     variables: values.readTexts('variables.'),

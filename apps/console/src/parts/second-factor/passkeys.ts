@@ -45,7 +45,7 @@ export async function askForPasskey(): Promise<Record<string, unknown>> {
 function requirePasskeySupport(): void {
   if (supportsPasskeys()) return;
   throw createPasskeyError(
-    'Passkeys are not available on this page. They need a recent browser, and a page over https or on localhost.',
+    'Passkeys are not available on this page. Use a recent browser, and open the console over https or on localhost.',
   );
 }
 
@@ -66,8 +66,8 @@ async function promptForCredential(ask: () => Promise<Credential | null>): Promi
     const name = error instanceof DOMException ? error.name : '';
     throw createPasskeyError(
       name === 'InvalidStateError'
-        ? 'This device has a passkey of yours already.'
-        : 'The browser provided no passkey: it was declined, took too long, or does not exist. Try again.',
+        ? 'This device already has a passkey of your account. Sign in with it.'
+        : 'The browser provided no passkey: you declined, it took too long, or this device has none. Try again.',
     );
   }
 }

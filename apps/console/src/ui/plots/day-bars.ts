@@ -11,7 +11,7 @@ export const dayOptions = {
   tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
 } satisfies Partial<uPlot.Options>;
 
-/** Half a day more at both ends, so that the first and the last bar are not cut off. */
+/** The axis is half a day longer at both ends, so that the first and the last bar are not cut off. */
 export const dayScale: uPlot.Scale = {
   range: (_, least, most) => [least - daySeconds / 2, most + daySeconds / 2],
 };

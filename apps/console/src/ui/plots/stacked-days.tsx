@@ -89,7 +89,7 @@ function createPattern(
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = tile;
   const drawing = canvas.getContext('2d')!;
-  // The paper covers the bar below.
+  // The background color of the page covers the bar below.
   drawing.fillStyle = paper;
   drawing.fillRect(0, 0, tile, tile);
   if (name === 'striped') {

@@ -83,7 +83,7 @@ export function DataTable<T>({
   const shown = rowsInSight.getVirtualItems();
   const last = shown.at(-1)?.index ?? 0;
   useEffect(() => {
-    // After an error, the user retries with the button.
+    // After an error, no further page is requested until the user clicks the button.
     if (hasMore && !error && rows.length > 0 && last >= rows.length - 20) loadMore();
   }, [hasMore, error, last, rows.length, loadMore]);
 

@@ -170,7 +170,7 @@ async function readNewEntries(known: State | null, source: Source): Promise<Stat
   return dropOldestEntries({ ...known, entries: [...known.entries, ...newEntries.reverse()], marks });
 }
 
-/** Continues a search from the newest entry that it has read, because the last match may be far back. */
+/** Continues a search after the newest entry that it has read and not after the last match, which can be much older. */
 async function continueSearch(known: State, from: string, source: Source): Promise<State> {
   const head = await readNewestId(source);
   if (head === from) return known;
@@ -211,7 +211,7 @@ async function readOldestEntries(_known: State | null, source: Source): Promise<
 }
 
 async function readNewestEntries(_known: State | null, source: Source): Promise<State> {
-  // Read before the search, so that entries that arrive during the search are read again.
+  // This cursor is read before the search, so that entries that arrive during the search are read by the next one.
   const head = await readNewestId(source);
   const { newEntries, onward, marks } = await readUnseenEntries(nothing, undefined, 'desc', source);
   return { ...nothing, entries: newEntries.reverse(), older: onward, head, marks };
@@ -241,7 +241,10 @@ function saveCursorMark(marks: Map<string, string>, { entries, nextCursor }: Age
   if (last && nextCursor !== null) marks.set(last.id, nextCursor);
 }
 
-/** Drops the oldest entries beyond the window's size, up to an entry that has a cursor. */
+/**
+ * Removes the oldest entries if there are more than the window's size. Only entries before one with a stored cursor are
+ * removed, so that they can be read again.
+ */
 function dropOldestEntries(state: State): State {
   const { entries, marks } = state;
   if (entries.length <= maxKeptEntries) return state;

@@ -10,7 +10,7 @@ export function describeFailure(ended: string, stderr: string): string {
   const lines = stderr.replaceAll('\0', '\u{FFFD}').trimEnd().split(/\r?\n/);
   const cause = findFailureCause(lines);
   const trace = takeLastBytes(lines.slice(-maxLines).join('\n'));
-  // A trace of one line is the cause itself.
+  // If the trace has only one line, that line is the cause.
   return [cause, ended, trace === cause ? '' : trace].filter(Boolean).join('\n');
 }
 

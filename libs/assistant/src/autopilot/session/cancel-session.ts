@@ -2,7 +2,7 @@ import { audit, type Principal } from '@muster/access';
 import { AppError, type SessionStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isOpenSession } from './autopilot-life';
-import { startEnding } from './end-session';
+import { startEndingSession } from './end-session';
 import { saveSession } from './save-session';
 import { appendSessionEvent } from './session-events';
 import { readSteps, requireSession } from './session-row';
@@ -22,7 +22,7 @@ export async function cancelSession(
   }
   audit(tx, caller, { action: 'autopilot.cancel', target: { type: 'autopilot_session', id: sessionId } });
   const steps = await readSteps(tx, sessionId);
-  await startEnding({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
+  await startEndingSession({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
   if (isOpenSession(session.status)) {
     const data = { status: session.status, previousStatus: session.status, cancelling: true };
     appendSessionEvent(tx, session, {

@@ -15,7 +15,7 @@ type Agent = Pick<AgentEntity, 'status' | 'provider'> & { booted: boolean };
 const maxErrorLength = 4000;
 
 /** Starts to end a session: its browser is closed first. A session without a browser ends at once. */
-export async function startEnding(work: Work, ending: AutopilotEnding): Promise<void> {
+export async function startEndingSession(work: Work, ending: AutopilotEnding): Promise<void> {
   const { tx, session } = work;
   session.ending = { ...ending, error: ending.error && shortenText(ending.error, maxErrorLength) };
   session.held = null;
@@ -26,12 +26,12 @@ export async function startEnding(work: Work, ending: AutopilotEnding): Promise<
   if (session.commandId && !isOnStatus(agent.status)) {
     const unopened = session.status === 'queued';
     if (await withdrawCommand(tx, session.commandId, 'The session ended before the agent received the command.')) {
-      if (unopened) return finishEnding(work);
+      if (unopened) return finishEndingSession(work);
     }
   } else if (!session.commandId && session.status === 'queued') {
-    return finishEnding(work);
+    return finishEndingSession(work);
   }
-  if (isOffStatus(agent.status)) return finishEnding(work);
+  if (isOffStatus(agent.status)) return finishEndingSession(work);
   await issueCloseCommand(tx, session);
 }
 
@@ -39,12 +39,12 @@ export async function startEnding(work: Work, ending: AutopilotEnding): Promise<
  * Finishes a session if its machine is off, without a confirmation that its browser is closed. Returns whether the
  * machine is off.
  */
-export async function finishIfMachineIsOff(work: Work): Promise<boolean> {
+export async function finishSessionIfMachineIsOff(work: Work): Promise<boolean> {
   const { tx, session } = work;
   const { status } = await readAgent(work);
   if (!isOffStatus(status)) return false;
   if (session.commandId) await withdrawCommand(tx, session.commandId, `The machine is ${status}.`);
-  await finishEnding(work);
+  await finishEndingSession(work);
   return true;
 }
 
@@ -63,7 +63,7 @@ export async function applyCloseResult(work: Work, { status, output }: EndedComm
   });
   switch (decision.action) {
     case 'finish':
-      return finishEnding(work);
+      return finishEndingSession(work);
     case 'again':
       return issueCloseCommand(work.tx, session);
     case 'reboot':
@@ -94,7 +94,7 @@ async function rebootToCloseBrowser({ tx, session }: Work, reason: string): Prom
  * Sets a session's terminal status; no other code does. The same transaction creates the workflow of a completed
  * session and releases the agent.
  */
-export async function finishEnding(work: Work): Promise<void> {
+export async function finishEndingSession(work: Work): Promise<void> {
   const { tx, session } = work;
   const { to, error, code } = session.ending!;
   if (to === 'completed') session.workflowId = await createWorkflowFromSession(work);

@@ -23,7 +23,7 @@ export async function resumeSession(
   const session = await requireSession(tx, { organizationId, agentId, sessionId });
   if (session.status !== 'paused' || session.ending) {
     throw new AppError('conflict', {
-      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused session can be resumed.`,
+      detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused session can be resumed. Wait until it pauses, or start a new session.`,
       extra: { sessionStatus: session.status },
     });
   }

@@ -26,7 +26,9 @@ export async function requireSession(
 }
 
 export function sessionNotFoundError(): AppError {
-  return new AppError('not_found', { detail: 'There is no such session of this agent.' });
+  return new AppError('not_found', {
+    detail: 'The agent has no session with this id. List the sessions of the agent to find the id.',
+  });
 }
 
 /** Returns the session's steps in the order of the task. */

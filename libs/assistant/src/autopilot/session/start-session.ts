@@ -103,7 +103,10 @@ function requireInputNames(inputs: Record<string, string>, vaultKeys: readonly s
 function requireFreeAgent(taken: AgentBusy | null, agentStatus: string): void {
   if (!taken) return;
   const by = 'jobId' in taken ? `job ${taken.jobId}` : `autopilot session ${taken.sessionId}`;
-  throw new AppError('agent_not_ready', { detail: `The agent is in use by ${by}.`, extra: { agentStatus, ...taken } });
+  throw new AppError('agent_not_ready', {
+    detail: `The agent is in use by ${by}. Wait until it has ended, or cancel it.`,
+    extra: { agentStatus, ...taken },
+  });
 }
 
 function omitUndefined<T extends object>(value: T): Partial<T> {

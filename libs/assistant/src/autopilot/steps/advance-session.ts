@@ -9,7 +9,7 @@ import { ObjectStorage } from '@muster/storage';
 import { KeyRing } from '@muster/vault';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { isOpenSession } from '../session/autopilot-life';
-import { startEnding, finishIfMachineIsOff, applyCloseResult } from '../session/end-session';
+import { startEndingSession, finishSessionIfMachineIsOff, applyCloseResult } from '../session/end-session';
 import { insertSteps, saveSession, saveStep } from '../session/save-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
@@ -91,7 +91,7 @@ export class Autopilot {
   private async askModelAndApply(request: ModelRequest): Promise<void> {
     const { token, session } = request;
     let result: ModelResult;
-    // Null if no model was called.
+    // Usage of the model call; null if no model was called.
     let usage: ModelUsage | null = null;
     try {
       [result, usage] = await runWhileRenewingLease(
@@ -147,14 +147,17 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   if (!ending && status === 'paused') {
     if (!late) return;
     const error = 'The question of the paused session was not answered in time.';
-    return startEnding(work, { to: 'failed', error, code: 'execution_timeout' });
+    return startEndingSession(work, { to: 'failed', error, code: 'execution_timeout' });
   }
   if (!ending && computeActiveMs(session) >= session.maxActiveMs) {
-    return startEnding(work, limitReachedEnding(`its limit of ${session.maxActiveMs / 60_000} minutes is used up`));
+    return startEndingSession(
+      work,
+      limitReachedEnding(`its limit of ${session.maxActiveMs / 60_000} minutes is used up`),
+    );
   }
   const command = commandId ? await readEndedCommand(tx, commandId) : null;
   if (command?.status === 'pending') {
-    if (session.phase === 'close' && (await finishIfMachineIsOff(work))) return;
+    if (session.phase === 'close' && (await finishSessionIfMachineIsOff(work))) return;
     // The sweep for lost messages caused this call. The command is still running; its end will enqueue a message.
     if (late) session.dueAt = new Date(session.now.getTime() + leaseMs);
     return;
@@ -255,7 +258,7 @@ function isOverBudget({ costMicros, maxCostMicros }: SessionRow): boolean {
 }
 
 function endSessionOverBudget(work: Work): Promise<void> {
-  return startEnding(work, limitReachedEnding('its limit for the cost of model calls is used up'));
+  return startEndingSession(work, limitReachedEnding('its limit for the cost of model calls is used up'));
 }
 
 function leaseModelRequest({ session }: Work, question: StepQuestion | null): ModelRequest | void {
@@ -282,7 +285,8 @@ async function applyModelResult(
 
 async function applyPlan(work: Work, result: ModelResult): Promise<void> {
   const { tx, session } = work;
-  const failSession = (error: AppError) => startEnding(work, { to: 'failed', error: error.message, code: error.code });
+  const failSession = (error: AppError) =>
+    startEndingSession(work, { to: 'failed', error: error.message, code: error.code });
   if ('fault' in result) return failSession(result.fault);
   if (!('task' in result)) return;
   try {

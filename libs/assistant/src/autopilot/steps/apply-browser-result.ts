@@ -1,7 +1,7 @@
 import { appendTimeline } from '@muster/timeline';
 import { type PageLooked, type SessionOpened, shortenText } from '@muster/contracts';
 import { cleanNameForSentence } from '@muster/platform';
-import { startEnding } from '../session/end-session';
+import { startEndingSession } from '../session/end-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../session/pause-session';
 import type { EndedCommand } from './ended-command';
@@ -17,7 +17,7 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
   const { tx, session } = work;
   if (status === 'failed') {
     const reason = error ?? 'the agent did not open a browser';
-    return startEnding(work, {
+    return startEndingSession(work, {
       to: 'failed',
       error: `The session has no browser: ${reason}`,
       code: code ?? 'browser_unavailable',
@@ -45,7 +45,10 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
   return pauseForOutcome(work);
 }
 
-/** Records the error on the timeline and on the next step, so that its strategy takes the error into account. */
+/**
+ * Records the error on the timeline and on the next step, so that the strategy for that step takes the error into
+ * account.
+ */
 function recordStartError({ tx, session, steps }: Work, startError: string): void {
   const { organizationId, agentId, id: sessionId } = session;
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
@@ -63,7 +66,7 @@ function recordStartError({ tx, session, steps }: Work, startError: string): voi
 
 /** Fails the session, because its start page did not load and a model cannot work with an error page. */
 function failSessionStart(work: Work, startError: string): Promise<void> {
-  return startEnding(work, {
+  return startEndingSession(work, {
     to: 'failed',
     error: `The start page ${requireTaskOfSession(work.session).startUrl} cannot be opened from the agent: ${startError}`,
     code: 'start_page_failed',
@@ -107,7 +110,7 @@ function pauseForOutcome(work: Work): Promise<void> {
 export async function applySuccessResult(work: Work, { status, output, error }: EndedCommand): Promise<void> {
   const { session } = work;
   if (status === 'failed') {
-    return startEnding(work, {
+    return startEndingSession(work, {
       to: 'failed',
       error: `The success condition could not be checked: ${error ?? 'no answer'}`,
       code: 'check_failed',
@@ -115,10 +118,10 @@ export async function applySuccessResult(work: Work, { status, output, error }: 
   }
   const { look, holds, unmet } = output as unknown as PageLooked;
   await recordPageSnapshot(work, look);
-  if (holds) return startEnding(work, { to: 'completed', error: null, code: null });
+  if (holds) return startEndingSession(work, { to: 'completed', error: null, code: null });
   const { description } = requireTaskOfSession(session).success;
   const reason = unmet ?? 'the page does not show it';
-  return startEnding(work, {
+  return startEndingSession(work, {
     to: 'failed',
     error: `The success condition “${cleanNameForSentence(description)}” is not met: ${reason}`,
     code: 'check_failed',

@@ -1,6 +1,6 @@
 import { AppError, type ErrorCode, toWireCode } from '@muster/contracts';
 import { cleanNameForSentence } from '@muster/platform';
-import { startEnding } from '../session/end-session';
+import { startEndingSession } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
 import { endAttempt } from './attempts';
 import type { StepAnswer } from './ask-model-for-step';
@@ -66,7 +66,7 @@ export async function applyModelFailure(work: Work, error: AppError): Promise<vo
   session.held = null;
   await endAttempt(work, step, attemptId, { outcome: 'failed', error: message, code: toWireCode(code) });
   if (endingCodes.includes(code)) {
-    return startEnding(work, { to: 'failed', error: message, code: toWireCode(code) });
+    return startEndingSession(work, { to: 'failed', error: message, code: toWireCode(code) });
   }
   return startNextStep(work);
 }

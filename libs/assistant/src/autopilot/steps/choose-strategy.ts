@@ -5,7 +5,7 @@ import type { StepRow } from '../session/session-row';
 export interface StrategyFacts {
   step: Pick<StepRow, 'tried' | 'submitted' | 'instruction' | 'codeOnce'>;
   task: Pick<TaskStep, 'kind' | 'expect'>;
-  /** Lesson of an earlier session of the same task. */
+  /** How an earlier session of the same task performed the step (its lesson). */
   lesson: Pick<Lesson, 'actions'> | null;
 }
 
@@ -19,7 +19,7 @@ export type Chosen =
 /** Chooses the cheapest strategy for a step that has not failed yet. */
 export function chooseStrategy({ step, task, lesson }: StrategyFacts): Chosen {
   if (step.codeOnce !== null) return { strategy: 'stable_code', with: 'hand' };
-  // A person's instruction is for the model.
+  // If a person gave an instruction for the step, the model performs the step.
   if (step.instruction !== null) return { strategy: 'model', with: 'look' };
   if (task.kind === 'verify' && task.expect) return { strategy: 'stable_code', with: 'expectation' };
   // A step that may have submitted something is not replayed: the model checks the page first.

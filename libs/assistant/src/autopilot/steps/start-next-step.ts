@@ -1,6 +1,6 @@
 import type { HeldAttempt } from '@muster/database';
 import { cleanNameForSentence } from '@muster/platform';
-import { startEnding } from '../session/end-session';
+import { startEndingSession } from '../session/end-session';
 import { pauseSession } from '../session/pause-session';
 import { appendSessionEvent } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
@@ -11,7 +11,8 @@ import { issueAttemptCommand, issueLookCommand } from './session-commands';
 import { requireTaskOfSession, type Work } from './work';
 
 /**
- * Continues with the first step that is not done: tries its cheapest strategy that has not failed, or asks a person.
+ * Continues with the first step that is not done: tries the cheapest strategy that has not failed for the step, or asks
+ * a person.
  */
 export async function startNextStep(work: Work): Promise<void> {
   const { tx, session, steps } = work;
@@ -19,13 +20,13 @@ export async function startNextStep(work: Work): Promise<void> {
   const task = requireTaskOfSession(session);
   if (!step) {
     if (task.success.check) return issueLookCommand(tx, session, { phase: 'check', expect: task.success.check });
-    return startEnding(work, { to: 'completed', error: null, code: null });
+    return startEndingSession(work, { to: 'completed', error: null, code: null });
   }
   const taskStep = task.steps[step.position]!;
   if (step.status !== 'running') {
     session.stepsBegun += 1;
     if (session.stepsBegun > session.maxSteps) {
-      return startEnding(work, limitReachedEnding(`its limit of ${session.maxSteps} steps is used up`));
+      return startEndingSession(work, limitReachedEnding(`its limit of ${session.maxSteps} steps is used up`));
     }
     step.status = 'running';
     appendStepEvent(work, step);

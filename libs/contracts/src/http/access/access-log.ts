@@ -22,6 +22,7 @@ export const readSubjects = [
   'session',
   'command',
   'film',
+  'screen',
   'costs',
   'feedback',
   'access_log',
@@ -42,7 +43,8 @@ export class AccessSubject {
 export class AccessEntry {
   @UuidField() id!: string;
   @DateTimeField({
-    description: 'Time of the first read in this minute. The same read again within the minute adds no entry.',
+    description:
+      'Time of the first read. Repeated reads of the same resource within the same minute add no further entry.',
   })
   at!: string;
   @ObjectField(() => AuditActor) who!: AuditActor;
@@ -57,7 +59,7 @@ export class AccessLogList {
 }
 
 export class AccessLogExportQuery {
-  @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read.' })
+  @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read the data.' })
   userId?: string;
   @TextField({
     optional: true,
@@ -71,7 +73,7 @@ export class AccessLogExportQuery {
 }
 
 export class AccessLogQuery extends PageQuery {
-  @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read.' })
+  @TextField({ optional: true, max: 100, description: 'ID of the user or the API key that read the data.' })
   userId?: string;
   @TextField({
     optional: true,

@@ -38,7 +38,7 @@ export class Invitation {
   @EnumField(roles, { example: 'member' }) role!: Role;
   @TextField({
     example: 'https://muster.example.com/app/invitation#token=mal_…',
-    description: 'Link on which the person chooses a password. It is not shown again.',
+    description: 'Link on which the person chooses a password. No later response contains the link.',
   })
   link!: string;
   @DateTimeField() expiresAt!: string;

@@ -12,7 +12,8 @@ export class CreateApiKeyBody {
   @UuidField({
     optional: true,
     nullable: true,
-    description: 'Only agent that the key may be used for. Allowed with scope worker.',
+    description:
+      'Agent to which the key is bound: it cannot be used for another agent. Allowed only with scope worker.',
   })
   agentId?: string | null;
   @DateTimeField({
@@ -26,7 +27,7 @@ export class CreateApiKeyBody {
   @EnumField(apiKeyRoles, {
     optional: true,
     example: 'member',
-    description: 'Role of a key of scope api; member when absent. A key of scope worker has no choice of role.',
+    description: 'Role of a key of scope api; member when absent. Not allowed for a key of scope worker.',
   })
   role?: ApiKeyRole;
   @TextListField({
@@ -75,7 +76,10 @@ export class CreatedApiKey {
       'IP addresses and CIDR ranges from which the key is accepted. When empty, it is accepted from any address.',
   })
   ipAllow!: string[];
-  @TextField({ description: 'Secret of the key. It is not shown again.', example: 'msk_k3v9x2m4q8w1_…' })
+  @TextField({
+    description: 'The complete API key. Store the key now, because no later response contains it.',
+    example: 'msk_k3v9x2m4q8w1_…',
+  })
   secret!: string;
 }
 

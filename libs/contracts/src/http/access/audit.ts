@@ -33,7 +33,8 @@ export class AuditEntry {
   @TextField({ example: 'user.update' }) action!: string;
   @ObjectField(() => AuditTarget) target!: AuditTarget;
   @JsonField({
-    description: 'Changed values; [before, after] for a field that was changed. Secrets are not included.',
+    description:
+      'Changed fields: for each, an array with the value before and the value after. Secrets are not included.',
     example: { role: ['member', 'admin'] },
   })
   changes!: Record<string, unknown>;
@@ -73,8 +74,8 @@ export class LogProof {
   @TextField({
     example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
     description:
-      'SHA-256, in hex, of `previous`, a line feed, and each row of the day in the order of the IDs: its RFC 8785 JSON as ' +
-      'the list shows it, and a line feed.',
+      'SHA-256, in hex, of `previous`, a line feed, and each row of the day in the order of the IDs: its RFC 8785 ' +
+      'JSON as the list shows it, and a line feed.',
   })
   hash!: string;
 }
@@ -83,7 +84,8 @@ export class AuditProof {
   @DayField() day!: string;
   @BooleanField({
     example: true,
-    description: 'Whether no row can be added to the day any more. The hash of an open day changes with each row.',
+    description:
+      'Whether the day is closed, so that no row can be added to it. The hash of an open day changes with each row.',
   })
   closed!: boolean;
   @ObjectField(() => LogProof) audit!: LogProof;

@@ -24,7 +24,7 @@ export class ChangePasswordBody {
   @TextField({ ...passwordLength, example: 'staple battery horse' }) newPassword!: string;
 }
 
-/** The step that a sign-in still requires after a correct password. */
+/** The step that the user must still complete after a correct password. */
 const signInNeeds = ['totp', 'passkey', 'enrolment'] as const;
 export type SignInNeed = (typeof signInNeeds)[number];
 
@@ -38,7 +38,7 @@ export class SignInNeeds {
   needs!: SignInNeed;
   @TextField({
     example: 'mst_0199f0c5-…',
-    description: 'Token for the next step of the sign-in, valid for 10 minutes. It gives no other access.',
+    description: 'Token for the next step of the sign-in, valid for 10 minutes. The token gives no other access.',
   })
   ticket!: string;
 }
@@ -50,7 +50,7 @@ export class SecondFactorProof {
   @TextField({
     optional: true,
     max: 64,
-    example: 'k7dq-m2xw-9c4t-hvpa',
+    example: 'k7dq-m2xw-5c4t-hvpa-3zrb-uy6n',
     description: 'Recovery code. Each code can be used once.',
   })
   recoveryCode?: string;
@@ -92,8 +92,9 @@ export class TotpEnrolment {
 
 export class RecoveryCodes {
   @TextListField({
-    description: 'Recovery codes. They are not shown again, and each can be used once.',
-    example: ['k7dq-m2xw-9c4t-hvpa'],
+    description:
+      'Recovery codes. Save the codes now, because no later response contains them. Each code can be used once.',
+    example: ['k7dq-m2xw-5c4t-hvpa-3zrb-uy6n'],
   })
   recoveryCodes!: string[];
 }
@@ -142,16 +143,17 @@ export class Identity {
   @ObjectField(() => IdentityRecovery, {
     optional: true,
     description:
-      'Present in the response of GET /api/auth/me while the service waits after a restore from a backup. Until it ' +
-      'is released, no machine is started or stopped and no schedule runs.',
+      'Present in the response of GET /api/auth/me after the service was restored from a backup, until the operator ' +
+      'releases it. Until then, no machine is started or stopped and no schedule runs.',
   })
   recoveryHold?: IdentityRecovery;
 }
 
 export class EnrolledIdentity extends Identity {
   @TextListField({
-    description: 'Recovery codes. They are not shown again, and each can be used once.',
-    example: ['k7dq-m2xw-9c4t-hvpa'],
+    description:
+      'Recovery codes. Save the codes now, because no later response contains them. Each code can be used once.',
+    example: ['k7dq-m2xw-5c4t-hvpa-3zrb-uy6n'],
   })
   recoveryCodes!: string[];
 }

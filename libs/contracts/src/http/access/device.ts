@@ -14,11 +14,15 @@ export class BeginDeviceLoginBody {
 }
 
 export class DeviceCodes {
-  @TextField({ example: 'mdl_…', description: 'Code with which the program polls for its key. Keep it secret.' })
+  @TextField({
+    example: 'mdl_…',
+    description: 'Code with which the program polls POST /api/auth/device/token for its API key. Keep it secret.',
+  })
   device_code!: string;
   @TextField({
     example: 'BKWT-RMXQ',
-    description: 'Code that the user enters on the confirmation page or compares with it.',
+    description:
+      'Code that the program shows. The user enters it on the confirmation page, or compares it with the code there.',
   })
   user_code!: string;
   @TextField({ example: 'https://muster.example.com/app/device' }) verification_uri!: string;
@@ -36,7 +40,10 @@ export class DeviceTokenBody {
 }
 
 export class DeviceToken {
-  @TextField({ example: 'msk_k3v9x2m4q8w1_…', description: 'API key of the program. It is not shown again.' })
+  @TextField({
+    example: 'msk_k3v9x2m4q8w1_…',
+    description: 'API key of the program. The program must store the key, because no later response contains it.',
+  })
   access_token!: string;
   @TextField({ example: 'Bearer' }) token_type!: string;
   @IntField({

@@ -29,7 +29,7 @@ export class PasskeyRequestOptions {
 }
 
 export class PasskeySignInBody {
-  @JsonField({ description: 'JSON response of the browser to the options.' })
+  @JsonField({ description: 'JSON response of the browser to the options of POST /api/auth/passkeys/options.' })
   response!: Record<string, unknown>;
 }
 

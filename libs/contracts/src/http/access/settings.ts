@@ -140,7 +140,7 @@ export class UpdateOrganizationSettingsBody {
 
 export class SigningSecret {
   @TextField({
-    description: 'HMAC key of x-service-signature, used as text.',
+    description: 'HMAC key of the header x-service-signature. Use the text itself as the key, without decoding it.',
     example: 'mss_vVqf0V8m2J6xkq1s6mZc0b6n1H0m6cXo3vQ2x9aYq0M',
   })
   signingSecret!: string;

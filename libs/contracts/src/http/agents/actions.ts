@@ -89,17 +89,17 @@ export class AgentActionBody {
     max: 1024,
     description:
       'deploy_extension: the key or ID of an artifact, or the ID or workerKey of a workflow pack. For a pack, the ' +
-      'bundle of its newest production version is deployed. Without a production version, it is the newest version ' +
-      'that an installation is pinned to, and otherwise the newest pilot version. The version is chosen when the ' +
-      'machine fetches the file. When absent, the newest .zip or .crx artifact with the version in its name is ' +
-      'deployed.',
+      'bundle of its newest production version is deployed. If the pack has no production version, the newest ' +
+      'version that an installation is pinned to is deployed, and if there is none, the newest pilot version. The ' +
+      'version is chosen when the machine fetches the file. When absent, the newest .zip or .crx artifact with the ' +
+      'version in its name is deployed.',
   })
   key?: string;
   @TextField({
     optional: true,
     max: 500,
     description:
-      'repair: an active worker key of the organization that is valid for this agent. It is stored encrypted.',
+      'repair: an active worker key of the organization that is valid for this agent. The key is stored encrypted.',
   })
   apiKey?: string;
 }
@@ -125,15 +125,15 @@ export class IdleExemptAnswer {
 export class DrainBody {
   @EnumField(['finish', 'now'], {
     description:
-      'finish: a running job may finish. now: no job may keep running; the request is rejected while a job runs, ' +
-      'unless force is true.',
+      'finish: a running job is completed. now: the agent is drained at once; the request is rejected while a job ' +
+      'runs, unless force is true.',
   })
   mode!: 'finish' | 'now';
   @BooleanField({
     optional: true,
     description:
-      'now: whether to proceed while a job runs. The job then fails with errorCode agent_stopped and is retried ' +
-      'according to its retry settings.',
+      'For mode now: whether to proceed while a job runs. The job then fails with errorCode agent_stopped, and is ' +
+      'retried if it has retries left.',
   })
   force?: boolean;
 }
@@ -143,7 +143,7 @@ export class DrainAnswer {
   @TextListField({
     max: 36,
     maxItems: 100_000,
-    description: 'IDs of the jobs that run on the agent or were dispatched to it.',
+    description: 'IDs of the jobs that run on the agent or were sent to it.',
     example: [],
   })
   running!: string[];

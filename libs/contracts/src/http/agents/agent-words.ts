@@ -66,7 +66,7 @@ export const commandKinds = [
 ] as const;
 export type CommandKind = (typeof commandKinds)[number];
 
-/** Software on a machine that some commands require, as detected by the worker. */
+/** Names of the software that the worker looks for on its machine. Some commands require it. */
 export const machineParts = {
   python: 'Python',
   chromium: 'Chromium',

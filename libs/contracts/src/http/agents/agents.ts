@@ -28,7 +28,7 @@ export class Agent {
   @TextField({
     nullable: true,
     example: 'i-0abc1234def567890',
-    description: 'Identifier of the machine at its provider.',
+    description: 'Identifier of the agent’s machine at the provider of the machine.',
   })
   providerRef!: string | null;
   @TextListField({ maxItems: 50, example: ['front-desk'] }) labels!: string[];
@@ -39,12 +39,19 @@ export class Agent {
   @TextField({ nullable: true, example: 'running' }) vmState!: string | null;
   @TextField({ nullable: true, example: '10.0.0.12' }) vmIp!: string | null;
   @BooleanField({ example: false }) idleAutoStopExempt!: boolean;
+  @BooleanField({
+    example: true,
+    description:
+      'Whether the dispatcher can choose the agent for runs that require labels. Runs that name the agent always ' +
+      'run on it.',
+  })
+  placement!: boolean;
   @TextField({ nullable: true, example: '1.4.0' }) workerVersion!: string | null;
   @ListField(() => MachineCapability, {
     nullable: true,
     description:
-      'Software of the machine, as the worker reported it in its last handshake. Null if the worker did not report ' +
-      'it. A command that requires missing software is rejected with the error machine_cannot.',
+      'Software of the machine, as the worker reported it in its last handshake. Null if the worker reported no ' +
+      'list of software. A command that requires missing software is rejected with the error machine_cannot.',
   })
   capabilities!: MachineCapability[] | null;
   @UuidField({ nullable: true }) currentJobId!: string | null;
@@ -57,11 +64,16 @@ export class Agent {
   stopAt!: string | null;
   @TextField({
     max: 1000,
-    description: 'Explanation of why the machine is on or off, and since when.',
+    description: 'Reason why the machine is on or off, and since when, as a sentence.',
     example: 'Online since 2026-01-31T09:30:00.000Z : the worker reported after its boot.',
   })
   why!: string;
-  @TextField({ min: 0, max: 1000, description: 'Short form of why, for a list.', example: 'kept on: pinned' })
+  @TextField({
+    min: 0,
+    max: 1000,
+    description: 'Short form of the explanation in `why`, for a list.',
+    example: 'kept on: pinned',
+  })
   reason!: string;
   @DateTimeField({ description: 'Time since which the agent has its current status.' }) statusSince!: string;
   @DateTimeField() createdAt!: string;
@@ -107,13 +119,22 @@ export class CreateAgentBody {
 
 export class CreatedAgent {
   @ObjectField(() => Agent) agent!: Agent;
-  @TextField({ description: 'Worker key of the machine. It is not shown again.', example: 'msk_k3v9x2m4q8w1_…' })
+  @TextField({
+    description: 'Worker key of the machine. Store the key now, because no later response contains it.',
+    example: 'msk_k3v9x2m4q8w1_…',
+  })
   workerKey!: string;
 }
 
 export class UpdateAgentBody {
   @TextField({ optional: true, max: 100, visible: true, example: 'Front desk 2' }) name?: string;
   @TextListField(labels) labels?: string[];
+  @BooleanField({
+    optional: true,
+    example: true,
+    description: 'Whether the dispatcher can choose the agent for runs that require labels.',
+  })
+  placement?: boolean;
 }
 
 export class TerminateAgentQuery {

@@ -43,7 +43,7 @@ export interface SessionOpened {
   look: PageLook;
 }
 
-/** `expect` of a step or `check` of a task. All fields that are set must match. */
+/** A condition on the page: `expect` of a step or `check` of a task. The page must match all fields that are set. */
 export interface PageExpectation {
   url?: string;
   text?: string;
@@ -73,15 +73,18 @@ export interface PageLook {
   screenshotKey: string | null;
   screenshotFault?: string;
   hasPasswordField: boolean;
-  /** Input that the page requests and the session must not provide, as far as it is detected without a model. */
+  /**
+   * Input that the page requests from a person, such as a captcha, and that the session must not provide. Detected
+   * without a model.
+   */
   asksFor: 'one_time_code' | 'captcha' | null;
 }
 
 export interface PageLooked {
   look: PageLook;
-  /** URLs that the guard has blocked since the last command. */
+  /** URLs outside allowedOrigins whose loading was blocked since the last command. */
   blocked: string[];
-  /** Whether the page matches expect. Present if expect was set. */
+  /** Whether the page matches `expect` of the command. Present if the command has `expect`. */
   holds?: boolean;
   /** Human-readable description of what does not match. */
   unmet?: string;
@@ -95,7 +98,7 @@ export type SelectorKind = (typeof selectorKinds)[number];
 /** One action, in the format of the model's answer for a step. */
 export interface SessionAction {
   action: SessionActionName;
-  /** For `extract`: name of the result. */
+  /** For `extract`: name under which the text is stored in the result. */
   name: string;
   selectors: { kind: SelectorKind; selector: string }[];
   /**
@@ -110,7 +113,7 @@ export interface SessionAction {
 
 export interface AttemptStep {
   sessionId: string;
-  /** Either actions or code is set. */
+  /** The actions to execute; absent if `code` is set. */
   actions?: SessionAction[];
   /** Python code that can use `page` and `browser` of the recordings' runtime. */
   code?: string;
@@ -132,7 +135,7 @@ export interface SelectorCandidate {
 }
 
 export interface DoneAction {
-  /** Index of the action in `actions`. */
+  /** Index of the executed action in the `actions` of the command. */
   at: number;
   name: string;
   /** Selectors of the action's element, best first, with inputs as {{NAME}}. Empty if the action has no element. */
@@ -157,7 +160,7 @@ export interface StepAttempted {
   /** Executed actions as workflow steps. `writeStableCode(steps)` of workflows turns them into Python. */
   steps: Record<string, unknown>[];
   extracted: Record<string, unknown>;
-  /** URLs that the guard has blocked, as in PageLooked. */
+  /** URLs outside allowedOrigins whose loading was blocked during the attempt. */
   blocked: string[];
   look: PageLook;
 }

@@ -24,10 +24,12 @@ export class AgentCommand {
   @UuidField() organizationId!: string;
   @UuidField({ optional: true }) jobId?: string;
   @DateTimeField({ description: 'Time after which the command expires.' }) deadline!: string;
-  @TextMapField({ description: 'Environment variables of the command. The values of secrets are among them.' })
+  @TextMapField({ description: 'Environment variables of the command, including the values of secrets.' })
   env!: Record<string, string>;
   @JsonField({
-    description: 'Parameters of the command. secretNames lists the variables of env whose values must never be shown.',
+    description:
+      'Parameters of the command. `secretNames` lists the variables of `env` whose values the worker must never ' +
+      'show.',
   })
   payload!: Record<string, unknown>;
 }
@@ -67,7 +69,11 @@ export class CommandOutputBody {
 }
 
 export class CommandReceipt {
-  @BooleanField({ description: 'Whether the service applied the report.' }) accepted!: boolean;
+  @BooleanField({
+    description:
+      'Whether the service stored the report. false: the command had already ended, or the report was a repeat.',
+  })
+  accepted!: boolean;
   @TextField({ optional: true, example: 'already finished' }) reason?: string;
 }
 

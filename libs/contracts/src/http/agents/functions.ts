@@ -8,7 +8,9 @@ const code = {
 };
 const parameters = {
   optional: true,
-  description: 'Free-form description of the arguments. It is stored and returned, but not checked.',
+  description:
+    'Description of the arguments, in any form. The description is stored and returned, but arguments are not ' +
+    'validated with it.',
 };
 
 /** Stored Python code that can be run by its name. */
@@ -30,7 +32,9 @@ export class AgentFunctionList {
 export class CreateFunctionBody {
   @TextField({
     ...name,
-    description: 'Name of the function. builder:<portal>:<phase> is the default code of that builder phase.',
+    description:
+      'Name of the function. A function with the name builder:<portal>:<phase> contains the code that POST ' +
+      '/api/agents/{id}/builder/run runs for this portal and phase by default.',
   })
   name!: string;
   @TextField({ optional: true, min: 0, max: 2000 }) description?: string;

@@ -18,14 +18,14 @@ class SavedTime {
 
 export class IdleSavings {
   @EnumField(idleStopPolicies, { description: 'Current idle stop policy.' }) policy!: IdleStopPolicy;
-  @NumberField({ example: 120.25, description: 'Hours that machines were idle between two runs.' })
+  @NumberField({ example: 120.25, description: 'Hours for which machines were idle between two runs.' })
   idleHours!: number;
-  @NumberField({ example: 40.5, description: 'Hours of idleHours in which the machines were on.' }) onHours!: number;
+  @NumberField({ example: 40.5, description: 'Part of idleHours in which the machines were on.' }) onHours!: number;
   @ObjectField(() => SavedTime, {
     description:
-      'Estimated savings of the policy adaptive in the idle periods in which the policy was fixed. The adaptive ' +
-      'decision is recomputed for each idle period from the data known at that time. Time for stops and boots is ' +
-      'included. Idle periods are retained for 35 days.',
+      'Estimated savings of the policy adaptive in the idle periods in which the policy was fixed. For each idle ' +
+      'period, the decision of adaptive is computed from the data that was known then. The time that stops and ' +
+      'boots take is included. Idle periods are retained for 35 days.',
   })
   adaptiveWouldSave!: SavedTime;
   @ObjectField(() => SavedTime, {

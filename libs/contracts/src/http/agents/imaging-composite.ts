@@ -7,8 +7,8 @@ export class ImagingCompositeBody {
     pattern: /\S/,
     example: 'Smith, Ann (PATIMAGEID: 1234)',
     description:
-      'Patient to find: a PATIMAGEID, a label that contains one, a chart number, or a name (`Last, First` or `First ' +
-      'Last`).',
+      'Patient to find: the image id of the patient (PATIMAGEID), a label that contains it, a chart number, or a ' +
+      'name (`Last, First` or `First Last`).',
   })
   patientLookup!: string;
   @IntListField({
@@ -17,7 +17,7 @@ export class ImagingCompositeBody {
     min: 1,
     max: 32,
     example: [3, 14],
-    description: 'Tooth numbers in the ADA numbering.',
+    description: 'Tooth numbers from 1 to 32, in the numbering of the American Dental Association.',
   })
   teeth!: number[];
 }

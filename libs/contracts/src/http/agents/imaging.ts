@@ -16,7 +16,8 @@ export class ImagingImagesBody {
     max: 1024,
     pattern: /\S/,
     description:
-      'Folder of the image files as the worker or the practice’s network sees it: a path or `\\\\server\\share\\…`.',
+      'Folder of the image files: a path on the machine of the agent, or a share in the network of the practice ' +
+      'such as `\\\\server\\share\\…`.',
     example: '\\\\imaging\\images\\1234',
   })
   imagingPath!: string;
@@ -72,12 +73,12 @@ export type ImagingObjectName = (typeof imagingObjectNames)[number];
 @IgnoreUnknownFields()
 export class CommandUploadObject {
   @EnumField(imagingObjectNames, {
-    description: 'Kind of file. Each image has two, full and thumbnail; a composite is a single file.',
+    description: 'Kind of file. Each converted image has two files, full and thumbnail. A composite has one file.',
   })
   name!: ImagingObjectName;
   @IntField({
     optional: true,
-    description: 'Ordinal of the command’s image that the file is made from. Absent for composite.',
+    description: '`ordinal` of the image in the command from which the file is made. Absent for a composite.',
   })
   ordinal?: number;
   @IntField({ max: Number.MAX_SAFE_INTEGER, example: 412_000, description: 'Size in bytes; at most 100 MiB.' })

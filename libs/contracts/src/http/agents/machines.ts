@@ -19,9 +19,13 @@ const tunnel = { ...optional, max: 2048, example: 'a1.tunnels.example.com' };
 @IgnoreUnknownFields()
 export class HeartbeatBody {
   @UuidField() agentId!: string;
-  @TextField({ example: 'b7c1f2', description: 'ID of the boot, as sent in its handshake.' }) bootId!: string;
-  @TextField({ ...tunnel, description: 'Host name or full http(s) URL of the machine’s tunnel.' }) tunnelHostname?:
-    string | null;
+  @TextField({ example: 'b7c1f2', description: 'Id of the current boot of the machine, as sent in its handshake.' })
+  bootId!: string;
+  @TextField({
+    ...tunnel,
+    description: 'Host name or full http(s) URL of the tunnel through which the service reaches the worker.',
+  })
+  tunnelHostname?: string | null;
   @TextField({ ...optional, max: 64, example: 'running' }) vmState?: string | null;
   @TextField({ ...optional, max: 64, example: '10.0.0.12' }) vmIp?: string | null;
   @TextField({ ...optional, max: 64, example: '1.4.0' }) workerVersion?: string | null;
@@ -51,7 +55,8 @@ export class HeartbeatAnswer {
   @EnumField(['unreachable'], {
     optional: true,
     description:
-      'unreachable: no push has succeeded through the tunnel since the handshake. The worker must poll for commands.',
+      'unreachable: the service could not send any command through the tunnel since the handshake. The worker must ' +
+      'poll for commands.',
   })
   tunnel?: 'unreachable';
 }
@@ -72,19 +77,28 @@ export class MachineCapability {
     description: 'Version or path of the software. If it is missing: the reason, if known.',
   })
   detail!: string | null;
+  @BooleanField({
+    optional: true,
+    description:
+      'true if the settings of this machine require the software: odbc, if its practice database is reached by ODBC.',
+  })
+  required?: boolean;
 }
 
 @IgnoreUnknownFields()
 export class HandshakeBody {
   @UuidField() agentId!: string;
-  @TextField({ example: 'b7c1f2', description: 'ID of this boot. It must be different after each boot.' })
+  @TextField({
+    example: 'b7c1f2',
+    description: 'Id of this boot of the machine. The worker must send a different one after each boot.',
+  })
   bootId!: string;
   @TextField({ ...optional, max: 253, example: 'front-desk-1' }) hostname?: string | null;
   @TextField({
     ...tunnel,
     description:
-      'Host name or full http(s) URL of the machine’s tunnel. Null: the machine has no tunnel and polls. Absent: the ' +
-      'stored value stays.',
+      'Host name or full http(s) URL of the tunnel through which the service reaches the worker. Null: the machine ' +
+      'has no tunnel, and the worker polls for commands. Absent: the stored value does not change.',
   })
   tunnelHostname?: string | null;
   @TextField({ max: 64, example: '1.4.0' }) workerVersion!: string;
@@ -95,8 +109,8 @@ export class HandshakeBody {
     nullable: true,
     maxItems: 50,
     description:
-      'Software of the machine. If it is absent, nothing is known about the machine and no command is rejected for ' +
-      'missing software.',
+      'Software of the machine. If the field is absent, the service does not know the software, and rejects no ' +
+      'command because software is missing.',
   })
   machineCapabilities?: MachineCapability[] | null;
 }
@@ -108,8 +122,9 @@ export class HandshakeAnswer {
   @IntField({ min: 1, example: 30, description: 'Number of seconds between heartbeats.' }) heartbeatSeconds!: number;
   @TextField({
     description:
-      'HMAC key of x-service-signature, in both directions. A worker key that is bound to an agent gets a secret for ' +
-      'this agent only. Any other worker key gets the secret of the organization.',
+      'HMAC key of the header x-service-signature: the worker signs its callbacks with it, and the service signs ' +
+      'its calls to the worker. A worker key that is bound to an agent gets a secret for this agent only. Any other ' +
+      'worker key gets the secret of the organization.',
     example: 'mss_…',
   })
   signingSecret!: string;

@@ -52,7 +52,10 @@ export class AgentLogEvent {
 
 export class AgentResyncEvent {
   @EnumField(['resync']) type!: 'resync';
-  @TextField({ description: 'Requested ID. Its entry was deleted or does not exist yet.', example: '41' })
+  @TextField({
+    description: 'Id that the client requested. The entry with this id was deleted or does not exist yet.',
+    example: '41',
+  })
   lastEventId!: string;
   @TextField({ nullable: true, description: 'ID of the oldest stored entry.', example: '90' }) oldest!: string | null;
   @TextField({ description: 'ID of the newest entry. The stream continues after it.', example: '99' }) latest!: string;

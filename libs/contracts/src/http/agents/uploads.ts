@@ -28,7 +28,9 @@ export class DownloadTicket {
     optional: true,
     max: 71,
     example: `sha256:${'0a'.repeat(32)}`,
-    description: 'Digest of a pack’s bundle. The machine must compare the downloaded file with it.',
+    description:
+      'SHA-256 digest of a pack’s bundle. The machine must compare the digest of the downloaded file with it. ' +
+      'Absent for an artifact.',
   })
   digest?: string;
   @DateTimeField() expiresAt!: string;

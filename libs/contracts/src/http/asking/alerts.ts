@@ -24,14 +24,15 @@ import {
 const channelIds = {
   maxItems: 20,
   description:
-    'Ids of the notification channels to which the rule’s alerts are sent. A channel’s filter also applies to alerts; ' +
-    'its `events` do not.',
+    'Ids of the notification channels to which the rule’s alerts are sent. A channel’s filter also applies to ' +
+    'alerts; its `events` do not.',
 };
 const when = {
   example: 'first',
   description:
-    'Option of run_failed. first: a message for the first failed run after a completed one. every: a message for each ' +
-    'failed run. in_a_row: an alert when `times` runs of a workflow have failed without a completed run between them.',
+    'Option of run_failed. first: a message for the first failed run after a completed one. every: a message for ' +
+    'each failed run. in_a_row: an alert when `times` runs of a workflow have failed without a completed run ' +
+    'between them.',
 };
 const times = {
   min: 2,
@@ -108,11 +109,12 @@ export class Alert {
     nullable: true,
     max: 254,
     example: null,
-    description: 'Person or API key that acknowledged the alert; null if nobody did.',
+    description: 'Person or API key that acknowledged the alert; null if it is not acknowledged.',
   })
   acknowledgedBy!: string | null;
   @DateTimeField({ nullable: true }) acknowledgedAt!: string | null;
-  @IntField({ example: 1, description: 'How often it has happened since the alert opened.' }) count!: number;
+  @IntField({ example: 1, description: 'How often the condition of the rule has occurred since the alert opened.' })
+  count!: number;
 }
 
 export class AlertList {

@@ -66,7 +66,8 @@ export class InboundCodeWithSecret extends InboundCode {
   @TextField({
     max: 1000,
     example: 'mic_1f0c…',
-    description: 'Secret with which the message gateway signs. It is not shown again.',
+    description:
+      'Secret with which the message gateway signs. Store the secret now, because no later response contains it.',
   })
   secret!: string;
 }
@@ -93,8 +94,8 @@ export class InboundReceipt {
     optional: true,
     example: 'replayed',
     description:
-      'Reason for the rejection. replayed: the message was received before. no_code: it contains no code. sender: ' +
-      'its sender is not allowed.',
+      'Reason for the rejection. replayed: the message was received before. no_code: the message contains no code. ' +
+      'sender: the sender of the message is not allowed.',
   })
   reason?: string;
 }

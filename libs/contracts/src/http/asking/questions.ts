@@ -24,8 +24,8 @@ import {
 } from './question-words';
 
 const audience =
-  'Users who may answer: role:viewer, role:member, role:admin, or email addresses of users. When empty, every member ' +
-  'may answer.';
+  'Users who are allowed to answer: role:viewer, role:member, role:admin, or email addresses of users. When empty, ' +
+  'every member is allowed to answer.';
 const formFields = {
   maxItems: 50,
   example: [{ name: 'approvedBy', label: 'Approved by' }],
@@ -71,7 +71,8 @@ export class AskQuestionBody {
     max: 604_800,
     example: 600,
     description:
-      'Number of seconds after which the question expires. It expires no later than the run’s maximum runtime ends.',
+      'Number of seconds after which the question expires. If the run reaches its maximum runtime earlier, the ' +
+      'question expires at that time.',
   })
   timeoutSeconds!: number;
   @AnyJsonField({
@@ -98,19 +99,15 @@ export class AskQuestionBody {
     max: 100,
     example: null,
     description:
-      'Name of an inbound address. The first code that arrives there from now on answers the question. Only for the ' +
-      'kind code.',
+      'Name of an inbound address. The first code that arrives there after this request answers the question; an ' +
+      'earlier one never does. Only for the kind code.',
   })
   inbound?: string | null;
-  @IntField({
+  @BooleanField({
     optional: true,
-    nullable: true,
-    max: 600_000,
-    example: 0,
-    description:
-      'Number of milliseconds since the script asked. Codes that reached the inbound address since then count too.',
+    description: 'Whether the people who may answer can also use the run’s browser while the question is open.',
   })
-  askedMsAgo?: number | null;
+  takeover?: boolean;
 }
 
 export class AskedQuestion {
@@ -119,7 +116,8 @@ export class AskedQuestion {
   @DateTimeField() expiresAt!: string;
   @BooleanField({
     example: false,
-    description: 'Whether the timeout was shortened because it was longer than the rest of the run’s maximum runtime.',
+    description:
+      'Whether the timeout of the question was shortened, because the run reaches its maximum runtime earlier.',
   })
   cut!: boolean;
 }
@@ -164,9 +162,15 @@ export class Question {
   @DateTimeField() expiresAt!: string;
   @BooleanField({
     example: false,
-    description: 'Whether the timeout was shortened to the rest of the run’s maximum runtime.',
+    description:
+      'Whether the timeout of the question was shortened, because the run reaches its maximum runtime earlier.',
   })
   cut!: boolean;
+  @BooleanField({
+    example: false,
+    description: 'Whether the people who may answer can also use the run’s browser while the question is open.',
+  })
+  takeover!: boolean;
   @TextField({
     nullable: true,
     max: 4096,
@@ -185,7 +189,10 @@ export class QuestionList {
 export class QuestionsQuery extends PageQuery {
   @EnumField(questionStatuses, { optional: true }) status?: QuestionStatus;
   @UuidField({ optional: true }) jobId?: string;
-  @EnumField(['true', 'false'], { optional: true, description: 'true: only questions that the caller may answer.' })
+  @EnumField(['true', 'false'], {
+    optional: true,
+    description: 'true: only questions that the caller is allowed to answer.',
+  })
   mine?: 'true' | 'false';
   @EnumField(listOrders, { optional: true, description: 'Order by time; desc (newest first) when absent.' })
   order?: (typeof listOrders)[number];

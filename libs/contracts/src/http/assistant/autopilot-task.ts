@@ -9,7 +9,7 @@ export class TaskExpectation {
   url?: string;
   @TextField({
     ...textOptions,
-    description: 'Text that must be visible on the page. Each run of white space counts as one space.',
+    description: 'Text that must be visible on the page. Several consecutive spaces or line breaks count as one space.',
     example: 'Claim received',
   })
   text?: string;
@@ -40,11 +40,15 @@ export class AutopilotTask {
     max: 2048,
     format: 'uri',
     pattern: /^https?:\/\/[^\s/]\S*$/i,
-    description: 'Address that is opened first. The session may only open pages of this origin.',
+    description: 'Address that is opened first. The session can only open pages of the same origin.',
     example: 'https://portal.example.com/',
   })
   startUrl?: string | null;
-  @TextListField({ maxItems: 100, max: 100, description: 'Names of the values that differ from run to run.' })
+  @TextListField({
+    maxItems: 100,
+    max: 100,
+    description: 'Names of the input values of the task, which differ from run to run.',
+  })
   inputs!: string[];
   @ListField(() => TaskStep, { minItems: 1, maxItems: 200 }) steps!: TaskStep[];
   @ObjectField(() => TaskSuccess) success!: TaskSuccess;

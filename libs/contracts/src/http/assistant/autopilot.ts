@@ -70,7 +70,8 @@ const overrideExample =
   'page.goto("/claims")\npage.fill("aria/Claim number", "{{CLAIM_ID}}")\npage.click("aria/Search")';
 const overrideCode = [
   'Python code that is run once in place of the step and is not saved. `page` is the browser page. Its methods:',
-  '- `page.goto(url)`, `page.click(selector)`, `page.hover(selector)`, `page.press(key, selector=None)`, `page.wait(ms)`',
+  '- `page.goto(url)`, `page.click(selector)`, `page.hover(selector)`, `page.press(key, selector=None)`, ' +
+    '`page.wait(ms)`',
   '- `page.fill(selector, value)`, `page.select(selector, value)`, `page.check(selector, value="true")`',
   '- `page.upload(selector, path)`, `page.scroll(x, y, selector)`, `page.screenshot(path)`',
   '- `page.extract(selector, name)`, which adds a value to the session’s results',
@@ -109,7 +110,10 @@ export class AutopilotBody {
       'generate-task, start: description of the work in plain words. For start, specify either intent or task.',
   })
   intent?: string;
-  @ObjectField(() => AutopilotTask, { optional: true, description: 'start: the task. Specify either task or intent.' })
+  @ObjectField(() => AutopilotTask, {
+    optional: true,
+    description: 'start: the task to perform, in the format that generate-task returns. Specify either task or intent.',
+  })
   task?: AutopilotTask;
   @TextMapField({
     optional: true,
@@ -122,7 +126,7 @@ export class AutopilotBody {
     optional: true,
     maxItems: 100,
     max: 100,
-    description: 'For the action start: names of vault secrets that the steps may use.',
+    description: 'start: names of the vault secrets that the steps are allowed to use.',
   })
   vaultKeys?: string[];
   @TextField({
@@ -130,7 +134,10 @@ export class AutopilotBody {
     description: 'start: name of the workflow that a completed session creates; the title of the task if absent.',
   })
   workflowName?: string;
-  @ObjectField(() => SessionLimits, { optional: true, description: 'start: limits of the session.' })
+  @ObjectField(() => SessionLimits, {
+    optional: true,
+    description: 'start: limits at which the session pauses or ends, such as its number of steps and its cost.',
+  })
   limits?: SessionLimits;
   @EnumField(submitPolicies, {
     optional: true,

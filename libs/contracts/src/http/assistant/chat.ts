@@ -21,7 +21,8 @@ export class ChatBody {
   @BooleanField({
     optional: true,
     description:
-      'Whether tools may change things without a confirmation. Only an admin can set it, and only for a new session.',
+      'Whether tools are allowed to change something without a confirmation. Only an admin can set it, and only for ' +
+      'a new session.',
   })
   autoConfirm?: boolean;
 }
@@ -37,11 +38,18 @@ export class ChatCallOutcome {
     description: 'Result of the tool. A long result is shortened and has a member `cut`.',
   })
   result?: unknown;
-  @TextField({ optional: true, max: 2000, example: 'There is no such job.' }) error?: string;
+  @TextField({
+    optional: true,
+    max: 2000,
+    example: 'The organization has no job with this id. List the jobs to find the id.',
+  })
+  error?: string;
   @TextField({ optional: true, example: 'not_found' }) code?: string;
   @UuidField({
     optional: true,
-    description: 'needs_confirmation: id with which the manage operation approves or declines the call.',
+    description:
+      'needs_confirmation: id to send to POST /api/agents/{id}/manage with `approve`, to approve or decline the ' +
+      'call.',
   })
   confirmationId?: string;
   @DateTimeField({ optional: true, description: 'needs_confirmation: time until which the call can be approved.' })
@@ -90,8 +98,8 @@ export class ChatMessage {
   @EnumField(unfinished, {
     optional: true,
     description:
-      'Why the answer is incomplete; absent if it is complete. left: the client disconnected; interrupted: the ' +
-      'service process died.',
+      'Why the answer is incomplete; absent if it is complete. left: the client disconnected. interrupted: the ' +
+      'process of the service that wrote the answer ended.',
   })
   status?: (typeof unfinished)[number];
   @TextField({ optional: true, max: 2000 }) error?: string;

@@ -1,12 +1,14 @@
 import { agentStatuses } from '../agents/agent-words';
 import { DateTimeField, EnumField, IntField, JsonField, TextField, UuidField } from '../fields';
+import { alertRules, alertStatuses, alertSubjectTypes } from '../asking/alert-words';
 import { questionKinds, questionStatuses } from '../asking/question-words';
 import { jobStatuses } from '../jobs/job-status';
 import { tickOutcomes } from '../schedules/schedules';
 
 /** Events of an organization that are not entries of an agent's timeline. */
-const organizationEventTypes = ['batch', 'schedule', 'limit', 'dead_letter', 'question'] as const;
-export type OrganizationEventType = (typeof organizationEventTypes)[number];
+const organizationEventTypes = ['batch', 'schedule', 'limit', 'dead_letter', 'question', 'alert'] as const;
+/** An event `job` is stored here only for a job without an agent; other events of jobs are entries of a timeline. */
+export type OrganizationEventType = (typeof organizationEventTypes)[number] | 'job';
 
 const streamEventTypes = ['job', 'agent', ...organizationEventTypes] as const;
 export type StreamEventType = (typeof streamEventTypes)[number];
@@ -17,7 +19,7 @@ export class OrganizationEventsQuery {
     max: 100,
     pattern: new RegExp(`^(${streamEventTypes.join('|')})(,(${streamEventTypes.join('|')}))*$`),
     example: 'job,agent',
-    description: 'Event types to receive, separated by commas; all when absent.',
+    description: 'Event types to receive, separated by commas; all types when absent.',
   })
   types?: string;
   @TextField({
@@ -32,7 +34,7 @@ export class OrganizationEventsQuery {
 export class OrganizationJobEvent {
   @EnumField(['job']) type!: 'job';
   @UuidField() jobId!: string;
-  @UuidField() agentId!: string;
+  @UuidField({ nullable: true, description: 'Agent of the job. Null if it has none yet.' }) agentId!: string | null;
   @UuidField({ nullable: true, description: 'Workflow of the job. Null if the job was deleted.' }) workflowId!:
     string | null;
   @EnumField(jobStatuses) status!: string;
@@ -63,7 +65,7 @@ export class OrganizationBatchEvent {
   @UuidField() batchId!: string;
   @UuidField() workflowId!: string;
   @EnumField(['started', 'cancelling'], {
-    description: 'Status of the batch. Its further progress is reported by the job events of its runs.',
+    description: 'Status of the batch. The further progress of the batch is reported by the job events of its runs.',
   })
   status!: string;
   @IntField({ example: 20, description: 'Number of runs in the batch.' }) total!: number;
@@ -116,9 +118,25 @@ export class OrganizationQuestionEvent {
   @DateTimeField() timestamp!: string;
 }
 
+export class OrganizationAlertEvent {
+  @EnumField(['alert']) type!: 'alert';
+  @UuidField() alertId!: string;
+  @EnumField(alertRules, { example: 'run_failed' }) rule!: string;
+  @EnumField(alertStatuses) status!: string;
+  @EnumField(alertSubjectTypes, { example: 'workflow' }) subjectType!: string;
+  @TextField({ max: 100, example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }) subjectId!: string;
+  @TextField({ max: 200, example: 'Claims', description: 'Name of the resource that the alert is about.' })
+  subjectName!: string;
+  @IntField({ example: 1, description: 'How often it has happened since the alert opened.' }) count!: number;
+  @DateTimeField() timestamp!: string;
+}
+
 export class OrganizationResyncEvent {
   @EnumField(['resync']) type!: 'resync';
-  @TextField({ max: 4000, description: 'Requested event ID. The event was deleted or does not exist yet.' })
+  @TextField({
+    max: 4000,
+    description: 'Event id that the client requested. The event was deleted or does not exist yet.',
+  })
   lastEventId!: string;
   @DateTimeField({ description: 'Time since which events are stored.' }) oldest!: string;
   @TextField({ max: 4000, description: 'ID after which the stream continues.' }) latest!: string;
@@ -131,4 +149,5 @@ export type OrganizationStreamEvent =
   | OrganizationScheduleEvent
   | OrganizationLimitEvent
   | OrganizationDeadLetterEvent
-  | OrganizationQuestionEvent;
+  | OrganizationQuestionEvent
+  | OrganizationAlertEvent;

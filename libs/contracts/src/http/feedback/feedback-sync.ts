@@ -20,7 +20,8 @@ export class TrackerState {
   @ObjectField(() => TrackerStop, {
     nullable: true,
     description:
-      'Why synchronization with this tracker is stopped; null if it is running. It resumes when a call succeeds again.',
+      'Why synchronization with this tracker is stopped; null if it is running. The synchronization resumes as soon ' +
+      'as a call to the tracker succeeds again.',
   })
   stopped!: TrackerStop | null;
 }

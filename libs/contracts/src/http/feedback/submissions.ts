@@ -135,10 +135,13 @@ export class FeedbackSubmissionList {
 }
 
 export class FeedbackHistoryEntry {
-  @DateTimeField({ description: 'Time of the entry, by the clock of its source.' }) at!: string;
+  @DateTimeField({ description: 'Time of the entry, by the clock of the service or the tracker that made the change.' })
+  at!: string;
   @EnumField(feedbackStatuses) from!: FeedbackStatus;
   @EnumField(feedbackStatuses, {
-    description: 'Status after the change. Equal to `from` if another change is recorded, which `reason` describes.',
+    description:
+      'Status after the change. Equal to `from` if the entry records a change of something else, which `reason` ' +
+      'describes.',
   })
   to!: FeedbackStatus;
   @EnumField(feedbackSources) source!: FeedbackSource;

@@ -21,8 +21,8 @@ export class AccountRequest {
     max: 100,
     example: 'PORTAL',
     description:
-      'First part of the names of the environment variables in which the script finds the account, such as PORTAL for ' +
-      'PORTAL_USERNAME and PORTAL_PASSWORD.',
+      'First part of the names of the environment variables in which the script finds the account, such as PORTAL ' +
+      'for PORTAL_USERNAME and PORTAL_PASSWORD.',
   })
   as!: string;
 }
@@ -34,8 +34,9 @@ export const maxAccountsOfRun = 3;
 export const requestedAccounts = {
   maxItems: maxAccountsOfRun,
   description:
-    'Accounts that each run gets when it starts: from each pool the free account that was unused longest. The run waits ' +
-    'until every pool has a free account, and holds the accounts until it ends. A retry waits for accounts again.',
+    'Accounts (logins at portals) that each run borrows when it starts: from each pool, the free account that was ' +
+    'unused longest. The run waits until every pool has a free account, and keeps the accounts until it ends. A ' +
+    'retry waits for accounts again.',
 };
 
 const vaultKeys = {
@@ -43,16 +44,22 @@ const vaultKeys = {
   max: 128,
   example: { username: 'PORTAL_USERNAME', password: 'PORTAL_PASSWORD' },
   description:
-    'Names of the vault secrets of the account, by the name that a script knows them by. With `as: "PORTAL"`, a script ' +
-    'finds the secret of `password` as PORTAL_PASSWORD.',
+    'Vault secrets of the account: an object from the name that scripts use to the name of the vault secret. If a ' +
+    'run requests the account with `as: "PORTAL"`, its script finds the value for the name `password` in the ' +
+    'environment variable PORTAL_PASSWORD.',
 };
-const limit = { min: 1, max: 1000, example: 1, description: 'Maximum number of runs that have the account at once.' };
+const limit = {
+  min: 1,
+  max: 1000,
+  example: 1,
+  description: 'Maximum number of runs that can use the account at the same time.',
+};
 const cooldownSeconds = {
   max: 86_400,
   example: 60,
-  description: 'Time in seconds for which the account rests after a run with it has ended.',
+  description: 'Seconds for which no other run gets the account after a run that used it has ended.',
 };
-const enabled = { example: true, description: 'Whether runs can get the account.' };
+const enabled = { example: true, description: 'Whether runs can use the account.' };
 
 export class PutAccountBody {
   @TextMapField(vaultKeys) vaultKeys!: Record<string, string>;
@@ -71,7 +78,7 @@ export class UpdateAccountBody {
   @BooleanField({
     ...enabled,
     optional: true,
-    description: 'Whether runs can get the account. With true, an account that was set aside is put back.',
+    description: 'Whether runs can use the account. With true, an account that was set aside is put back.',
   })
   enabled?: boolean;
 }
@@ -100,8 +107,9 @@ export class Account {
   @BooleanField(enabled) enabled!: boolean;
   @EnumField(accountStatuses, {
     description:
-      'busy: as many runs as the limit have the account. resting: a run with it ended less than cooldownSeconds ago. ' +
-      'set_aside: a run reported that the account cannot be used, and no run gets it until an admin puts it back.',
+      'busy: the account is used by as many runs as its limit allows. resting: a run that used the account ended ' +
+      'less than cooldownSeconds ago. set_aside: a run reported that the account cannot be used. No run gets it ' +
+      'until an admin enables it or saves a new secret for it.',
   })
   status!: AccountStatus;
   @ObjectField(() => AccountSetAside, { nullable: true }) setAside!: AccountSetAside | null;
@@ -120,7 +128,11 @@ export class AccountUse {
   @UuidField() jobId!: string;
   @UuidField() agentId!: string;
   @DateTimeField() from!: string;
-  @DateTimeField({ nullable: true, description: 'Null while the run has the account.' }) to!: string | null;
+  @DateTimeField({
+    nullable: true,
+    description: 'Time at which the run ended and released the account; null while the run uses it.',
+  })
+  to!: string | null;
 }
 
 export class AccountUseList {

@@ -15,6 +15,7 @@ import {
 } from '../fields';
 import { PageQuery } from '../pages';
 import { JobClaims, RunOptions } from './jobs';
+import { RunTarget } from './targets';
 
 export const maxBatchRows = 10_000;
 /** Maximum size in bytes of the CSV table, or of the JSON with its rows. */
@@ -24,6 +25,20 @@ const agentIds = { minItems: 1, maxItems: 1000, example: ['0192f0c4-7b8e-7d3a-9c
 
 class BatchTable extends RunOptions {
   @UuidField() workflowId!: string;
+
+  @ObjectField(() => RunTarget, {
+    optional: true,
+    description:
+      'Requirements for the agents of the runs: each run is started on any agent that has all of the labels.',
+  })
+  target?: RunTarget;
+
+  @BooleanField({
+    optional: true,
+    example: false,
+    description: 'Whether a retry of a run with a target uses the same agent as the failed attempt.',
+  })
+  retrySameAgent?: boolean;
 
   @TextMapField({
     optional: true,
@@ -55,7 +70,8 @@ const rows = {
 const table = { format: 'binary', description: 'CSV file in UTF-8 with the column names in its first row.' };
 
 class BatchOptions extends BatchTable {
-  @IdListField({ ...agentIds, description: spread }) agentIds!: string[];
+  @IdListField({ ...agentIds, optional: true, description: `${spread} Specify either agentIds or target.` })
+  agentIds?: string[];
 }
 
 export class CreateBatchBody extends BatchOptions {
@@ -121,7 +137,9 @@ export class BatchProgress {
   @NumberField({
     max: 100,
     example: 40,
-    description: 'Percentage of the queued rows whose latest attempt has ended, rounded down.',
+    description:
+      'Percentage of the accepted rows whose run has ended, rounded down. If a run was retried, its latest attempt ' +
+      'is counted.',
   })
   percent!: number;
 }
@@ -138,7 +156,8 @@ export class Batch {
   @IntField({ example: 2, description: 'Number of rows that were rejected.' }) rejected!: number;
   @IntField({
     example: 600,
-    description: 'Number of rows that are queued. Each row is counted once, by its latest attempt.',
+    description:
+      'Number of rows whose run waits in the queue now. If a run was retried, its latest attempt is counted.',
   })
   queued!: number;
   @IntField({ example: 4 }) running!: number;

@@ -58,9 +58,9 @@ export class JobWebhookBody {
     max: 64,
     example: 'unsupported_step',
     description:
-      'Machine-readable reason for the failure, in addition to the error. Send a code that is listed at a job’s ' +
-      'errorCode, or one that the script chose: up to 64 lower-case letters, digits and underscores, starting with a ' +
-      'letter. If it is absent or malformed, the failed job gets script_failed.',
+      'Machine-readable reason for the failure, in addition to the error. Send a code that is listed at the field ' +
+      'errorCode of a job, or a code that the script chose: up to 64 lower-case letters, digits and underscores, ' +
+      'starting with a letter. If the code is absent or malformed, the failed job gets script_failed.',
   })
   errorCode?: string | null;
   @ReportedUsdField({ optional: true, nullable: true, example: 0.0123 }) totalCostUsd?: number | null;
@@ -163,7 +163,10 @@ export class ClaimResultsBody {
 }
 
 export class ClaimResultsAnswer {
-  @CountField({ example: 2, description: 'Number of claims that were added or changed; false if the job was deleted.' })
+  @CountField({
+    example: 2,
+    description: 'Number of claims that this request added or changed; false if the job was deleted.',
+  })
   accepted!: number | false;
   @EnumField(['job_over'], { optional: true }) reason?: 'job_over';
   @ObjectField(() => JobClaims, {

@@ -24,7 +24,8 @@ export class CancelledJobs {
   cancelled!: number;
   @IntField({
     example: 1,
-    description: 'Number of jobs that are being stopped. Each ends when its agent confirms the stop.',
+    description:
+      'Number of jobs that are being stopped. Each job is cancelled when its agent confirms that the job has stopped.',
   })
   cancelling!: number;
   @IntField({ example: 0, description: 'Number of jobs that had already ended or do not exist.' }) skipped!: number;

@@ -41,16 +41,27 @@ export class WaitingDetail {
   })
   pool?: string;
   @TextListField({
+    optional: true,
     maxItems: 1000,
     example: ['019a0000-0000-7000-8000-000000000001'],
     description: 'Runs that hold the key, or an account of the pool.',
   })
-  holders!: string[];
+  holders?: string[];
+  @IntField({ optional: true, example: 4, description: 'Number of agents that have the labels of the run’s target.' })
+  fits?: number;
+  @IntField({ optional: true, example: 2, description: 'Agents that fit and are online but occupied.' }) busy?: number;
+  @IntField({ optional: true, example: 1, description: 'Agents that fit and are being started.' }) waking?: number;
+  @IntField({ optional: true, example: 0, description: 'Agents that fit and are being drained.' }) draining?: number;
+  @IntField({ optional: true, example: 1, description: 'Agents that fit and are off or not reachable.' }) off?: number;
 }
 
 export class ConcurrencyKeyState {
   @TextField({ max: 200, example: 'delta-dental:front-desk' }) key!: string;
-  @IntField({ example: 1, description: 'Limit in effect; 0 while the key is paused.' }) limit!: number;
+  @IntField({
+    example: 1,
+    description: 'Limit that applies now: the smallest limit of the key; 0 while the key is paused.',
+  })
+  limit!: number;
   @BooleanField({ example: false }) paused!: boolean;
   @IntField({ example: 1, description: 'Number of runs that hold the key.' }) held!: number;
   @IntField({ example: 3, description: 'Number of queued runs that require the key.' }) waiting!: number;

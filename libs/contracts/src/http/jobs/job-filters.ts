@@ -15,6 +15,7 @@ const jobSortsSaid =
 export class JobsExportQuery {
   @EnumField(jobStatuses, { optional: true }) status?: JobStatus;
   @UuidField({ optional: true }) agentId?: string;
+  @TextField({ optional: true, max: 64, description: 'Only jobs whose target has this label.' }) target?: string;
   @UuidField({ optional: true }) workflowId?: string;
   @UuidField({ optional: true }) scheduleId?: string;
   @UuidField({ optional: true }) batchId?: string;

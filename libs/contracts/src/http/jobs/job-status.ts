@@ -22,6 +22,8 @@ export const waitingReasons = [
   'billing_gate',
   'secret_missing',
   'draining',
+  'no_agent_free',
+  'no_agent_online',
 ] as const;
 export type WaitingReason = (typeof waitingReasons)[number];
 

@@ -33,14 +33,14 @@ export class FailureCause {
   @TextField({ nullable: true, example: 'Download EOBs' }) workflowName!: string | null;
   @DateTimeField() firstAt!: string;
   @DateTimeField() lastAt!: string;
-  @UuidField({ description: 'Latest of these runs.' }) lastJobId!: string;
+  @UuidField({ description: 'Id of the latest of these runs.' }) lastJobId!: string;
 }
 
 export class FailureCauses {
   @ListField(() => FailureCause) causes!: FailureCause[];
   @BooleanField({
     example: true,
-    description: 'Whether all failed runs were counted. If false, only the latest 5,000 were.',
+    description: 'Whether all failed runs were counted. If false, only the latest 5,000 failed runs were counted.',
   })
   complete!: boolean;
 }

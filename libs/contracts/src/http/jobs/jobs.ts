@@ -16,8 +16,8 @@ import {
 } from '../fields';
 import { JobAsking } from '../asking/questions';
 import { listOrders, PageQuery } from '../pages';
-import { AccountRequest, requestedAccounts } from './accounts';
-import { ConcurrencyKey, WaitingDetail } from './concurrency-keys';
+import { WaitingDetail } from './concurrency-keys';
+import { JobPlacement, JobTarget } from './targets';
 import {
   deliveredKinds,
   type JobStatus,
@@ -40,7 +40,7 @@ export const maxCost = {
 };
 export const installation = {
   description:
-    'Pack installation whose pinned version each run includes, unless the launch specifies another installation.',
+    'Pack installation whose pinned version each run uses, unless the launch specifies another installation.',
 };
 const maxRuntime = {
   min: 1000,
@@ -73,8 +73,8 @@ export class RunOptions {
   @UuidField({
     optional: true,
     description:
-      'Pack installation that the run uses. Its version is fixed at the launch. If the launch names no installation, ' +
-      'that of the schedule is used, and otherwise that of the workflow.',
+      'Pack installation whose pinned version the run uses; a later pin does not change the run. If it is absent, ' +
+      'the installation of the schedule is used, and if that is absent, the installation of the workflow.',
   })
   workflowPackInstallationId?: string;
 
@@ -85,27 +85,6 @@ export class RunOptions {
     description: 'Names of the vault secrets that the script receives as environment variables.',
   })
   vaultKeys?: string[];
-}
-
-export class LaunchJobBody extends RunOptions {
-  @UuidField() workflowId!: string;
-  @UuidField() agentId!: string;
-
-  @ListField(() => ConcurrencyKey, {
-    optional: true,
-    maxItems: 5,
-    description:
-      'Concurrency keys that the run requires, in addition to those of its workflow. The run starts when every key ' +
-      'is below its limit, and holds the keys until it ends. A retry waits for them again.',
-  })
-  concurrencyKeys?: ConcurrencyKey[];
-
-  @ListField(() => AccountRequest, {
-    ...requestedAccounts,
-    optional: true,
-    description: `${requestedAccounts.description} They are in addition to the accounts of its workflow.`,
-  })
-  accounts?: AccountRequest[];
 }
 
 export class RunOnAgentBody extends RunOptions {
@@ -131,7 +110,9 @@ export class JobWaiting {
   @DateTimeField() since!: string;
   @ObjectField(() => WaitingDetail, {
     nullable: true,
-    description: 'Concurrency key, or pool of accounts, that the run waits for; null if it waits for another reason.',
+    description:
+      'Concurrency key or pool of accounts that the run waits for. For a run with a target that waits for an agent: ' +
+      'the number of agents in each state. Null if the run waits for another reason.',
   })
   detail!: WaitingDetail | null;
 }
@@ -176,14 +157,29 @@ export class Job {
   cancelling!: boolean;
   @BooleanField({
     example: false,
-    description: 'Whether the job is running without progress for longer than expected.',
+    description:
+      'Whether the running job has made no progress for longer than the service allows (JOB_STALLED_AFTER_MS).',
   })
   stalled!: boolean;
   @UuidField() workflowId!: string;
   @TextField({ example: 'Download EOBs' }) workflowName!: string;
   @IntField({ min: 1, example: 3 }) workflowRevision!: number;
-  @UuidField() agentId!: string;
-  @TextField({ example: 'Front desk 1' }) agentName!: string;
+  @UuidField({
+    nullable: true,
+    description: 'Agent of the job. Null if the job has a target and the dispatcher has not chosen an agent yet.',
+  })
+  agentId!: string | null;
+  @TextField({ nullable: true, example: 'Front desk 1' }) agentName!: string | null;
+  @ObjectField(() => JobTarget, {
+    nullable: true,
+    description: 'Requirements for the agent of the job; null if the launch named the agent.',
+  })
+  target!: JobTarget | null;
+  @ObjectField(() => JobPlacement, {
+    nullable: true,
+    description: 'Agent that the dispatcher chose, and why. Null if the launch named the agent or none is chosen yet.',
+  })
+  placement!: JobPlacement | null;
   @UuidField({ nullable: true }) scheduleId!: string | null;
   @UuidField({ nullable: true }) batchId!: string | null;
   @UuidField({ nullable: true }) retryOf!: string | null;
@@ -194,7 +190,7 @@ export class Job {
     nullable: true,
     max: 10_000,
     example: 'C-1042',
-    description: 'Value of the workflow’s first variable, for titles and lists.',
+    description: 'Value of the workflow’s first variable, for display in titles and lists.',
   })
   subject!: string | null;
   @IntField({ example: 1 }) maxRetries!: number;
@@ -204,8 +200,8 @@ export class Job {
   @ObjectField(() => JobBundle, {
     nullable: true,
     description:
-      'Pack version that the job runs; null if it uses no pack installation. It is fixed at launch, and retries and ' +
-      'replays use the same one.',
+      'Pack version that the job runs; null if it uses no pack installation. The version is fixed at launch; ' +
+      'retries and replays use the same version.',
   })
   bundle!: JobBundle | null;
   @DateTimeField() queuedAt!: string;
@@ -228,7 +224,7 @@ export class Job {
     max: 100_000,
     example: null,
     description:
-      'Error message. Its first line states what went wrong; how the script ended and its stack trace follow.',
+      'Error message. The first line states what went wrong. The exit of the script and its stack trace follow.',
   })
   error!: string | null;
   @TextField({ nullable: true, max: 64, example: null, description: runErrorCodeSaid }) errorCode!: string | null;
@@ -236,8 +232,8 @@ export class Job {
     maxItems: 50,
     example: [],
     description:
-      'Data that the run reported and that the service or the storage permanently rejected, so that it is missing ' +
-      'here. Each item is also in the run’s log as an error. Empty if all data arrived.',
+      'Data that the run reported but that the service or the object storage permanently rejected, and that is ' +
+      'therefore missing. Each item is also in the log of the run, as an error. Empty if all data arrived.',
   })
   incomplete!: JobLack[];
   @AnyJsonField({ nullable: true, description: 'Result that the script reported.' }) result!: unknown;

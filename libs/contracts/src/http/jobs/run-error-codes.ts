@@ -13,7 +13,7 @@ export const runErrorCodes = {
   unsupported_step: 'The workflow has a step of a type that cannot be run.',
   step_not_confirmed: 'The run reached a step of a draft made from a video that no user has confirmed yet.',
   nothing_to_run: 'The workflow has no script and no steps, and its bundle has no main.py.',
-  bundle_rejected: 'The bundle did not match its digest, or was not a zip file that may be unpacked.',
+  bundle_rejected: 'The bundle did not match its digest, or was not a valid zip file.',
   bundle_unavailable: 'The bundle could not be downloaded, or the machine had no space for it.',
   secret_missing: 'A vault secret that the run requires did not exist when the run was about to start.',
   machine_cannot: 'The machine lacks something that the run requires, such as Python or a browser.',

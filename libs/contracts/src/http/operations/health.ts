@@ -8,8 +8,8 @@ export class Health {
     optional: true,
     example: true,
     description:
-      'True after a restore until an operator releases the service. Until then, the service starts no machine, run or ' +
-      'schedule. Absent otherwise.',
+      'True after the service was restored from a backup, until the operator releases it. Until then, it starts no ' +
+      'machine, run or schedule. Otherwise absent.',
   })
   recoveryHold?: true;
 }

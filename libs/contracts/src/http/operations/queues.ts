@@ -18,7 +18,10 @@ export class QueueProbe {
   @DateTimeField() requestedAt!: string;
   @DateTimeField({ nullable: true }) handledAt!: string | null;
   @TextField({ nullable: true, example: 'dispatcher' }) handledBy!: string | null;
-  @IntField({ description: 'Number of times that the message was delivered. Its work was done only once.', example: 1 })
+  @IntField({
+    description: 'Number of times that the message was delivered. Repeated deliveries have no further effect.',
+    example: 1,
+  })
   deliveries!: number;
 }
 
@@ -76,7 +79,10 @@ export class DeadLetter {
   @UuidField({ nullable: true }) organizationId!: string | null;
   @EnumField(queueNames) queue!: string;
   @TextField({ example: 'probe' }) name!: string;
-  @JsonField({ description: 'Parameters of the message. They contain only IDs.' }) payload!: Record<string, unknown>;
+  @JsonField({ description: 'Parameters of the message. The parameters are only ids.' }) payload!: Record<
+    string,
+    unknown
+  >;
   @IntField({ example: 8 }) attempts!: number;
   @TextField({ nullable: true, example: 'connect ECONNREFUSED' }) lastError!: string | null;
   @DateTimeField() createdAt!: string;

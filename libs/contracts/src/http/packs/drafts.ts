@@ -1,13 +1,13 @@
 import { DateTimeField, EnumField, IntField, ListField, TextField, TextMapField, UuidField } from '../fields';
 
 /**
- * Maximum length of the base64 text. It exceeds 16 MiB as base64, so that a zip file that is slightly too large is
- * rejected with that reason.
+ * Maximum length of the base64 text. It is longer than the base64 text of 16 MiB, so that a zip file that is slightly
+ * too large is rejected because of its size.
  */
 const maxBase64 = 25_165_824;
 /**
- * Maximum number of files in an inventory. It exceeds the limit of a bundle, so that a bundle with slightly too many
- * files is rejected with that reason.
+ * Maximum number of files in an inventory. It is higher than the limit of a bundle, so that a bundle with slightly too
+ * many files is rejected because of that.
  */
 const maxInventory = 20_000;
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
@@ -17,7 +17,7 @@ export class BundleFileEntry {
     min: 0,
     max: 65_535,
     example: 'lib/claims.py',
-    description: 'Path in the zip file: at most 1,024 bytes and 100 parts of at most 255 bytes each.',
+    description: 'Path in the zip file: at most 4,096 bytes and 100 parts of at most 255 bytes each.',
   })
   path!: string;
   @IntField({ max: Number.MAX_SAFE_INTEGER, example: 120 }) size!: number;
@@ -41,7 +41,8 @@ export class PackDraft {
 
 const files = { maxItems: maxInventory, description: 'All files in the zip file, without folders.' };
 const base =
-  'Draft that this one replaces. The request fails with draft_head_conflict if another draft is the current one.';
+  '`runtimeBundleId` of the draft that this upload replaces. The request fails with draft_head_conflict if the pack ' +
+  'has another current draft.';
 
 export class PutDraftBody {
   @TextField({
@@ -81,7 +82,7 @@ export class BundleUploadBody {
 
 export class BundleUploadTicket {
   @TextField({ max: 4000, format: 'uri' }) uploadUrl!: string;
-  @TextField({ max: 300, description: 'Key of the upload, to be sent to finalize it.' }) uploadKey!: string;
+  @TextField({ max: 300, description: 'Key of the upload. Send it to publish-from-vm/finalize.' }) uploadKey!: string;
   @EnumField(['PUT']) method!: 'PUT';
   @TextMapField({ example: { 'content-type': 'application/zip' } }) headers!: Record<string, string>;
   @DateTimeField() expiresAt!: string;

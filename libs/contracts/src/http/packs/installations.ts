@@ -15,7 +15,9 @@ import { PackInstallation } from './packs';
 const name = { max: 200, visible: true, example: 'Front desk, main street' };
 const metadata = {
   example: { ring: 'pilot' },
-  description: 'Metadata with any keys. `ring: "pilot"` marks a pilot installation.',
+  description:
+    'Metadata with any keys. `ring: "pilot"` marks the installation as a pilot: it tests versions of the stage ' +
+    'pilot.',
 };
 const reason = { max: 1000, optional: true, example: 'The portal has changed.' };
 
@@ -32,7 +34,12 @@ export class CreateInstallationBody {
   @UuidField() packId!: string;
   @TextField({ ...name, description: 'Name of the installation, unique within the pack.' }) name!: string;
   @JsonField({ ...metadata, optional: true }) metadata?: Record<string, unknown>;
-  @UuidField({ optional: true, description: 'Version to pin at once. Its stage must be pilot or production.' })
+  @UuidField({
+    optional: true,
+    description:
+      'Version to which the installation is pinned when it is created. The stage of the version must be pilot or ' +
+      'production.',
+  })
   versionId?: string;
 }
 

@@ -19,7 +19,8 @@ const stageTags = { max: 50, maxItems: 20, example: ['front-office'] };
 const digest = { max: 71, example: `sha256:${'0'.repeat(64)}` };
 const reason = { max: 1000, example: 'Passed at the pilot practice.' };
 const createdBy = { max: 500, example: 'dana@example.com' };
-const bundleId = 'Id of the upload. Equal bundles are stored once, but each upload has its own id.';
+const bundleId =
+  'Id of this upload of a bundle. Each upload has a different id, even if the same bundle is uploaded again.';
 
 export class LibraryProcess {
   @TextField(workerKey) workerKey!: string;

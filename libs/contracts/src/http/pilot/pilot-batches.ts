@@ -34,7 +34,7 @@ export class PilotBatchQuery extends PeriodQuery {
   @UuidField({ optional: true }) jobId?: string;
 }
 
-/** The organization chooses the id, which may be any text. */
+/** The organization chooses the batch id. It can be any text. */
 export class PilotBatchParams {
   @TextField({ example: 'front-desk-2026-01-31' }) batchId!: string;
 }

@@ -18,8 +18,8 @@ export const maxSummaryBytes = 8 * 1024 * 1024;
 /** Maximum size in bytes of a batch's metadata as JSON, including unknown keys, and of its totals. */
 export const maxSummaryMetadataBytes = 256 * 1024;
 /**
- * One week, although a run lasts a day at most. With this limit, the microseconds of all claims of a batch add up to a
- * safe integer.
+ * Maximum processing time of a claim: one week, although a run lasts at most a day. With this limit, the sum of the
+ * microseconds of all claims of a batch is a safe integer.
  */
 const maxProcessingSeconds = 604_800;
 
@@ -67,7 +67,7 @@ export class RunSummaryStop {
 const claimsExample = [{ claimId: 'C-1042', npi: '1234567893', outcome: 'eob_uploaded', processingSeconds: 42.5 }];
 const stopsExample = [{ reason: 'portal_logged_out', at: '2026-01-31T09:30:00.000Z' }];
 
-/** Content of a reported run summary. Each key is in toCamelCase or in snake_case. */
+/** Content of a reported run summary. Each key is in camelCase or in snake_case. */
 @IgnoreUnknownFields()
 export class RunSummaryContent {
   @ObjectField(() => RunSummaryBatch, { example: { batchId: 'front-desk-2026-01-31' } }) batchSummary!: RunSummaryBatch;
@@ -88,7 +88,7 @@ export class RunSummaryContent {
 }
 
 /**
- * Exactly one of three envelopes: the content itself in toCamelCase, or the content under practiceRunSummary or
+ * Exactly one of three envelopes: the content itself in camelCase, or the content under practiceRunSummary or
  * practice_run_summary.
  */
 @IgnoreUnknownFields()
@@ -102,7 +102,7 @@ export class RunSummaryBody {
   @ObjectField(() => RunSummaryContent, { optional: true }) practiceRunSummary?: RunSummaryContent;
   @ObjectField(() => RunSummaryContent, {
     optional: true,
-    description: 'Content of the report; its keys may be in snake_case.',
+    description: 'Content of the report. Its keys can be in snake_case.',
   })
   practice_run_summary?: RunSummaryContent;
 }

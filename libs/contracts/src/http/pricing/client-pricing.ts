@@ -26,18 +26,20 @@ export class ClientPricingModel {
     min: 1,
     max: 1_000_000,
     example: 50,
-    description: 'npi_claim_block only: number of claims in a block.',
+    description:
+      'Only for npi_claim_block: number of claims in a block. NPI is the number of a health care provider in the US.',
   })
   blockSize?: number;
   @UsdField({
     ...usd,
     optional: true,
-    description: 'npi_claim_block only: price of each block of one NPI, including a partly filled one.',
+    description:
+      'Only for npi_claim_block: price of each block of claims of one NPI. A partly filled block has the full price.',
   })
   pricePerBlockUsd?: number;
-  @UsdField({ ...usd, optional: true, example: undefined, description: 'per_claim only: price of a claim.' })
+  @UsdField({ ...usd, optional: true, example: undefined, description: 'Only for per_claim: price of a claim.' })
   pricePerClaimUsd?: number;
-  @UsdField({ ...usd, optional: true, example: undefined, description: 'flat_per_run only: price of a run.' })
+  @UsdField({ ...usd, optional: true, example: undefined, description: 'Only for flat_per_run: price of a run.' })
   pricePerRunUsd?: number;
   @UsdField({ ...usd, optional: true, example: 0, description: 'Minimum charge for a run; 0 if absent.' })
   minimumUsd?: number;
@@ -59,8 +61,15 @@ class BillingFigures {
   @UuidField() organization_id!: string;
   @IntField({ example: 1 }) npi_count!: number;
   @IntField({ example: 70 }) total_claims!: number;
-  @IntField({ example: 72, description: 'Number of all claim_result steps.' }) total_steps_before_dedup!: number;
-  @IntField({ example: 2, description: 'Number of claim_result steps that repeat a pair of NPI and claim.' })
+  @IntField({
+    example: 72,
+    description: 'Number of all steps of the run that report the result of a claim (claim_result).',
+  })
+  total_steps_before_dedup!: number;
+  @IntField({
+    example: 2,
+    description: 'Number of these steps that report a claim of an NPI again. These repeated steps are not counted.',
+  })
   duplicates_removed!: number;
   @JsonField({ example: { '1234567893': 70 } }) claims_per_npi!: Record<string, number>;
   @NumberField({ example: 50 }) calculated_charge_usd!: number;
@@ -84,7 +93,7 @@ export class BackfillAnswer extends BillingFigures {
 export class BillingMetric extends BillingFigures {
   @UuidField({ description: 'Id of the job. The job may have been deleted since.' }) job_id!: string;
   @EnumField(['claim_result', 'select_org_provider'], {
-    description: 'Type of the steps that the figures were computed from.',
+    description: 'Type of the steps that the claim count was computed from: claim results, or selections of an NPI.',
   })
   computed_from!: string;
   @DateTimeField() computed_at!: string;

@@ -34,7 +34,9 @@ export class CostComponent {
   @NumberField({ example: 0.000325 }) amountUsd!: number;
   @BooleanField({
     optional: true,
-    description: 'true if no price of the model was known at the time; otherwise absent.',
+    description:
+      'true if no price of the model was set at the time of the usage, so that the amount is the cost that the run ' +
+      'reported. Otherwise absent.',
   })
   unpriced?: boolean;
 }
@@ -68,7 +70,8 @@ export class CostGroup {
     example: '2026-01-31',
     description:
       'Key of the group: a day, the id of a workflow, an agent or a schedule, or `provider/model`. `none` is the ' +
-      'group of costs without one, and `(others)` combines the cheapest groups if there are too many.',
+      'group of costs that have no such key, for example no schedule. `(others)` combines the cheapest groups if ' +
+      'there are too many.',
   })
   key!: string;
   @TextField({ max: 400, example: '2026-01-31', description: 'Name of the group for people.' }) label!: string;
@@ -86,7 +89,9 @@ export class Costs {
   @NumberField({ example: 1.75 }) totalUsd!: number;
   @ListField(() => CostGroup) groups!: CostGroup[];
   @ObjectField(() => IdleSavings, {
-    description: 'Idle time of the machines on these days, and what stopping them saves. It is not part of the total.',
+    description:
+      'Idle time of the machines on these days, and the savings of the idle stop policy. The cost of idle time is ' +
+      'not part of the total.',
   })
   idle!: IdleSavings;
 }

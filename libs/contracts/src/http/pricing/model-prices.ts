@@ -15,7 +15,8 @@ export class ModelPriceInput {
   @UsdField({ ...perMillion, example: 1.6 }) outputUsdPerMillion!: number;
   @DayField({
     example: '2026-01-01',
-    description: 'First day, in UTC, on which the price applies. It applies until a later price starts.',
+    description:
+      'First day, in UTC, on which the price applies. The price applies until a later price of the model starts.',
   })
   from!: string;
 }

@@ -25,6 +25,10 @@ export class OrganizationModel {
   @UrlField() baseUrl!: string;
   @TextField({ example: 'gpt-4.1-mini' }) name!: string;
   @TextField({ nullable: true }) visionName!: string | null;
-  @TextField({ example: 'MODEL_API_KEY', description: 'Name of the vault secret. Its value is never returned.' })
+  @TextField({
+    example: 'MODEL_API_KEY',
+    description:
+      'Name of the vault secret that contains the API key of the model. The value of the secret is never returned.',
+  })
   apiKeyVaultKey!: string;
 }

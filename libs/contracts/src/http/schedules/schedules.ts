@@ -4,6 +4,7 @@ import {
   EnumField,
   IntField,
   ListField,
+  ObjectField,
   QueryIntField,
   TextField,
   TextListField,
@@ -14,6 +15,7 @@ import {
 import { AccountRequest, requestedAccounts } from '../jobs/accounts';
 import { ConcurrencyKey } from '../jobs/concurrency-keys';
 import { installation, maxCost } from '../jobs/jobs';
+import { JobTarget, RunTarget } from '../jobs/targets';
 import { PageQuery } from '../pages';
 
 /** Policies for missed runs: launch the newest, none, or all. */
@@ -31,6 +33,7 @@ export const skipReasons = [
   'idempotency_window',
   'billing_gate',
   'agent_not_ready',
+  'no_agent_fits',
   'secret_missing',
   'locked',
   'misfire',
@@ -41,13 +44,16 @@ export const clockShifts = ['gap', 'overlap'] as const;
 
 const name = { max: 200, visible: true, example: 'Nightly EOBs' };
 const scriptId = { description: 'Workflow to run.' };
+const target = {
+  description: 'Requirements for the agents of the runs: each run starts on any agent that has all of the labels.',
+};
 const cronExpression = {
   min: 0,
   max: 1000,
   example: '30 6 * * MON-FRI',
   description:
-    'Cron expression with the fields minute, hour, day of month, month and day of week. Fields may contain *, lists, ' +
-    'ranges, steps and names. If both day fields are restricted, a day must match only one of them.',
+    'Cron expression with the fields minute, hour, day of month, month and day of week. A field can contain *, ' +
+    'lists, ranges, steps and names. If neither day field is *, a day must match only one of them.',
 };
 const timezone = { max: 64, example: 'America/Chicago', description: 'Time zone name of the IANA database.' };
 const variables = { example: {}, description: 'Text value for each variable of the workflow, by the variable’s name.' };
@@ -55,8 +61,8 @@ const vaultKeys = {
   max: 128,
   example: ['PORTAL_PASSWORD'],
   description:
-    'Names of the vault secrets that the script receives as environment variables. They are resolved right before ' +
-    'each run.',
+    'Names of the vault secrets that the script receives as environment variables. The values are read from the ' +
+    'vault right before each run.',
 };
 const maxRuntimeMinutes = { min: 1, max: 1320, example: 720 };
 const maxRetries = { max: 20, example: 0 };
@@ -73,28 +79,30 @@ const concurrencyLimit = {
   nullable: true,
   example: 1,
   description:
-    'Maximum number of the schedule’s runs that are queued or running at once. At the limit, ticks are skipped. ' +
-    'Null for no limit.',
+    'Maximum number of runs of the schedule that are queued or running at the same time. While that many are, each ' +
+    'scheduled time is skipped. Null for no limit.',
 };
 const idempotencyWindowMinutes = {
   max: 10_080,
   nullable: true,
   example: 10,
   description:
-    'Minimum time in minutes between two launches. A tick within this time of the last launch is skipped. Null or 0 ' +
-    'for no minimum.',
+    'Minimum time in minutes between two launches of the schedule. A scheduled time that is less than this time ' +
+    'after the last launch is skipped. Null or 0 for no minimum.',
 };
 const misfirePolicy = {
   example: 'once',
   description:
-    'Policy for runs that are more than 60 seconds late: `once` launches the newest of them, `skip` launches none, ' +
-    'and `all` launches the newest 100. The others are recorded as skipped.',
+    'Policy for scheduled times that were missed by more than 60 seconds: `once` launches a run for the newest ' +
+    'missed time, `skip` launches none, and `all` launches a run for each of the newest 100. The other missed times ' +
+    'are recorded as skipped.',
 };
 
 export class CreateScheduleBody {
   @TextField(name) name!: string;
   @UuidField(scriptId) scriptId!: string;
-  @UuidField() agentId!: string;
+  @UuidField({ optional: true, description: 'Agent of the runs. Specify either agentId or target.' }) agentId?: string;
+  @ObjectField(() => RunTarget, { ...target, optional: true }) target?: RunTarget;
   @TextField(cronExpression) cronExpression!: string;
   @TextField({
     ...timezone,
@@ -121,7 +129,8 @@ export class CreateScheduleBody {
 export class UpdateScheduleBody {
   @TextField({ ...name, optional: true }) name?: string;
   @UuidField({ ...scriptId, optional: true }) scriptId?: string;
-  @UuidField({ optional: true }) agentId?: string;
+  @UuidField({ optional: true, description: 'Agent of the runs, which replaces a target.' }) agentId?: string;
+  @ObjectField(() => RunTarget, { ...target, optional: true }) target?: RunTarget;
   @TextField({ ...cronExpression, optional: true }) cronExpression?: string;
   @TextField({ ...timezone, optional: true }) timezone?: string;
   @BooleanField({ optional: true, example: true }) enabled?: boolean;
@@ -143,7 +152,9 @@ export class Schedule {
   @UuidField() id!: string;
   @TextField(name) name!: string;
   @UuidField(scriptId) scriptId!: string;
-  @UuidField() agentId!: string;
+  @UuidField({ nullable: true, description: 'Agent of the runs; null if the schedule has a target.' }) agentId!:
+    string | null;
+  @ObjectField(() => JobTarget, { ...target, nullable: true }) target!: JobTarget | null;
   @TextField(cronExpression) cronExpression!: string;
   @TextField(timezone) timezone!: string;
   @BooleanField({ example: true }) enabled!: boolean;

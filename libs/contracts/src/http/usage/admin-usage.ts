@@ -37,13 +37,13 @@ export class UsageDifference {
 export class UsageReconciliation {
   @DateTimeField({
     nullable: true,
-    description: 'Time of the last comparison of the counters; null if there was none yet.',
+    description: 'Time of the last comparison of usage counters and usage events; null if there was none yet.',
   })
   reconciledAt!: string | null;
   @IntField({ example: 3, description: 'Number of organizations that were compared.' }) organizations!: number;
-  @IntField({ example: 0, description: 'Number of counters that differ from the events they count.' })
+  @IntField({ example: 0, description: 'Number of usage counters that differ from the usage events that they count.' })
   differing!: number;
-  @ListField(() => UsageDifference, { maxItems: 200, description: 'First 200 differences.' })
+  @ListField(() => UsageDifference, { maxItems: 200, description: 'First 200 of these differences.' })
   differences!: UsageDifference[];
 }
 

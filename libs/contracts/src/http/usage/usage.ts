@@ -26,9 +26,13 @@ export class Usage {
   @NumberField({ example: 37.2 }) spendUsd!: number;
   @ObjectField(() => UsageLimits) limits!: UsageLimits;
   @BooleanField({
-    description: 'Whether another run may be launched now, regardless of the requested month.',
+    description: 'Whether another run can be launched now, regardless of the requested month.',
   })
   canLaunchRuns!: boolean;
-  @TextField({ nullable: true, example: null, description: 'Why no run may be launched; null if one may.' }) reason!:
-    string | null;
+  @TextField({
+    nullable: true,
+    example: null,
+    description: 'Why no run can be launched now; null if a run can be launched.',
+  })
+  reason!: string | null;
 }

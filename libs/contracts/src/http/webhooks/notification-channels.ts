@@ -150,7 +150,8 @@ export class NotificationChannelWithSecret extends NotificationChannel {
   @TextField({
     nullable: true,
     description:
-      'Secret that signs the deliveries of a webhook channel (Standard Webhooks); else null. It is not returned again.',
+      'Secret that signs the deliveries of a webhook channel (Standard Webhooks); null for other kinds. Store the ' +
+      'secret now, because no later response contains it.',
     example: null,
   })
   secret!: string | null;

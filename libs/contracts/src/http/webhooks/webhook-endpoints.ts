@@ -73,7 +73,9 @@ export class WebhookEndpoint {
 
 export class WebhookEndpointWithSecret extends WebhookEndpoint {
   @TextField({
-    description: 'Secret with which deliveries are signed (Standard Webhooks). It is not returned again.',
+    description:
+      'Secret with which deliveries are signed (Standard Webhooks). Store the secret now, because no later response ' +
+      'contains it.',
     example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=',
   })
   secret!: string;

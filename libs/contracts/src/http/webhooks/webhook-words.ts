@@ -25,6 +25,7 @@ export const webhookTypes = [
   'question.expired',
   'account.set_aside',
   'alert.opened',
+  'alert.resolved',
   'webhook.test',
 ] as const;
 export type WebhookType = (typeof webhookTypes)[number];
@@ -48,13 +49,16 @@ export type ChannelKind = (typeof channelKinds)[number];
 export const severities = ['info', 'warning', 'error'] as const;
 export type Severity = (typeof severities)[number];
 
-/** Restricts the events that a channel receives; an event must pass every part of the filter. */
+/**
+ * Restricts the events that a channel receives. An event is sent only if all fields of the filter that are set match
+ * it.
+ */
 export interface ChannelFilter {
   /** Only events of runs, questions and schedules of these workflows. */
   workflowIds?: string[];
   /** Only events of machines with one of these labels, and of runs on them. */
   labels?: string[];
-  /** Minimum severity. */
+  /** Only events of at least this severity. */
   severity?: Severity;
 }
 

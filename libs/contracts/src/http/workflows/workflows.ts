@@ -23,13 +23,13 @@ const concurrencyKeys = {
   maxItems: 5,
   description:
     'Concurrency keys that each run of the workflow requires. A run starts when every key is below its limit, and ' +
-    'holds the keys until it ends. A launch may add further keys.',
+    'holds the keys until it ends. A launch can add further keys.',
 };
 const variables = {
   max: 128,
   maxItems: 200,
   example: ['CLAIM_ID'],
-  description: 'Names of the variables for which each run needs a value.',
+  description: 'Names of the variables of the workflow. Each run needs a value for every variable.',
 };
 const script = {
   min: 0,
@@ -191,7 +191,8 @@ export class UploadWorkflowForm {
 }
 
 export class UploadWorkflowBody {
-  @UuidField({ description: 'Recording of an agent’s browser. Its status must be `kept`.' }) recordingId!: string;
+  @UuidField({ description: 'Recording of an agent’s browser. The status of the recording must be `kept`.' })
+  recordingId!: string;
   @TextField({ ...name, optional: true, description: 'Name of the workflow; defaults to the recording’s name.' })
   name?: string;
 }

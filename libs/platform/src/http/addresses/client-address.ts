@@ -18,14 +18,15 @@ export function getExactAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'soc
 
 function toAddressGroup(text: string | undefined): string | null {
   const plain = removePort(text ?? '');
-  // Some parsers accept 1.2.3 as an address, but no proxy writes an address like that.
+  // Addresses with fewer than four parts, such as 1.2.3, are refused, although some parsers accept them: no proxy sends
+  // such an address.
   if (!isIP(plain)) return null;
   const address = ipaddr.process(plain);
   if (address instanceof ipaddr.IPv4) return address.toString();
   return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }
 
-/** Some proxies append the port to the address. */
+/** The port is removed, because some proxies append it to the address. */
 function removePort(text: string): string {
   return /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text;
 }

@@ -123,7 +123,8 @@ export class Outbound implements OnApplicationShutdown {
     try {
       return await exchange(url);
     } catch (error) {
-      // The server closed a reused connection just as the request was sent, so it has read nothing of the request.
+      // The server closed the reused connection just as the request was sent, so it has read nothing of the request,
+      // and the request can be repeated.
       if (!(error instanceof StaleConnection)) throw error;
       if (request.sentOnce) throw new OutboundFailed('the connection was lost');
       return exchange(url);
@@ -216,7 +217,8 @@ export class Outbound implements OnApplicationShutdown {
       const abortExchange = () => outgoing.destroy(signal!.reason as Error);
       signal?.addEventListener('abort', abortExchange, { once: true });
       outgoing.on('close', () => signal?.removeEventListener('abort', abortExchange));
-      // Errors after the headers of the response are reported by its body instead.
+      // This listener handles errors before the headers of the response. Later errors are reported by the stream of its
+      // body.
       outgoing.on('error', (error) => reject(signal?.aborted ? error : toExchangeError(error, outgoing, answered)));
       outgoing.on('response', (response) => {
         answered = true;
@@ -245,7 +247,8 @@ export class Outbound implements OnApplicationShutdown {
       lookup: this.createLookup(namedFrom),
       headers: { ...headers, ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }) },
     });
-    // A reused connection may have been made for another caller that used the same name.
+    // The address is checked again, because a reused connection may have been opened for another caller that used the
+    // same host name.
     outgoing.on('socket', (socket) => {
       this.ignoreErrors(socket);
       if (socket.connecting || !socket.remoteAddress) return;
@@ -271,7 +274,7 @@ async function readBody(response: IncomingMessage, maxAnswerBytes: number): Prom
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    // Leaving the loop destroys the response and its connection.
+    // The error leaves the loop, which destroys the response and its connection.
     if (length > maxAnswerBytes) throw new OutboundFailed(`the response is longer than ${maxAnswerBytes} bytes`);
     chunks.push(chunk);
   }

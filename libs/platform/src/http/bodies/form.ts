@@ -52,7 +52,9 @@ export async function parseForm<T>(
   read: (chunks: AsyncIterable<Buffer>) => Promise<T>,
 ): Promise<Form<T>> {
   if (!isFormRequest(request)) {
-    throw new AppError('unsupported_media_type', { detail: 'The content type must be multipart/form-data.' });
+    throw new AppError('unsupported_media_type', {
+      detail: 'The Content-Type of the request is not accepted. Send multipart/form-data.',
+    });
   }
   const busboy = createFormParser(request, rules);
   const texts = new Texts(rules);
@@ -68,13 +70,15 @@ export async function parseForm<T>(
         if (fault) reject(fault);
       });
       busboy.on('file', (name, chunks, filename, _encoding, contentType) => {
-        // The reader gets the error, too. Without a listener here, it would end the process.
+        // The code that reads the form also gets this error. Without a listener here, the error would end the process.
         chunks.on('error', () => undefined);
         if (name !== rules.file || file) {
           chunks.resume();
           return reject(
             brokenFormError(
-              file ? 'The form has two files.' : `The form's file must be in the field ${rules.file}, not in ${name}.`,
+              file
+                ? 'The form has two files. Send only one.'
+                : `The form's file must be in the field ${rules.file}, not in ${name}.`,
               name,
             ),
           );
@@ -92,7 +96,10 @@ export async function parseForm<T>(
       busboy.on('error', (error) => reject(brokenFormError(`The form cannot be read: ${(error as Error).message}.`)));
       busboy.on('finish', resolve);
       request.raw.on('error', reject);
-      request.raw.on('close', () => request.raw.readableEnded || reject(brokenFormError('The form is not complete.')));
+      request.raw.on(
+        'close',
+        () => request.raw.readableEnded || reject(brokenFormError('The form is not complete. Send it again.')),
+      );
       request.raw.on('data', (chunk: Buffer) => marks.countReplacements(chunk));
       request.raw.pipe(slices).pipe(busboy);
     });
@@ -224,7 +231,7 @@ function parseListField(texts: string[]): unknown {
   const [first] = texts;
   if (texts.length > 1) return texts;
   if (!/^\s*\[/.test(first!)) {
-    // Keeps one element more than allowed, so that the check of the length rejects a list that is too long.
+    // Stores one element more than allowed, so that the later check of the length rejects the list.
     const some = first!.split(',', maxListFields + 1);
     return some.map((text) => text.trim()).filter((text) => text !== '' || some.length > maxListFields);
   }

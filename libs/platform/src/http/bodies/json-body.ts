@@ -35,7 +35,7 @@ export interface JsonOptions {
 
 /** Parses strict JSON: no `__proto__`, no U+0000, no excessive nesting. Each error states the reason. */
 export async function parseJsonBody(raw: Buffer, { halfPairs = 'refuse' }: JsonOptions = {}): Promise<unknown> {
-  if (!isUtf8(raw)) throw invalidBodyError('The body is not valid UTF-8.');
+  if (!isUtf8(raw)) throw invalidBodyError('The body is not valid UTF-8. Send it in UTF-8.');
   const isLarge = raw.length > atOnceBytes;
   // A body of many megabytes is decoded in a separate turn of the event loop, because joining its chunks has used this
   // one.
@@ -55,7 +55,8 @@ function parseAtOnce(input: string, halfPairs: 'refuse' | 'replace'): unknown {
   } catch (error) {
     throw /forbidden prototype/i.test((error as Error).message) ? forbiddenKeyError() : notJsonError();
   }
-  if (text.includes('\\u0000') && containsNul(value)) throw invalidBodyError('The body contains a string with U+0000.');
+  if (text.includes('\\u0000') && containsNul(value))
+    throw invalidBodyError('The body contains a string with the character U+0000. Remove this character.');
   return value;
 }
 

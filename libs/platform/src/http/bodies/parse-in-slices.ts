@@ -31,7 +31,7 @@ class JsonReader {
   private next: Next = 'value';
   private values = 0;
   private readonly open: Container[] = [];
-  /** For each open object, the key of its next value. */
+  /** Stack: for each object that is not complete yet, the key of its next value. */
   private readonly keys: string[] = [];
   /** Number of members that each open container has so far. */
   private readonly sizes: number[] = [];
@@ -159,7 +159,8 @@ class JsonReader {
   }
 
   private checkString(value: string): string {
-    if (value.includes('\0')) throw invalidBodyError('The body contains a string with U+0000.');
+    if (value.includes('\0'))
+      throw invalidBodyError('The body contains a string with the character U+0000. Remove this character.');
     if (!hasHalfSurrogatePair(value)) return value;
     if (this.limits.halfPairs === 'refuse') throw halfPairError();
     return value.replace(surrogates, '\ufffd');
@@ -175,7 +176,7 @@ function parseJsonText(text: string): string {
 }
 
 export function notJsonError(): AppError {
-  return invalidBodyError('The body is not valid JSON.');
+  return invalidBodyError('The body is not valid JSON. Send one JSON object.');
 }
 
 export function forbiddenKeyError(): AppError {

@@ -18,7 +18,9 @@ export class UnparsedBody {
   /** Parses the body as an instance of the class, for a route that accepts only JSON. */
   async parseAs<T extends object>(type: new () => T): Promise<T> {
     if (!json.test(this.contentType ?? '')) {
-      throw new AppError('unsupported_media_type', { detail: 'The content type must be application/json.' });
+      throw new AppError('unsupported_media_type', {
+        detail: 'The Content-Type of the request is not accepted. Send application/json.',
+      });
     }
     const halfPairs: JsonOptions['halfPairs'] = ignoresUnknownFields(type) ? 'replace' : 'refuse';
     return readBody(type, this.bytes.length === 0 ? undefined : await parseJsonBody(this.bytes, { halfPairs }));

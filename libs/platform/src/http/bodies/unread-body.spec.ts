@@ -18,7 +18,7 @@ async function sendAll(url: string, head: string, bytes: number): Promise<{ answ
     }
   }
   await waitFor('an answer', () => failed || received.includes('\r\n\r\n'));
-  // The connection can still be used.
+  // If the service has read the rest of the body, the next request can use the same connection.
   socket.write('GET /api/nowhere HTTP/1.1\r\nhost: muster.test\r\nconnection: close\r\n\r\n');
   await waitFor('the end', () => failed || socket.readableEnded);
   socket.destroy();

@@ -16,7 +16,7 @@ export function drainUnreadBody(request: FastifyRequest, reply: FastifyReply): v
   else void reply.header('connection', 'close');
 }
 
-/** Closes the connection of a client that keeps sending beyond the limit. */
+/** Closes the connection if the client continues to send after the maximum number of dropped bytes. */
 export function destroyUnreadBody({ raw }: FastifyRequest): void {
   if (raw.complete || raw.destroyed) return;
   const { socket } = raw;

@@ -34,7 +34,7 @@ function isObjectType(type: unknown): type is Class {
 
 function readFieldsOf<T extends object>(type: Class<T>, value: unknown, unknown: 'refuse' | 'ignore'): T {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new AppError('invalid_payload', { detail: 'The body must be a JSON object.' });
+    throw new AppError('invalid_payload', { detail: 'The body is not a JSON object. Send one.' });
   }
   const faults = new Faults();
   const instance = readFields(type, value, { faults, path: '', unknown });

@@ -20,7 +20,10 @@ class Browser:
                     stderr=messages,
                     pass_fds=self.pipe.theirs if self.pipe else (),
                 )
-            self.socket = WebSocket(*self.address())
+            port, path = self.address()
+            self.socket = WebSocket(port, path)
+            # People can watch it, unless the worker is older than that.
+            getattr(muster, "browser", lambda url: None)("ws://127.0.0.1:%d%s" % (port, path))
             if self.pipe:
                 self.pipe.load(EXTENSIONS, self.last_words)
         except BaseException:

@@ -42,7 +42,8 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
     await startChatTurn(owner, { agentId, lastAt, message, sessionId, ...(autoConfirm ? { autoConfirm } : {}) });
     await settle();
   };
-  // Once the history contains the answer, the history is shown instead of the live turn.
+  // As soon as the loaded history contains the complete answer, it is shown from the history and no longer from the
+  // live stream.
   const isKept =
     turn !== undefined &&
     turn.state !== 'running' &&
@@ -72,7 +73,8 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
             </EmptyNote>
           )}
           {messages.map((message) => (
-            // The key does not depend on the position, so open details stay open when older messages are loaded.
+            // The React key of a message does not depend on its position, so details that the user has opened stay open
+            // when older messages are loaded.
             <Message key={`${message.at} ${message.role}`} agentId={agentId} message={message} decided={settle} />
           ))}
           {turn && (

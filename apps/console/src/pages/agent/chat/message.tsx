@@ -16,7 +16,7 @@ const unfinished: Record<NonNullable<ChatMessage['status']>, string> = {
   running: 'The answer is in progress.',
   failed: 'The answer failed.',
   left: 'The answer was stopped here, by you or because the page was closed.',
-  interrupted: 'The answer was interrupted here: the process that wrote it ended. Send the message again.',
+  interrupted: 'The answer was interrupted here, because a process of the service ended. Send the message again.',
 };
 
 /** Message of the user or of the model. Its content is shown as text, never as markup. */

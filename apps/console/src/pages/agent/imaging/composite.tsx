@@ -49,7 +49,7 @@ export function ImagingComposite({ agentId, mayAsk }: { agentId: string; mayAsk:
           <EarlierCommands agentId={agentId} kind="imaging_composite" shown={compositeId} show={showComposite} />
         </div>
         <div className="flex min-w-0 flex-col gap-3" aria-live="polite">
-          {!compositeId && <EmptyNote title="The composite image appears here after it has been made." />}
+          {!compositeId && <EmptyNote title="The composite image appears here when it is ready." />}
           {answer.isError && <ErrorNote error={answer.error} retry={() => void answer.refetch()} />}
           {answer.data && <CompositeResult status={answer.data} />}
         </div>

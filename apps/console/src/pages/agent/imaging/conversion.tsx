@@ -74,7 +74,9 @@ export function ImageConversion({ agentId, mayAsk }: { agentId: string; mayAsk: 
             <>
               <StatusMark status={answer.data.status} testId="images-status" />
               {answer.data.status === 'pending' && (
-                <p className="text-dim">The machine is converting the images. Its timeline shows the progress.</p>
+                <p className="text-dim">
+                  The machine is converting the images. The timeline of the agent shows the progress.
+                </p>
               )}
               {answer.data.status === 'failed' && <FaultNote error={answer.data.error} code={answer.data.code} />}
               {answer.data.output && <ConvertedPictures key={imagesId} output={answer.data.output} />}

@@ -28,7 +28,9 @@ export async function sendDraft({ packId, zip, files, base }: Draft): Promise<Pa
 export async function listInventory(entries: readonly ZipEntry[]): Promise<BundleFileEntry[]> {
   const { subtle } = crypto as Partial<Crypto>;
   if (!subtle) {
-    const detail = 'A browser makes bundles only over https, or on this machine: use the API instead.';
+    const detail =
+      'The console can create bundles only if it is opened over https or on localhost. Open it that way, or use the ' +
+      'API.';
     throw new ApiError(422, { code: 'insecure_page', detail });
   }
   return Promise.all(
@@ -44,7 +46,8 @@ function encodeBase64(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve((reader.result as string).replace(/^[^,]*,/, ''));
-    reader.onerror = () => reject(new ApiError(422, { code: 'unreadable', detail: 'The file cannot be read.' }));
+    reader.onerror = () =>
+      reject(new ApiError(422, { code: 'unreadable', detail: 'The file cannot be read. Choose it again.' }));
     reader.readAsDataURL(blob);
   });
 }

@@ -21,7 +21,8 @@ export async function readZip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[
   let unpacked = 0;
   let at = readUint32At(view, end + 16);
   for (let left = view.getUint16(end + 10, true); left > 0; left -= 1) {
-    if (readUint32At(view, at) !== entrySignature) throw createBundleError('The list of files in this zip is damaged.');
+    if (readUint32At(view, at) !== entrySignature)
+      throw createBundleError('The list of files in this zip is damaged. Create the zip again.');
     const [flags, method] = [view.getUint16(at + 8, true), view.getUint16(at + 10, true)];
     const [packedSize, size] = [readUint32At(view, at + 20), readUint32At(view, at + 24)];
     const [nameSize, extraSize, noteSize] = [28, 30, 32].map((place) => view.getUint16(at + place, true)) as Three;
@@ -29,9 +30,10 @@ export async function readZip(bytes: Uint8Array<ArrayBuffer>): Promise<ZipEntry[
     const part = readUint32At(view, at + 42);
     at += 46 + nameSize + extraSize + noteSize;
     if (path.endsWith('/')) continue;
-    if (flags & 1) throw createBundleError(`${path} is encrypted.`);
+    if (flags & 1) throw createBundleError(`${path} is encrypted. Create the zip without a password.`);
     unpacked += size;
-    if (unpacked > mostUnpacked) throw createBundleError('The unpacked zip is larger than 512 MiB.');
+    if (unpacked > mostUnpacked)
+      throw createBundleError('The unpacked zip is larger than 512 MiB. Remove files from the zip.');
     if (readUint32At(view, part) !== partSignature)
       throw createBundleError(`${path} was not found at its offset in the zip.`);
     const from = part + 30 + view.getUint16(part + 26, true) + view.getUint16(part + 28, true);
@@ -100,7 +102,7 @@ type Three = [number, number, number];
 function findEndRecord(view: DataView): number {
   const oldest = Math.max(0, view.byteLength - 22 - 0xffff);
   for (let at = view.byteLength - 22; at >= oldest; at -= 1) if (readUint32At(view, at) === endSignature) return at;
-  throw createBundleError('This file is not a zip, or it is incomplete.');
+  throw createBundleError('This file is not a zip, or it is incomplete. Choose another file.');
 }
 
 async function unpackEntry(
@@ -110,7 +112,7 @@ async function unpackEntry(
   if (method === 0) return packed;
   if (method !== 8) throw createBundleError(`${path} uses an unsupported compression method. Use Deflate.`);
   const content = await transformBytes(new DecompressionStream('deflate-raw'), packed, size).catch(() => null);
-  if (content?.length !== size) throw createBundleError(`${path} is damaged.`);
+  if (content?.length !== size) throw createBundleError(`${path} is damaged. Create the zip again.`);
   return content;
 }
 

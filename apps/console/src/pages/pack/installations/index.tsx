@@ -18,7 +18,8 @@ export function Installations({ pack }: { pack: WorkflowPack }) {
     <Panel title="Installations" actions={isMember && <Button onClick={() => setIsNew(true)}>New installation</Button>}>
       {pack.installations.length === 0 && (
         <EmptyNote title="No installations yet.">
-          An installation is pinned to a version at stage pilot or production; its launches run that version.
+          An installation is pinned to a version in the stage pilot or production. Runs that are launched with the
+          installation use that version.
         </EmptyNote>
       )}
       <ul className="flex flex-col divide-y divide-line">
@@ -52,7 +53,7 @@ function Installation({ pack, installation }: { pack: WorkflowPack; installation
             <bdi>{formatVersion(pinned)}</bdi> <StatusMark status={pinned.stage} />
           </span>
         ) : (
-          <span className="text-warn">pinned to nothing: nothing can be launched for it</span>
+          <span className="text-warn">not pinned to a version yet: no run can use it</span>
         )}
         <span className="text-dim">
           {previous && (

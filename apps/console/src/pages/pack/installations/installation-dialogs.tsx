@@ -82,7 +82,11 @@ export function EditInstallationDialog({ installation, close }: InstallationDial
             onDone={({ isMine }) => finish(isMine ? 'Saved.' : 'Your change was not saved.')}
           >
             <TextField label="Name" name="name" required maxLength={200} defaultValue={base.name} autoComplete="off" />
-            <Field label="Metadata" name="metadata" hint="A JSON object; ring “pilot” marks a pilot’s installation.">
+            <Field
+              label="Metadata"
+              name="metadata"
+              hint="A JSON object. The field ring with the value pilot marks an installation that tests versions of the stage pilot."
+            >
               {(control) => (
                 <textarea
                   {...control}
@@ -118,7 +122,7 @@ interface LoadedProps {
 }
 
 function WhenLoaded({ current: { data, error, refetch }, children }: LoadedProps) {
-  // Only the first response is used, so that the change is based on what the dialog displayed.
+  // Later responses are ignored, so that the change is based on the installation that the dialog displayed.
   const [base, setBase] = useState(data);
   if (data && !base) setBase(data);
   if (base) return children(base);

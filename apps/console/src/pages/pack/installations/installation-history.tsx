@@ -25,7 +25,7 @@ export function InstallationHistory({ pack, installation: { id, name, updatedAt 
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={2} />;
   return (
     <ol aria-label={`History of ${name}`} className="flex flex-col gap-1 rounded-control bg-sunken p-2.5">
-      {data.history.length === 0 && <li className="text-dim">It was never pinned.</li>}
+      {data.history.length === 0 && <li className="text-dim">The installation was never pinned to a version.</li>}
       {data.history.map(({ at, by, action, from, to, reason }) => (
         <li key={at}>
           {action === 'rollback' ? 'Rolled back to' : 'Pinned to'}{' '}

@@ -6,7 +6,7 @@ import { formatVersion } from '../format-version';
 interface VersionFieldProps {
   pack: WorkflowPack;
   initial?: string | null;
-  /** Label of the option without a version; absent if a version is required. */
+  /** Label of the option that selects no version. Without it, a version must be selected. */
   none?: string;
 }
 
@@ -22,7 +22,9 @@ export function VersionField({ pack, initial, none }: VersionFieldProps) {
       required={!none}
       defaultValue={initial ?? undefined}
       hint={
-        options.length === 0 ? 'No version is at stage pilot or production yet. Promote a version first.' : undefined
+        options.length === 0
+          ? 'No version is in the stage pilot or production yet. Promote a version first.'
+          : undefined
       }
       options={none ? [{ value: '', label: none }, ...options] : options}
     />

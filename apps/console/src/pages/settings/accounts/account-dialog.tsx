@@ -52,7 +52,7 @@ export function AccountDialog({
           required
           defaultValue={secrets.join(', ')}
           placeholder="username=DD_USER_1, password=DD_PASS_1"
-          hint="Names and their vault keys, separated by commas. The values are in the vault."
+          hint="Names that scripts use, each with the name of a vault secret, separated by commas."
           autoComplete="off"
         />
         <TextField
@@ -63,7 +63,7 @@ export function AccountDialog({
           min={1}
           max={1000}
           defaultValue={limit}
-          hint="Maximum number of runs that have the account at the same time."
+          hint="Maximum number of runs that use the account at the same time."
         />
         <TextField
           label="Rest after a run"

@@ -52,7 +52,7 @@ export function Accounts() {
         title="Accounts"
         actions={isAdmin && <Button onClick={() => setEditing({})}>New account</Button>}
         list={list}
-        empty="No accounts yet. A run that requests an account of a pool gets a free one when it starts."
+        empty="No accounts yet. An account is a login at a portal. A run that requests an account of a pool borrows a free one when it starts."
         heads={['Name', 'Pool', 'Status', 'Limit', 'Actions']}
         row={(account) => (
           <tr key={account.name}>
@@ -112,7 +112,7 @@ export function Accounts() {
             showToast(`${leaving} was deleted.`);
           }}
         >
-          No further run gets the account. A run that has it continues. Its secrets stay in the vault.
+          No further run gets the account. A run that uses it continues. The secrets of the account stay in the vault.
         </ConfirmDialog>
       )}
       {looking !== null && <Uses account={looking} onClose={() => setLooking(null)} />}

@@ -1,5 +1,6 @@
 import { alertTitles } from '@muster/contracts/words';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
   type AlertRule,
@@ -32,7 +33,11 @@ export function Alerts() {
     <Panel title="Alerts">
       <p className="mb-3 text-dim">
         A rule that is on opens an alert in the inbox, and sends it to its channels. The alert is resolved when its
-        cause has ended.
+        cause has ended, and the channels are notified of that too. Channels are under{' '}
+        <Link to="/settings" search={{ part: 'Channels' }} className="text-accent underline">
+          Channels
+        </Link>
+        .
       </p>
       {error && <ErrorNote error={error} retry={() => void Promise.all([rules.refetch(), channels.refetch()])} />}
       {!rules.data && !error && <Skeleton />}

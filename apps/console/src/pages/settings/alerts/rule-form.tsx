@@ -1,4 +1,5 @@
 import { alertTitles, runFailedModes } from '@muster/contracts/words';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type AlertRule, alertRulesSet, type NotificationChannel } from '../../../api/generated';
 import { Dialog } from '../../../ui/dialog';
@@ -73,8 +74,11 @@ export function RuleForm({ rule, channels, close, changed }: RuleFormProps) {
           <legend className="mb-1 font-medium">Channels</legend>
           {channels.length === 0 && (
             <EmptyNote title="No notification channels yet.">
-              Create one with <code>POST /api/notification-channels</code>. Without channels, alerts only appear in the
-              inbox.
+              Create one under{' '}
+              <Link to="/settings" search={{ part: 'Channels' }} className="text-accent underline">
+                Channels
+              </Link>
+              . Without channels, alerts only appear in the inbox.
             </EmptyNote>
           )}
           {channels.map(({ id, name, kind }) => (

@@ -1,6 +1,6 @@
-import { webhookTypes } from '@muster/contracts/words';
 import { useState } from 'react';
 import { type WebhookEndpoint, webhookEndpointsCreate, webhookEndpointsUpdate } from '../../../api/generated';
+import { EventsField } from '../../../parts/webhooks/events-field';
 import { Dialog } from '../../../ui/dialog';
 import { Form, TextField } from '../../../ui/form';
 import { showToast } from '../../../ui/toast';
@@ -55,34 +55,7 @@ export function EndpointForm({ endpoint, close, made }: EndpointFormProps) {
           autoComplete="off"
           defaultValue={endpoint?.description ?? ''}
         />
-        <fieldset className="flex flex-col gap-1.5">
-          <legend className="mb-1 font-medium">Events</legend>
-          <label className="flex items-center gap-2">
-            <input
-              type="checkbox"
-              className="size-4 shrink-0"
-              checked={isEverything}
-              onChange={({ target }) => setEverything(target.checked)}
-            />
-            All events
-          </label>
-          {!isEverything && (
-            <div className="grid grid-cols-2 gap-x-3 gap-y-1.5 max-sm:grid-cols-1">
-              {webhookTypes.map((type) => (
-                <label key={type} className="flex items-center gap-2">
-                  <input
-                    type="checkbox"
-                    name="events"
-                    value={type}
-                    className="size-4 shrink-0"
-                    defaultChecked={endpoint?.events.includes(type) ?? false}
-                  />
-                  {type}
-                </label>
-              ))}
-            </div>
-          )}
-        </fieldset>
+        <EventsField initial={endpoint?.events ?? []} receivesAll={isEverything} setReceivesAll={setEverything} />
       </Form>
     </Dialog>
   );

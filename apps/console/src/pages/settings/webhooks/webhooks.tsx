@@ -10,12 +10,11 @@ import {
   webhookEndpointsUpdate,
 } from '../../../api/generated';
 import { useList } from '../../../api/use-list';
-import { Time } from '../../../format/time';
+import { ReceiverState } from '../../../parts/webhooks/receiver-state';
 import { Button } from '../../../ui/button';
 import { CopyText } from '../../../ui/copy-text';
 import { ConfirmDialog, Dialog, DialogActions } from '../../../ui/dialog';
 import { ActionMenu } from '../../../ui/menu';
-import { StatusMark } from '../../../ui/status-mark';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { useUrlState } from '../../../ui/table/use-url-state';
 import { showToast } from '../../../ui/toast';
@@ -78,7 +77,7 @@ export function Webhooks() {
             </td>
             <td className="text-xs">{each.events.includes('*') ? 'all events' : each.events.join(', ')}</td>
             <td>
-              <EndpointState endpoint={each} />
+              <ReceiverState receiver={each} sent="delivery" gone="the receiver returned 410" />
             </td>
             <td>
               <ActionMenu
@@ -148,33 +147,6 @@ export function Webhooks() {
           <bdi>{leaving.url}</bdi> receives no more events. All its deliveries are deleted, including pending ones. This
           cannot be undone.
         </ConfirmDialog>
-      )}
-    </>
-  );
-}
-
-const offBecause = {
-  gone: 'turned off: the receiver returned 410',
-  failing: 'turned off: every delivery failed for five days',
-} as const;
-
-function EndpointState({
-  endpoint: { enabled, turnedOffReason, turnedOffAt, failingSince },
-}: {
-  endpoint: WebhookEndpoint;
-}) {
-  return (
-    <>
-      <StatusMark status={enabled ? 'enabled' : 'disabled'} />
-      {turnedOffReason && (
-        <p className="text-xs text-bad">
-          {offBecause[turnedOffReason]} <Time at={turnedOffAt} relative />
-        </p>
-      )}
-      {enabled && failingSince && (
-        <p className="text-xs text-warn">
-          every delivery has failed since <Time at={failingSince} relative />
-        </p>
       )}
     </>
   );

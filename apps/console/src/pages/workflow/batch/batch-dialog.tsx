@@ -12,6 +12,7 @@ import {
 import { useIdempotencyKey } from '../../../api/idempotency';
 import { formatCount } from '../../../format/format';
 import { useAgentChoices } from '../../../parts/pickers';
+import { PlaceFields, readPlace } from '../../../parts/placement/place-fields';
 import { getButtonClass } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
@@ -57,9 +58,12 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
       submit="Queue batch"
       onSubmit={(values) => {
         const file = values.readFile('file')!;
-        const agentIds = JSON.stringify(values.readAll('agentIds'));
+        const { target } = readPlace(values);
+        const place = target
+          ? { target: JSON.stringify(target) }
+          : { agentIds: JSON.stringify(values.readAll('agentIds')) };
         const chosen = buildMapping(workflow.variables, heads, (name) => values.readText(`mapping.${name}`));
-        const fields = { agentIds, ...readTable(workflow, chosen) };
+        const fields = { ...place, ...readTable(workflow, chosen) };
         const form = encodeAsForm({ ...fields, file });
         const { name, size, lastModified } = file;
         const headers = { ...form.headers, ...keyOf({ fields, name, size, lastModified }) };
@@ -102,17 +106,22 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
       {preview.length > 0 && <TablePreview rows={preview} rejected={check.data?.rejected ?? []} />}
       {preview.length > 0 && <CheckedRows check={check.data} isChecking={check.isFetching} error={check.error} />}
       <ColumnMapping key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
-      <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
-        {(control) => (
-          <select {...control} multiple required className={`${inputClass} min-h-28`}>
-            {agents.map(({ id, name, status }) => (
-              <option key={id} value={id}>
-                {name} ({status})
-              </option>
-            ))}
-          </select>
-        )}
-      </Field>
+      <PlaceFields
+        workflowId={workflow.id}
+        named={
+          <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
+            {(control) => (
+              <select {...control} multiple required className={`${inputClass} min-h-28`}>
+                {agents.map(({ id, name, status }) => (
+                  <option key={id} value={id}>
+                    {name} ({status})
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        }
+      />
     </Form>
   );
 }

@@ -18,7 +18,7 @@ export function ColumnMapping({ variables, heads, onChoose }: ColumnsProps) {
         onChoose(buildMapping(variables, heads, (name) => String(chosen.get(`mapping.${name}`) ?? '')));
       }}
     >
-      <legend className="px-1 font-medium">Which column is which variable</legend>
+      <legend className="px-1 font-medium">Column for each variable</legend>
       {variables.map((name) => (
         <SelectField
           key={name}
@@ -29,7 +29,9 @@ export function ColumnMapping({ variables, heads, onChoose }: ColumnsProps) {
           options={[{ value: '', label: 'Choose a column' }, ...heads.filter(Boolean)]}
         />
       ))}
-      {variables.length === 0 && <p className="text-dim">This workflow takes no variables; no column is used.</p>}
+      {variables.length === 0 && (
+        <p className="text-dim">The workflow has no variables, so no column of the table is used.</p>
+      )}
     </fieldset>
   );
 }

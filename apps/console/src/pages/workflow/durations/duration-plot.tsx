@@ -49,7 +49,7 @@ export function DurationPlot({ runs }: { runs: TimedRun[] }) {
           padding: [14, 8, 0, 0],
           scales: { y: { range: (_, __, most) => [0, most || 1] } },
           axes: [
-            // Times need a second line for their day.
+            // The labels of the time axis need a second line for the day.
             { ...createBottomAxis(color), size: 40 },
             {
               ...createAxis(color),

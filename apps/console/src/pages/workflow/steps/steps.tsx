@@ -34,9 +34,11 @@ export function Steps({ workflow, editing, mayEdit }: StepsProps) {
           confirmed.
         </p>
       )}
-      {steps.length === 0 && <EmptyNote title="No steps. Runs use the script." />}
+      {steps.length === 0 && <EmptyNote title="The workflow has no steps. Runs use its script." />}
       {steps.length > 0 && editing.content.script.trim() !== '' && (
-        <p className="mb-1 text-xs text-dim">There is a script, and it is what runs; without one, these would.</p>
+        <p className="mb-1 text-xs text-dim">
+          Runs use the script, not these steps. Without a script, they would use the steps.
+        </p>
       )}
       <ol className="flex flex-col divide-y divide-line">
         {steps.map((step, at) => (
@@ -101,7 +103,7 @@ function replaceStep(steps: Step[], { at, step: before }: Edited, step: Step): S
   return [...steps.slice(0, place), step, ...steps.slice(place + 1)];
 }
 
-/** Confirms a step, provided that it has not changed since it was displayed. */
+/** Confirms a step. The service refuses that if the workflow has changed since the step was displayed. */
 function useConfirmStep({ id, etag }: Versioned<Workflow>): (stepId: string) => Promise<void> {
   const client = useQueryClient();
   return async (step) => {

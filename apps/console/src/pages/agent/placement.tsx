@@ -1,0 +1,56 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { type Agent, agentsUpdate } from '../../api/generated';
+import { useHasRole } from '../../api/session';
+import { LabelLinks } from '../../parts/names';
+import { Panel } from '../../ui/page';
+import { showErrorToast, showToast } from '../../ui/toast';
+
+/** Switch that excludes an agent from the runs that require labels instead of naming their agent. */
+export function Placement({ agent }: { agent: Agent }) {
+  const client = useQueryClient();
+  const isAdmin = useHasRole('admin');
+  const [isBusy, setIsBusy] = useState(false);
+  const id = useId();
+  const change = async (placement: boolean) => {
+    setIsBusy(true);
+    try {
+      client.setQueryData(['agent', agent.id], await agentsUpdate({ path: { id: agent.id }, body: { placement } }));
+      showToast(placement ? 'The agent takes runs by its labels.' : 'The agent takes only runs that name it.');
+      void client.invalidateQueries({ queryKey: ['agents'] });
+    } catch (error) {
+      showErrorToast(error);
+    }
+    setIsBusy(false);
+  };
+  const isFixed = !isAdmin || isBusy || agent.status === 'terminated';
+  return (
+    <Panel title="Placement">
+      <label className="flex items-center gap-2 font-medium">
+        <input
+          type="checkbox"
+          role="switch"
+          className="size-4 shrink-0"
+          checked={agent.placement}
+          disabled={isFixed}
+          aria-describedby={id}
+          onChange={({ target }) => void change(target.checked)}
+        />
+        Takes runs by its labels
+      </label>
+      <p id={id} className="mt-1.5 text-dim">
+        While this is off, the agent starts only runs that name it, and no run that any agent with its labels could
+        take.
+      </p>
+      <p className="mt-1.5">
+        {agent.labels.length > 0 ? (
+          <>
+            Labels: <LabelLinks labels={agent.labels} />
+          </>
+        ) : (
+          'It has no labels, so only runs that name it can start on it.'
+        )}
+      </p>
+    </Panel>
+  );
+}

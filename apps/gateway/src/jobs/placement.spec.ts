@@ -1,0 +1,290 @@
+import { Dispatch, DispatchConfig, JobsModule, placeJob } from '@muster/jobs';
+import { newId } from '@muster/platform';
+import { type Harness, makeAgent, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+
+describe('runs that require labels of their agent', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let workflowId: string;
+
+  beforeAll(async () => {
+    harness = await startHarness({
+      ...gateway,
+      configs: [...gateway.configs, DispatchConfig],
+      modules: [...gateway.modules, JobsModule],
+    });
+  });
+  beforeEach(async () => {
+    tenant = await harness.makeTenant();
+    workflowId = (await makeWorkflow(harness.db, { organizationId: tenant.organizationId })).id;
+  });
+  afterAll(() => harness.close());
+
+  const target = { labels: ['front-desk'] };
+  const query = (sql: string, values: unknown[] = []) => harness.db.query<any>('system', sql, values);
+  const makeFitting = async (input: object = {}) => {
+    const { organizationId } = tenant;
+    const agent = { organizationId, name: newId(), status: 'online', provider: 'docker', labels: ['front-desk'] };
+    return (await makeAgent(harness.db, { ...agent, ...input } as never)).id;
+  };
+  const launch = async (body: object = { target }) =>
+    (await tenant.api.post('/api/jobs/launch', { workflowId, ...body })).body.jobId as string;
+  const place = (jobId: string) => {
+    const dispatch = harness.app.nest.get(Dispatch, { strict: false });
+    return placeJob({ database: harness.db, dispatch, now: () => new Date(), wakeTimeoutMs: 60_000 }, jobId);
+  };
+  const preview = async (body: object) => {
+    const answer = await tenant.as.viewer.post('/api/jobs/placement-preview', { workflowId, ...body });
+    return answer.status === 200 ? answer.body : { status: answer.status, code: answer.body.code };
+  };
+  const job = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
+
+  describe('the placement preview', () => {
+    it('an idle agent starts the run, and nothing is launched', async () => {
+      const agentId = await makeFitting();
+      await makeFitting({ labels: ['front-desk', 'north'], status: 'stopped' });
+      const why = 'it is the only fitting agent that is online and idle';
+      const counts = { fits: 2, online: 1, idle: 1 };
+      expect(await preview({ target })).toEqual({ ...counts, would: 'start', agentId, reason: why });
+      const named = { fits: 1, online: 1, idle: 1, would: 'start', agentId };
+      expect(await preview({ agentId })).toEqual({ ...named, reason: 'the agent is online and free' });
+      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
+    });
+
+    it('the agent that boots fastest would be woken, unless agents in boot will take the run', async () => {
+      const fast = await makeFitting({ status: 'stopped', bootMs: 10_000 });
+      const slow = await makeFitting({ status: 'stopped', bootMs: 90_000 });
+      expect(await preview({ target })).toEqual({
+        ...{ fits: 2, online: 0, idle: 0, would: 'wake', agentId: fast },
+        reason: 'none of the 2 fitting agents is free: 2 off; one is started',
+      });
+      await query(`UPDATE agent SET status = 'starting' WHERE id = $1`, [fast]);
+      expect(await preview({ target })).toMatchObject({ would: 'wait', fits: 2, online: 0 });
+      // The boot is for a run that waits, so the next run needs another agent.
+      await launch();
+      expect(await preview({ target })).toMatchObject({ would: 'wake', agentId: slow });
+      await query(
+        `INSERT INTO agent_wake (id, organization_id, agent_id, state, source, reason, deadline, finished_at)
+         VALUES ($1, $2, $3, 'failed', 'api', 'a test', muster_now(), muster_now())`,
+        [newId(), tenant.organizationId, slow],
+      );
+      expect(await preview({ target })).toMatchObject({ would: 'wait' });
+    });
+
+    it('agents that are busy, drained, exempt or off with auto-wake turned off make the run wait', async () => {
+      await query('UPDATE organization_settings SET vm_auto_wake_on_job = false WHERE organization_id = $1', [
+        tenant.organizationId,
+      ]);
+      const exempt = await makeFitting({ placement: false });
+      const drained = await makeFitting({ drain: 'finish', status: 'draining' });
+      const stopped = await makeFitting({ status: 'stopped' });
+      expect(await preview({ target })).toEqual({
+        ...{ fits: 3, online: 1, idle: 0, would: 'wait' },
+        reason:
+          'none of the 3 fitting agents is free: 1 being drained, 1 off, 1 for runs that name it; auto-wake is off',
+      });
+      expect(await preview({ agentId: exempt })).toMatchObject({ would: 'start', agentId: exempt, idle: 1 });
+      const drain = { would: 'wait', agentId: drained, idle: 0, reason: 'the agent is being drained' };
+      expect(await preview({ agentId: drained })).toMatchObject(drain);
+      const off = 'the agent is stopped and auto-wake is off; start it manually';
+      expect(await preview({ agentId: stopped })).toMatchObject({ would: 'wait', reason: off });
+    });
+
+    it('an offline agent says why it is offline', async () => {
+      const statusReason = 'unhealthy 3 times in a row';
+      const agentId = await makeFitting({ status: 'offline', provider: 'external', statusReason });
+      expect(await preview({ agentId })).toMatchObject({
+        ...{ would: 'wait', fits: 1, online: 0 },
+        reason: `the agent is offline and cannot be started by the service (${statusReason})`,
+      });
+    });
+
+    it('the preview answers 200 with refuse if no agent fits', async () => {
+      await makeFitting({ status: 'terminated' });
+      const none = { fits: 0, online: 0, idle: 0, would: 'refuse' };
+      const reason = 'no_agent_fits: no agent has the label front-desk';
+      expect(await preview({ target })).toEqual({ ...none, reason });
+    });
+
+    it('a terminated agent and those of other organizations are not found, and the body is checked', async () => {
+      const terminated = await makeFitting({ status: 'terminated' });
+      expect(await preview({ agentId: terminated })).toEqual({ status: 404, code: 'agent_not_found' });
+      const other = await harness.makeTenant();
+      const { id } = await makeAgent(harness.db, { organizationId: other.organizationId });
+      expect(await preview({ agentId: id })).toEqual({ status: 404, code: 'agent_not_found' });
+      expect(await preview({ target, workflowId: newId() })).toEqual({ status: 404, code: 'not_found' });
+      const many = { labels: Array.from({ length: 21 }, (_, at) => `label ${at}`) };
+      for (const wrong of [{}, { target, agentId: terminated }, { target: { labels: [] } }, { target: many }])
+        expect(await preview(wrong)).toEqual({ status: 400, code: 'invalid_payload' });
+    });
+
+    it('a run waits for a full or paused key of its workflow; a key of unknown variables is not checked', async () => {
+      const agentId = await makeFitting();
+      const workflow = { name: 'Keyed', variables: ['USER'], script: 'print(1)' };
+      const concurrencyKeys = [{ key: 'in:{{USER}}' }];
+      const { id } = (await tenant.as.member.post('/api/workflows', { ...workflow, concurrencyKeys })).body;
+      const variables = { USER: 'ann' };
+      await launch({ workflowId: id, agentId, variables });
+      await query('UPDATE concurrency_lease SET since = muster_now() WHERE organization_id = $1', [
+        tenant.organizationId,
+      ]);
+      const held = { would: 'wait', reason: '1 of at most 1 runs hold the concurrency key in:ann' };
+      expect(await preview({ workflowId: id, target, variables })).toMatchObject(held);
+      expect(await preview({ workflowId: id, agentId, variables })).toMatchObject(held);
+      expect(await preview({ workflowId: id, target, variables: { USER: 'bob' } })).toMatchObject({ would: 'start' });
+      expect(await preview({ workflowId: id, target })).toMatchObject({
+        would: 'start',
+        reason: expect.stringContaining('keys of the workflow that contain variables were not checked'),
+      });
+      await tenant.as.admin.put('/api/concurrency-keys', { key: 'in:bob', limit: 0 });
+      const paused = { would: 'wait', reason: 'the concurrency key in:bob is paused' };
+      expect(await preview({ workflowId: id, target, variables: { USER: 'bob' } })).toMatchObject(paused);
+    });
+
+    it('a run waits for an account of its workflow, and no machine is woken for it', async () => {
+      await makeFitting({ status: 'stopped' });
+      const workflow = { name: 'Signs in', script: 'print(1)', accounts: [{ pool: 'portal', as: 'PORTAL' }] };
+      const { id } = (await tenant.as.member.post('/api/workflows', workflow)).body;
+      const wait = { would: 'wait', reason: 'no account of the pool portal is free' };
+      expect(await preview({ workflowId: id, target })).toMatchObject(wait);
+      await tenant.as.admin.put('/api/vault/PORTAL_USER', { value: 'ann' });
+      await tenant.as.admin.put('/api/accounts/ann', { vaultKeys: { username: 'PORTAL_USER' }, pool: 'portal' });
+      expect(await preview({ workflowId: id, target })).toMatchObject({ would: 'wake' });
+    });
+
+    it('a workflow without anything to run and a used up limit refuse the run', async () => {
+      await makeFitting();
+      const { id } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId, script: ' ' });
+      const nothing = { would: 'refuse', reason: expect.stringContaining('nothing_to_run') };
+      expect(await preview({ workflowId: id, target })).toMatchObject(nothing);
+      await tenant.as.admin.patch('/api/organization/settings', { monthlyRunLimit: 0 });
+      const gate = { would: 'refuse', reason: expect.stringContaining('billing_gate_closed') };
+      expect(await preview({ target })).toMatchObject(gate);
+    });
+  });
+
+  const bodiesOfPost: [string, (body: object) => object][] = [
+    ['/api/jobs/launch', (body) => body],
+    [
+      '/api/jobs/batch',
+      ({ agentId, ...body }: any) => ({ rows: [{}], ...(agentId && { agentIds: [agentId] }), ...body }),
+    ],
+    [
+      '/api/schedules',
+      ({ workflowId: scriptId, ...body }: any) => ({ name: 'Nightly', scriptId, cronExpression: '0 3 * * *', ...body }),
+    ],
+  ];
+  it.each(bodiesOfPost)(
+    'POST %s takes exactly one of agent and target, whose labels must fit an agent',
+    async (path, form) => {
+      const agentId = await makeFitting({ labels: ['front-desk', 'x'.repeat(64)] });
+      await makeFitting({ labels: ['south'], status: 'stopped' });
+      const post = (body: object) => tenant.as.member.post(path, form({ workflowId, ...body }));
+      const many = Array.from({ length: 21 }, (_, at) => `label ${at}`);
+      const wrongs = [
+        ...[{}, { agentId, target }, { target: {} }, { target: { labels: [] } }, { target: { labels: [''] } }],
+        ...[
+          { target: { labels: many } },
+          { target: { labels: ['x'.repeat(65)] } },
+          { target: { labels: 'front-desk' } },
+        ],
+        ...[{ target: { ...target, prefer: 'fastest' } }, { target: { ...target, machine: 'x' } }],
+      ];
+      for (const wrong of wrongs)
+        expect((await post(wrong)).body).toMatchObject({ code: 'invalid_payload', status: 400 });
+      const misfits = [
+        [
+          ['front-desk', 'x-ray', 'Front-Desk'],
+          ['x-ray', 'Front-Desk'],
+        ],
+        [['front-desk', 'south'], []],
+      ];
+      for (const [required, labels] of misfits) {
+        const { body } = await post({ target: { labels: required } });
+        expect(body).toMatchObject({ status: 409, code: 'no_agent_fits', labels });
+      }
+      expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
+      const fits = { labels: ['front-desk', 'x'.repeat(64)], prefer: 'spread' };
+      const { status, body } = await post({ target: fits });
+      expect(status).toBeLessThan(300);
+      if (path === '/api/schedules') {
+        expect(body).toMatchObject({ agentId: null, target: fits });
+        const change = (part: object) => tenant.as.member.put(`/api/schedules/${body.id}`, part);
+        expect((await change({ agentId })).body).toMatchObject({ agentId, target: null });
+        const changed = { agentId: null, target: { ...target, prefer: 'running' } };
+        expect((await change({ target })).body).toMatchObject(changed);
+        expect((await change({ target, agentId })).status).toBe(400);
+        expect((await change({ target: { labels: ['x-ray'] } })).body).toMatchObject({
+          status: 409,
+          labels: ['x-ray'],
+        });
+      } else {
+        expect((await tenant.api.get('/api/jobs')).body.jobs).toMatchObject([{ agentId: null, target: fits }]);
+      }
+    },
+  );
+
+  it('runs are listed by a label of their target', async () => {
+    const agentId = await makeFitting({ labels: ['front-desk', 'north'] });
+    const [one, both] = [await launch(), await launch({ target: { labels: ['front-desk', 'north'] } })];
+    await launch({ agentId });
+    const listed = async (search: string) =>
+      (await tenant.as.viewer.get(`/api/jobs?${search}`)).body.jobs.map(({ id }: { id: string }) => id).sort();
+    expect(await listed('target=front-desk')).toEqual([one, both].sort());
+    expect(await listed('target=north')).toEqual([both]);
+    expect(await listed('target=front')).toEqual([]);
+    expect((await tenant.api.get('/api/jobs/export?target=north')).text).toContain(both);
+    expect((await tenant.api.get(`/api/jobs?target=${'x'.repeat(65)}`)).status).toBe(400);
+  });
+
+  it('an agent with placement turned off fits, but only runs that name it are started on it', async () => {
+    const agentId = await makeFitting();
+    const patch = (body: object, as = tenant.as.admin) => as.patch(`/api/agents/${agentId}`, body);
+    expect((await tenant.api.get(`/api/agents/${agentId}`)).body.placement).toBe(true);
+    expect((await patch({ placement: false }, tenant.as.viewer)).status).toBe(403);
+    for (const wrong of ['no', null, 0]) expect((await patch({ placement: wrong })).status).toBe(400);
+    expect((await patch({ placement: false })).body).toMatchObject({ placement: false, labels: target.labels });
+    const jobId = await launch();
+    await place(jobId);
+    expect(await job(jobId)).toMatchObject({
+      agentId: null,
+      placement: null,
+      waiting: { detail: { fits: 1, busy: 0 } },
+    });
+    const named = await launch({ agentId });
+    await harness.app.nest.get(Dispatch, { strict: false }).startNext(agentId);
+    expect((await query('SELECT command_id FROM job WHERE id = $1', [named]))[0].commandId).not.toBeNull();
+    expect((await patch({ placement: true })).body.placement).toBe(true);
+    const [entry] = (await tenant.as.admin.get(`/api/audit?targetId=${agentId}`)).body.entries;
+    expect(entry).toMatchObject({ action: 'agent.update', changes: { placement: [false, true] } });
+  });
+
+  it('a run that waits for an agent counts the agents that fit, and a placed run says where and why', async () => {
+    const busy = await makeFitting({ currentJobId: newId() });
+    await makeFitting({ status: 'starting' });
+    await makeFitting({ status: 'draining', drain: 'finish' });
+    await makeFitting({ status: 'stopped' });
+    await makeFitting({ status: 'terminated' });
+    const jobId = await launch();
+    await place(jobId);
+    const detail = { fits: 4, busy: 1, waking: 1, draining: 1, off: 1 };
+    expect(await job(jobId)).toMatchObject({
+      ...{ agentId: null, placement: null, target: { ...target, prefer: 'running' } },
+      waiting: { reason: 'agent_waking', since: expect.stringMatching(/^20/), detail },
+    });
+    await query('UPDATE agent SET current_job_id = NULL WHERE id = $1', [busy]);
+    await place(jobId);
+    const why = 'it is the only fitting agent that is online and idle';
+    expect(await job(jobId)).toMatchObject({
+      ...{ agentId: busy, waiting: null, target: { ...target, prefer: 'running' } },
+      placement: { agentId: busy, why, at: expect.stringMatching(/^20/) },
+    });
+    const { entries } = (await tenant.api.get(`/api/jobs/${jobId}/logs`)).body;
+    const timeline = (await tenant.api.get(`/api/agents/${busy}/logs?jobId=${jobId}`)).body.entries;
+    const placed = [...entries, ...timeline].filter(({ data }) => data?.chosen);
+    expect(placed.length).toBeGreaterThan(0);
+    for (const { source, data } of placed)
+      expect({ source, data }).toMatchObject({ source: 'dispatcher', data: { considered: 4, chosen: busy, why } });
+  });
+});

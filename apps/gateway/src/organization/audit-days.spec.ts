@@ -1,0 +1,186 @@
+import { purgeExpiredCredentials } from '@muster/access';
+import { createOwnerDataSource } from '@muster/database';
+import { newId } from '@muster/platform';
+import { type Tenant, waitFor } from '@muster/testing';
+import { ChainHarness, dayMs, minuteMs } from './audit-chain.harness';
+
+function signal() {
+  let give = () => undefined as void;
+  const whenGiven = new Promise<void>((resolve) => (give = resolve));
+  return { give: () => give(), whenGiven };
+}
+
+describe('the days of the audit trail and the access log', () => {
+  let chain: ChainHarness;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    chain = await ChainHarness.start();
+  });
+  afterAll(() => chain.harness.close());
+  beforeEach(async () => {
+    tenant = await chain.harness.makeTenant();
+  });
+
+  const closeToday = async () => {
+    chain.moveToNextDay(11 * minuteMs);
+    await chain.close();
+    await tenant.signInAgain();
+  };
+
+  it('a day is not closed while a transaction that may add a row to it is open', async () => {
+    const day = chain.today();
+    const [commit, began] = [signal(), signal()];
+    const late = chain.db.transaction({ organizationId: tenant.organizationId }, async (tx) => {
+      chain.note(tx, tenant.organizationId, 'late');
+      await tx.query('SELECT 1');
+      began.give();
+      await commit.whenGiven;
+    });
+    await began.whenGiven;
+    chain.moveToNextDay(11 * minuteMs);
+    for (let round = 0; round < 5; round += 1) await chain.tryClose();
+    await tenant.signInAgain();
+    expect(await chain.proof(tenant, day)).toMatchObject({ closed: false });
+    commit.give();
+    await late;
+    await chain.close();
+    expect(await chain.proof(tenant, day)).toMatchObject({ closed: true });
+    expect((await chain.listed(tenant, 'audit', day)).map(({ target }) => target.id)).toContain('late');
+    expect(await chain.faults(tenant.organizationId)).toEqual([]);
+  });
+
+  it('an audit row that is written after its transaction’s day began to close gets the present time', async () => {
+    const day = chain.today();
+    let runs = 0;
+    await chain.db.transaction({ organizationId: tenant.organizationId }, async (tx) => {
+      runs += 1;
+      await tx.query('SELECT 1');
+      if (runs === 1) {
+        chain.moveToNextDay(11 * minuteMs);
+        await chain.close();
+      }
+      chain.note(tx, tenant.organizationId, 'late');
+    });
+    expect(runs).toBe(2);
+    await tenant.signInAgain();
+    expect((await chain.listed(tenant, 'audit', day)).map(({ target }) => target.id)).not.toContain('late');
+    expect((await chain.listed(tenant, 'audit', chain.today())).map(({ target }) => target.id)).toContain('late');
+    expect(await chain.faults(tenant.organizationId)).toEqual([]);
+  });
+
+  it('a read whose log entry can be stored only after the day has ended is logged with the time of storing', async () => {
+    const day = chain.today();
+    const id = await chain.read(tenant);
+    const owner = await createOwnerDataSource(chain.harness.databaseUrl).initialize();
+    await owner.query('ALTER TABLE access_entry RENAME TO access_entry_away');
+    await tenant.as.viewer.get(`/api/jobs/${id}/steps`);
+    await waitFor('an attempt to store the read', () =>
+      chain.harness.logs.some((line) => line.includes('could not insert access log entries')),
+    );
+    chain.moveToNextDay(11 * minuteMs);
+    await owner.query('ALTER TABLE access_entry_away RENAME TO access_entry');
+    await owner.destroy();
+    await tenant.signInAgain();
+    const rows = await waitFor('the read', async () => {
+      const { body } = await tenant.as.admin.get(`/api/access-log?subject=${id}`);
+      return body.entries.length === 2 && (body.entries as any[]);
+    });
+    expect(rows.map(({ at }) => at.slice(0, 10))).toEqual([chain.today(), day]);
+    await chain.close();
+    expect(await chain.faults(tenant.organizationId)).toEqual([]);
+  });
+
+  it('the audit chain contains all rows of eight concurrent writers, even if a day ends meanwhile', async () => {
+    const rounds = 25;
+    const [first] = [chain.today()];
+    let isWriting = true;
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let round = 0; round < rounds; round += 1) {
+        if (writer === 0 && round === 12) chain.moveToNextDay(11 * minuteMs);
+        await chain.change(tenant.organizationId, `${writer} ${round}`);
+      }
+    });
+    const loop = (async () => {
+      while (isWriting) {
+        await chain.link();
+        await chain.tryClose();
+        expect(await chain.faults(tenant.organizationId)).toEqual([]);
+      }
+    })();
+    await Promise.all(writers);
+    isWriting = false;
+    await loop;
+    await chain.close();
+    await chain.link();
+    await tenant.signInAgain();
+    await chain.link();
+    expect(await chain.faults(tenant.organizationId)).toEqual([]);
+    const notes = [
+      ...(await chain.listed(tenant, 'audit', first)),
+      ...(await chain.listed(tenant, 'audit', chain.today())),
+    ];
+    expect(notes.filter(({ action }) => action === 'test.note')).toHaveLength(8 * rounds);
+    const [linked] = await chain.db.query<{ rows: number }>(
+      'system',
+      `SELECT sum(cardinality(ids))::int AS rows FROM audit_link WHERE organization_id = $1 AND log = 'audit'`,
+      [tenant.organizationId],
+    );
+    expect(linked!.rows).toBe((await chain.listed(tenant, 'audit', chain.today())).length);
+  });
+
+  it('the retention deletes the rows of the oldest closed days, but keeps the hashes of these days', async () => {
+    const days = [];
+    for (let day = 0; day < 3; day += 1) {
+      await chain.change(tenant.organizationId, `day ${day}`);
+      await chain.read(tenant);
+      days.push([chain.today(), await chain.proof(tenant, chain.today())] as const);
+      await closeToday();
+    }
+    const purge = () => purgeExpiredCredentials(chain.db, chain.now(), { retention: { audit: 2, access: 2 } });
+    const { accesses, audits } = await purge();
+    expect(accesses).toBeGreaterThan(0);
+    expect(audits).toBeGreaterThan(0);
+    expect(await purge()).toMatchObject({ accesses: 0, audits: 0 });
+    expect(await chain.listed(tenant, 'audit', days[0]![0])).toEqual([]);
+    expect(await chain.listed(tenant, 'access-log', days[0]![0])).toEqual([]);
+    for (const [day, open] of days) expect(await chain.proof(tenant, day)).toEqual({ ...open, closed: true });
+    expect((await chain.listed(tenant, 'audit', days[1]![0])).length).toBe(days[1]![1].audit.rows);
+    expect(await chain.faults(tenant.organizationId)).toEqual([]);
+    const unclosed = chain.today();
+    await chain.change(tenant.organizationId, 'open');
+    await purgeExpiredCredentials(chain.db, new Date(chain.now().getTime() + 30 * dayMs), {
+      retention: { audit: 1, access: 1 },
+    });
+    expect((await chain.listed(tenant, 'audit', unclosed)).length).toBeGreaterThan(0);
+  });
+
+  it('the retention keeps a row of the first millisecond of the oldest day that is kept', async () => {
+    await chain.change(tenant.organizationId, 'a row of the day before');
+    await closeToday();
+    const midnight = Date.parse(`${chain.today()}T00:00:00Z`);
+    const ids = [newId(), newId()];
+    for (const [index, id] of ids.entries()) {
+      await chain.tamper(
+        `INSERT INTO access_entry (id, organization_id, minute, at, actor_kind, actor_id, address, route, subject_type,
+           subject_id)
+         VALUES ($1, $2, $3, $3, 'user', 'x', '127.0.0.1', 'GET /api/jobs/{id}', 'run', 'x')`,
+        [id, tenant.organizationId, new Date(midnight - 1 + index)],
+      );
+    }
+    await closeToday();
+    await purgeExpiredCredentials(chain.db, chain.now(), { retention: { audit: 0, access: 1 } });
+    const rows = await chain.db.query('system', 'SELECT id FROM access_entry WHERE id = ANY($1)', [ids]);
+    expect(rows).toEqual([{ id: ids[1] }]);
+  });
+
+  it('the audit chain does not change if there are no new rows and no day to close', async () => {
+    await chain.link();
+    await chain.close();
+    const state = () => chain.db.query('system', 'SELECT xmin::text, * FROM audit_chain');
+    const before = await state();
+    expect(await chain.link()).toEqual({ linked: 0 });
+    expect(await chain.tryClose()).toEqual({ closed: 0 });
+    expect(await state()).toEqual(before);
+  });
+});

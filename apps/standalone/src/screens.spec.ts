@@ -1,0 +1,237 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { newId } from '@muster/platform';
+import { EventStream, type HttpClient, waitFor } from '@muster/testing';
+import { AutopilotHarness, chromium, noChromium } from './autopilot/autopilot.harness';
+import { createQuestionHelpers } from './questions.harness';
+
+const itShows = chromium ? it : it.skip;
+
+jest.setTimeout(120_000);
+
+/** A page with something to pass that no script foresaw: a field and a button, at fixed positions. */
+const page = `<!doctype html><body style="margin: 0">
+  <input id="word" style="position: absolute; left: 100px; top: 100px; width: 200px; height: 40px">
+  <input type="password" value="hunter2">
+  <button id="pass" style="position: absolute; left: 100px; top: 200px; width: 200px; height: 40px"
+    onclick="fetch('/passed?' + new URLSearchParams({ word: word.value })).then(() => this.textContent = 'passed')"
+  >I am a person</button>
+  <p id="beat" style="position: absolute; left: 100px; top: 300px"></p>
+  <script>setInterval(() => beat.textContent = Date.now(), 50)</script>`;
+
+describe('the browser of a run, which people watch and use', () => {
+  let pilot: AutopilotHarness;
+  let portal: Server;
+  const passed: string[] = [];
+
+  beforeAll(async () => {
+    pilot = await AutopilotHarness.start();
+    portal = createServer((request, response) => {
+      if (request.url!.startsWith('/passed')) passed.push(new URL(request.url!, 'http://x').searchParams.get('word')!);
+      response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+    });
+    await new Promise<void>((resolve) => portal.listen(0, '127.0.0.1', resolve));
+  });
+  afterAll(async () => {
+    await pilot.close();
+    portal.closeAllConnections();
+    await new Promise((resolve) => portal.close(resolve));
+  });
+
+  const { ended, open, answer, running, ask, rows } = createQuestionHelpers(() => pilot);
+  const watch = (jobId: string, { url, headers }: HttpClient = pilot.tenant.as.viewer) =>
+    EventStream.open(`${url}/api/jobs/${jobId}/screen`, headers);
+  const input = (jobId: string, body: object, client = pilot.tenant.as.member) =>
+    client.post(`/api/jobs/${jobId}/screen/input`, body);
+  const click = { kind: 'click', x: 10, y: 10 };
+  const frame = { data: `/9j/${'A'.repeat(400)}`, width: 1280, height: 720 };
+  const sendFrame = (jobId: string, body: object = frame, client: HttpClient = pilot.tenant.worker) =>
+    client.post(`/api/jobs/${jobId}/screen/frames`, body);
+  const framesOf = (stream: EventStream) => stream.events.filter(({ event }) => event === 'frame');
+
+  itShows(
+    `a person watches the browser of a run, passes the page that no script foresaw, and it continues${noChromium}`,
+    async () => {
+      const { tenant, agentId } = pilot;
+      const typed = `tooth ${newId()}`;
+      const steps = [
+        { id: 'a', type: 'goto', url: `http://127.0.0.1:${(portal.address() as AddressInfo).port}/` },
+        { id: 'b', type: 'ask', question: 'Pass the page', kind: 'confirm', takeover: true, as: 'done', waits: '100s' },
+        { id: 'c', type: 'extract', selector: '#pass', as: 'button' },
+      ];
+      const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
+      expect([workflow.status, workflow.body]).toEqual([201, expect.anything()]);
+      const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId })).body;
+      const question = await open(jobId);
+      expect(question.takeover).toBe(true);
+      const stream = await watch(jobId);
+      const [first] = await waitFor(
+        'images of the browser',
+        () => framesOf(stream).length >= 2 && framesOf(stream),
+        30_000,
+      );
+      const size = readJpegSize(Buffer.from(first!.data.data, 'base64'));
+      expect(Math.max(size.width, size.height)).toBeLessThanOrEqual(720);
+      // The image has the shape of the page, so that a click into it has its position on the page.
+      const { width, height } = first!.data;
+      expect(size.width / size.height).toBeCloseTo(width / height, 1);
+
+      for (const each of [
+        { kind: 'click', x: 150, y: 120 },
+        { kind: 'type', text: `${typed}x` },
+        { kind: 'key', key: 'Backspace' },
+        { kind: 'scroll', x: 150, y: 120, deltaY: 10 },
+        { kind: 'click', x: 150, y: 220 },
+      ]) {
+        expect([each, (await input(jobId, each)).body]).toEqual([each, { sent: true }]);
+      }
+      await waitFor('the page to be passed', () => passed.includes(typed));
+      expect((await answer(question.id, true)).status).toBe(200);
+      expect(await ended(jobId)).toMatchObject({
+        status: 'completed',
+        result: { done: true, button: 'passed' },
+      });
+      await waitFor('the end of the stream', () => stream.ended);
+      expect(stream.events.at(-1)).toMatchObject({ event: 'end', data: { status: 'completed' } });
+
+      const { entries } = (await tenant.as.admin.get('/api/audit?limit=50')).body;
+      const audited = entries.filter(({ target }: any) => target.type === 'job' && target.id === jobId);
+      expect(audited.map(({ action, changes }: any) => [action, changes]).reverse()).toEqual(
+        expect.arrayContaining(
+          [
+            ['screen.open', expect.anything()],
+            ['screen.input', { kind: 'click', x: 150, y: 120 }],
+            ['screen.input', { kind: 'type' }],
+            ['screen.input', { kind: 'key', key: 'Backspace' }],
+            ['screen.input', { kind: 'scroll', x: 150, y: 120, deltaY: 10 }],
+          ].map(([action, changes]) => [action, changes]),
+        ),
+      );
+      // Neither the typed text nor an image is in a table or in the log.
+      const tables = await rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
+      for (const secret of [typed, first!.data.data.slice(0, 60)]) {
+        for (const { tableName } of tables) {
+          const sql = `SELECT count(*)::int AS found FROM "${tableName}" t WHERE t::text LIKE $1`;
+          const [{ found }] = await rows(sql, `%${secret}%`);
+          expect([tableName, found]).toEqual([tableName, 0]);
+        }
+        expect(pilot.harness.logs.join('')).not.toContain(secret);
+      }
+      stream.close();
+    },
+  );
+
+  it('the screen is open to people of the organization while the run runs, and to no key', async () => {
+    const { id: jobId } = await running();
+    const other = await pilot.harness.makeTenant();
+    const status = async (client: HttpClient) => {
+      const stream = await watch(jobId, client);
+      stream.close();
+      return stream.response.statusCode;
+    };
+    const { as, api, worker } = pilot.tenant;
+    expect(await Promise.all([as.viewer, as.member, api, worker, other.as.admin].map(status))).toEqual([
+      ...[200, 200, 403, 403, 404],
+    ]);
+    const stream = await watch(jobId);
+    await pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
+    await waitFor('the end of the stream', () => stream.ended);
+    expect(stream.events.at(-1)).toMatchObject({ event: 'end', data: { status: 'completed' } });
+    expect(await status(as.member)).toBe(409);
+  });
+
+  it('input is refused unless the run asks with takeover and the sender may answer', async () => {
+    const { as, api } = pilot.tenant;
+    const { id: jobId } = await running();
+    const other = await pilot.harness.makeTenant();
+    expect((await input(jobId, click)).status).toBe(409);
+    await ask(jobId, { kind: 'confirm' });
+    expect((await input(jobId, click)).status).toBe(409);
+    const { questionId } = (
+      await ask(jobId, { questionKey: 'two', kind: 'confirm', takeover: true, to: ['role:admin'] })
+    ).body;
+    const statuses = async (clients: HttpClient[]) =>
+      (await Promise.all(clients.map((client) => input(jobId, click, client)))).map(({ status }) => status);
+    expect(await statuses([as.viewer, api, as.member, other.as.admin])).toEqual([403, 403, 403, 404]);
+    // No worker is connected, so nothing can take the input.
+    const refused = await input(jobId, click, as.admin);
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('not connected')]);
+    for (const wrong of [
+      { kind: 'drag' },
+      { kind: 'click', x: 1 },
+      { kind: 'click', x: -1, y: 1 },
+      { kind: 'type' },
+      { kind: 'key', key: 'a' },
+      { kind: 'type', text: 'x'.repeat(1001) },
+    ]) {
+      expect([wrong, (await input(jobId, wrong, as.admin)).status]).toEqual([wrong, 400]);
+    }
+    expect((await answer(questionId, true)).status).toBe(403);
+    await as.admin.post(`/api/questions/${questionId}/answer`, { answer: true });
+    expect((await input(jobId, click, as.admin)).status).toBe(409);
+  });
+
+  it('input reaches only the worker of the run', async () => {
+    const { id: jobId } = await running();
+    const { id: otherId } = await running();
+    await ask(jobId, { kind: 'confirm', takeover: true });
+    const { url, headers } = pilot.tenant.worker;
+    const control = (id: string) => EventStream.open(`${url}/api/jobs/${id}/screen/control`, headers);
+    const [own, foreign] = [await control(jobId), await control(otherId)];
+    await waitFor(
+      'the input to be sent',
+      async () => (await input(jobId, { kind: 'type', text: 'seven' })).status === 200,
+    );
+    await waitFor('the input', () => own.events.some(({ event }) => event === 'input'));
+    expect(own.events.find(({ event }) => event === 'input')!.data).toEqual({ kind: 'type', text: 'seven' });
+    expect(foreign.events).toEqual([]);
+    own.close();
+    foreign.close();
+  });
+
+  it('images of a run are passed on only while somebody watches, and a flood of them is bounded', async () => {
+    const { id: jobId } = await running();
+    expect((await sendFrame(jobId)).body).toEqual({ watched: false });
+    const stream = await watch(jobId);
+    await waitFor('the image to be passed on', async () => (await sendFrame(jobId)).body.watched === true);
+    await waitFor('the image', () => framesOf(stream).length > 0);
+    expect(framesOf(stream)[0]!.data).toEqual(frame);
+    const before = framesOf(stream).length;
+    const flood = await Promise.all(Array.from({ length: 40 }, () => sendFrame(jobId)));
+    const statuses = new Set(flood.map(({ status }) => status));
+    expect([...statuses].filter((status) => status !== 200)).toEqual([429]);
+    expect(flood.filter(({ status }) => status === 200).length).toBeLessThan(40);
+    expect(framesOf(stream).length - before).toBeLessThan(40);
+    stream.close();
+  });
+
+  it('an image must be a JPEG of a run of the worker’s own agent', async () => {
+    const { id: jobId } = await running();
+    const other = await pilot.harness.makeTenant();
+    for (const data of ['', 'hello', `/9j/<script>`, `/9j/${'A'.repeat(400_000)}`]) {
+      expect([data.slice(0, 20), (await sendFrame(jobId, { ...frame, data })).status]).toEqual([
+        data.slice(0, 20),
+        400,
+      ]);
+    }
+    expect((await sendFrame(jobId, { ...frame, data: `/9j/${'A'.repeat(600_000)}` })).status).toBe(413);
+    expect((await sendFrame(jobId, frame, other.worker)).status).toBe(404);
+    expect((await sendFrame(jobId, frame, pilot.tenant.api)).status).toBe(403);
+    expect((await sendFrame(jobId, frame, pilot.tenant.as.admin)).status).toBe(403);
+    await pilot.tenant.worker.post('/api/job-webhook', { jobId, status: 'completed' });
+    expect((await sendFrame(jobId)).status).toBe(409);
+  });
+});
+
+/** Returns the size of a JPEG image from its frame header. */
+function readJpegSize(image: Buffer): { width: number; height: number } {
+  for (let at = 2; at < image.length;) {
+    const marker = image[at + 1]!;
+    // SOF0 to SOF15, without the tables DHT, JPG and DAC that have numbers between them.
+    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
+      return { height: image.readUInt16BE(at + 5), width: image.readUInt16BE(at + 7) };
+    }
+    at += 2 + image.readUInt16BE(at + 2);
+  }
+  throw new Error('the image has no frame header');
+}

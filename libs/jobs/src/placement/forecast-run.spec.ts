@@ -1,0 +1,166 @@
+import { forecastNamedRun, forecastPlacedRun, type NamedFacts, type TargetFacts } from './forecast-run';
+
+const run = {
+  autoWake: true,
+  gate: { canLaunchRuns: true, reason: null },
+  maxConcurrentRuns: null,
+  runningInOrganization: 0,
+  fullKeys: [],
+  busyPool: null,
+  nothingToRun: false,
+};
+const refused: [string, Partial<TargetFacts & NamedFacts>, string][] = [
+  ['a workflow that has nothing to run', { nothingToRun: true }, 'nothing_to_run: '],
+  [
+    'a closed billing gate',
+    { gate: { canLaunchRuns: false, reason: 'the monthly run limit is used up' } },
+    'billing_gate_closed: the monthly run limit is used up',
+  ],
+];
+const waiting: [string, Partial<TargetFacts & NamedFacts>, string][] = [
+  [
+    'a full concurrency key',
+    { fullKeys: [{ key: 'delta', most: 2, held: 2 }] },
+    '2 of at most 2 runs hold the concurrency key delta',
+  ],
+  [
+    'a paused concurrency key',
+    { fullKeys: [{ key: 'delta', most: 0, held: 0 }] },
+    'the concurrency key delta is paused',
+  ],
+  ['a pool without a free account', { busyPool: 'portal' }, 'no account of the pool portal is free'],
+  [
+    'the limit of concurrent runs',
+    { maxConcurrentRuns: 3, runningInOrganization: 3 },
+    '3 of at most 3 runs are in progress',
+  ],
+];
+
+describe('forecastNamedRun', () => {
+  const agentId = 'agent-1';
+  const forecast = ({ agent, ...facts }: Partial<Omit<NamedFacts, 'agent'>> & { agent?: object } = {}) =>
+    forecastNamedRun({
+      ...run,
+      agentId,
+      statusReason: null,
+      wakeRestsUntil: null,
+      agent: { status: 'online', provider: 'docker', drain: null, currentJobId: null, ...agent },
+      ...facts,
+    });
+
+  it('an idle agent starts the run', () => {
+    expect(forecast()).toEqual({ would: 'start', agentId, reason: 'the agent is online and free' });
+  });
+
+  it('a stopped agent is woken', () => {
+    const reason = 'the agent is stopped; it is started';
+    expect(forecast({ agent: { status: 'stopped' } })).toEqual({ would: 'wake', agentId, reason });
+  });
+
+  it.each<[string, Parameters<typeof forecast>[0], string]>([
+    ['is occupied', { agent: { currentJobId: 'job-1' } }, 'job job-1 occupies the agent'],
+    ['is being drained', { agent: { drain: 'finish', status: 'draining' } }, 'the agent is being drained'],
+    ['boots', { agent: { status: 'starting' } }, 'the agent is starting'],
+    ['is off and auto-wake is off', { agent: { status: 'stopped' }, autoWake: false }, 'auto-wake is off'],
+    [
+      'is unhealthy and external',
+      { agent: { status: 'offline', provider: 'external' }, statusReason: 'unhealthy 3 times in a row' },
+      'the agent is offline and cannot be started by the service (unhealthy 3 times in a row)',
+    ],
+    [
+      'could not be woken before',
+      { agent: { status: 'stopped' }, wakeRestsUntil: new Date('2026-03-04T05:06:07Z') },
+      '2026-03-04T05:06:07.000Z',
+    ],
+  ])('the run waits if its agent %s', (_, facts, reason) => {
+    expect(forecast(facts)).toEqual({ would: 'wait', agentId, reason: expect.stringContaining(reason) });
+  });
+
+  it('an unhealthy agent of the service is started again, and the reason says why it is offline', () => {
+    const facts = { agent: { status: 'offline' }, statusReason: 'unhealthy 3 times in a row.' };
+    const reason = 'the agent is offline (unhealthy 3 times in a row); it is started';
+    expect(forecast(facts)).toEqual({ would: 'wake', agentId, reason });
+  });
+
+  it('a run that its machine cannot execute is refused', () => {
+    expect(forecast({ missingParts: ['python'] })).toMatchObject({
+      would: 'refuse',
+      reason: expect.stringContaining('machine_cannot: the machine has no'),
+    });
+  });
+
+  it.each(refused)('the run is refused for %s', (_, facts, reason) => {
+    expect(forecast(facts)).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
+  });
+
+  it.each(waiting)('the run waits for %s, and its stopped agent is not woken', (_, facts, reason) => {
+    expect(forecast(facts)).toMatchObject({ would: 'wait', reason });
+    expect(forecast({ agent: { status: 'stopped' }, ...facts })).toMatchObject({ would: 'wait', reason });
+  });
+});
+
+describe('forecastPlacedRun', () => {
+  const none = { fits: 0, busy: 0, waking: 0, draining: 0, off: 0 };
+  const forecast = ({ counts, ...facts }: Partial<Omit<TargetFacts, 'counts'>> & { counts?: object } = {}) =>
+    forecastPlacedRun({
+      ...run,
+      prefer: 'running',
+      idle: [],
+      exempt: 0,
+      wakes: null,
+      missing: [],
+      counts: { ...none, ...counts },
+      ...facts,
+    });
+  const idle = [
+    { agentId: 'earlier', lastActivityMs: 1 },
+    { agentId: 'later', lastActivityMs: 2 },
+  ];
+
+  it('the run starts on the idle agent that its target prefers', () => {
+    const counts = { fits: 2 };
+    expect(forecast({ counts, idle })).toMatchObject({ would: 'start', agentId: 'later' });
+    expect(forecast({ counts, idle, prefer: 'spread' })).toMatchObject({ would: 'start', agentId: 'earlier' });
+  });
+
+  it('an agent is woken if no fitting agent is idle', () => {
+    const reason = 'none of the 2 fitting agents is free: 1 busy, 1 off; one is started';
+    const counts = { fits: 2, busy: 1, off: 1 };
+    expect(forecast({ counts, wakes: 'asleep' })).toEqual({ would: 'wake', agentId: 'asleep', reason });
+  });
+
+  it.each<[string, Parameters<typeof forecast>[0], string]>([
+    ['an agent that boots', { counts: { fits: 1, waking: 1 } }, 'the only fitting agent is not free: 1 being started'],
+    ['an agent to be free', { counts: { fits: 2, busy: 2 } }, 'none of the 2 fitting agents is free: 2 busy'],
+    [
+      'an agent that a user must start',
+      { counts: { fits: 1, off: 1 }, autoWake: false },
+      'the only fitting agent is not free: 1 off; auto-wake is off',
+    ],
+    [
+      'other agents than drained ones and those for runs that name them',
+      { counts: { fits: 2, draining: 1 }, exempt: 1 },
+      'none of the 2 fitting agents is free: 1 being drained, 1 for runs that name it',
+    ],
+  ])('the run waits for %s', (_, facts, reason) => {
+    expect(forecast(facts)).toEqual({ would: 'wait', reason });
+  });
+
+  it('the run is refused if no agent fits, with the labels that no agent has', () => {
+    expect(forecast({ missing: ['north', 'x-ray'] })).toEqual({
+      would: 'refuse',
+      reason: 'no_agent_fits: no agent has the label north, x-ray',
+    });
+    expect(forecast()).toMatchObject({ would: 'refuse', reason: expect.stringContaining('no agent has all of them') });
+  });
+
+  it.each(refused)('the run is refused for %s', (_, facts, reason) => {
+    const counts = { fits: 2 };
+    expect(forecast({ counts, idle, ...facts })).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
+  });
+
+  it.each(waiting)('the run waits for %s, and no agent is woken', (_, facts, reason) => {
+    const counts = { fits: 2, off: 1 };
+    expect(forecast({ counts, idle, wakes: 'asleep', ...facts })).toEqual({ would: 'wait', reason });
+  });
+});

@@ -1,0 +1,104 @@
+import { createOwnerDataSource } from '@muster/database';
+import { Round } from '@muster/platform';
+import { type ReadPlan, readPlans } from '@muster/testing';
+import { placeJob } from './place-job';
+import { PlacementFixture } from './placement.harness';
+import { sweepPlacements } from './sweep-placements';
+import { digestLabels } from './target';
+
+const agents = 100;
+const labels = ['any'];
+
+/** Each size has ten times the waiting jobs of the one before. What one start reads must not depend on them. */
+describe('the rows that placement reads in a long queue', () => {
+  let fixture: PlacementFixture;
+
+  beforeAll(async () => {
+    fixture = await PlacementFixture.open();
+    await fixture.reset();
+    const { organizationId } = fixture.jobs;
+    await fixture.jobs.query(
+      `INSERT INTO agent (id, organization_id, name, status, labels, current_job_id, dispatched_at)
+       SELECT gen_random_uuid(), $1, 'Agent ' || n, 'online', $3, gen_random_uuid(), muster_now() FROM generate_series(1, $2::int) n`,
+      [organizationId, agents, labels],
+    );
+  });
+  afterAll(() => fixture.close());
+
+  const queueJobs = async (count: number) => {
+    const { organizationId, workflowId } = fixture.jobs;
+    await fixture.jobs.query(
+      `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, status, queued_at, target_labels, target_prefer, target_group)
+       SELECT gen_random_uuid(), $1, $2, 1, 'queued', muster_now() + n * interval '1 millisecond' - interval '1 day', $4, 'running', $5
+       FROM generate_series(1, $3::int) n`,
+      [organizationId, workflowId, count, labels, digestLabels(labels)],
+    );
+    const owner = await createOwnerDataSource(fixture.jobs.harness.databaseUrl).initialize();
+    await owner.query('ANALYZE job, agent');
+    await owner.destroy();
+  };
+  const read = async (work: () => Promise<unknown>) => {
+    const plans = await readPlans(fixture.jobs.harness.databaseUrl, work);
+    const sum = (pick: (plan: ReadPlan) => number) => plans.reduce((total, plan) => total + pick(plan), 0);
+    return { looked: sum(({ looked }) => looked), scans: plans.flatMap(({ scans }) => scans) };
+  };
+  const firstJob = async () => {
+    const [{ id }] = (await fixture.jobs.query(
+      'SELECT id FROM job WHERE agent_id IS NULL ORDER BY queued_at, id LIMIT 1',
+    )) as [{ id: string }];
+    return id;
+  };
+  const busyAgent = async () => {
+    const [{ id }] = (await fixture.jobs.query(
+      'SELECT id FROM agent WHERE labels = $1 AND current_job_id IS NOT NULL ORDER BY id LIMIT 1',
+      [labels],
+    )) as [{ id: string }];
+    return id;
+  };
+  const free = (agentId: string) =>
+    fixture.jobs.query('UPDATE agent SET current_job_id = NULL, dispatched_at = NULL WHERE id = $1', [agentId]);
+
+  /** The statements are explained after the start, and must then find what the start has found. */
+  const undoStart = async (agentId: string) => {
+    await free(agentId);
+    await fixture.jobs.query(
+      'UPDATE job SET agent_id = NULL, command_id = NULL WHERE agent_id = $1 AND command_id IS NOT NULL',
+      [agentId],
+    );
+  };
+
+  const measure = async () => {
+    const [jobId, agentId] = [await firstJob(), await busyAgent()];
+    const waits = await read(() => placeJob(fixture.parts, jobId));
+    const sweep = await read(() => sweepPlacements(fixture.parts, new Round('test')));
+    await free(agentId);
+    const starts = await read(async () => {
+      await fixture.jobs.dispatch.startNext(agentId);
+      await undoStart(agentId);
+    });
+    const idle = await read(async () => {
+      expect(await placeJob(fixture.parts, jobId)).toBe('started');
+      await undoStart(agentId);
+    });
+    await fixture.jobs.query('UPDATE agent SET current_job_id = gen_random_uuid() WHERE id = $1', [agentId]);
+    return { waits, sweep, starts, idle };
+  };
+
+  it('a start and a placement read no more rows for ten times the waiting jobs, and find the job by an index', async () => {
+    await queueJobs(300);
+    await measure();
+    const few = await measure();
+    await queueJobs(2700);
+    const many = await measure();
+    for (const work of ['waits', 'starts', 'idle'] as const) {
+      expect([work, many[work].looked <= few[work].looked + 10]).toEqual([work, true]);
+      expect(many[work].looked).toBeLessThan(5 * agents);
+    }
+    for (const work of ['starts', 'sweep'] as const) {
+      expect(many[work].scans.some((scan) => scan.includes('job_unplaced_idx'))).toBe(true);
+      expect(many[work].scans.filter((scan) => scan === 'Seq Scan job')).toEqual([]);
+    }
+    // A sweep may read each waiting job once, to set its waiting reason, but not once for each agent.
+    expect(many.sweep.looked).toBeLessThan(2 * 3000 + 5 * agents);
+  });
+});

@@ -1,0 +1,218 @@
+import { makeAgent, makeOrganization } from '@muster/testing';
+import { finishJob } from '../ends/finish-job';
+import { findJob } from '../lists/job-row';
+import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
+import { placeJob } from './place-job';
+
+describe('placement of runs that name no agent', () => {
+  let fixture: JobsFixture;
+
+  beforeAll(async () => {
+    fixture = await openJobsFixture();
+  });
+  afterAll(() => fixture.close());
+  beforeEach(async () => {
+    await fixture.query('DELETE FROM job');
+    await fixture.query('DELETE FROM outbox');
+    await fixture.query("UPDATE agent SET labels = '{}', current_job_id = NULL, status = 'stopped'");
+    await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = false, max_concurrent_runs = NULL');
+  });
+
+  let made = 0;
+  const makeFitting = async (input: object = {}) => {
+    made += 1;
+    const { db } = fixture.harness;
+    const { organizationId } = fixture;
+    const agent = {
+      organizationId,
+      name: `Fitting ${made}`,
+      status: 'online',
+      labels: ['front-desk', 'north'],
+      ...input,
+    };
+    return (await makeAgent(db, agent as never)).id;
+  };
+  const target = { labels: ['front-desk'] };
+  const parts = () => ({
+    database: fixture.harness.db,
+    dispatch: fixture.dispatch,
+    now: () => new Date(),
+    wakeTimeoutMs: 60_000,
+  });
+  const place = (jobId: string) => placeJob(parts(), jobId);
+  const placed = async (jobId: string) => {
+    await place(jobId);
+    return (await findJob(fixture.harness.db, fixture.organizationId, jobId)).agentId;
+  };
+  const end = (jobId: string, input: object = { to: 'completed' }) =>
+    fixture.harness.db.transaction('system', (tx) =>
+      finishJob(tx, { organizationId: fixture.organizationId, jobId, source: 'watchdog', ...input } as never),
+    );
+
+  it('a run starts on an online and idle agent that has all of its labels, and its timeline says why', async () => {
+    await makeFitting({ labels: ['north'] });
+    const agentId = await makeFitting();
+    const jobId = await fixture.launch({ target: { labels: ['north', 'front-desk'] } });
+    expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
+      agentId: null,
+      targetLabels: ['north', 'front-desk'],
+      targetPrefer: 'running',
+    });
+    expect(await placed(jobId)).toBe(agentId);
+    const why = 'it is the only fitting agent that is online and idle';
+    expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({ placementWhy: why });
+    const entries = await fixture.query(
+      'SELECT source, data FROM timeline_entry WHERE job_id = $1 AND agent_id = $2 ORDER BY seq',
+      [jobId, agentId],
+    );
+    expect(entries.at(-1)).toMatchObject({ source: 'dispatcher', data: { considered: 1, chosen: agentId, why } });
+  });
+
+  it('running prefers the idle agent that was busy last, and spread the one that has been idle longest', async () => {
+    const minutesAgo = (minutes: number) => ({ lastActivityAt: new Date(Date.now() - minutes * 60_000) });
+    const [longest] = [await makeFitting(minutesAgo(30)), await makeFitting(minutesAgo(20))];
+    const last = await makeFitting(minutesAgo(10));
+    expect(await placed(await fixture.launch({ target }))).toBe(last);
+    expect(await placed(await fixture.launch({ target: { ...target, prefer: 'spread' } }))).toBe(longest);
+  });
+
+  it('exactly one of agentId and target is required', async () => {
+    await makeFitting();
+    await expect(fixture.launch({ target, agentId: fixture.agentId })).rejects.toMatchObject({
+      code: 'invalid_payload',
+    });
+    await expect(fixture.launch({ agentId: undefined })).rejects.toMatchObject({ code: 'invalid_payload' });
+  });
+
+  it('a target that no agent fits is refused with the labels that no agent has', async () => {
+    await makeFitting({ labels: ['front-desk'] });
+    await makeFitting({ labels: ['south'], status: 'stopped' });
+    const launch = (...labels: string[]) => fixture.launch({ target: { labels } });
+    await expect(launch('front-desk', 'x-ray')).rejects.toMatchObject({
+      code: 'no_agent_fits',
+      options: { extra: { labels: ['x-ray'] } },
+    });
+    await expect(launch('front-desk', 'south')).rejects.toMatchObject({
+      code: 'no_agent_fits',
+      options: { extra: { labels: [] } },
+    });
+    await launch('south');
+  });
+
+  it('draining agents, exempt agents and agents of other organizations take no run that names no agent', async () => {
+    const { id: organizationId } = await makeOrganization(fixture.harness.db);
+    await makeFitting({ organizationId });
+    const exempt = await makeFitting({ placement: false });
+    await makeFitting({ drain: 'finish', status: 'draining' });
+    const jobId = await fixture.launch({ target });
+    expect(await placed(jobId)).toBeNull();
+    await fixture.dispatch.startNext(exempt);
+    expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({
+      agentId: null,
+      waitingReason: 'no_agent_online',
+      waitingFor: { fits: 2, busy: 0, waking: 0, draining: 1, off: 0 },
+    });
+  });
+
+  it('an agent that comes free starts the first run by priority and age, whether the run names the agent or not', async () => {
+    const agentId = await makeFitting();
+    const first = await fixture.dispatched({ agentId });
+    const unplaced = await fixture.launch({ target });
+    const named = await fixture.launch({ agentId });
+    const urgent = await fixture.launch({ target, priority: 9 });
+    expect(await placed(unplaced)).toBeNull();
+    const started = [first];
+    for (let run = 0; run < 3; run += 1) {
+      await end(started.at(-1)!);
+      const { jobId } = await fixture.dispatch.startNext(agentId);
+      started.push(jobId!);
+    }
+    expect(started).toEqual([first, urgent, unplaced, named]);
+  });
+
+  it('the end of a run enqueues its agent if a run that names no agent waits', async () => {
+    const agentId = await makeFitting();
+    const first = await fixture.dispatched({ agentId });
+    await fixture.launch({ target });
+    await fixture.query('DELETE FROM outbox');
+    await end(first);
+    expect(await fixture.query("SELECT payload FROM outbox WHERE name = 'dispatch-agent'")).toEqual([
+      { payload: { agentId } },
+    ]);
+  });
+
+  it('a retry is placed again, or stays on its agent if the launch requested that', async () => {
+    const agentId = await makeFitting();
+    const failed = { to: 'failed', errorCode: 'script_failed' };
+    for (const retrySameAgent of [false, true]) {
+      const jobId = await fixture.launch({ target, maxRetries: 1, retrySameAgent });
+      expect(await placed(jobId)).toBe(agentId);
+      expect(await end(jobId, failed)).toMatchObject({ retried: true });
+      const [retry] = await fixture.query('SELECT id, agent_id, target_labels FROM job WHERE retry_of = $1', [jobId]);
+      expect(retry).toMatchObject({ agentId: retrySameAgent ? agentId : null, targetLabels: target.labels });
+      await fixture.query('DELETE FROM job WHERE id = $1', [retry.id]);
+    }
+  });
+
+  it('a run that names no agent and is cancelled before its start costs nothing and is on the organization’s stream', async () => {
+    await makeFitting({ status: 'stopped' });
+    const jobId = await fixture.launch({ target });
+    await end(jobId, { to: 'cancelled' });
+    const events = await fixture.query("SELECT data FROM organization_event WHERE type = 'job' ORDER BY id");
+    expect(events.slice(-2).map(({ data }) => [data.jobId, data.status])).toEqual([
+      [jobId, 'queued'],
+      [jobId, 'cancelled'],
+    ]);
+  });
+
+  it('a run that waits for a key does not give its waiting reason to runs with the same labels', async () => {
+    const agentId = await makeFitting();
+    const concurrencyKeys = [{ key: 'portal' }];
+    const holder = await fixture.launch({ target, concurrencyKeys });
+    expect(await placed(holder)).toBe(agentId);
+    const [keyed, free] = [await fixture.launch({ target, concurrencyKeys }), await fixture.launch({ target })];
+    // As if the key had been taken after the sweep found the run.
+    await placeJob(parts(), keyed, { wholeGroup: true });
+    const reasonOf = async (id: string) =>
+      (await findJob(fixture.harness.db, fixture.organizationId, id)).waitingReason;
+    expect([await reasonOf(keyed), await reasonOf(free)]).toEqual(['concurrency_key', null]);
+    await placeJob(parts(), free, { wholeGroup: true });
+    expect([await reasonOf(keyed), await reasonOf(free)]).toEqual(['concurrency_key', 'no_agent_free']);
+    await end(holder);
+  });
+
+  it('one agent is woken for each run that no agent that boots will take, the fastest boot first', async () => {
+    await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = true');
+    const slow = await makeFitting({ status: 'stopped', provider: 'docker', bootMs: 90_000 });
+    const fast = await makeFitting({ status: 'stopped', provider: 'docker', bootMs: 20_000 });
+    const unmeasured = await makeFitting({ status: 'stopped', provider: 'docker' });
+    const woken = async () =>
+      (await fixture.query('SELECT agent_id FROM agent_wake ORDER BY requested_at, id')).map(({ agentId }) => agentId);
+    const first = await fixture.launch({ target });
+    await Promise.all([place(first), place(first), place(first)]);
+    expect(await woken()).toEqual([fast]);
+    await place(await fixture.launch({ target }));
+    expect(await woken()).toEqual([fast, slow]);
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = 2');
+    const third = await fixture.launch({ target });
+    await place(third);
+    expect(await woken()).toEqual([fast, slow]);
+    await fixture.query('UPDATE organization_settings SET max_concurrent_runs = NULL');
+    await place(third);
+    expect(await woken()).toEqual([fast, slow, unmeasured]);
+  });
+
+  it('concurrent placements start as many runs as there are agents, each run once and on its own agent', async () => {
+    const agentIds = await Promise.all(Array.from({ length: 10 }, () => makeFitting()));
+    const jobIds = await Promise.all(Array.from({ length: 40 }, () => fixture.launch({ target })));
+    await Promise.all([
+      ...jobIds.map(place),
+      ...[...agentIds, ...agentIds].map((agentId) => fixture.dispatch.startNext(agentId)),
+    ]);
+    const started = await fixture.query(
+      'SELECT id, agent_id, (SELECT count(*)::int FROM agent_command c WHERE c.job_id = job.id) AS commands FROM job WHERE command_id IS NOT NULL',
+    );
+    expect(started.map(({ agentId }) => agentId).sort()).toEqual([...agentIds].sort());
+    expect(started.every(({ commands }) => commands === 1)).toBe(true);
+  });
+});

@@ -1,0 +1,171 @@
+import { drainAgent, undrainAgent, updateAgent } from '@muster/machines';
+import { updateAccount } from '../accounts/save-account';
+import { setAccountAside } from '../accounts/fail-account';
+import { launchBatch } from '../batches/launch-batch';
+import { enqueueWaitingAgents } from '../dispatch/enqueue-waiting-agents';
+import { cancelWaitingJobs } from '../ends/cancel-waiting-jobs';
+import { deleteConcurrencyLimit, setConcurrencyLimit } from '../lists/concurrency-keys';
+import { PlacementFixture } from './placement.harness';
+
+/** No loop runs here: a job that starts was enqueued by the change that let it start. */
+describe('a change that lets a job without an agent start enqueues it', () => {
+  let fixture: PlacementFixture;
+
+  beforeAll(async () => {
+    fixture = await PlacementFixture.open();
+  });
+  afterAll(() => fixture.close());
+  beforeEach(() => fixture.reset());
+
+  const caller = () => fixture.jobs.caller;
+  const started = async (...jobIds: string[]) => {
+    await fixture.handleMessages();
+    return (await fixture.agentsOf(jobIds)).map((agentId) => agentId !== null);
+  };
+  const concurrencyKeys = [{ key: 'portal' }];
+
+  it('the end of a run that held the key', async () => {
+    const holder = await fixture.makeAgent();
+    await fixture.makeAgent({ labels: ['south'] });
+    const first = await fixture.launch(['any'], { concurrencyKeys });
+    const [north, south] = [
+      await fixture.launch(['any'], { concurrencyKeys, priority: 3 }),
+      await fixture.launch(['south'], { concurrencyKeys }),
+    ];
+    expect(await started(first, north, south)).toEqual([true, false, false]);
+    await fixture.within((tx) => updateAgent(tx, caller(), holder, { placement: false }));
+    await fixture.end(first);
+    // The run that is first by priority fits no agent that takes it, so it must not keep the key from the other.
+    expect(await started(north, south)).toEqual([false, true]);
+  });
+
+  it('the cancellation of a run that was ahead of it', async () => {
+    await fixture.makeAgent({ status: 'stopped' });
+    const first = await fixture.launch(['any'], { concurrencyKeys });
+    const next = await fixture.launch(['any'], { concurrencyKeys });
+    expect(await started(first, next)).toEqual([false, false]);
+    await fixture.makeAgent();
+    const { organizationId } = fixture.jobs;
+    await fixture.within((tx) => cancelWaitingJobs(tx, { organizationId, ids: [first], source: 'api' }));
+    expect(await started(next)).toEqual([true]);
+  });
+
+  it('the end of a run that had the account', async () => {
+    await fixture.putAccount('one');
+    const accounts = [{ pool: 'portal', as: 'PORTAL' }];
+    for (const labels of [['any'], ['south']]) await fixture.makeAgent({ labels });
+    const first = await fixture.launch(['any'], { accounts });
+    expect(await started(first)).toEqual([true]);
+    const second = await fixture.launch(['south'], { accounts });
+    expect(await started(second)).toEqual([false]);
+    await fixture.end(first);
+    expect(await started(second)).toEqual([true]);
+  });
+
+  it('a new account, an enabled account, and one that is put back', async () => {
+    const accounts = [{ pool: 'portal', as: 'PORTAL' }];
+    for (let at = 0; at < 3; at += 1) await fixture.makeAgent();
+    const jobIds = [];
+    for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launch(['any'], { accounts }));
+    expect(await started(...jobIds)).toEqual([false, false, false]);
+    await fixture.putAccount('one');
+    expect(await started(...jobIds)).toEqual([true, false, false]);
+    await fixture.putAccount('two', { enabled: false });
+    expect(await started(...jobIds)).toEqual([true, false, false]);
+    await fixture.within((tx) => updateAccount(tx, caller(), 'two', { enabled: true }));
+    expect(await started(...jobIds)).toEqual([true, true, false]);
+    const { organizationId, harness } = fixture.jobs;
+    const [jobId, pool] = [jobIds[0]!, 'portal'];
+    await setAccountAside(harness.db, { organizationId, agentId: null }, { jobId, pool, reason: 'locked' });
+    await fixture.end(jobId);
+    expect(await started(jobIds[2]!)).toEqual([false]);
+    await fixture.within((tx) => updateAccount(tx, caller(), 'one', { enabled: true }));
+    expect(await started(jobIds[2]!)).toEqual([true]);
+  });
+
+  it('a higher limit of a key, the end of its pause, and the removal of its limit', async () => {
+    const key = 'portal';
+    const setLimit = (limit: number) => fixture.within((tx) => setConcurrencyLimit(tx, caller(), { key, limit }));
+    const wide = [{ key, limit: 10 }];
+    await setLimit(0);
+    const jobIds: string[] = [];
+    for (let at = 0; at < 6; at += 1) {
+      await fixture.makeAgent();
+      jobIds.push(await fixture.launch(['any'], { concurrencyKeys: wide }));
+    }
+    const count = async () => (await started(...jobIds)).filter(Boolean).length;
+    expect(await count()).toBe(0);
+    await setLimit(1);
+    expect(await count()).toBe(1);
+    await setLimit(3);
+    expect(await count()).toBe(3);
+    await fixture.within((tx) => deleteConcurrencyLimit(tx, caller(), key));
+    expect(await count()).toBe(6);
+  });
+
+  it('an agent that takes such jobs again, gets the label, or is undrained', async () => {
+    const agents = [
+      await fixture.makeAgent({ placement: false }),
+      await fixture.makeAgent({ labels: ['south'] }),
+      await fixture.makeAgent(),
+    ];
+    await fixture.within((tx) => drainAgent(tx, caller(), agents[2]!, { mode: 'finish' }));
+    const jobIds = [];
+    for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launch());
+    expect(await started(...jobIds)).toEqual([false, false, false]);
+    await fixture.within((tx) => updateAgent(tx, caller(), agents[0]!, { placement: true }));
+    expect(await started(...jobIds)).toEqual([true, false, false]);
+    await fixture.within((tx) => updateAgent(tx, caller(), agents[1]!, { labels: ['south', 'any'] }));
+    expect(await started(...jobIds)).toEqual([true, true, false]);
+    await fixture.within((tx) => undrainAgent(tx, caller(), agents[2]!));
+    expect(await started(...jobIds)).toEqual([true, true, true]);
+  });
+
+  it('a slot of the organization that comes free, also on an agent that fits only other jobs', async () => {
+    await fixture.jobs.query('UPDATE organization_settings SET max_concurrent_runs = 1');
+    for (const labels of [['any'], ['south'], ['west']]) await fixture.makeAgent({ labels });
+    const jobIds: string[] = [];
+    for (const labels of [['any'], ['south'], ['west']]) {
+      jobIds.push(await fixture.launch(labels));
+      expect(await started(jobIds[0]!)).toEqual([true]);
+    }
+    expect(await started(...jobIds)).toEqual([true, false, false]);
+    await fixture.end(jobIds[0]!);
+    expect(await started(...jobIds)).toEqual([true, true, false]);
+    await fixture.jobs.query('UPDATE organization_settings SET max_concurrent_runs = 2');
+    await fixture.within((tx) => enqueueWaitingAgents(tx, fixture.jobs.organizationId));
+    expect(await started(...jobIds)).toEqual([true, true, true]);
+  });
+
+  it('the failed start of the job ahead of it', async () => {
+    await fixture.makeAgent({ status: 'stopped' });
+    const broken = await fixture.launch(['any'], { vaultKeys: ['PASSWORD'] });
+    const next = await fixture.launch();
+    expect(await started(broken, next)).toEqual([false, false]);
+    await fixture.jobs.query(`UPDATE job SET vault_keys = '{GONE}' WHERE id = $1`, [broken]);
+    await fixture.jobs.query(`UPDATE agent SET status = 'online'`);
+    const [{ id }] = (await fixture.jobs.query('SELECT id FROM agent')) as [{ id: string }];
+    await fixture.jobs.dispatch.startNext(id);
+    expect(await started(next)).toEqual([true]);
+    expect(await fixture.jobs.query('SELECT error_code FROM job WHERE id = $1', [broken])).toEqual([
+      { errorCode: 'secret_missing' },
+    ]);
+  });
+
+  it('a batch fills every idle agent that fits it with one message, however many runs it has', async () => {
+    const [agents, runs] = [40, 150];
+    for (let at = 0; at < agents; at += 1) await fixture.makeAgent();
+    await fixture.makeAgent({ labels: ['south'] });
+    const input = { workflowId: fixture.jobs.workflowId, target: { labels: ['any'] } };
+    const rows = Array.from({ length: runs }, (_, row) => ({ row, cells: new Map(), errors: [] }));
+    await fixture.within((tx) => launchBatch(tx, caller(), { input, rows, now: new Date() }));
+    const messages = await fixture.jobs.query("SELECT name FROM outbox WHERE queue = 'dispatch'");
+    expect(messages).toEqual([{ name: 'place-jobs' }]);
+    const names = await fixture.handleMessages();
+    expect(names.filter((name) => name.startsWith('place-job'))).toEqual(['place-jobs']);
+    const counts = await fixture.jobs.query(
+      'SELECT count(DISTINCT agent_id)::int AS agents, count(*)::int AS runs FROM job WHERE command_id IS NOT NULL',
+    );
+    expect(counts).toEqual([{ agents, runs: agents }]);
+  });
+});

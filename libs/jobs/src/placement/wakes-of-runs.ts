@@ -1,0 +1,94 @@
+import { acquireAdvisoryLock, type Transaction } from '@muster/database';
+import { getWakeDelayMs, readLastWakeFailures } from '@muster/machines';
+import { decideWakes, type UnplacedJob } from '../dispatch/decide-wakes';
+import { defaultPriority } from '../launch/insert-job';
+import { wakeFacts, type WakeFactsRow } from './wake-agents';
+
+/** A run that has no job yet and that any agent with the labels will be able to take. */
+export interface RunToCome {
+  id: string;
+  labels: string[];
+  /** When its job will be queued. */
+  at: Date;
+  /** Whether an agent was woken for it. That agent is left to this run. */
+  hasWake?: boolean;
+}
+
+/** An agent that will start a run that names it, at this time. */
+export interface Reserved {
+  agentId: string;
+  at: Date;
+}
+
+export interface WakeOfRun {
+  runId: string;
+  agentId: string;
+  /** Measured boot time of the agent; null if it was never woken. */
+  bootMs: number | null;
+}
+
+/** Waits for other decisions about wakes of the organization's agents. Taken before the lock of an agent. */
+export function lockWakesOfOrganization(tx: Transaction, organizationId: string): Promise<void> {
+  return acquireAdvisoryLock(tx, 'placement wakes', organizationId);
+}
+
+/**
+ * Decides which agents must be woken for runs to come: one for each run that no agent takes that is online and idle or
+ * boots already, as for the jobs that wait. An agent whose earlier wakes failed is left out for some time.
+ */
+export async function decideWakesOfRuns(
+  tx: Transaction,
+  organizationId: string,
+  { runs, reserved = [], now }: { runs: readonly RunToCome[]; reserved?: readonly Reserved[]; now: Date },
+): Promise<WakeOfRun[]> {
+  const [facts] = await tx.query<WakeFactsRow>(wakeFacts, [organizationId], 'wake_facts');
+  if (!facts?.wakeable) return [];
+  const { maxConcurrentRuns, running } = facts;
+  const room = maxConcurrentRuns === null ? null : maxConcurrentRuns - running;
+  const others = runs.filter(({ hasWake }) => !hasWake).map(toJob);
+  const jobs = [
+    ...runs.filter(({ hasWake }) => hasWake).map(toJob),
+    ...[...(facts.jobs ?? []), ...others].sort(compareStarts),
+  ];
+  const reservedFor = new Map(reserved.map(({ agentId, at }) => [agentId, at.getTime()]));
+  const coming = (facts.coming ?? []).map((agent) => {
+    const queuedAtMs = reservedFor.get(agent.agentId);
+    return queuedAtMs === undefined ? agent : { ...agent, own: agent.own ?? { priority: defaultPriority, queuedAtMs } };
+  });
+  let wakeable = facts.wakeable.filter(({ agentId }) => !reservedFor.has(agentId));
+  for (;;) {
+    const wakes = decideWakes({ jobs, coming, wakeable, room }).filter(({ jobId }) =>
+      runs.some(({ id }) => id === jobId),
+    );
+    const resting = await findResting(tx, wakes, now);
+    if (resting.size === 0)
+      return wakes.map(({ jobId, agentId }) => ({ runId: jobId, agentId, bootMs: bootMsOf(agentId) }));
+    wakeable = wakeable.filter(({ agentId }) => !resting.has(agentId));
+  }
+
+  function bootMsOf(agentId: string): number | null {
+    return wakeable.find((agent) => agent.agentId === agentId)!.bootMs;
+  }
+}
+
+function toJob({ id, labels, at }: RunToCome): UnplacedJob {
+  return { jobId: id, labels, priority: defaultPriority, queuedAtMs: at.getTime() };
+}
+
+function compareStarts(a: UnplacedJob, b: UnplacedJob): number {
+  return b.priority - a.priority || a.queuedAtMs - b.queuedAtMs;
+}
+
+async function findResting(tx: Transaction, wakes: { agentId: string }[], now: Date): Promise<Set<string>> {
+  const resting = new Set<string>();
+  for (const { agentId } of wakes) if (await findWakeRestEnd(tx, agentId, now)) resting.add(agentId);
+  return resting;
+}
+
+/** Returns the time before which failed wakes forbid another wake of the agent, or null. */
+export async function findWakeRestEnd(tx: Transaction, agentId: string, now: Date): Promise<Date | null> {
+  const { consecutive, lastAt } = await readLastWakeFailures(tx, agentId);
+  if (!lastAt) return null;
+  const until = new Date(lastAt.getTime() + getWakeDelayMs(consecutive));
+  return until > now ? until : null;
+}
