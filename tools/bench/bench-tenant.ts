@@ -67,6 +67,14 @@ export async function cancelAllRuns(databaseUrl: string, url: string): Promise<v
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query(`UPDATE job SET status = 'completed', billed_at = now() WHERE billed_at IS NULL`);
+  await client.end();
+  await connectAgents(databaseUrl, url);
+}
+
+/** Sets the URL at which the agents receive commands. */
+export async function connectAgents(databaseUrl: string, url: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
   // An agent may only have a local URL if it was seen on this machine.
   await client.query(`UPDATE agent SET public_tunnel_url = $1, tunnel_url = $1, seen_from = '127.0.0.1'`, [url]);
   await client.end();

@@ -31,6 +31,15 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
     new RegExp(`^launch-latency: p99 ${figure} times the baseline`, 'm'),
   ],
   reservation: [...compared('reservation', 'launches'), both('latency p99')],
+  ask: [
+    ...['a plain HTTP round trip', 'answer to worker, pushed', 'answer to worker, polled'].map(
+      (name) => new RegExp(`^ask: ${name}: p50 ${figure} ms, p99 ${figure} ms`, 'm'),
+    ),
+    new RegExp(
+      `^ask: live screen: (?:(?!0\\.0)${figure} images/s, ${figure} kB/s; CPU of the worker ${figure} %|skipped)`,
+      'm',
+    ),
+  ],
   'job-logs': compared('job-logs', 'entries'),
   heartbeats: compared('heartbeats', 'heartbeats'),
   schedules: [/^schedules: a scan of 400 takes [\d.]+ times one of 200/m, /launches the 100: [\d.]+ ms to [\d.]+ ms$/m],

@@ -7,6 +7,7 @@ export const benchmarks = [
   'launch-latency',
   'reservation',
   'job-logs',
+  'ask',
   'heartbeats',
   'schedules',
   'batch',

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findFreePort } from '../dev-stack/src/find-free-port';
+import { findChromium } from './find-chromium';
 import { endNpmProcess, startNpmProcess } from './npm-start';
 import { computeMedian } from './rounds';
 import { chooseSize } from './short';
@@ -57,14 +57,6 @@ void (async () => {
 })();
 
 type PageName = 'Home' | 'Runs' | 'A run' | 'An agent';
-
-function findChromium(): string | undefined {
-  const { CHROMIUM, PATH = '' } = process.env;
-  if (CHROMIUM) return CHROMIUM;
-  return PATH.split(delimiter)
-    .flatMap((folder) => ['chromium', 'google-chrome'].map((name) => join(folder, name)))
-    .find((path) => existsSync(path));
-}
 
 async function makeMonth(dataDir: string): Promise<Person> {
   const email = 'bench@muster.local';

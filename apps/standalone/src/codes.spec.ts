@@ -38,7 +38,8 @@ describe('codes that arrive without a person', () => {
       const responses = await Promise.all([totp(one.id), totp(two.id)]);
       const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
       expect(first.code).not.toBe(second.code);
-      expect(Date.parse(second.validFrom)).toBeGreaterThanOrEqual(Date.parse(first.validUntil));
+      expect(Date.parse(first.expiresAt) - Date.parse(first.validFrom)).toBe(2000);
+      expect(Date.parse(second.validFrom)).toBeGreaterThanOrEqual(Date.parse(first.expiresAt));
       expect(Date.parse(second.validFrom)).toBeLessThanOrEqual(Date.now());
       expect((await totp(one.id, 'PORTAL_PASSWORD')).status).toBe(404);
       const wrong = await pilot.tenant.as.admin.put('/api/vault/BAD', { kind: 'totp', value: 'not base32!' });
@@ -109,7 +110,7 @@ describe('codes that arrive without a person', () => {
     });
 
     it('an inbound address accepts signatures of Twilio, Mailgun and SendGrid, and rejects wrong ones', async () => {
-      const twilio = await make({ secret: 'twilio-auth-token' });
+      const twilio = await make({ gatewayKeys: { twilio: 'twilio-auth-token' } });
       const sms = { From: '+15550100', Body: 'Code: 771204', MessageSid: 'SM1' };
       const url = `${pilot.harness.url}/api/inbound/${twilio.id}`;
       const signed = Object.entries(sms)
@@ -122,7 +123,7 @@ describe('codes that arrive without a person', () => {
       expect((await post(url, String(new URLSearchParams(sms)), sms64)).body).toEqual({ accepted: true });
       expect((await question.read()).answer).toBe('771204');
 
-      const mailgun = await make({ secret: 'mailgun-signing-key' });
+      const mailgun = await make({ gatewayKeys: { mailgun: 'mailgun-signing-key' } });
       const mail = (timestamp = seconds()) => {
         const token = newId();
         const signature = createHmac('sha256', 'mailgun-signing-key')
@@ -133,12 +134,18 @@ describe('codes that arrive without a person', () => {
       };
       const second = await waiting(mailgun.name);
       expect((await post(mailgun.url, mail('1700000000'), form)).status).toBe(401);
+      // The key of a gateway signs only its own form, and an address without the key of a gateway refuses its messages.
+      const signedJson = await postSigned({ ...mailgun, secret: 'mailgun-signing-key' }, 'Code: 55512');
+      expect([signedJson.status, (await post(twilio.url, mail(), form)).status]).toEqual([401, 401]);
       expect((await post(mailgun.url, mail(), form)).status).toBe(200);
       expect((await second.read()).answer).toBe('55512');
 
       const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const secret = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
-      const sendgrid = await make({ secret });
+      const sendgridKey = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+      const body = { name: newId(), gatewayKeys: { sendgrid: sendgridKey.slice(4) } };
+      const refused = await pilot.tenant.as.admin.post('/api/inbound-codes', body);
+      expect([refused.status, refused.body.errors?.[0].field]).toEqual([400, 'gatewayKeys.sendgrid']);
+      const sendgrid = await make({ gatewayKeys: { sendgrid: sendgridKey } });
       const multipart = new FormData();
       for (const [name, value] of [
         ['from', 'codes@payer.test'],

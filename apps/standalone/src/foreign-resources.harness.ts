@@ -36,7 +36,8 @@ export const foreignResources: Record<string, (tenant: Tenant, db: Harness['db']
     return created.body.id;
   },
   '/api/notification-channels/{id}': async ({ as }) => {
-    const body = { name: 'Theirs', kind: 'slack', url: 'https://93.184.215.14/theirs', events: ['pack.promoted'] };
+    const target = { url: 'https://93.184.215.14/theirs' };
+    const body = { name: 'Theirs', kind: 'slack', target, events: ['pack.promoted'] };
     return (await as.admin.post('/api/notification-channels', body)).body.id;
   },
   '/api/alerts/{id}': async ({ organizationId }, db) => {

@@ -109,7 +109,7 @@ describe('a run that asks a question', () => {
     const fields = [{ name: 'npi' }, { name: 'paid', type: 'number', required: false }];
     const first = await ask(jobId, { kind: 'form', fields });
     const again = await ask(jobId, { kind: 'form', fields });
-    expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
+    expect([first.status, again.status, again.body]).toEqual([201, 200, first.body]);
     const { questionId } = first.body;
     for (const value of [{}, { npi: '1', other: 1 }, { npi: '1', paid: 'x' }, 'x', [], { npi: ' ' }]) {
       expect((await answer(questionId, value)).status).toBe(400);
@@ -175,7 +175,7 @@ describe('a run that asks a question', () => {
   it('the timeout of a question is limited to the remaining runtime of its run', async () => {
     const { id: jobId } = await running({ maxRuntimeMs: 60_000 });
     const response = await ask(jobId, { timeoutSeconds: 3600 });
-    expect(response.body.cut).toBe(true);
+    expect(response.body.shortened).toBe(true);
     const left = Date.parse(response.body.expiresAt) - Date.now();
     expect([left > 40_000, left < 60_000]).toEqual([true, true]);
   });

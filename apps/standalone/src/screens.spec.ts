@@ -28,7 +28,8 @@ describe('the browser of a run, which people watch and use', () => {
     pilot = await AutopilotHarness.start();
     portal = createServer((request, response) => {
       if (request.url!.startsWith('/passed')) passed.push(new URL(request.url!, 'http://x').searchParams.get('word')!);
-      response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+      const html = request.url === '/still' ? '<h1>Nothing moves here</h1>' : page;
+      response.writeHead(200, { 'content-type': 'text/html' }).end(html);
     });
     await new Promise<void>((resolve) => portal.listen(0, '127.0.0.1', resolve));
   });
@@ -54,10 +55,12 @@ describe('the browser of a run, which people watch and use', () => {
     async () => {
       const { tenant, agentId } = pilot;
       const typed = `tooth ${newId()}`;
+      const blur = "getComputedStyle(document.querySelector('input[type=password]')).filter";
       const steps = [
         { id: 'a', type: 'goto', url: `http://127.0.0.1:${(portal.address() as AddressInfo).port}/` },
         { id: 'b', type: 'ask', question: 'Pass the page', kind: 'confirm', takeover: true, as: 'done', waits: '100s' },
         { id: 'c', type: 'extract', selector: '#pass', as: 'button' },
+        { id: 'd', type: 'python', code: `muster.result({"blur": browser.page().evaluate(${JSON.stringify(blur)})})` },
       ];
       const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
       expect([workflow.status, workflow.body]).toEqual([201, expect.anything()]);
@@ -89,7 +92,7 @@ describe('the browser of a run, which people watch and use', () => {
       expect((await answer(question.id, true)).status).toBe(200);
       expect(await ended(jobId)).toMatchObject({
         status: 'completed',
-        result: { done: true, button: 'passed' },
+        result: { done: true, button: 'passed', blur: 'blur(6px)' },
       });
       await waitFor('the end of the stream', () => stream.ended);
       expect(stream.events.at(-1)).toMatchObject({ event: 'end', data: { status: 'completed' } });
@@ -121,6 +124,25 @@ describe('the browser of a run, which people watch and use', () => {
     },
   );
 
+  itShows(`a person who joins later sees a page that does not change${noChromium}`, async () => {
+    const { tenant, agentId } = pilot;
+    const steps = [
+      { id: 'a', type: 'goto', url: `http://127.0.0.1:${(portal.address() as AddressInfo).port}/still` },
+      { id: 'b', type: 'ask', question: 'Look at the page', kind: 'confirm', as: 'done', waits: '100s' },
+    ];
+    const workflow = await tenant.as.member.post('/api/workflows', { name: newId(), variables: [], steps });
+    const { jobId } = (await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId })).body;
+    const question = await open(jobId);
+    const first = await watch(jobId);
+    await waitFor('an image for the first person', () => framesOf(first).length > 0, 30_000);
+    const second = await watch(jobId);
+    await waitFor('an image for the second person', () => framesOf(second).length > 0, 30_000);
+    // The run does not ask with takeover, so nobody can use its browser.
+    expect((await input(jobId, click)).status).toBe(409);
+    await answer(question.id, true);
+    expect(await ended(jobId)).toMatchObject({ status: 'completed' });
+  });
+
   it('the screen is open to people of the organization while the run runs, and to no key', async () => {
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
@@ -138,6 +160,14 @@ describe('the browser of a run, which people watch and use', () => {
     await waitFor('the end of the stream', () => stream.ended);
     expect(stream.events.at(-1)).toMatchObject({ event: 'end', data: { status: 'completed' } });
     expect(await status(as.member)).toBe(409);
+    // An organization has at most 20 open screens in each process.
+    const { id: crowded } = await running();
+    const all = await Promise.all(Array.from({ length: 21 }, () => watch(crowded)));
+    for (const each of all) each.close();
+    expect(all.map(({ response }) => response.statusCode).sort()).toEqual([...Array<number>(20).fill(200), 429]);
+    // Closed screens make room for others, and requests that are refused take none.
+    await waitFor('room for a screen', async () => (await status(as.member)) === 409);
+    for (let times = 0; times < 20; times += 1) expect(await status(as.member)).toBe(409);
   });
 
   it('input is refused unless the run asks with takeover and the sender may answer', async () => {

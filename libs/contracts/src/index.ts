@@ -159,6 +159,7 @@ export {
   WebhookTestStarted,
 } from './http/webhooks/webhook-endpoints';
 export {
+  ChannelTarget,
   CreateNotificationChannelBody,
   NotificationChannel,
   NotificationChannelList,
@@ -295,6 +296,7 @@ export {
 } from './http/access/vault';
 export {
   CreateInboundCodeBody,
+  GatewayKeys,
   GivenTotp,
   GiveTotpBody,
   InboundCode,

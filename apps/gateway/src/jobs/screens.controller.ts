@@ -14,6 +14,7 @@ import { AppError, ScreenEnd, ScreenFrame, ScreenInput, ScreenInputSent } from '
 import { Database } from '@muster/database';
 import { auditOpenScreen, auditScreenInput, ScreenRelay, watchScreen } from '@muster/jobs';
 import { OpenStreams, PubSub, Relay } from '@muster/platform';
+import { StreamRoom } from '@muster/timeline';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openEventStream } from '../open-event-stream';
@@ -25,6 +26,7 @@ const watchers = allowSessions('viewer');
 @Controller('/api/jobs/:id/screen')
 export class ScreensController {
   private readonly screens: ScreenRelay;
+  private readonly room = new StreamRoom({ maxStreams: 500, maxStreamsPerOrganization: 20 });
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -56,12 +58,23 @@ export class ScreensController {
     @Caller() caller: Principal,
     @Param('id') jobId: string,
   ): Promise<void> {
-    const { database, pubSub, streams, screens } = this;
+    const { database, pubSub, streams, screens, room } = this;
     const { organizationId } = caller;
-    await database.transaction({ organizationId }, (tx) => auditOpenScreen(tx, caller, jobId));
-    const access = this.standing.createRecheck(request, watchers);
-    const connection = openEventStream(request, reply, { comment: `screen of ${jobId}` });
-    if (connection) watchScreen({ database, pubSub, streams, screens, access }, { organizationId, jobId }, connection);
+    room.requireFree(organizationId);
+    // The slot is taken before the first wait, so that requests at the same moment do not exceed the limit together.
+    const leaveRoom = room.takeSlot(organizationId);
+    let isOpen = false;
+    try {
+      await database.transaction({ organizationId }, (tx) => auditOpenScreen(tx, caller, jobId));
+      const access = this.standing.createRecheck(request, watchers);
+      const connection = openEventStream(request, reply, { comment: `screen of ${jobId}` });
+      if (!connection) return;
+      connection.once('close', leaveRoom);
+      isOpen = true;
+      watchScreen({ database, pubSub, streams, screens, access }, { organizationId, jobId }, connection);
+    } finally {
+      if (!isOpen) leaveRoom();
+    }
   }
 
   @Post('input')

@@ -57,8 +57,8 @@ export class InboundCodesController {
   @Endpoint({
     summary: 'Create an inbound address for codes',
     description:
-      'An SMS or mail gateway posts messages with one-time codes to the address. The response contains the secret ' +
-      'that signs these messages; it is not shown again.',
+      'An SMS or mail gateway posts messages with one-time codes to the address, signed with the key in `gatewayKeys`. ' +
+      'Other programs sign the JSON form `{from, text}` with the secret in the response, which is not shown again.',
     access: allowSessions('admin'),
     body: CreateInboundCodeBody,
     answer: InboundCodeWithSecret,

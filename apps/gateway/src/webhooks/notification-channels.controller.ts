@@ -68,7 +68,7 @@ export class NotificationChannelsController {
     @Mutation() mutation: MutationRequest,
     @Body() body: CreateNotificationChannelBody,
   ): Promise<NotificationChannelWithSecret> {
-    await requireCallableUrl(this.outbound, body.url);
+    await requireCallableUrl(this.outbound, body.target.url, 'target.url');
     return this.mutations.runMutation(mutation, async (tx, caller) => {
       const { row, secret } = await createChannel(tx, this.keyRing, caller, body);
       return {
@@ -114,7 +114,7 @@ export class NotificationChannelsController {
     @Body() change: UpdateNotificationChannelBody,
     @IfMatch() ifMatch?: string,
   ): Promise<NotificationChannel> {
-    await requireCallableUrl(this.outbound, change.url);
+    await requireCallableUrl(this.outbound, change.target?.url, 'target.url');
     return this.mutations.runMutation(mutation, async (tx, caller) => {
       const row = await updateChannel(tx, this.keyRing, caller, { id, change, ifMatch });
       return { body: presentChannel(row), etag: toEtag(row.version) };

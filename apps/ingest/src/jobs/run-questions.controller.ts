@@ -39,6 +39,7 @@ export class RunQuestionsController {
     body: AskQuestionBody,
     answer: AskedQuestion,
     status: 201,
+    otherwise: { status: 200, description: 'The question exists already.', answer: AskedQuestion },
     errors: ['not_found', 'conflict'],
   })
   async ask(
@@ -47,7 +48,8 @@ export class RunQuestionsController {
     @Param('id') jobId: string,
     @Body() body: AskQuestionBody,
   ): Promise<AskedQuestion> {
-    const question = await askQuestion(this.database, toReporter(caller), jobId, body);
+    const { question, isNew } = await askQuestion(this.database, toReporter(caller), jobId, body);
+    if (!isNew) reply.setStatus(200);
     reply.setLocation(`/api/jobs/${jobId}/questions/${question.questionId}`);
     return question;
   }
@@ -105,6 +107,7 @@ export class RunQuestionsController {
         sleep(earlyMs, undefined, { signal }).catch(() => undefined),
       );
     }
-    return { code, validFrom: validFrom.toISOString(), validUntil: validUntil.toISOString() };
+    const expiresAt = validUntil.toISOString();
+    return { code, validFrom: validFrom.toISOString(), validUntil: expiresAt, expiresAt };
   }
 }

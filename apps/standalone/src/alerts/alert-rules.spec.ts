@@ -89,7 +89,7 @@ describe('alert rules', () => {
 
   it('an alert rule accepts only notification channels of its own organization', async () => {
     const other = await fixture.webhooks.harness.makeTenant();
-    const body = { name: 'Theirs', kind: 'email', recipients: ['a@b.example'], events: ['*'] };
+    const body = { name: 'Theirs', kind: 'email', target: { to: ['a@b.example'] }, events: ['*'] };
     const theirs = (await other.as.admin.post('/api/notification-channels', body)).body.id as string;
     const endpoint = await fixture.webhooks.createEndpoint(fixture.webhooks.path(), ['pack.promoted']);
     const { id: own } = await fixture.mailChannel();

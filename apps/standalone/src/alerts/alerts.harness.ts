@@ -70,7 +70,7 @@ export class AlertsFixture {
   /** Creates a mail channel that receives only alerts, because its event never occurs; returns its id and address. */
   async mailChannel(more: object = {}): Promise<{ id: string; to: string }> {
     const to = `${newId()}@practice.example`;
-    const channel = { name: 'Front desk', kind: 'email', recipients: [to], events: ['pack.promoted'], ...more };
+    const channel = { name: 'Front desk', kind: 'email', target: { to: [to] }, events: ['pack.promoted'], ...more };
     const created = await this.admin.post('/api/notification-channels', channel);
     expect(created.status).toBe(201);
     return { id: created.body.id, to };

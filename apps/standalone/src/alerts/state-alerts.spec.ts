@@ -23,7 +23,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     const { id: mailId, to } = await fixture.mailChannel();
     const path = fixture.webhooks.path();
     const url = fixture.webhooks.receiver.url + path;
-    const slack = await fixture.mailChannel({ kind: 'slack', url, recipients: undefined });
+    const slack = await fixture.mailChannel({ kind: 'slack', target: { url } });
     await fixture.turnOn('question_asked', { channelIds: [mailId, slack.id] });
     const id = await fixture.ask();
     const alert = await fixture.untilAlert(id, { rule: 'question_asked', status: 'open', count: 1 });
@@ -53,7 +53,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
   it('a webhook channel receives an alert as a signed event with the alert as its data', async () => {
     const path = fixture.webhooks.path();
     const url = fixture.webhooks.receiver.url + path;
-    const { id: channelId } = await fixture.mailChannel({ kind: 'webhook', url, recipients: undefined });
+    const { id: channelId } = await fixture.mailChannel({ kind: 'webhook', target: { url } });
     await fixture.turnOn('question_expiring', { minutes: 5, channelIds: [channelId] });
     const id = await fixture.ask();
     const alert = await fixture.untilAlert(id, { status: 'open' });

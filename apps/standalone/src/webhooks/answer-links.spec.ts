@@ -22,7 +22,7 @@ describe('the answer link of a question', () => {
   });
 
   const channel = async (to: string, tenant = fixture.tenant): Promise<string> => {
-    const body = { name: 'Front desk', kind: 'email', recipients: [to], events: ['question.asked'] };
+    const body = { name: 'Front desk', kind: 'email', target: { to: [to] }, events: ['question.asked'] };
     return (await tenant.as.admin.post('/api/notification-channels', body)).body.id;
   };
   const ask = async (more: object = {}) => {
@@ -137,7 +137,7 @@ describe('the answer link of a question', () => {
       const path = `/services/${newId()}`;
       fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
       const url = fixture.receiver.url + path;
-      const body = { name: `Room ${kind}`, kind, url, events: ['question.asked'] };
+      const body = { name: `Room ${kind}`, kind, target: { url }, events: ['question.asked'] };
       expect((await fixture.admin.post('/api/notification-channels', body)).status).toBe(201);
       await ask();
       const [received] = await fixture.receiver.waitForDeliveries(path);

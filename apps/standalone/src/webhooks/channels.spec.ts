@@ -44,7 +44,8 @@ describe('notification channels', () => {
     expect([answer.status, answer.body]).toEqual([201, expect.anything()]);
     return answer.body;
   };
-  const mailChannel = (address: string, more: object = {}) => make({ kind: 'email', recipients: [address], ...more });
+  const mailChannel = (address: string, more: object = {}) =>
+    make({ kind: 'email', target: { to: [address] }, ...more });
   const address = () => `${newId()}@practice.example`;
   const rowsOf = (id: string) =>
     fixture.query('SELECT status, tries, recipient FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id', id);
@@ -56,7 +57,7 @@ describe('notification channels', () => {
 
   it('a channel sends each recipient one e-mail about a failed run, with its error and a link', async () => {
     const [one, two] = [address(), address()];
-    const { id } = await make({ kind: 'email', recipients: [one.toUpperCase(), two] });
+    const { id } = await make({ kind: 'email', target: { to: [one.toUpperCase(), two] } });
     const jobId = await fixture.runJob('failed', {}, { error: 'the portal <b>refused</b>' });
     const [mail] = await mailbox.waitForMails(one);
     await mailbox.waitForMails(two);
@@ -69,8 +70,7 @@ describe('notification channels', () => {
     const { body } = await fixture.admin.get(`${base}/${id}`);
     expect(body).toMatchObject({
       lastAttempt: { status: 'delivered', statusCode: 250, error: null },
-      host: null,
-      url: null,
+      target: { to: [one, two] },
     });
     expect(mailbox.mails.filter(({ to }) => [one, two].includes(to))).toHaveLength(2);
   });
@@ -99,7 +99,7 @@ describe('notification channels', () => {
     let refusals = 1;
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
     mailbox.refuseRecipient = (to) => (to === never ? 550 : null);
-    const { id } = await make({ kind: 'email', recipients: [later, never] });
+    const { id } = await make({ kind: 'email', target: { to: [later, never] } });
     await fixture.runJob('failed');
     await untilDeliveries(id, 'dead');
     await waitFor('the refusal', async () =>
@@ -146,7 +146,7 @@ describe('notification channels', () => {
     async (kind) => {
       const path = `/services/${newId()}`;
       fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
-      const { id, secret } = await make({ kind, url: fixture.receiver.url + path, events: ['job.failed'] });
+      const { id, secret } = await make({ kind, target: { url: fixture.receiver.url + path }, events: ['job.failed'] });
       expect(secret).toBeNull();
       await fixture.runJob('failed', {}, { error: 'a & b <c>' });
       const [received] = await fixture.receiver.waitForDeliveries(path);
@@ -161,11 +161,11 @@ describe('notification channels', () => {
         expect(card.content.body.map(({ text }: { text: string }) => text)).toContain(String.raw`a & b \<c\>`);
       }
       const read = await fixture.admin.get(`${base}/${id}`);
-      expect(read.body).toMatchObject({ host: new URL(fixture.receiver.url).host, url: null });
+      expect(read.body.target).toEqual({ host: new URL(fixture.receiver.url).host });
       const changedPath = `/services/${newId()}`;
-      expect((await fixture.admin.patch(`${base}/${id}`, { url: fixture.receiver.url + changedPath })).status).toBe(
-        200,
-      );
+      const target = { url: fixture.receiver.url + changedPath };
+      expect((await fixture.admin.patch(`${base}/${id}`, { target: { to: ['a@b.example'] } })).status).toBe(400);
+      expect((await fixture.admin.patch(`${base}/${id}`, { target })).status).toBe(200);
       expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 1 });
       await fixture.receiver.waitForDeliveries(changedPath);
       // The channel's address appears in no answer, no row and no log line.
@@ -190,11 +190,11 @@ describe('notification channels', () => {
 
   it('a channel signs a webhook like an endpoint does, with a secret that is shown once', async () => {
     const path = fixture.path();
-    const { id, secret, url } = await make({ kind: 'webhook', url: fixture.receiver.url + path });
+    const { id, secret, target } = await make({ kind: 'webhook', target: { url: fixture.receiver.url + path } });
     await fixture.runJob('failed');
     const [received] = await fixture.receiver.waitForDeliveries(path);
     expect(verifySignature(secret, received!)).toMatchObject({ type: 'job.failed' });
-    expect(url).toBe(fixture.receiver.url + path);
+    expect(target).toEqual({ url: fixture.receiver.url + path });
     // The routes of endpoints do not find a channel.
     const deliveryId = received!.headers['webhook-id'];
     for (const route of ['', '/deliveries', `/deliveries/${deliveryId}`]) {
@@ -244,6 +244,22 @@ describe('notification channels', () => {
     expect(JSON.stringify(lastAttempt) + fixture.harness.logs.join('')).not.toContain('relay-secret');
   });
 
+  it('a change of a channel’s recipients is recorded, and an invalid one changes nothing', async () => {
+    const [one, two] = [address(), address()];
+    const { id } = await mailChannel(one);
+    const change = (target: object) => fixture.admin.patch(`${base}/${id}`, { target });
+    for (const wrong of [{ to: [] }, { to: ['desk'] }, { url: 'https://93.184.215.14/' }, { to: [two], cc: [one] }]) {
+      expect([wrong, (await change(wrong)).status]).toEqual([wrong, 400]);
+    }
+    expect((await fixture.admin.get(`${base}/${id}`)).body.target).toEqual({ to: [one] });
+    expect((await change({ to: [two] })).body.target).toEqual({ to: [two] });
+    const { entries } = (await fixture.admin.get('/api/audit?limit=50')).body;
+    expect(entries.filter(({ target }: any) => target.id === id).map(({ changes }: any) => changes)).toEqual([
+      { target: [{ to: [one] }, { to: [two] }] },
+      expect.objectContaining({ kind: 'email', target: { to: [one] } }),
+    ]);
+  });
+
   it('notification channels are accessible only to admins of their organization', async () => {
     const { id } = await mailChannel(address());
     const other = await fixture.harness.makeTenant();
@@ -260,15 +276,16 @@ describe('notification channels', () => {
   });
 
   it.each([
-    [{ kind: 'email' }, 'recipients'],
-    [{ kind: 'email', recipients: ['a@b.example, c@d.example'] }, 'recipients.0'],
-    [{ kind: 'email', recipients: ['a@b.example'], url: 'https://93.184.215.14/' }, 'url'],
-    [{ kind: 'slack' }, 'url'],
-    [{ kind: 'slack', url: 'https://93.184.215.14/', recipients: ['a@b.example'] }, 'recipients'],
-    [{ kind: 'teams', url: 'http://169.254.169.254/latest' }, 'url'],
-    [{ kind: 'webhook', url: 'http://10.0.0.1/' }, 'url'],
-    [{ kind: 'fax', url: 'https://93.184.215.14/' }, 'kind'],
-    [{ kind: 'slack', url: 'https://93.184.215.14/', events: [] }, 'events'],
+    [{ kind: 'email' }, 'target'],
+    [{ kind: 'email', target: {} }, 'target.to'],
+    [{ kind: 'email', target: { to: ['a@b.example, c@d.example'] } }, 'target.to.0'],
+    [{ kind: 'email', target: { to: ['a@b.example'], url: 'https://93.184.215.14/' } }, 'target.url'],
+    [{ kind: 'slack', target: {} }, 'target.url'],
+    [{ kind: 'slack', target: { url: 'https://93.184.215.14/', to: ['a@b.example'] } }, 'target.to'],
+    [{ kind: 'teams', target: { url: 'http://169.254.169.254/latest' } }, 'target.url'],
+    [{ kind: 'webhook', target: { url: 'http://10.0.0.1/' } }, 'target.url'],
+    [{ kind: 'fax', target: { url: 'https://93.184.215.14/' } }, 'kind'],
+    [{ kind: 'slack', target: { url: 'https://93.184.215.14/' }, events: [] }, 'events'],
   ])('a channel cannot be created with %j', async (body, field) => {
     const answer = await fixture.admin.post(base, { name: 'x', events: ['*'], ...body });
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);

@@ -30,6 +30,8 @@ export class RunScreen {
   private isWatched = false;
   private screencast: Promise<Screencast> | null = null;
   private retry: NodeJS.Timeout | undefined;
+  /** Inputs are done one after the other: a click consists of several messages to the browser. */
+  private inputs: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly root: string,
@@ -68,7 +70,7 @@ export class RunScreen {
 
   private handleEvent(event: string, data: unknown): void {
     if (event === 'watch') this.setWatched((data as ScreenWatch).watched);
-    if (event === 'input') void this.takeInput(data as ScreenInput);
+    if (event === 'input') this.inputs = this.inputs.then(() => this.takeInput(data as ScreenInput));
   }
 
   private async takeInput(input: ScreenInput): Promise<void> {
@@ -85,7 +87,9 @@ export class RunScreen {
     this.isWatched = watched;
     clearTimeout(this.retry);
     if (watched) {
-      this.openScreencast().catch((error: unknown) => this.logFailure('could not show the browser of the run', error));
+      // Another person may have joined, who needs an image even if the page does not change.
+      const opened: Promise<unknown> = this.screencast?.then((open) => open.refresh()) ?? this.openScreencast();
+      opened.catch((error: unknown) => this.logFailure('could not show the browser of the run', error));
       return;
     }
     this.screencast?.then(

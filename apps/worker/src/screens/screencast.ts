@@ -33,6 +33,9 @@ const keyCodes: Record<ScreenKey, { code: number; text?: string }> = {
 const blurPasswords = `(() => {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('input[type=password] { filter: blur(6px) !important; }');
+  // The page has the sheet already if somebody watched it before.
+  const { cssText } = sheet.cssRules[0];
+  if (document.adoptedStyleSheets.some(({ cssRules: [rule] }) => rule?.cssText === cssText)) return;
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 })()`;
 const worldName = 'muster-screen';
@@ -47,6 +50,9 @@ export class Screencast {
   /** Tabs of the browser in the order in which they were opened; the last one is shown. */
   private readonly tabs: string[] = [];
   private shown: { targetId: string; sessionId: string } | null = null;
+  /** Tab that is shown or about to be. */
+  private requested: string | null = null;
+  private attaching: Promise<void> = Promise.resolve();
   private lastFrameAt = 0;
 
   private constructor(
@@ -79,7 +85,16 @@ export class Screencast {
     this.socket.close();
   }
 
+  /** Takes an image, even if the page has not changed since the last one. Without a page there is none to take. */
+  async refresh(): Promise<void> {
+    await this.attaching;
+    if (!this.shown) return;
+    await this.callPage('Page.stopScreencast', {});
+    await this.startImages();
+  }
+
   async sendInput({ kind, x = 0, y = 0, text = '', key, deltaX = 0, deltaY = 0 }: ScreenInput): Promise<void> {
+    await this.attaching;
     const mouse = { x, y, button: 'left', clickCount: 1 };
     if (kind === 'click') {
       await this.callPage('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y });
@@ -131,8 +146,9 @@ export class Screencast {
 
   private showLastTab(): void {
     const targetId = this.tabs.at(-1);
-    if (!targetId || targetId === this.shown?.targetId) return;
-    this.watchTab(targetId).catch(() => undefined);
+    if (!targetId || targetId === this.requested) return;
+    this.requested = targetId;
+    this.attaching = this.attaching.then(() => this.watchTab(targetId)).catch(() => undefined);
   }
 
   private async watchTab(targetId: string): Promise<void> {
@@ -148,12 +164,12 @@ export class Screencast {
       worldName,
       runImmediately: true,
     });
-    await this.callPage('Page.startScreencast', {
-      format: 'jpeg',
-      quality: jpegQuality,
-      maxWidth: maxSize,
-      maxHeight: maxSize,
-    });
+    await this.startImages();
+  }
+
+  private async startImages(): Promise<void> {
+    const size = { maxWidth: maxSize, maxHeight: maxSize };
+    await this.callPage('Page.startScreencast', { format: 'jpeg', quality: jpegQuality, ...size });
   }
 
   /** Shows an image, and then asks for the next one: the browser takes none until the last one is acknowledged. */

@@ -43,14 +43,14 @@ type StoredQuestion = Pick<QuestionEntity, 'id' | 'status' | 'expiresAt' | 'cut'
 
 /**
  * Creates a question. The run waits for a person until the question ends. Repeated requests with the same key create
- * one question.
+ * one question; `isNew` is false for the repetitions.
  */
 export function askQuestion(
   database: Database,
   { organizationId, agentId }: Reporter,
   jobId: string,
   body: AskQuestionBody,
-): Promise<AskedQuestion> {
+): Promise<{ question: AskedQuestion; isNew: boolean }> {
   requireOwnUploadKey(organizationId, body.screenshotKey);
   const offer = checkQuestionShape(body);
   const audience = requireValidAudience(body.to ?? []);
@@ -62,7 +62,7 @@ export function askQuestion(
       [jobId, body.questionKey],
       'known_question',
     );
-    if (existing) return presentAskedQuestion(existing);
+    if (existing) return { question: presentAskedQuestion(existing), isNew: false };
     requireMayAsk(job);
     const { expiresAt, cut } = computeExpiry(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
     const inboundId = body.inbound
@@ -89,7 +89,7 @@ export function askQuestion(
         data: { questionId: id },
       }),
     ]);
-    return presentAskedQuestion({ id, status: 'open', expiresAt, cut });
+    return { question: presentAskedQuestion({ id, status: 'open', expiresAt, cut }), isNew: true };
   });
 }
 
@@ -219,5 +219,5 @@ function requireValidAudience(to: string[]): string[] {
 }
 
 function presentAskedQuestion({ id, status, expiresAt, cut }: StoredQuestion): AskedQuestion {
-  return { questionId: id, status, expiresAt: expiresAt.toISOString(), cut };
+  return { questionId: id, status, expiresAt: expiresAt.toISOString(), shortened: cut };
 }

@@ -1,13 +1,38 @@
-import { randomBytes } from 'node:crypto';
+import { createPublicKey, randomBytes } from 'node:crypto';
 import { audit, type Principal } from '@muster/access';
-import { AppError, type CreateInboundCodeBody, invalidFieldError, notFoundError } from '@muster/contracts';
+import {
+  AppError,
+  type CreateInboundCodeBody,
+  type GatewayKeys,
+  invalidFieldError,
+  notFoundError,
+} from '@muster/contracts';
 import { type Database, type InboundCodeEntity, type Transaction, getViolatedConstraint } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
-import { type KeyRing, sealText } from '@muster/vault';
+import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
 
 export type InboundCodeRow = Omit<InboundCodeEntity, 'sealed'>;
 
 const columns = 'id, organization_id, name, pattern, senders, created_at';
+
+/** Keys that sign the messages to an inbound address. */
+export interface InboundKeys {
+  /** Signs messages in the service's own form. */
+  secret: string;
+  gatewayKeys: GatewayKeys;
+}
+
+/** Returns the keys of an inbound address; null if they cannot be read. */
+export function openInboundKeys(
+  keyRing: KeyRing,
+  { id, sealed }: Pick<InboundCodeEntity, 'id' | 'sealed'>,
+): InboundKeys | null {
+  if (!isSealedText(sealed)) return null;
+  const text = openText(keyRing, buildInboundAssociatedData(id), sealed);
+  if (text.startsWith('{')) return JSON.parse(text) as InboundKeys;
+  // An address of an older version has one secret for every form of message.
+  return { secret: text, gatewayKeys: { twilio: text, mailgun: text, sendgrid: text } };
+}
 
 /** Creates an inbound address for messages with codes. Only this response contains the secret of the address. */
 export async function createInboundCode(
@@ -17,11 +42,13 @@ export async function createInboundCode(
   body: CreateInboundCodeBody,
 ): Promise<{ row: InboundCodeRow; secret: string }> {
   const { organizationId } = caller;
-  const { name, pattern = null, senders } = body;
+  const { name, pattern = null, senders, gatewayKeys = {} } = body;
   if (pattern !== null) requireValidPattern(pattern);
+  if (gatewayKeys.sendgrid !== undefined) requireValidPublicKey(gatewayKeys.sendgrid);
   const id = newId();
-  const secret = body.secret ?? `mic_${randomBytes(32).toString('base64url')}`;
-  const sealed = JSON.stringify(sealText(keyRing, buildInboundAssociatedData(id), secret));
+  const secret = `mic_${randomBytes(32).toString('base64url')}`;
+  const keys: InboundKeys = { secret, gatewayKeys };
+  const sealed = JSON.stringify(sealText(keyRing, buildInboundAssociatedData(id), JSON.stringify(keys)));
   try {
     const [row] = await tx.query<InboundCodeRow>(
       `INSERT INTO inbound_code (id, organization_id, name, pattern, senders, sealed) VALUES ($1, $2, $3, $4, $5, $6)
@@ -69,6 +96,15 @@ function requireValidPattern(pattern: string): void {
     isRegular = false;
   }
   if (!isRegular || nested || repeats > 4) throw invalidFieldError('pattern', message, `${message}.`);
+}
+
+function requireValidPublicKey(text: string): void {
+  try {
+    createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+  } catch {
+    const message = 'gatewayKeys.sendgrid must be a public key as base64';
+    throw invalidFieldError('gatewayKeys.sendgrid', message, `${message}.`);
+  }
 }
 
 export function buildInboundAssociatedData(id: string): string {

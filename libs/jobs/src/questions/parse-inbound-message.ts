@@ -1,5 +1,6 @@
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify as verifySignature } from 'node:crypto';
 import { checkSignature } from '@muster/access';
+import type { InboundKeys } from './inbound-codes';
 
 export interface Message {
   from: string;
@@ -20,16 +21,20 @@ const toleranceSeconds = 300;
 
 /**
  * Reads the message in a gateway's request and verifies its signature. The form of the signature shows which gateway
- * sent it. Returns null if the signature is not valid.
+ * sent it. Returns null if the signature is not valid, or if the address has no key of that gateway.
  */
-export async function parseInboundMessage(posted: Posted, secret: string, now: Date): Promise<Message | null> {
+export async function parseInboundMessage(
+  posted: Posted,
+  { secret, gatewayKeys: { twilio, mailgun, sendgrid } }: InboundKeys,
+  now: Date,
+): Promise<Message | null> {
   if (/^\s*application\/json\b/i.test(posted.contentType)) return parseJsonMessage(posted, secret, now);
   const form = await parseForm(posted);
   if (!form) return null;
-  if (posted.header('x-twilio-signature')) return parseTwilioMessage(posted, form, secret);
+  if (posted.header('x-twilio-signature')) return twilio ? parseTwilioMessage(posted, form, twilio) : null;
   if (posted.header('x-twilio-email-event-webhook-signature'))
-    return parseSendGridMessage(posted, form, { secret, now });
-  return parseMailgunMessage(form, secret, now);
+    return sendgrid ? parseSendGridMessage(posted, form, { secret: sendgrid, now }) : null;
+  return mailgun ? parseMailgunMessage(form, mailgun, now) : null;
 }
 
 /** Reads a message in the service's own format: JSON with a signature of the service's scheme. */

@@ -84,7 +84,7 @@ export async function presentQuestion(row: QuestionRow, storage: ObjectStorage):
     askedAt: row.askedAt.toISOString(),
     answeredAt: row.status === 'answered' ? row.endedAt!.toISOString() : null,
     expiresAt: row.expiresAt.toISOString(),
-    cut: row.cut,
+    shortened: row.cut,
     takeover: row.takeover,
     screenshotUrl: row.screenshotKey
       ? await storage.presignGet(row.screenshotKey, { expiresInSeconds: screenshotSeconds }).catch(() => null)

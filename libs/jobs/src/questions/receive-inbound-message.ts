@@ -2,9 +2,9 @@ import type { InboundReceipt } from '@muster/contracts';
 import { AppError } from '@muster/contracts';
 import type { Database, InboundCodeEntity, QuestionEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { isSealedText, type KeyRing, openText, sealText } from '@muster/vault';
+import { type KeyRing, sealText } from '@muster/vault';
 import { answerQuestion, type Answerer } from './answer-question';
-import { buildInboundAssociatedData } from './inbound-codes';
+import { buildInboundAssociatedData, openInboundKeys } from './inbound-codes';
 import { findCodeInText, type Message, type Posted, parseInboundMessage } from './parse-inbound-message';
 
 /**
@@ -29,14 +29,8 @@ export async function receiveInboundMessage(
   { inboundId, posted, now }: { inboundId: string; posted: Posted; now: Date },
 ): Promise<InboundReceipt> {
   const inbound = await findInboundCode(database, inboundId);
-  const message =
-    inbound && isSealedText(inbound.sealed)
-      ? await parseInboundMessage(
-          posted,
-          openText(keyRing, buildInboundAssociatedData(inbound.id), inbound.sealed),
-          now,
-        )
-      : null;
+  const keys = inbound && openInboundKeys(keyRing, inbound);
+  const message = keys ? await parseInboundMessage(posted, keys, now) : null;
   // An unknown inbound address and a wrong signature get the same error, so that the error does not reveal whether the
   // address exists.
   if (!inbound || !message) {

@@ -25,10 +25,15 @@ export class ScreenRelay {
     private readonly keyRing: KeyRing,
   ) {}
 
-  /** Marks the run as watched, and wakes the process that holds its worker's stream. */
-  async markWatched(jobId: string): Promise<void> {
-    await this.relay.setMark(nameWatched(jobId), watchedSeconds);
+  /** Marks the run as watched, and asks its worker for an image, even if somebody watches already. */
+  async startWatching(jobId: string): Promise<void> {
+    await this.renewWatch(jobId);
     await this.relay.send(nameControl(jobId), JSON.stringify({ kind: 'watch' } satisfies ControlMessage));
+  }
+
+  /** Marks the run as watched. Must be called again every `renewWatchMs`. */
+  renewWatch(jobId: string): Promise<void> {
+    return this.relay.setMark(nameWatched(jobId), watchedSeconds);
   }
 
   isWatched(jobId: string): Promise<boolean> {

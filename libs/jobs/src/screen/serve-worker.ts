@@ -40,12 +40,14 @@ interface WorkerStream {
  */
 export function serveScreenWorker({ database, screens, streams, reporter, jobId, connection }: WorkerStream): void {
   let watched = false;
+  const sendWatched = (isWatched: boolean) => {
+    watched = isWatched;
+    if (!connection.writableEnded) connection.write(formatEventFrame({ event: 'watch', data: { watched } }));
+  };
   const checkWatch = async () => {
     // If Redis does not answer, the last state that the worker received stays in effect.
     const isWatched = await screens.isWatched(jobId).catch(() => watched);
-    if (isWatched === watched || connection.writableEnded) return;
-    watched = isWatched;
-    connection.write(formatEventFrame({ event: 'watch', data: { watched } }));
+    if (isWatched !== watched) sendWatched(isWatched);
   };
   const checkRun = async () => {
     connection.write(': still here\n\n');
@@ -56,7 +58,8 @@ export function serveScreenWorker({ database, screens, streams, reporter, jobId,
     if (isOver) connection.end();
   };
   const stopListening = screens.listenForControl(jobId, {
-    watch: () => void checkWatch(),
+    // A person who joins needs an image at once, and a page that does not change sends none.
+    watch: () => sendWatched(true),
     input: (input) => void connection.write(formatEventFrame({ event: 'input', data: input })),
   });
   const poll = setInterval(() => void checkWatch(), renewWatchMs);

@@ -71,7 +71,7 @@ export function watchScreen(
     reader.end();
   };
   const checkRun = () => void endWithRun().catch(() => undefined);
-  const renewWatch = () => void screens.markWatched(jobId).catch(() => undefined);
+  const renewWatch = () => void screens.renewWatch(jobId).catch(() => undefined);
   const stopFrames = screens.listenForFrames(jobId, sendFrame);
   const stopListening = pubSub.subscribe('job', (id) => void (id === jobId && checkRun()));
   const renew = setInterval(renewWatch, renewWatchMs);
@@ -87,7 +87,7 @@ export function watchScreen(
     clearInterval(beat);
     removeStream();
   });
-  renewWatch();
+  void screens.startWatching(jobId).catch(() => undefined);
 }
 
 /** Fields that each kind of input needs. */

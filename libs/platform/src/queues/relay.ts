@@ -58,7 +58,14 @@ export class Relay {
     if (this.subscriber) return this.subscriber;
     this.subscriber = this.connections.createSubscriber();
     this.subscriber.on('message', (name, payload: string) => {
-      for (const listener of this.listeners.get(name) ?? []) listener(payload);
+      for (const listener of this.listeners.get(name) ?? []) {
+        try {
+          listener(payload);
+        } catch (error) {
+          // The message of the error may contain a part of the payload, which must not be stored.
+          this.logger.warn(`a listener could not handle a relayed payload: ${(error as Error).name}`);
+        }
+      }
     });
     return this.subscriber;
   }

@@ -53,7 +53,7 @@ describe('notification channels', () => {
       [organizationId],
     );
     const caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
-    const channel = { kind: 'email' as const, recipients: ['desk@practice.example'], events: ['*'] };
+    const channel = { kind: 'email' as const, target: { to: ['desk@practice.example'] }, events: ['*'] };
     const create = (name: string) =>
       harness.db
         .transaction({ organizationId }, (tx) =>

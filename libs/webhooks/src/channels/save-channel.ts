@@ -2,6 +2,7 @@ import { audit, listChangedFields, type Principal } from '@muster/access';
 import {
   AppError,
   type ChannelKind,
+  type ChannelTarget,
   type CreateNotificationChannelBody,
   invalidFieldError,
   type UpdateNotificationChannelBody,
@@ -16,11 +17,6 @@ import { type ChannelRow, lockChannel } from './channel-row';
 
 const maxChannels = 20;
 
-interface Target {
-  url?: string;
-  recipients?: string[];
-}
-
 /** Whether the URL of a channel of this kind is a secret, because anyone who knows the URL can post messages. */
 export function usesSecretUrl(kind: ChannelKind): boolean {
   return kind === 'slack' || kind === 'teams';
@@ -30,17 +26,17 @@ export async function createChannel(
   tx: Transaction,
   keyRing: KeyRing,
   caller: Principal,
-  { name, kind, events, filter = null, enabled = true, ...target }: CreateNotificationChannelBody,
+  { name, kind, events, filter = null, enabled = true, target }: CreateNotificationChannelBody,
 ): Promise<{ row: ChannelRow; secret: string | null }> {
   const { organizationId } = caller;
   requireValidTarget(kind, target);
-  if (kind === 'email' ? !target.recipients?.length : !target.url) {
-    const field = kind === 'email' ? 'recipients' : 'url';
+  if (kind === 'email' ? !target.to?.length : !target.url) {
+    const field = kind === 'email' ? 'target.to' : 'target.url';
     throw invalidFieldError(field, `${field} is required`, `A channel of the kind ${kind} needs ${field}.`);
   }
   await requireChannelCapacity(tx, organizationId);
   const id = newId();
-  const recipients = toUniqueAddresses(target.recipients ?? []);
+  const recipients = toUniqueAddresses(target.to ?? []);
   const url = toStoredUrl(kind, target.url);
   tx.deferStatement(
     `INSERT INTO webhook_endpoint (id, organization_id, name, kind, url, recipients, events, filter, enabled)
@@ -53,7 +49,7 @@ export async function createChannel(
   audit(tx, caller, {
     action: 'notification_channel.create',
     target: { type: 'notification_channel', id },
-    changes: { name, kind, url: url && removeUrlQuery(url), recipients, events, filter, enabled },
+    changes: { name, kind, target: describeTarget({ url, recipients }), events, filter, enabled },
   });
   return { row: await lockChannel(tx, organizationId, id), secret };
 }
@@ -68,16 +64,17 @@ export async function updateChannel(
   const before = await lockChannel(tx, organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
   const { kind } = before;
-  requireValidTarget(kind, change);
+  const { target = {} } = change;
+  requireValidTarget(kind, target);
   const { name = before.name, events = before.events, enabled = before.enabled } = change;
   const filter = change.filter === undefined ? before.filter : change.filter;
-  const recipients = change.recipients ? toUniqueAddresses(change.recipients) : before.recipients;
+  const recipients = target.to ? toUniqueAddresses(target.to) : before.recipients;
   if (kind === 'email' && recipients.length === 0) {
-    throw invalidFieldError('recipients', 'recipients is required', 'A channel of the kind email needs recipients.');
+    throw invalidFieldError('target.to', 'target.to is required', 'A channel of the kind email needs target.to.');
   }
-  const url = change.url === undefined ? before.url : toStoredUrl(kind, change.url);
+  const url = target.url === undefined ? before.url : toStoredUrl(kind, target.url);
   // Turning the channel on, or changing its target, clears its failures.
-  const clearsFailures = (enabled && !before.enabled) || change.url !== undefined || change.recipients !== undefined;
+  const clearsFailures = (enabled && !before.enabled) || target.url !== undefined || target.to !== undefined;
   tx.deferStatement(
     `UPDATE webhook_endpoint SET name = $3, url = $4, recipients = $5, events = $6, filter = $7, enabled = $8,
        turned_off_reason = CASE WHEN $8 THEN NULL ELSE turned_off_reason END,
@@ -87,17 +84,16 @@ export async function updateChannel(
      WHERE id = $1 AND organization_id = $2`,
     [id, organizationId, name, url, recipients, events, filter && JSON.stringify(filter), enabled, clearsFailures],
   );
-  if (usesSecretUrl(kind) && change.url !== undefined) {
+  if (usesSecretUrl(kind) && target.url !== undefined) {
     tx.deferStatement('DELETE FROM webhook_secret WHERE endpoint_id = $1', [id]);
-    insertSealedSecret(tx, keyRing, { organizationId, endpointId: id }, change.url);
+    insertSealedSecret(tx, keyRing, { organizationId, endpointId: id }, target.url);
   }
-  const hideSecretUrl = (address: string | null) => address && removeUrlQuery(address);
   audit(tx, caller, {
     action: 'notification_channel.update',
     target: { type: 'notification_channel', id },
     changes: listChangedFields(
-      { ...before, url: hideSecretUrl(before.url) },
-      { name, url: hideSecretUrl(url), recipients, events, filter, enabled },
+      { ...before, target: describeTarget(before) },
+      { name, target: describeTarget({ url, recipients }), events, filter, enabled },
     ),
   });
   return lockChannel(tx, organizationId, id);
@@ -138,21 +134,28 @@ export async function sendTestToChannel(tx: Transaction, caller: Principal, id: 
 }
 
 /** Throws if the request has a target that does not apply to the kind. */
-function requireValidTarget(kind: ChannelKind, { url, recipients }: Target): void {
+function requireValidTarget(kind: ChannelKind, { url, to }: ChannelTarget): void {
   if (kind === 'email' && url !== undefined) {
+    const message = 'target.url is not allowed for the kind email';
     throw invalidFieldError(
-      'url',
-      'url is not allowed for the kind email',
-      'A channel of the kind email has no url. Send recipients instead.',
+      'target.url',
+      message,
+      'A channel of the kind email has no target.url. Send target.to instead.',
     );
   }
-  if (kind !== 'email' && recipients?.length) {
+  if (kind !== 'email' && to?.length) {
+    const message = 'target.to is allowed only if kind is email';
     throw invalidFieldError(
-      'recipients',
-      'recipients is allowed only if kind is email',
-      `A channel of the kind ${kind} has no recipients. Send url instead.`,
+      'target.to',
+      message,
+      `A channel of the kind ${kind} has no target.to. Send target.url instead.`,
     );
   }
+}
+
+/** Returns the target for the audit log, without the parts of the URL that may be secret. */
+function describeTarget({ url, recipients }: Pick<ChannelRow, 'url' | 'recipients'>): ChannelTarget {
+  return url === null ? { to: recipients } : { url: removeUrlQuery(url) };
 }
 
 function toUniqueAddresses(recipients: string[]): string[] {
@@ -162,7 +165,7 @@ function toUniqueAddresses(recipients: string[]): string[] {
   );
   if (wrong >= 0) {
     throw invalidFieldError(
-      `recipients.${wrong}`,
+      `target.to.${wrong}`,
       'must be an e-mail address',
       'Each recipient must be an e-mail address.',
     );

@@ -19,14 +19,14 @@ const overlapHours = 24;
 const maxSecrets = 5;
 
 /** Throws if the guard for outbound calls refuses the URL. A host name that cannot be resolved yet is accepted. */
-export async function requireCallableUrl(outbound: Outbound, url: string | undefined): Promise<void> {
+export async function requireCallableUrl(outbound: Outbound, url: string | undefined, field = 'url'): Promise<void> {
   if (url === undefined) return;
   try {
     await outbound.checkAddress(url);
   } catch (error) {
     if (!(error instanceof OutboundRefused)) throw error;
     if (error.cause !== undefined) return;
-    throw invalidFieldError('url', `url cannot be called: ${error.message}`);
+    throw invalidFieldError(field, `${field} cannot be called: ${error.message}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { BooleanField, DateTimeField, ListField, TextField, TextListField, UuidField } from '../fields';
+import { BooleanField, DateTimeField, ListField, ObjectField, TextField, TextListField, UuidField } from '../fields';
 import { IgnoreUnknownFields } from '../unknown-fields';
 
 @IgnoreUnknownFields()
@@ -10,6 +10,24 @@ export class GivenTotp {
   @TextField({ max: 10, example: '287082' }) code!: string;
   @DateTimeField() validFrom!: string;
   @DateTimeField() validUntil!: string;
+  @DateTimeField({ description: 'Same as validUntil.' }) expiresAt!: string;
+}
+
+const gatewayKey = { optional: true, min: 8, max: 1000 };
+
+/** Keys of message gateways. Messages in the form of a gateway are accepted only with its key. */
+export class GatewayKeys {
+  @TextField({ ...gatewayKey, example: '0123456789abcdef0123456789abcdef', description: 'Auth token of Twilio.' })
+  twilio?: string;
+  @TextField({ ...gatewayKey, example: 'key-0123456789abcdef', description: 'HTTP webhook signing key of Mailgun.' })
+  mailgun?: string;
+  @TextField({
+    ...gatewayKey,
+    example:
+      'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEaxfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpZP40Li/hp/m47n60p8D54WK84zV2sxXs7LtkBoN79R9Q==',
+    description: 'Public key of SendGrid’s signed webhook (ECDSA), as base64.',
+  })
+  sendgrid?: string;
 }
 
 export class CreateInboundCodeBody {
@@ -39,17 +57,8 @@ export class CreateInboundCodeBody {
     description: 'Senders whose messages are accepted. When absent or empty, messages of all senders are accepted.',
   })
   senders?: string[] | null;
-  @TextField({
-    optional: true,
-    nullable: true,
-    min: 8,
-    max: 1000,
-    example: null,
-    description:
-      'Secret with which the message gateway signs: Twilio’s auth token, Mailgun’s signing key or SendGrid’s public ' +
-      'key. When absent, a secret is generated.',
-  })
-  secret?: string | null;
+  @ObjectField(() => GatewayKeys, { optional: true, description: 'Keys with which message gateways sign.' })
+  gatewayKeys?: GatewayKeys;
 }
 
 export class InboundCode {
@@ -67,7 +76,7 @@ export class InboundCodeWithSecret extends InboundCode {
     max: 1000,
     example: 'mic_1f0c…',
     description:
-      'Secret with which the message gateway signs. Store the secret now, because no later response contains it.',
+      'Secret that signs messages in the JSON form. Store the secret now, because no later response contains it.',
   })
   secret!: string;
 }

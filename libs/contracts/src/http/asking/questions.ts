@@ -119,7 +119,7 @@ export class AskedQuestion {
     description:
       'Whether the timeout of the question was shortened, because the run reaches its maximum runtime earlier.',
   })
-  cut!: boolean;
+  shortened!: boolean;
 }
 
 export class Question {
@@ -165,7 +165,7 @@ export class Question {
     description:
       'Whether the timeout of the question was shortened, because the run reaches its maximum runtime earlier.',
   })
-  cut!: boolean;
+  shortened!: boolean;
   @BooleanField({
     example: false,
     description: 'Whether the people who may answer can also use the run’s browser while the question is open.',

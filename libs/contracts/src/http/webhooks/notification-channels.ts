@@ -28,13 +28,13 @@ const recipients = {
   maxItems: 20,
   max: 254,
   example: ['desk@practice.example'],
-  description: 'Email addresses of the recipients, for the kind email. Each recipient gets a separate message.',
+  description: 'Addresses of the recipients, for the kind email. Each recipient gets a separate message.',
 };
 const address = {
   example: 'https://hooks.slack.com/services/T000/B000/XXXX',
   description:
-    'URL to which notifications are sent. For slack and teams: an incoming webhook, which is a secret and is not ' +
-    'returned again. For webhook: any public address.',
+    'URL of an incoming webhook, for slack and teams; it is a secret and is not returned again. Any public address, ' +
+    'for webhook.',
 };
 const events = {
   minItems: 1,
@@ -66,11 +66,33 @@ export class NotificationFilter {
   severity?: Severity;
 }
 
+/** Where a channel sends its messages: `to` for the kind email, `url` for the others. */
+export class ChannelTarget {
+  @TextListField({ ...recipients, optional: true }) to?: string[];
+  @UrlField({ ...address, optional: true }) url?: string;
+}
+
+export class ShownChannelTarget {
+  @TextListField({ ...recipients, optional: true }) to?: string[];
+  @UrlField({
+    optional: true,
+    example: 'https://billing.example.com/hooks',
+    description: 'Address, for the kind webhook.',
+  })
+  url?: string;
+  @TextField({
+    optional: true,
+    max: 255,
+    example: 'hooks.slack.com',
+    description: 'Host of the incoming webhook, whose address is secret, for slack and teams.',
+  })
+  host?: string;
+}
+
 export class CreateNotificationChannelBody {
   @TextField(name) name!: string;
   @EnumField(channelKinds) kind!: ChannelKind;
-  @TextListField({ ...recipients, optional: true }) recipients?: string[];
-  @UrlField({ ...address, optional: true }) url?: string;
+  @ObjectField(() => ChannelTarget) target!: ChannelTarget;
   @TextListField(events) events!: string[];
   @ObjectField(() => NotificationFilter, { optional: true, nullable: true }) filter?: NotificationFilter | null;
   @BooleanField({ optional: true, example: true }) enabled?: boolean;
@@ -78,8 +100,7 @@ export class CreateNotificationChannelBody {
 
 export class UpdateNotificationChannelBody {
   @TextField({ ...name, optional: true }) name?: string;
-  @TextListField({ ...recipients, optional: true }) recipients?: string[];
-  @UrlField({ ...address, optional: true }) url?: string;
+  @ObjectField(() => ChannelTarget, { optional: true }) target?: ChannelTarget;
   @TextListField({ ...events, optional: true }) events?: string[];
   @ObjectField(() => NotificationFilter, { optional: true, nullable: true }) filter?: NotificationFilter | null;
   @BooleanField({
@@ -109,20 +130,7 @@ export class NotificationChannel {
   @UuidField() id!: string;
   @TextField(name) name!: string;
   @EnumField(channelKinds) kind!: ChannelKind;
-  @TextListField(recipients) recipients!: string[];
-  @TextField({
-    nullable: true,
-    max: 255,
-    example: 'hooks.slack.com',
-    description: 'Host of the incoming webhook of Slack or Teams; null for other kinds.',
-  })
-  host!: string | null;
-  @UrlField({
-    nullable: true,
-    example: null,
-    description: 'URL of a channel of the kind webhook; null for other kinds.',
-  })
-  url!: string | null;
+  @ObjectField(() => ShownChannelTarget) target!: ShownChannelTarget;
   @TextListField(events) events!: string[];
   @ObjectField(() => NotificationFilter, { nullable: true }) filter!: NotificationFilter | null;
   @BooleanField({ example: true }) enabled!: boolean;

@@ -32,17 +32,20 @@ export function ChannelForm({ channel, close, saved }: ChannelFormProps) {
       <Form
         submit={channel ? 'Save' : 'Create channel'}
         onSubmit={async (values): Promise<string | null> => {
-          const url = values.readText('url');
+          const url = values.readText('target.url');
           const body = {
             name: values.readText('name'),
             events: (receivesAll ? ['*'] : values.readAll('events')) as CreateNotificationChannelBody['events'],
             filter: readFilter(values),
-            ...(kind === 'email' ? { recipients: splitLines(values.readText('recipients')) } : {}),
-            // An empty address of a channel that exists keeps the stored one, which is not shown.
-            ...(kind !== 'email' && (url || !channel) ? { url } : {}),
           };
-          if (!channel) return (await notificationChannelsCreate({ body: { ...body, kind } })).secret;
-          await notificationChannelsUpdate({ path: { id: channel.id }, body });
+          const target = kind === 'email' ? { to: splitLines(values.readText('target.to')) } : { url };
+          if (!channel) return (await notificationChannelsCreate({ body: { ...body, kind, target } })).secret;
+          // An empty address keeps the stored one, which is not shown.
+          const keepsTarget = kind !== 'email' && !url;
+          await notificationChannelsUpdate({
+            path: { id: channel.id },
+            body: { ...body, ...(keepsTarget ? {} : { target }) },
+          });
           return null;
         }}
         onDone={(secret) => {
@@ -85,10 +88,10 @@ function TargetField({ kind, channel }: { kind: ChannelKind; channel: Notificati
     return (
       <TextAreaField
         label="Recipients"
-        name="recipients"
+        name="target.to"
         required
         rows={3}
-        defaultValue={channel?.recipients.join('\n') ?? ''}
+        defaultValue={channel?.target.to?.join('\n') ?? ''}
         hint="One e-mail address per line. Each recipient gets a separate message."
       />
     );
@@ -97,12 +100,12 @@ function TargetField({ kind, channel }: { kind: ChannelKind; channel: Notificati
   return (
     <TextField
       label="Address"
-      name="url"
+      name="target.url"
       type="url"
       required={!channel || !isSecret}
       maxLength={2048}
       autoComplete="off"
-      defaultValue={channel?.url ?? ''}
+      defaultValue={channel?.target.url ?? ''}
       hint={
         isSecret
           ? `The address of an incoming webhook in ${kindLabels[kind]}. It is a secret and is not shown again.` +

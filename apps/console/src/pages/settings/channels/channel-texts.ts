@@ -16,8 +16,8 @@ const receivers: Record<ChannelKind, string> = {
 };
 
 /** Returns where a channel sends its messages. The address of a Slack or Teams channel is secret, except its host. */
-export function describeTarget({ recipients, host, url }: NotificationChannel): string {
-  return url ?? host ?? recipients.join(', ');
+export function describeTarget({ target: { to = [], host, url } }: NotificationChannel): string {
+  return url ?? host ?? to.join(', ');
 }
 
 /** Returns the result of an attempt to send a message as a sentence. */
