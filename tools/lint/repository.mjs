@@ -72,7 +72,7 @@ function checkFile(file) {
     ...findLockingStatements(file, text),
     ...(file.endsWith('.md') ? findMissingPaths(file, text) : []),
     ...(file.endsWith('.md') ? findMissingTests(file, text, files, readText) : []),
-    ...(file.endsWith('.long.spec.ts') ? checkLongSpec(file, lines) : []),
+    ...(file.endsWith('.long.spec.ts') ? findLongSpecFaults(file, lines) : []),
     ...(isSourceFile(file) && !index.test(file) && countedLines > maxLines
       ? [`${file}: ${countedLines} lines; split files with more than ${maxLines}`]
       : []),
@@ -80,9 +80,9 @@ function checkFile(file) {
 }
 
 /** A long test file states why it is long, and names the file of the short suite that tests the same behavior. */
-function checkLongSpec(file, [long, short]) {
-  const covering = /^\/\/ A short test of the same code: (\S+)$/.exec(short)?.[1];
-  if (!/^\/\/ This test is long because it ./.test(long) || !covering)
+function findLongSpecFaults(file, [reasonLine, coveringLine]) {
+  const covering = /^\/\/ A short test of the same code: (\S+)$/.exec(coveringLine)?.[1];
+  if (!/^\/\/ This test is long because it ./.test(reasonLine) || !covering)
     return [
       `${file}: must begin with "// This test is long because it <reason>." and "// A short test of the same code: <file>"`,
     ];

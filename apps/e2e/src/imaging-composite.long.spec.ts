@@ -137,7 +137,7 @@ describe('a composite that a real local worker builds', () => {
     expect(middles).toEqual([found.length ? [200, 200, 200] : [128, 128, 128], [128, 128, 128]]);
   });
 
-  it('a composite fails for an ambiguous and for an unknown patient name, and reveals no name', async () => {
+  it('a composite image fails if the patient is unknown or ambiguous, and its error contains no patient name', async () => {
     const { commandId: _, ...several } = await requestComposite('Ann Smith', [3]);
     const error = '2 patients answer to this lookup';
     expect(several).toEqual({ status: 'failed', code: 'patient_ambiguous', error });

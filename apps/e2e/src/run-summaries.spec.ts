@@ -39,7 +39,7 @@ describe('a run of a real worker that reports a batch summary', () => {
       90_000,
     );
 
-  it('a batch summary creates a batch, its cost and a session; a second summary of the batch replaces all three', async () => {
+  it('a batch summary creates a batch, its cost and a session; a second summary replaces the batch, the cost and the session', async () => {
     const { agent } = (await admin.post('/api/agents', { name: randomUUID(), provider: 'local' })).body;
     await waitFor(
       'the agent to be online',

@@ -1,4 +1,4 @@
-/** `x-access` of a route, which its Endpoint decorator writes. */
+/** `x-access` of a route: the role and the kinds of API key that may call it. Its Endpoint decorator writes it. */
 export interface Access {
   sessions: string | null;
   keys: string[];

@@ -11,7 +11,10 @@ export interface Settings extends MachineSettings {
   folder: string;
   /** Address at which pushed commands are accepted; null for none. */
   listen: { host: string; port: number } | null;
-  /** URL or host name for pushes; null for none; `auto` for the listener if the service is on this host. */
+  /**
+   * URL or host name to which the service pushes commands, or null for no pushes. With `auto`, it is the address of
+   * `listen` if the service runs on this host.
+   */
   tunnel: string | 'auto' | null;
   /**
    * File that the process which supervises this worker updates. When the file's modification time is too old, the

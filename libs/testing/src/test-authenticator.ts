@@ -38,7 +38,7 @@ export class TestAuthenticator {
     });
   }
 
-  /** Answers the options of a sign-in. */
+  /** Returns the browser's response to the WebAuthn options of a sign-in. */
   getAssertion(options: { challenge: string }, answering: Answering = {}) {
     const counter = answering.counter ?? (this.signed += 1);
     const authenticatorData = this.encodeAuthData(0x01, { ...answering, counter });

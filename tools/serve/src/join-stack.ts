@@ -12,7 +12,7 @@ import { portOf, type Served } from './ports';
 const startTimeoutMs = 20_000;
 
 export interface Joined {
-  /** Whether this process started the stack. Only the first one prints the stack's messages. */
+  /** Whether this process started the stack. Only the process that started it prints its messages. */
   isFirst: boolean;
   leave(): void;
 }

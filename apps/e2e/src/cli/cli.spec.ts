@@ -151,7 +151,7 @@ describe('the command line with a real service', () => {
     });
   });
 
-  it('the command line runs a workflow on any agent with certain labels, and refuses options that contradict', async () => {
+  it('the command line runs a workflow on any agent with certain labels, and refuses options that contradict each other', async () => {
     const run = (...args: string[]) => cli.runCli(['run', 'Long', '--var', 'HOW=ok', ...args]);
     const wrongs: [string[], string][] = [
       [['--agent', agent, '--label', 'demo'], '--agent and --label cannot be used together'],

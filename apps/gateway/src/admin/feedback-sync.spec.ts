@@ -42,7 +42,7 @@ describe('feedback synchronization', () => {
     expect((await read()).pending).toBe(0);
   });
 
-  it('a feedback link that failed permanently is listed and can be replayed', async () => {
+  it('feedback whose issue could not be created after all attempts is listed, and a super admin can replay it', async () => {
     const { id: submissionId } = (await sendReport(tenant.api, bug)).body;
     await sql('UPDATE feedback_work_item SET due_at = NULL WHERE submission_id = $1', [submissionId]);
     const [{ id }] = await sql(

@@ -21,7 +21,7 @@ interface Batch {
 
 /** A transaction as Postgres executed it. */
 export interface ObservedTransaction {
-  /** Names of the transaction's statements, without those in `frame`. */
+  /** Names of the transaction's statements, without those that begin, scope and commit it. */
   statements: string[];
   roundTrips: number;
   /** Whether the commit waited for the disk: something was written, and synchronous_commit was on. */

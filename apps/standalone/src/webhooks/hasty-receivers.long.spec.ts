@@ -57,7 +57,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204, error: null }] });
   });
 
-  it('a delivery stays pending with the status if the receiver refuses before the end of the body', async () => {
+  it('a delivery stays pending and records the HTTP status if the receiver refuses it before it has read the whole body', async () => {
     const delivery = await deliverTo((socket) => {
       socket.write(httpAnswer('413 Payload Too Large'));
       socket.resume();

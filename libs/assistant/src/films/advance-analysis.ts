@@ -60,7 +60,7 @@ function runAnalysisStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next |
     case 'read':
       return readSourceStep(parts, row);
     case 'frames':
-      return checkFramesCommand(parts, row);
+      return readExtractedFrames(parts, row);
     case 'ask':
       return askAboutNextFrames(parts, row);
     case 'make':
@@ -172,7 +172,7 @@ async function issueFramesCommand(parts: AnalysisParts, row: AnalysisRow, filmKe
   }
 }
 
-async function checkFramesCommand({ database }: AnalysisParts, row: AnalysisRow): Promise<Next> {
+async function readExtractedFrames({ database }: AnalysisParts, row: AnalysisRow): Promise<Next> {
   const { organizationId, agentId, commandId } = row;
   const command = await readCommandStatus(database, { organizationId, agentId, commandId: commandId! }, ['snippet']);
   if (command.status === 'pending') return { set: {}, inMs: pollMs };

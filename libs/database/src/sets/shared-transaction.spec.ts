@@ -131,7 +131,7 @@ describe('sharedTransaction', () => {
     await first;
   });
 
-  it('the next set of a shared transaction starts while the previous set waits for a lock', async () => {
+  it('works that arrive while a shared transaction waits for a lock start in the next transaction without waiting', async () => {
     await shared(write('locked'));
     const lock = `SELECT FROM library_process WHERE worker_key = 'locked' FOR UPDATE`;
     let finished = false;

@@ -50,7 +50,7 @@ describe('a table', () => {
     expect(await outcomeOf('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
   });
 
-  it('the end of a cell that is too long for any variable is not stored, wherever a character is cut', async () => {
+  it('of a cell that is longer than any variable only the beginning is stored, even if the cut is inside a multi-byte character', async () => {
     for (const [character, before] of [
       ['é', ''],
       ['é', 'x'],

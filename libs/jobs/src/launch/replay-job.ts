@@ -54,7 +54,7 @@ export async function replayJob(
   const { status, agentStatus, runs, ...job } = old;
   if (!isTerminalStatus(status))
     throw new AppError('conflict', {
-      detail: `The job has the status ${status}. Only a job that has ended can be replayed. Wait for its end, or cancel it.`,
+      detail: `The job has the status ${status}. Only a job that has ended can be replayed. Wait until it has ended, or cancel it.`,
     });
   if (job.targetLabels) await requireFittingAgent(tx, organizationId, job.targetLabels);
   else if (agentStatus === 'terminated') {

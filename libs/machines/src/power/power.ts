@@ -134,7 +134,7 @@ export function requireFreeAgent(
   }
   if (!jobId && !running) return;
   throw new AppError('agent_not_ready', {
-    detail: `The agent cannot be ${done} because ${jobId ? `job ${jobId}` : 'a job'} is running on it. Wait for its end, or repeat the request with force: true.`,
+    detail: `The agent cannot be ${done} because ${jobId ? `job ${jobId}` : 'a job'} is running on it. Wait until the job has ended, or repeat the request with force: true.`,
     extra: { agentStatus: status, ...(jobId ? { jobId } : {}) },
   });
 }

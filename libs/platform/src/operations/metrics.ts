@@ -181,7 +181,7 @@ export class Metrics {
 
   readonly runsUnplacedAge = new Gauge({
     name: 'muster_runs_unplaced_age_seconds',
-    help: 'Longest time since a run without an agent could start, whatever it waits for.',
+    help: 'Longest time that a run without an agent has waited since it was due, whatever it waits for.',
     registers: [this.registry],
   });
 

@@ -17,7 +17,7 @@ describe('the rate of a queue', () => {
     expect(computeRate(none, none, now)).toEqual({ handledLastHour: 0, handledPerMinute: 0, failedLastHour: 0 });
   });
 
-  it('the rate of a queue counts the last hour including the current minute, and averages whole minutes', () => {
+  it('the count of the last hour includes the current minute, and the rate of a queue is the average of the complete minutes', () => {
     expect(computeRate(metricsOf(0, 7, 10, 0, 20, 5, 5, 100), metricsOf(0, 2), now)).toEqual({
       handledLastHour: 147,
       handledPerMinute: 8,

@@ -96,7 +96,7 @@ describe('wakes for schedules whose runs require labels', () => {
     expect(await tick()).toBe(0);
   });
 
-  it('no machine is woken while an idle one will take the run, but one is as soon as that one is busy', async () => {
+  it('no machine is woken for a run while an idle machine can take it; if that machine becomes busy, another is woken', async () => {
     const asleep = await machine();
     const idle = await machine({ status: 'online' });
     const id = await schedule(inSeconds(30));

@@ -18,7 +18,7 @@ export interface ModelScript {
   /** Status of an error that is sent instead of a response. */
   status?: number;
   headers?: Record<string, string>;
-  /** Body that is sent unchanged instead of a response, with the type `contentType`. */
+  /** Response body that is sent as it is, with the content type `contentType`, instead of a model's answer. */
   raw?: string;
   contentType?: string;
   /**

@@ -9,7 +9,7 @@ import { formatVersion } from './format-version';
 interface DifferencesProps {
   version: PackVersion;
   others: PackVersion[];
-  /** Version that is selected for the comparison at first: the one before. */
+  /** Version that is compared at first: the one before `version`. */
   initial?: PackVersion;
 }
 

@@ -9,7 +9,7 @@ import { codeHighlight } from './code-highlight';
 interface CodeMirrorProps {
   label: string;
   initial: string;
-  /** Selection of the text area that the editor replaces. */
+  /** Range that was selected in the text area whose place the editor takes. */
   marked: [from: number, to: number];
   focus: boolean;
   onChange: (code: string) => void;

@@ -36,7 +36,7 @@ function quietHash(previous: string): string {
   return beginHash(previous).digest('hex');
 }
 
-/** The hash of a stored day, or null before the first one. */
+/** The last stored day and its hash, or null if no day is stored yet. */
 export type DayHash = { day: string; hash: string } | null;
 
 /** Returns the hash of the day before `day`. All days between `last` and `day` have no rows. */
