@@ -50,7 +50,7 @@ describe('a table', () => {
     expect(await outcomeOf('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
   });
 
-  it('of a cell that is longer than any variable only the beginning is stored, even if the cut is inside a multi-byte character', async () => {
+  it('only the beginning of a cell that is longer than any variable is stored, even if a multi-byte character is cut', async () => {
     for (const [character, before] of [
       ['é', ''],
       ['é', 'x'],
