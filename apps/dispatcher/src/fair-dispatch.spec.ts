@@ -36,7 +36,7 @@ describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
   }, 60_000);
   afterAll(() => harness.close());
 
-  it('a dispatcher with hundreds of waiting agents starts a due retry, and sweeps every agent', async () => {
+  it('a dispatcher starts a due retry and sweeps every agent even if hundreds of agents wait', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: workflowId } = await makeWorkflow(harness.db, { organizationId });
     const agent = await makeAgent(harness.db, { organizationId, name: 'Ready', status: 'online' });

@@ -101,7 +101,7 @@ describe('runs on one account if the process is killed', () => {
     await start();
   }
 
-  it('an account is held by one run at a time and is free at the end, wherever the process is killed', async () => {
+  it('a portal account is used by one run at a time and is free at the end, at whatever point a process is killed', async () => {
     const account = `account ${newId()}`;
     await admin.put('/api/vault/DD_PASS_1', { value: 'hunter2-of-the-vault' });
     const put = await admin.put(`/api/accounts/${encodeURIComponent(account)}`, {

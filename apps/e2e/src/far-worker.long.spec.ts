@@ -139,7 +139,7 @@ describeHosts('a worker on another host than npm start (requires root for networ
     },
   );
 
-  it('a tunnel to the service’s own host is ignored without delaying the runs of its worker', async () => {
+  it('a worker’s tunnel address that leads to the service’s own host is ignored, and the worker’s runs are not delayed', async () => {
     fixture.hosts.runOnHost(
       fixture.hosts.service,
       [process.execPath, '-e', trap],

@@ -162,20 +162,23 @@ describe('the service during an outage', () => {
     expect((await allHandled(accepted)).handled).toBe(accepted);
   });
 
-  it.each(['SIGSTOP', 'SIGKILL'] as const)('the service exits on SIGTERM after Redis got a %s', async (fault) => {
-    process.kill(fixture.stack.redis!.pid, fault);
-    await waitFor(
-      'the health check to report the outage',
-      async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
-    );
-    const accepted = await accept(5);
-    expect(await service.end('SIGTERM')).toBe(0);
-    if (fault === 'SIGSTOP') process.kill(fixture.stack.redis!.pid, 'SIGCONT');
-    else await fixture.stack.redis!.restart();
-    service = await ServiceProcess.start('standalone', fixture.env);
-    client = await fixture.signIn(service.url);
-    expect((await allHandled(accepted)).handled).toBe(accepted);
-  });
+  it.each(['SIGSTOP', 'SIGKILL'] as const)(
+    'the service exits on SIGTERM after Redis received %s, and loses no message',
+    async (fault) => {
+      process.kill(fixture.stack.redis!.pid, fault);
+      await waitFor(
+        'the health check to report the outage',
+        async () => (await client.get('/api/health/deep')).body.checks.queue.status === 'failed',
+      );
+      const accepted = await accept(5);
+      expect(await service.end('SIGTERM')).toBe(0);
+      if (fault === 'SIGSTOP') process.kill(fixture.stack.redis!.pid, 'SIGCONT');
+      else await fixture.stack.redis!.restart();
+      service = await ServiceProcess.start('standalone', fixture.env);
+      client = await fixture.signIn(service.url);
+      expect((await allHandled(accepted)).handled).toBe(accepted);
+    },
+  );
 
   it('the service handles messages that were accepted right before a kill -9', async () => {
     let accepted = 0;

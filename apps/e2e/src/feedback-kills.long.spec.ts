@@ -81,7 +81,7 @@ describe('feedback synchronization whose worker is killed', () => {
     return id;
   }
 
-  it('a report becomes one issue and one task with the same status, whichever call is interrupted', async () => {
+  it('a feedback report gets one issue and one task with the same status, whichever call is interrupted', async () => {
     const random = createSeededRandom(seed);
     await start();
     let killed = 0;
@@ -115,7 +115,7 @@ describe('feedback synchronization whose worker is killed', () => {
     expect(killed).toBe(kills);
   }, 600_000);
 
-  it('a report causes one model call at most; if the worker dies during the call, rules classify the report', async () => {
+  it('a feedback report causes at most one model call; if the worker dies during it, rules classify the report', async () => {
     const model = await FakeModel.start();
     const env = { ...model.environment, MODEL_TIMEOUT_MS: '500' };
     await service.end();

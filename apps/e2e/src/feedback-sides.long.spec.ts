@@ -72,7 +72,7 @@ describe('feedback in the service and two trackers', () => {
     expect((await admin.patch(`/api/feedback-submissions/${id}`, { status })).status).toBe(200);
   const read = async (id: string) => (await admin.get(`/api/feedback-submissions/${id}`)).body;
 
-  it('a status change by an admin is copied to both trackers, and recorded once', async () => {
+  it('a feedback status that an admin sets is copied to both trackers, and recorded once', async () => {
     const id = await submit('By hand');
     await synchronized(id);
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
@@ -98,7 +98,7 @@ describe('feedback in the service and two trackers', () => {
     expect(history.at(-1)).toMatchObject({ from: 'resolved', to: 'closed', source: 'user' });
   }, 60_000);
 
-  it('a report becomes one issue if a worker hangs before the creation and another one takes over', async () => {
+  it('a feedback report gets one issue even if a worker hangs before creating it and another worker takes over', async () => {
     let stopped = false;
     trackers.mishap = ({ method, path }) => {
       if (stopped || method !== 'GET' || !path.includes('/issues?')) return undefined;
@@ -121,7 +121,7 @@ describe('feedback in the service and two trackers', () => {
     expect([trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length]).toEqual([1, 1]);
   }, 60_000);
 
-  it('service and trackers converge after changes in any order, in a bounded number of calls', async () => {
+  it('the service and both trackers agree on a status after changes in any order, in a bounded number of calls', async () => {
     const random = createSeededRandom(seed);
     const pick = <T>(list: readonly T[]): T => list[random.between(0, list.length - 1)]!;
     trackers.skewMs = { codehost: 90_000, tasktracker: -90_000 };

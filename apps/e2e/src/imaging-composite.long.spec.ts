@@ -96,7 +96,7 @@ describe('a composite that a real local worker builds', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('a composite shows the newest readable image of each requested tooth, in the requested order', async () => {
+  it('a composite image shows the newest readable image of each requested tooth, in the requested order', async () => {
     const teeth = [31, 3, 30, 14, 19, 8, 1, 2];
     const { report, commandId, size, middles, labels } = await composite('1234', teeth);
     const { organization } = (await admin.get('/api/auth/me')).body;
@@ -130,7 +130,7 @@ describe('a composite that a real local worker builds', () => {
     ['munoz,  <B>JOSE</B>', 77, []],
     ['<b>José</b> Muñoz', 77, []],
     ['Nell Without', 88, []],
-  ])('a composite finds the patient by %s', async (lookup, patimageid, found) => {
+  ])('a request for a composite image finds the patient by %s', async (lookup, patimageid, found) => {
     const { report, size, middles } = await composite(lookup, [30, 3]);
     expect([report.patient.patimageid, report.teeth_found]).toEqual([patimageid, found]);
     expect(size).toEqual([640, 240]);
@@ -152,7 +152,7 @@ describe('a composite that a real local worker builds', () => {
     expect(start.output).not.toContain('Zyxwvut');
   });
 
-  it('a composite is not accessible to another organization', async () => {
+  it('a composite image is not accessible to another organization', async () => {
     const own = await composite('1234', [3]);
     const [, email, password] = /super admin +(\S+@\S+) +(\S+)/.exec(start.output)!;
     const root = await new HttpClient(admin.url).signIn(email!, password!);
@@ -167,7 +167,7 @@ describe('a composite that a real local worker builds', () => {
     expect((await fetch(elsewhere)).status).toBe(403);
   });
 
-  it('a composite reports which image file is missing if the customer has moved its files', async () => {
+  it('a request for a composite image fails with the reason if the imaging data file is missing or is a link', async () => {
     const list = join(practice, 'images/images.dat');
     const content = await readFile(list);
     await rm(list);

@@ -70,7 +70,7 @@ describeWhere('imaging by npm start and its own worker (requires Pillow)', () =>
     return Buffer.from(await answer.arrayBuffer());
   };
 
-  it('200 images of a share become JPEG files that are served by URL and show the same content', async () => {
+  it('200 images in a file share are converted to JPEG, are served by URL, and show the same content', async () => {
     const images = Array.from({ length: count }, (_, at) => ({ ordinal: at + 1, filename: `${at + 1}.dex` }));
     const missing = [
       { ordinal: 901, filename: 'none.dex' },

@@ -157,7 +157,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     machine.releaseOrder();
   });
 
-  it('the next dispatcher finishes everything that a killed dispatcher left', async () => {
+  it('the next dispatcher finishes all orders, jobs and messages that a killed dispatcher left unfinished', async () => {
     for (const killCase of stage.killCases) {
       const { states } = ends[killCase.act];
       await eventually(named(killCase), async () => {
@@ -199,7 +199,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     },
   );
 
-  it('each job is started once, with one wake of its machine, although the dispatcher is killed', async () => {
+  it('each job is started once and wakes its machine once, even if the dispatcher is killed', async () => {
     const woken = stage.killCases.filter(({ jobId }) => jobId);
     expect(stage.starts.sort()).toEqual(woken.map(({ jobId }) => jobId).sort());
     const jobs = await stage.queryRows<{ status: string; wakes: number; commands: number }>(`
@@ -208,7 +208,7 @@ describe('a dispatcher that is killed while it starts and stops machines', () =>
     expect(jobs).toEqual(woken.map(() => ({ status: 'completed', wakes: 1, commands: 1 })));
   });
 
-  it('every machine is stopped when it is idle, by signed calls to its control plane', async () => {
+  it('every machine is stopped once it is idle, and every call to its control plane is signed', async () => {
     const on = stage.killCases.filter((killCase) => !isOff(killCase));
     await Promise.all(on.map(({ agentId }) => stage.pinAgent(agentId, false)));
     await eventually('every machine to be off', async () => stage.killCases.every(isOff));

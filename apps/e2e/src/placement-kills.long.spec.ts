@@ -167,7 +167,7 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
     });
   }
 
-  it('each run is started once, on one machine, and every key and account is free at the end', async () => {
+  it('despite kills, each run starts once on one machine, and every concurrency key and account is free in the end', async () => {
     await admin.put('/api/vault/PASSWORD', { value: 'hunter2-of-the-vault' });
     for (const name of accountNames) {
       const body = { pool: 'portal', vaultKeys: { password: 'PASSWORD' } };

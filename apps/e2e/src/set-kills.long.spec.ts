@@ -166,13 +166,13 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
   };
   let ending: Promise<PromiseSettledResult<unknown>[]>;
 
-  it('none of 32 concurrent launches has a run if the process dies before their statements execute', async () => {
+  it('32 concurrent launches create no run if the process dies before their statements execute', async () => {
     await killAtPausePoint('launch', launchUnanswered, 'rolled back');
     expect(new Set((await launching).map(({ status }) => status))).toEqual(new Set(['rejected']));
     expect(await queryRow('SELECT count(*)::int AS jobs FROM job')).toEqual({ jobs: 0 });
   });
 
-  it('each run of a set of launches is complete if the process dies before it learns of the commit', async () => {
+  it('concurrent launches create only complete runs if the process dies before it learns of the commit', async () => {
     await killAtPausePoint('launch’s commit', launchUnanswered, 'completed');
     await launching;
     await waitFor('a command for each run', async () => {
@@ -193,14 +193,14 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     await pool.query('DELETE FROM job');
   });
 
-  it('each run gets one command if the process is killed while it starts the runs', async () => {
+  it('each run gets one command if the process is killed while it starts several runs together', async () => {
     await killAtPausePoint('start', async () => (jobIds = await launchAll()), 'rolled back');
     await untilStarted(jobIds);
     const { commands } = await queryRow(`SELECT count(*)::int AS commands FROM agent_command WHERE kind = 'run'`);
     expect(commands).toBe(callers);
   });
 
-  it('none of 32 runs has ended if the process dies before the statements of their ends execute', async () => {
+  it('none of 32 runs has ended if the process dies before the statements that end the runs execute', async () => {
     await report(jobIds, 'running');
     await killAtPausePoint('end', () => endUnanswered(jobIds), 'rolled back');
     expect(new Set((await ending).map(({ status }) => status))).toEqual(new Set(['rejected']));
@@ -213,13 +213,13 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     ).toEqual({ running: callers, usage: 0, working: callers });
   });
 
-  it('each run is costed and counted once if the process is killed while it books a set of costs', async () => {
+  it('each run’s cost is booked and counted once if the process is killed while it books the costs of several runs', async () => {
     await killAtPausePoint('cost', () => report(jobIds, 'completed'), 'rolled back');
     await untilCostsBooked(callers);
     expect(await readUsageCounter()).toEqual({ runs: callers, completed: callers, uncounted: 0, difference: 0 });
   });
 
-  it('each run is costed and counted once if the process dies before it learns of the commit', async () => {
+  it('each run’s cost is booked and counted once if the process dies before it learns that the costs are committed', async () => {
     const more = await launchAll();
     await untilStarted(more);
     await report(more, 'running');
@@ -233,7 +233,7 @@ describe('the follow-up work of 32 commits if the process is killed', () => {
     });
   });
 
-  it('each run ends once if the process dies before it learns of the commit and the workers report again', async () => {
+  it('each run ends once if the process dies before it learns of the commit and the workers report the ends again', async () => {
     const more = await launchAll();
     await untilStarted(more);
     await report(more, 'running');

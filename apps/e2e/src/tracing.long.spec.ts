@@ -201,7 +201,7 @@ describe('one trace of one run, across the six apps and the worker', () => {
     }
   });
 
-  it('a trace appears in the log lines of the processes that it passed', () => {
+  it('the gateway and ingest write the trace id of a traced request in their log lines', () => {
     for (const app of ['gateway', 'ingest'] as const) {
       const lines = services
         .get(app)!

@@ -177,7 +177,7 @@ describe('webhook events while processes are killed', () => {
   const expectedEvents: [Org, string][] = [];
 
   it.each(killed)(
-    'a webhook event is not lost if a test pauses a process at "%s" and kills %s',
+    'a webhook event is not lost if, at the pause point "%s", the app %s is killed',
     async (pausePointName, app) => {
       const org = orgs[0]!;
       const agentId = await makeAgent(org);

@@ -51,7 +51,7 @@ describe('the creation of an issue and a task', () => {
   const itemCounts = (id: string) => [trackers.listIssuesOf(id).length, trackers.listTasksOf(id).length];
 
   it.each(['codehost', 'tasktracker'] as const)(
-    'a sync creates nothing at the %s if another sync took over after the search',
+    'a sync creates no item at the %s if another sync took over after the search for the item',
     async (name) => {
       const id = await off.submit();
       const slow = frozenAt(name, async () => {
@@ -66,7 +66,7 @@ describe('the creation of an issue and a task', () => {
     },
   );
 
-  it('a sync creates nothing at the trackers if another sync holds the lease', async () => {
+  it('a sync creates no item at a tracker if another sync holds the lease of the feedback', async () => {
     const id = await off.submit();
     const taken = frozenAt('codehost', async () => {
       await off.sql('UPDATE feedback_work_item SET lease = gen_random_uuid() WHERE submission_id = $1', [id]);

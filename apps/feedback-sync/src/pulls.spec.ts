@@ -56,7 +56,7 @@ describe('feedback with an issue at the code host', () => {
     ['assignment', dana, 'in_progress', 'open', 'custom'],
     ['closing', closed, 'resolved', 'closed', 'done'],
   ])(
-    'the status of feedback follows the %s of its issue in the second in which its task was created',
+    'the status of feedback follows the %s of its issue even in the second in which its task was created',
     async (_, change, status, state, type) => {
       const id = await submitted();
       const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];

@@ -41,7 +41,7 @@ describe('the nightly reconciliation', () => {
   const requestCounts = async () =>
     (await off.sql('SELECT armed FROM feedback_work_item')).map(({ armed }) => armed as number);
 
-  it('an interrupted reconciliation resumes at its cursor, and requests each sync once', async () => {
+  it('an interrupted reconciliation of feedback resumes at its cursor, and requests each sync once', async () => {
     const { db } = off.harness;
     await linked(1203);
     const now = new Date();
@@ -57,7 +57,7 @@ describe('the nightly reconciliation', () => {
     expect(new Set(await requestCounts())).toEqual(new Set([2]));
   });
 
-  it('a reconciliation is finished when all items are synced, not when their syncs are requested', async () => {
+  it('a reconciliation of feedback is finished when all items are synced, not when their syncs are requested', async () => {
     const { db } = off.harness;
     const [{ submissionId }] = await linked(1);
     await startReconciliation(db, { nominalAt, now: new Date() });
@@ -68,7 +68,7 @@ describe('the nightly reconciliation', () => {
     expect(await row()).toMatchObject({ armed: 1, finishedAt: expect.any(Date) });
   });
 
-  it('a reconciliation skips unlinked items and submissions that were finished over 90 days ago', async () => {
+  it('a reconciliation of feedback skips unlinked items and submissions that were finished over 90 days ago', async () => {
     await linked(1, ', now()');
     await linked(1);
     await off.sql(`UPDATE feedback_submission SET status = 'resolved', updated_at = now() - interval '91 days'`);

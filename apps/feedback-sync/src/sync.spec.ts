@@ -110,7 +110,7 @@ describe('feedback at the trackers', () => {
     expect(item).toMatchObject({ severity: 'high', enrichedBy: 'rule' });
   });
 
-  it('the latest status change is copied to the other systems', async () => {
+  it('the latest status change of feedback is copied to the service and to both trackers', async () => {
     const id = await submit();
     await waitUntilSynced(id);
     const [[issue], [task]] = [trackers.listIssuesOf(id), trackers.listTasksOf(id)];
@@ -204,7 +204,7 @@ describe('feedback at the trackers', () => {
     expect(await sql('SELECT 1 FROM feedback_tracker WHERE stopped_at IS NOT NULL')).toEqual([]);
   });
 
-  it('the sync waits as long as a tracker requests, and retries failed calls', async () => {
+  it('the sync of feedback waits as long as a tracker requests, and repeats failed calls', async () => {
     let limited = 1;
     let failed = 2;
     trackers.mishap = ({ path, method }) => {
@@ -221,7 +221,7 @@ describe('feedback at the trackers', () => {
     expect(await linksOf(id)).toMatchObject({ codehost: { attempts: 0 }, tasktracker: { attempts: 0, error: null } });
   });
 
-  it('the search for a task ends if the list returns the same page for every page number', async () => {
+  it('the search for a task at a tracker ends even if the tracker returns the same page for every page number', async () => {
     const tasks = [{ id: 'other', url: 'https://tasks.test/t/other', description: 'x', date_created: '1' }];
     let pagesRead = 0;
     trackers.mishap = ({ method, path }) => {

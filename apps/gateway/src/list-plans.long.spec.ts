@@ -81,7 +81,7 @@ describe('lists of an organization with the data of a year', () => {
     return buffers > allowed || looked > maxLooked ? [{ path, buffers, looked, plans }] : [];
   };
 
-  it('this spec requests every list with each of its filters', async () => {
+  it('the requests of this spec cover every list of the API with each of its filters', async () => {
     const { body } = await harness.http.get('/api/openapi.json');
     const requested = listRequests(house).map((path) => new URL(path, 'http://service'));
     const missing: string[] = [];

@@ -44,7 +44,7 @@ describe('booking the costs of ended runs', () => {
     (await owner.query('SELECT xmin::text AS by FROM run_cost WHERE job_id = ANY($1)', [ids])).rows;
   const outboxRows = async () => (await owner.query('SELECT attempts, last_error FROM outbox')).rows;
 
-  it('runs that end together are booked in shared transactions that handle the message of each run', async () => {
+  it('the costs of runs that end together are booked in shared transactions, which handle each run’s message', async () => {
     const ids = await makeEndedRuns(40);
     await finish(ids);
     await waitFor('the costs of all runs', async () => (await bookedCosts(ids)).length === 40);
@@ -52,7 +52,7 @@ describe('booking the costs of ended runs', () => {
     expect(await outboxRows()).toEqual([]);
   });
 
-  it('a run that cannot be booked is retried and does not prevent the booking of the other runs', async () => {
+  it('a run whose cost cannot be booked is retried and does not prevent the booking of other runs', async () => {
     const ids = await makeEndedRuns(12);
     await owner.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not this one'; END $$;

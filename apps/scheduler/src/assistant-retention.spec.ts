@@ -120,7 +120,7 @@ describe('retention of the assistant’s data', () => {
   const stored = async (keys: string[]) => (await Promise.all(keys.map((key) => storage.get(key)))).map(Boolean);
   const each = (count: number) => Object.fromEntries(tables.map((table) => [table, count]));
 
-  it('sessions, chats and video analyses are deleted after logRetentionDays, lessons are not', async () => {
+  it('autopilot sessions, chats and video analyses are deleted after logRetentionDays, but lessons are not', async () => {
     const { id } = await makeOrganization(harness.db);
     const [old, young] = [await insertData(id, 100), await insertData(id, 3)];
     const { id: other } = await makeOrganization(harness.db);
@@ -134,7 +134,7 @@ describe('retention of the assistant’s data', () => {
     expect(await purge()).toEqual({ pictures: 0, sessions: 0, chats: 0, films: 0, uploads: 0 });
   });
 
-  it('retention does not delete unfinished sessions and analyses, or the images of runs', async () => {
+  it('retention does not delete unfinished autopilot sessions and analyses, or the images of runs', async () => {
     const { id } = await makeOrganization(harness.db);
     await insertData(id, 100, { finished: false });
     await sql(`UPDATE artifact SET filename = 'my-session-1.jpg' WHERE organization_id = $1`, [id]);
@@ -142,7 +142,7 @@ describe('retention of the assistant’s data', () => {
     expect(await left(id)).toMatchObject({ autopilot_session: 1, autopilot_event: 1, video_analysis: 1, artifact: 1 });
   });
 
-  it('a row whose object could not be deleted is retained until both are deleted in the next round', async () => {
+  it('a row whose stored object could not be deleted is retained until the next round deletes the row and the object', async () => {
     const { id } = await makeOrganization(harness.db);
     const { objects } = await insertData(id, 100);
     const away = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('the store is unavailable'));

@@ -106,7 +106,7 @@ describe('the cron endpoint', () => {
     }
   });
 
-  it('due schedules run without a request to the cron endpoint, because the scheduler also ticks', async () => {
+  it('due schedules run without a request to the cron endpoint, because the scheduler also checks for them itself', async () => {
     const harness = await start({ SCHEDULE_TICK_MS: '50' }, new FakeClock('2026-03-02T09:05:10.000Z'));
     try {
       const id = await makeSchedule(harness);

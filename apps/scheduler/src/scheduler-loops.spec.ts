@@ -45,7 +45,7 @@ describe('maintenance', () => {
     );
   });
 
-  it('the backlog of the dispatch queue counts messages that place runs, and no lease was repaired', async () => {
+  it('the backlog of the dispatch queue counts place-job messages, and no lease repair is counted', async () => {
     const readMetric = async (line: RegExp) => line.exec(await harness.app.metrics.registry.metrics())?.[1];
     const readBacklog = async () => Number(await readMetric(/^muster_queue_backlog\{queue="dispatch"\} (\d+)$/m));
     await waitFor('the probe message of the dispatch queue', async () => (await readBacklog()) > 0);

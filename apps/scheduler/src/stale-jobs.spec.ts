@@ -49,7 +49,7 @@ describe('the stale jobs endpoint', () => {
     }
   });
 
-  it('overdue jobs fail without a request to the stale jobs endpoint, because the scheduler also ticks', async () => {
+  it('overdue jobs fail without a request to the stale jobs endpoint, because the scheduler also checks for them itself', async () => {
     const harness = await start({ STALE_JOBS_TICK_MS: '50' });
     try {
       const id = await overdue(harness);

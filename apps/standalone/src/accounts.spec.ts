@@ -44,7 +44,7 @@ describe('a run with an account', () => {
     return body.accounts[0];
   };
 
-  it('the script gets the account’s secrets, and no log line, row or answer contains their values', async () => {
+  it('a script gets its account’s secrets, whose values appear in no log line, database row or response', async () => {
     const [username, password] = ['ann@practice.example', `tr0ub4dor-${newId()}`];
     const { name, pool } = await makeAccount({ username, password });
     const jobId = await launch(

@@ -77,7 +77,7 @@ describe('codes that arrive without a person', () => {
       return { ...question.body, read: async () => (await pilot.tenant.worker.get(path)).body };
     };
 
-    it('a message to an inbound address answers the oldest waiting question once', async () => {
+    it('a message to an inbound address answers only the oldest waiting question, even if the message is repeated', async () => {
       const address = await make();
       const [first, second] = [await waiting(address.name), await waiting(address.name)];
       // A replayed request has the same timestamp and therefore the same signature.
@@ -93,7 +93,7 @@ describe('codes that arrive without a person', () => {
       expect(body).toMatchObject({ answeredVia: 'inbound', answer: null });
     });
 
-    it('a code that arrived before a question never answers it, whenever the script says that it asked', async () => {
+    it('a code that arrived before a question never answers it, whatever asking time the script reports', async () => {
       const address = await make({ pattern: 'PIN ([A-Z]{2}[0-9]{4})', senders: ['payer'] });
       expect((await postSigned(address, 'PIN AB1234', { from: 'another sender' })).body.reason).toBe('sender');
       await postSigned(address, 'PIN AB1234');

@@ -110,7 +110,7 @@ describe('a deleted job', () => {
     return { id, agentId, client, workflowId, own, screenshot, other };
   }
 
-  it('the costs of a deleted job stay while its steps, logs, claims and files are deleted', async () => {
+  it('the deletion of a job deletes its steps, logs, claims and files, but not its costs', async () => {
     const { id, agentId, client, workflowId, own, screenshot, other } = await endedJob();
     await client.post('/api/agents/' + agentId + '/step-status', { jobId: id, stepOrder: 2, status: 'passed' });
     await sql(
@@ -163,7 +163,7 @@ describe('a deleted job', () => {
     );
   });
 
-  it('reports about a deleted job get job_over for its organization’s workers and 404 for all others', async () => {
+  it('reports about a deleted job are answered with job_over to its organization’s workers and with 404 to all others', async () => {
     const { id, agentId, client } = await endedJob();
     expect((await deleteJob(id)).status).toBe(204);
     const before = await columnsWithJobId(id);

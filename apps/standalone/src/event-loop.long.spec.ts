@@ -136,7 +136,7 @@ describe('a large request', () => {
     fetch(`${harness.url}${pathOf(operation)}?${text}`, { method: operation.method, headers: client.headers });
 
   it.each(named(all.filter(({ body }) => body)))(
-    '%s does not block the event loop with a large body',
+    'a request to %s with a large body does not block the event loop',
     async (_, operation) => {
       const example = buildExampleBody(openApiDocument, operation) as Record<string, unknown>;
       const fields = listFields(openApiDocument, operation);
@@ -163,7 +163,7 @@ describe('a large request', () => {
   );
 
   it.each(named(all.filter(({ bodyLimit, body }) => body && bodyLimit > 1024 * 1024)))(
-    '%s does not block the event loop with a body at its raised limit',
+    'a request to %s with a body at the route’s raised size limit does not block the event loop',
     async (_, operation) => {
       const bytes = operation.bodyLimit - 1000;
       const fields = listFields(openApiDocument, operation);
@@ -247,7 +247,7 @@ describe('a large request', () => {
   });
 
   it.each(named(all.filter(({ queryNames }) => queryNames.length > 0)))(
-    '%s does not block the event loop with a long query',
+    'a request to %s with a long query does not block the event loop',
     async (_, operation) => {
       for (const name of operation.queryNames) {
         await expectQuick(name, operation, query(operation, `${name}=${'1'.repeat(12_000)}`));
@@ -266,7 +266,7 @@ describe('a large request', () => {
   // Headers are checked before the route is known, so one route of each kind of caller represents all routes.
   const callers = [...new Map(all.map((operation) => [JSON.stringify(operation.access), operation])).values()];
 
-  it.each(named(callers))('%s does not block the event loop with long headers', async (_, operation) => {
+  it.each(named(callers))('a request to %s with long headers does not block the event loop', async (_, operation) => {
     const headers: [string, Record<string, string>][] = [
       ['many cookies', { cookie: repeatUpToSize(12_000, (at) => `${at.toString(36)}=1`, '; ') }],
       ['a long key', { 'x-api-key': `msk_${'a'.repeat(12_000)}` }],
@@ -283,7 +283,7 @@ describe('a large request', () => {
   });
 
   it.each(named(all.filter(({ form }) => form)))(
-    '%s does not block the event loop with a large form',
+    'a request to %s with a large form does not block the event loop',
     async (_, operation) => {
       const head = (name: string) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n`;
       const file = `--x\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n`;

@@ -24,7 +24,7 @@ describe('a composite of a patient’s teeth', () => {
     await machines.close();
   });
 
-  it('a composite request sends its lookup unchanged to the worker, and returns a URL of the image', async () => {
+  it('a request for a composite image sends its lookup unchanged to the worker, and returns a URL of the image', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     const started = await requestComposite(id);
     expect([started.status, Object.keys(started.body)]).toEqual([202, ['commandId']]);
@@ -79,7 +79,7 @@ describe('a composite of a patient’s teeth', () => {
     ['NUL in a lookup', { patientLookup: `${patient}\0` }],
     ['an unknown field', { more: patient }],
   ])(
-    'a composite request with %s is refused without a command and without the lookup in the error',
+    'a request for a composite image with %s is refused without a command and without the lookup in the error',
     async (_, body) => {
       const { id } = await machines.makeOnlineAgent();
       const answer = await requestComposite(id, body);
@@ -89,7 +89,7 @@ describe('a composite of a patient’s teeth', () => {
     },
   );
 
-  it('a composite request accepts all 32 teeth in any order', async () => {
+  it('a request for a composite image accepts all 32 teeth in any order', async () => {
     const { id, worker } = await machines.makeOnlineAgent();
     const teeth = Array.from({ length: 32 }, (_, at) => 32 - at);
     expect((await requestComposite(id, { teeth })).status).toBe(202);
@@ -97,7 +97,7 @@ describe('a composite of a patient’s teeth', () => {
     expect(command!.payload['teeth']).toEqual(teeth);
   });
 
-  it('only members can request a composite, which is hidden from other organizations', async () => {
+  it('only members can request a composite image, which is hidden from other organizations', async () => {
     const { id, client } = await machines.makeOnlineAgent();
     const { tenant } = machines;
     expect((await requestComposite(id, {}, tenant.as.viewer)).status).toBe(403);
@@ -120,7 +120,7 @@ describe('a composite of a patient’s teeth', () => {
     await other.close();
   });
 
-  it('requests with the same Idempotency-Key start one composite', async () => {
+  it('requests with the same Idempotency-Key start one command for a composite image', async () => {
     const { id } = await machines.makeOnlineAgent();
     const client = machines.tenant.api.with({ 'idempotency-key': newId() });
     const [first, second] = [await requestComposite(id, {}, client), await requestComposite(id, {}, client)];
@@ -128,7 +128,7 @@ describe('a composite of a patient’s teeth', () => {
     expect((await requestComposite(id, { teeth: [4] }, client)).status).toBe(422);
   });
 
-  it('a patient’s name is stored only in the output, and sealed in the payload until the command ends', async () => {
+  it('a composite image’s patient name is stored only in the output, and sealed in the payload until the command ends', async () => {
     const online = await machines.makeOnlineAgent();
     const keyed = machines.tenant.api.with({ 'idempotency-key': newId() });
     const { commandId } = (await requestComposite(online.id, {}, keyed)).body;
@@ -149,7 +149,7 @@ describe('a composite of a patient’s teeth', () => {
     }
   });
 
-  it('the sealed lookup is deleted if its command times out or its agent is terminated', async () => {
+  it('the sealed lookup of a composite image is deleted if its command times out or its agent is terminated', async () => {
     const [late, ended] = [await machines.makeOnlineAgent(), await machines.makeOnlineAgent()];
     const overdue = await startComposite(late);
     await machines.querySql(`UPDATE agent_command SET deadline = now() - interval '1 s' WHERE id = $1`, [overdue]);

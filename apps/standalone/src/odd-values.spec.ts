@@ -129,7 +129,7 @@ describe('a value that only looks valid', () => {
 
   const signed = listOperations(openApiDocument).filter(({ signatureHeader }) => signatureHeader);
 
-  it('the document has three signed routes: claim outcomes and the webhooks of two trackers', () => {
+  it('the API document has three signed routes: claim outcomes and the webhooks of two trackers', () => {
     expect(signed.map(({ path }) => path)).toEqual([
       '/api/jobs/{id}/claim-results',
       '/api/webhooks/codehost/feedback',
@@ -140,7 +140,7 @@ describe('a value that only looks valid', () => {
   const inbound = listOperations(openApiDocument).filter(({ path }) => path.startsWith('/api/inbound/'));
   const inboundHeaders = ['x-service-signature', 'x-twilio-signature', 'x-twilio-email-event-webhook-signature'];
 
-  it('the document has one route for messages of gateways, each of which signs in its own header or in the form', () => {
+  it('the API document has one route for inbound messages, which requires no session and no API key', () => {
     expect(inbound.map(({ path, access }) => [path, access])).toEqual([['/api/inbound/{id}', 'anyone']]);
   });
 
@@ -148,7 +148,7 @@ describe('a value that only looks valid', () => {
     ...signed.map((operation) => [operation.path, operation.signatureHeader!, operation] as const),
     ...inbound.flatMap((each) => inboundHeaders.map((header) => [each.path, header, each] as const)),
   ])(
-    '%s answers an invalid signature in %s with 401 and the same error for every body',
+    '%s answers an invalid signature in the header %s with 401 and the same error for every body',
     async (_, signatureHeader, { method, path, bodyLimit }) => {
       const id = ids[path.startsWith('/api/inbound/') ? '/api/inbound/' : '/api/jobs']!;
       // Bodies that are too large get 413 and not 401, because the size of a body is checked before its signature.

@@ -18,7 +18,7 @@ describe('a run that asks a question', () => {
 
   const { launch, job, ended, open, answer, running, ask, rows } = createQuestionHelpers(() => pilot);
 
-  it('a code from a person reaches its run, is redacted in output, and is deleted when the run ends', async () => {
+  it('a code that a person enters reaches its run, is redacted in output, and is deleted when the run ends', async () => {
     const code = '739182';
     const jobId = await launch(
       [
@@ -144,7 +144,7 @@ describe('a run that asks a question', () => {
     expect((await as.admin.post(`/api/questions/${admins}/answer`, body)).status).toBe(200);
   });
 
-  it('a waiting worker receives every answer at once, including a code, until the run ends', async () => {
+  it('a worker that waits for an answer receives every answer at once, also a code, but none after the run has ended', async () => {
     const { id: jobId } = await running();
     const { questionId } = (await ask(jobId, { kind: 'code' })).body;
     const path = `/api/jobs/${jobId}/questions/${questionId}`;

@@ -143,7 +143,7 @@ describe('the browser of a run, which people watch and use', () => {
     expect(await ended(jobId)).toMatchObject({ status: 'completed' });
   });
 
-  it('the screen is open to people of the organization while the run runs, and to no key', async () => {
+  it('a run’s live screen is visible to users of its organization while the run lasts, but to no API key', async () => {
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
     const status = async (client: HttpClient) => {
@@ -170,7 +170,7 @@ describe('the browser of a run, which people watch and use', () => {
     for (let times = 0; times < 20; times += 1) expect(await status(as.member)).toBe(409);
   });
 
-  it('input is refused unless the run asks with takeover and the sender may answer', async () => {
+  it('input to a run’s live screen is refused unless the run asks with takeover and the sender may answer', async () => {
     const { as, api } = pilot.tenant;
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
@@ -201,7 +201,7 @@ describe('the browser of a run, which people watch and use', () => {
     expect((await input(jobId, click, as.admin)).status).toBe(409);
   });
 
-  it('input reaches only the worker of the run', async () => {
+  it('input to a run’s live screen reaches only the worker of the run', async () => {
     const { id: jobId } = await running();
     const { id: otherId } = await running();
     await ask(jobId, { kind: 'confirm', takeover: true });
@@ -219,7 +219,7 @@ describe('the browser of a run, which people watch and use', () => {
     foreign.close();
   });
 
-  it('images of a run are passed on only while somebody watches, and a flood of them is bounded', async () => {
+  it('images of a run’s live screen are passed on only while a user watches, and the rate of images is limited', async () => {
     const { id: jobId } = await running();
     expect((await sendFrame(jobId)).body).toEqual({ watched: false });
     const stream = await watch(jobId);
@@ -235,7 +235,7 @@ describe('the browser of a run, which people watch and use', () => {
     stream.close();
   });
 
-  it('an image must be a JPEG of a run of the worker’s own agent', async () => {
+  it('an image of a run’s live screen must be a JPEG of a run of the worker’s own agent', async () => {
     const { id: jobId } = await running();
     const other = await pilot.harness.makeTenant();
     for (const data of ['', 'hello', `/9j/<script>`, `/9j/${'A'.repeat(400_000)}`]) {

@@ -45,7 +45,7 @@ describe('a tunnel', () => {
     return Math.min(...times);
   };
 
-  it('a tunnel that refuses connections gets no pushes until a handshake; its worker polls at once', async () => {
+  it('a worker’s tunnel that refuses connections gets no pushes until a handshake; the worker polls at once', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     const gone = await FakeMachines.create(harness);
     const { url: refusing } = (await gone.makeOnlineAgent()).worker;
@@ -67,7 +67,7 @@ describe('a tunnel', () => {
     expect(await sendHeartbeat(client, id)).not.toHaveProperty('tunnel');
   });
 
-  it('a tunnel that accepts pushes and never answers does not delay a polling worker', async () => {
+  it('a worker’s tunnel that accepts pushes and never answers does not delay the polling worker', async () => {
     const held: Server = createServer(() => undefined);
     await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
     try {
@@ -80,7 +80,7 @@ describe('a tunnel', () => {
     }
   });
 
-  it('a tunnel is marked as unreachable if its proxy answers 502', async () => {
+  it('a worker’s tunnel is marked as unreachable if its proxy answers 502', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     worker.answer = () => 502;
     const commandId = await snippet(id);
@@ -88,7 +88,7 @@ describe('a tunnel', () => {
     await waitFor('the mark as unreachable', async () => (await sendHeartbeat(client, id)).tunnel === 'unreachable');
   });
 
-  it('a tunnel on loopback or a private network gets no pushes if its worker calls from elsewhere', async () => {
+  it('a worker’s tunnel on loopback or a private network gets no pushes if the worker calls from elsewhere', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     const far = client.with({ 'x-forwarded-for': '203.0.113.9' });
     const byName = worker.url.replace('127.0.0.1', 'localhost');
@@ -106,7 +106,7 @@ describe('a tunnel', () => {
     expect(worker.received).toEqual([]);
   });
 
-  it('a tunnel delivers a command once; a poll that waits at the same time gets nothing', async () => {
+  it('a command that is pushed through a worker’s tunnel is not also returned to a poll that waits at the same time', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     const waiting = poll(client, id, 2);
     const commandId = await snippet(id);
@@ -115,7 +115,7 @@ describe('a tunnel', () => {
     expect(await waiting).toEqual([]);
   });
 
-  it('a tunnel is forgotten when the worker reports null as its address', async () => {
+  it('a worker’s tunnel is forgotten when the worker reports null as its address', async () => {
     const { id, client, worker } = await machines.makeOnlineAgent();
     await sendHandshake(client, id);
     const agent = () => machines.tenant.api.get(`/api/agents/${id}`).then(({ body }) => body);

@@ -49,7 +49,7 @@ describe('wrong settings', () => {
     expect(faults).toHaveLength(named.length);
   });
 
-  it('valid settings are accepted', () => {
+  it('valid settings of the standalone app are accepted', () => {
     const right = {
       TRUST_PROXY: 'loopback,10.0.0.0/8,::1',
       OUTBOUND_ALLOW: 'localhost,host_1.internal,10.20.0.0/16,::1,192.0.2.1',
@@ -59,7 +59,7 @@ describe('wrong settings', () => {
   });
 
   it.each(isLongRun() ? [...serviceApps, 'standalone'] : ['standalone'])(
-    'wrong settings end %s with one line for each, without secrets and without a stack trace',
+    'the app %s exits with one line for each wrong setting, without secrets and without a stack trace',
     async (app) => {
       const main = join(__dirname, `../../../dist/apps/${app}/src/main.js`);
       const env = buildTestEnvironment('postgres://here', wrong) as NodeJS.ProcessEnv;

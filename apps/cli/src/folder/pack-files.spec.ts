@@ -48,7 +48,7 @@ describe('packs publish', () => {
     ['a link to a file of the pack', '../main.py', 'lib/link'],
     ['a link to a folder outside', '../private', 'linked'],
     ['a link to nothing', 'nothing', 'linked'],
-  ])('a pack with %s is refused before anything is sent', async (_, target, path) => {
+  ])('the command line refuses a pack with %s before it sends a request', async (_, target, path) => {
     symlinkSync(target, join(folder, path));
     expect(await publish(folder)).toBe(2);
     expect(printed).toContain(`${path} is a link or another special file`);
@@ -56,14 +56,17 @@ describe('packs publish', () => {
     expect(requests).toEqual([]);
   });
 
-  it.each(['', '/'])('a pack whose own folder is a link is refused if its path ends in "%s"', async (end) => {
-    symlinkSync(folder, join(base, 'link'));
-    expect(await publish(join(base, 'link') + end)).toBe(2);
-    expect(printed).toContain('link is a symbolic link, which is not followed');
-    expect(requests).toEqual([]);
-  });
+  it.each(['', '/'])(
+    'the command line refuses a symbolic link to a pack folder, also if the path ends in "%s"',
+    async (end) => {
+      symlinkSync(folder, join(base, 'link'));
+      expect(await publish(join(base, 'link') + end)).toBe(2);
+      expect(printed).toContain('link is a symbolic link, which is not followed');
+      expect(requests).toEqual([]);
+    },
+  );
 
-  it('a pack without links is sent', async () => {
+  it('the command line sends a pack that contains no links', async () => {
     await publish(folder);
     expect(requests).not.toEqual([]);
   });

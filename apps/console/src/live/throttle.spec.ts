@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Throttle } from './throttle';
 
 describe('Throttle', () => {
-  it('a throttle acts once more after the pause for all calls during the pause', async () => {
+  it('a throttled function runs once more after the pause if it was called several times during the pause', async () => {
     let acted = 0;
     let second: () => void = () => undefined;
     const hasActedTwice = new Promise<void>((resolve) => (second = resolve));
@@ -17,7 +17,7 @@ describe('Throttle', () => {
     expect(acted).toBe(2);
   });
 
-  it('a throttle does not act again after it was ended', async () => {
+  it('a throttled function does not run again after the throttle was stopped', async () => {
     let acted = 0;
     const throttle = new Throttle(() => void (acted += 1), 5);
     throttle.requestCall();

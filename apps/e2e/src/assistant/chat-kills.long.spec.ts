@@ -100,7 +100,7 @@ describe('a chat whose process is killed in the middle of a turn', () => {
     expect(snippetCount).toBe(1);
   });
 
-  it('each model call is recorded with its outcome, and an interrupted model call as open', async () => {
+  it('each model call is recorded with its outcome, or as still open if the call was interrupted', async () => {
     const { rows } = await stage.pool.query<{ outcome: string; n: number }>(
       'SELECT outcome, count(*)::int AS n FROM model_call GROUP BY outcome ORDER BY outcome',
     );

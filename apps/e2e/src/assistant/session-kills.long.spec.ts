@@ -42,7 +42,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     expect(await stage.countWorkflows(session)).toBe(1);
   };
 
-  it('sessions finish and submit nothing twice if all processes are killed at every boundary at once', async () => {
+  it('autopilot sessions finish and submit nothing twice if all processes are killed together at each pause point', async () => {
     // Only requests to the gateway reach these pause points. The test sends these requests below.
     const requestPausePoints: PausePoint[] = [
       'session insert',
@@ -140,7 +140,7 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     }
   });
 
-  it('sessions finish and submit nothing twice if processes are killed in turn at seeded times', async () => {
+  it('autopilot sessions finish and submit nothing twice if processes are killed one by one at random times', async () => {
     const random = createSeededRandom(seed);
     let kills = 0;
     stage.browsers.pauseBeforeCommand = () => sleep(random.between(0, 150));

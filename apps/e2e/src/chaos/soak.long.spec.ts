@@ -44,7 +44,7 @@ describe('hours of work', () => {
   });
   afterAll(() => stage?.close());
 
-  it('nothing is lost, doubled, billed twice or leaked while every part is killed and restarted', async () => {
+  it('no work is lost, repeated or billed twice, and nothing leaks, while every part is killed and restarted', async () => {
     const marks = join(stage.folder, 'starts');
     const load = { isOn: true };
     const running = Promise.all([launchWhile(load, marks), sampleWhile(load)]);

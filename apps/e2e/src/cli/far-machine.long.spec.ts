@@ -36,7 +36,7 @@ describeHosts('a machine on which the command line installs a worker (requires r
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('an installed machine is online after one command, runs snippets, and outlives the terminal', async () => {
+  it('a worker that one command installs comes online, runs snippets, and survives the end of the terminal', async () => {
     const [, email, password] = /admin +(\S+@\S+) +(\S+)/.exec(service.output)!;
     const [, apiKey] = /API key +(msk_\S+)/.exec(service.output)!;
     const url = `http://${hosts.service.address}:${port}`;

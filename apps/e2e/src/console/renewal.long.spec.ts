@@ -53,7 +53,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('a name that is being typed stays even if its row no longer matches the filter', async () => {
+  it('a new name that a user is typing stays in its field even if the agent no longer matches the filter', async () => {
     const tab = await fixture.openSignedInTab('/app/agents?status=online');
     const { page } = tab;
     await page.getByRole('button', { name: 'Actions for Demo agent' }).click();
@@ -113,7 +113,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('the edit of a step changes the right step even if other steps were removed', async () => {
+  it('the edit of a workflow step changes the right step even if other steps were removed in the meantime', async () => {
     const { id } = await workflow('Steps', { script: '' });
     const step = (name: string) => ({ id: name, type: 'goto', url: `https://example.com/${name}` });
     const saved = await api.post(`/api/workflows/${id}/save`, { script: '', steps: ['a', 'b', 'c'].map(step) });
@@ -161,7 +161,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('no key is lost while the code editor replaces the plain text field', async () => {
+  it('no typed character is lost while the code editor replaces the plain text field', async () => {
     const { id } = await workflow('Typed', { script: 'print(1)\n' });
     const tab = await fixture.openSignedInTab('/app/workflows');
     const { page } = tab;
@@ -304,7 +304,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     await tab.close();
   });
 
-  it('a date is requested only after its year is complete', async () => {
+  it('the page of costs sends no request for a date until its year is typed completely', async () => {
     const tab = await fixture.openSignedInTab('/app/costs');
     const { page } = tab;
     await page.getByText('What it means').waitFor();

@@ -19,7 +19,7 @@ describeInBrowser('what workers report', () => {
   });
   afterAll(() => fixture?.end());
 
-  it('the page of an agent shows the software that its machine has and lacks, with the reason', async () => {
+  it('the page of an agent lists the software that its machine has, and the missing software with the reason', async () => {
     const created = await api.post('/api/agents', { name: 'Half equipped', provider: 'external' });
     const { id } = created.body.agent;
     const handshake = await worker.post('/api/agents/handshake', {

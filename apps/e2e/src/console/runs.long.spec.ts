@@ -24,7 +24,7 @@ describeInBrowser('the page of a run', () => {
     return launched.body.jobId as string;
   };
 
-  it('the page of a run shows the request, TERM and the machine’s confirmation of a cancellation', async () => {
+  it('the page of a run shows each part of a cancellation: the request, SIGTERM, and the machine’s confirmation', async () => {
     // Launches a script that ignores TERM.
     const id = await launch(`
 import signal, time

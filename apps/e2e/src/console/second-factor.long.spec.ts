@@ -24,7 +24,7 @@ describeInBrowser('a second factor in the console', () => {
       [email],
     );
 
-  it('an app as second factor is required at sign-in, and again before sensitive actions', async () => {
+  it('an authenticator app as second factor is required at sign-in, and again before sensitive actions', async () => {
     const [email, password] = await fixture.inviteUser('admin');
     const tab = await fixture.openSignedInTab('/app/settings?part=Security', undefined, [email, password]);
     const { page } = tab;
@@ -138,7 +138,7 @@ describeInBrowser('a second factor in the console', () => {
     await tab.close();
   });
 
-  it('a second factor is suggested to an admin if others can reach the address, but not on 127.0.0.1', async () => {
+  it('the console suggests a second factor to an admin whose console address others can reach, but not on 127.0.0.1', async () => {
     const near = await fixture.openSignedInTab('/app');
     const exposed = fixture.address.replace('127.0.0.1', 'muster.localhost');
     const far = await ConsoleTab.open(fixture.browser, exposed);

@@ -33,7 +33,7 @@ describe('this version next to the last release', () => {
     await release?.remove();
   });
 
-  it('no run is lost, doubled or answered with a server error while apps of both versions work together', async () => {
+  it('apps of both versions work together without a lost run, a duplicate run, or a server error in an answer', async () => {
     const marks = join(stage.folder, 'starts');
     const load = { isOn: true };
     const launching = launchWhile(load, marks);

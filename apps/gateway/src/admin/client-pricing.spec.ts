@@ -309,7 +309,7 @@ describe('client pricing', () => {
     }
   });
 
-  it('the pages of the client pricing metrics contain each metric once', async () => {
+  it('the list of client pricing metrics contains each metric once over all its pages', async () => {
     const created: string[] = [];
     for (const name of ['1', '2'])
       created.unshift((await backfill(await jobWith(claim(name, 'A')), { create_default_model: true })).body.metric_id);

@@ -81,7 +81,7 @@ describe('organizations at the gateway', () => {
       expect((await root.post('/api/auth/organization', { organizationId: newId() })).status).toBe(404);
     });
 
-    it('the end of a switch to another organization, by a change of role or the end of the session, is audited', async () => {
+    it('the audit trail records that a role change or the end of the session ended a switch to another organization', async () => {
       const [tenant, other] = [await harness.makeTenant(), await harness.makeTenant()];
       const id = tenant.userIds.super_admin;
       const { email } = (await tenant.as.super_admin.get('/api/auth/me')).body.user;
@@ -167,7 +167,7 @@ describe('organizations at the gateway', () => {
       expect((await root.post('/api/api-keys', { name: 'at home', scope: 'api' })).status).toBe(201);
     });
 
-    it('the streams of a super_admin who leaves the organization end before their next heartbeat', async () => {
+    it('the event streams of a super_admin who leaves the visited organization end before their next heartbeat', async () => {
       const other = await harness.makeTenant('Left behind');
       const agent = await makeAgent(harness.db, { organizationId: other.organizationId });
       const email = (await tenant.as.super_admin.get('/api/auth/me')).body.user.email;

@@ -96,12 +96,15 @@ describe('a suspended organization', () => {
     'a reboot of a machine that is off': () => act({ action: 'reboot' }),
   };
 
-  it.each(Object.keys(refusedRequests))('a suspended organization is refused %s without any change', async (name) => {
-    const before = await readState();
-    const answer = await refusedRequests[name]!();
-    expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);
-    expect(await readState()).toEqual(before);
-  });
+  it.each(Object.keys(refusedRequests))(
+    'this request of a suspended organization is refused and changes nothing: %s',
+    async (name) => {
+      const before = await readState();
+      const answer = await refusedRequests[name]!();
+      expect([answer.status, answer.body.code]).toEqual([402, 'billing_gate_closed']);
+      expect(await readState()).toEqual(before);
+    },
+  );
 
   it('the API document lists 402 for exactly the routes that refuse a suspended organization', () => {
     const { paths } = openApiDocument as {

@@ -128,7 +128,7 @@ describe('agent actions', () => {
     },
   );
 
-  it('the reboot action ends the idle stop of a stopping machine, which then boots', async () => {
+  it('the reboot action cancels the idle stop of a stopping machine, which then boots', async () => {
     const id = await agentAt('stopping', { statusSource: 'idle_monitor' }, 'running');
     await act(id, { action: 'reboot' });
     await machines.executeOrder(id);
@@ -137,7 +137,7 @@ describe('agent actions', () => {
     expect(await eventsOf(id)).toEqual(['idle_stop_failed', 'manual_reboot']);
   });
 
-  it('the stop action ends a wake that is in progress', async () => {
+  it('the stop action cancels the wake of a booting machine, and stops the machine', async () => {
     const id = await agentAt('stopped');
     await act(id, { action: 'start' });
     expect((await act(id, { action: 'stop' })).body.status).toBe('stopping');

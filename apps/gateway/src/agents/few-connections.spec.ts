@@ -15,7 +15,7 @@ describe('actions with fewer connections than requests', () => {
   it.each([
     ['start_job', 202],
     ['stop_job', 200],
-  ])('concurrent %s requests need one connection each', async (action, expected) => {
+  ])('each of eight concurrent %s requests needs only one database connection', async (action, expected) => {
     const { organizationId } = tenant;
     const jobs = await Promise.all(
       Array.from({ length: 8 }, async (_, at) => {

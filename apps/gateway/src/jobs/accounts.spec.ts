@@ -19,7 +19,7 @@ describe('accounts at the gateway', () => {
   });
   afterAll(() => harness.close());
 
-  it('only admins can create, change and delete an account', async () => {
+  it('only admins can create, change and delete a portal account', async () => {
     const { admin, member } = tenant.as;
     for (const client of [member, tenant.api]) {
       expect((await client.put(`${path}/dd-1`, body)).status).toBe(403);
@@ -61,7 +61,7 @@ describe('accounts at the gateway', () => {
     ]);
   });
 
-  it('accounts are listed by pool and page, only to their organization, without the values of their secrets', async () => {
+  it('portal accounts are listed by pool and page, only to their organization, without the values of their secrets', async () => {
     const { admin, viewer } = tenant.as;
     for (const name of ['list/1', 'list/2']) await admin.put(`${path}/${encodeURIComponent(name)}`, body);
     await admin.put(`${path}/other`, { ...body, pool: 'cigna' });
@@ -84,7 +84,7 @@ describe('accounts at the gateway', () => {
     for (const name of ['list/1', 'list/2', 'other']) await admin.delete(`${path}/${encodeURIComponent(name)}`);
   });
 
-  it('the runs that have an account are shown by a run that waits for it, and in the uses of the account', async () => {
+  it('the runs that use a portal account are shown by the account, and by a run that waits for the account', async () => {
     const { organizationId } = tenant;
     await tenant.as.admin.put(`${path}/used`, body);
     const agents = [
@@ -119,7 +119,7 @@ describe('accounts at the gateway', () => {
     expect((await tenant.api.get(`${path}/never/uses`)).status).toBe(404);
   });
 
-  it('the accounts of a workflow and its schedules need different pools and different, valid names', async () => {
+  it('the portal accounts of a workflow and its schedules need different pools and different, valid names', async () => {
     const { organizationId } = tenant;
     const { member } = tenant.as;
     const accounts = [{ pool: 'delta-dental', as: 'PORTAL' }];
@@ -156,7 +156,7 @@ describe('accounts at the gateway', () => {
     expect(none.body.accounts).toEqual([]);
   });
 
-  it('an account that was set aside is put back when one of its vault secrets gets a new value', async () => {
+  it('a portal account that was set aside is put back when one of its vault secrets gets a new value', async () => {
     const { admin } = tenant.as;
     await admin.put(`${path}/locked`, body);
     await rows(

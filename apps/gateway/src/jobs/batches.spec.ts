@@ -106,7 +106,7 @@ describe('batches', () => {
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
     });
 
-    it('a batch reads variables from mapped columns, and fills missing ones from its own variables', async () => {
+    it('a batch reads variables from mapped columns of its rows, and missing variables from the batch’s defaults', async () => {
       const rows = [
         { Claim: 'C-1', Note: 'ignored' },
         { Claim: 'C-2', PAYER: 'Cigna' },

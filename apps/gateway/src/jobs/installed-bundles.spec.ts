@@ -15,7 +15,7 @@ describe('the bundle of an installation', () => {
   const job = async (id: string) => (await fixture.tenant.api.get(`/api/jobs/${id}`)).body;
   const run = () => ({ workflowId: fixture.scriptId, agentId: fixture.agentId, variables: { CLAIM_ID: 'C-1' } });
 
-  it('a job shows its installation’s bundle in every response, however the job was launched', async () => {
+  it('a job shows the bundle of its pack installation in every response, however the job was launched', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
     const { api } = fixture.tenant;
@@ -39,7 +39,7 @@ describe('the bundle of an installation', () => {
     expect((await job(without.body.jobId)).bundle).toBeNull();
   });
 
-  it('an unknown or unpinned installation is refused in every launch route, and queues nothing', async () => {
+  it('a launch with an unknown or unpinned pack installation is refused in every launch route, and queues nothing', async () => {
     const { installationId: unpinned } = await install();
     const { api } = fixture.tenant;
     const { agentId, workflowId, variables } = run();
@@ -57,7 +57,7 @@ describe('the bundle of an installation', () => {
     expect(await fixture.listJobs()).toEqual([]);
   });
 
-  it('a workflow’s installation applies to its runs until the installation is removed from the workflow', async () => {
+  it('a workflow’s pack installation applies to its runs until it is removed from the workflow', async () => {
     const installation = await install('code');
     const { installationId: workflowPackInstallationId } = installation;
     const { api } = fixture.tenant;
@@ -79,7 +79,7 @@ describe('the bundle of an installation', () => {
     expect(entries[0].changes).toEqual({ workflowPackInstallationId: [workflowPackInstallationId, null] });
   });
 
-  it('a schedule uses its own installation instead of its workflow’s, even one without a pinned version', async () => {
+  it('a schedule uses its own pack installation instead of its workflow’s, even one without a pinned version', async () => {
     const [ofSchedule, ofWorkflow] = [await install('schedule'), await install('workflow')];
     const { api } = fixture.tenant;
     const on = (installation: MadeInstallation | null) => ({
@@ -106,7 +106,7 @@ describe('the bundle of an installation', () => {
     );
   });
 
-  it('a schedule for a workflow without a script is allowed if the schedule has an installation', async () => {
+  it('a schedule for a workflow without a script is allowed if the schedule has a pack installation', async () => {
     const { api } = fixture.tenant;
     const { body } = await api.post('/api/workflows', { name: 'Empty' });
     const schedule = { scriptId: body.id, variables: {} };
@@ -118,7 +118,7 @@ describe('the bundle of an installation', () => {
     expect((await fixture.readSchedule(id)).workflowPackInstallationId).toBe(workflowPackInstallationId);
   });
 
-  it('a builder phase gets the bundle by any of its names, and unknown names are passed through', async () => {
+  it('a builder command can name its bundle in several ways, and unknown names are passed through to the worker', async () => {
     const { packId, installationId, versions } = await install('code');
     const { versionId, runtimeBundleId, digest } = versions[0]!;
     const { organizationId } = fixture.tenant;

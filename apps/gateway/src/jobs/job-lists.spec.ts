@@ -120,7 +120,7 @@ describe('lists of runs', () => {
   });
 
   it.each(['', '&sort=-finishedAt', '&sort=finishedAt', '&sort=durationMs'])(
-    'runs can be filtered by the time at which they ended: sorted by "%s"',
+    'runs can be filtered by the time at which they ended, also with the sort parameter "%s"',
     async (sort) => {
       const ended = (await readAll(many, 'status=failed', 200)).map(({ finishedAt }) => finishedAt!).sort();
       const [from, to] = [ended[40]!, ended[120]!];

@@ -135,7 +135,7 @@ describe('launches near a limit', () => {
     }
   });
 
-  it('a launch that waits for its turn is dropped at once if its client disconnects', async () => {
+  it('a launch that waits for another launch is dropped at once if its client disconnects', async () => {
     await limitTo(pairLimit);
     const { organizationId } = tenant;
     const { secret, id: keyId } = await makeApiKey(harness.db, { organizationId, scope: 'api' });

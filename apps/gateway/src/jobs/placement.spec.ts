@@ -41,7 +41,7 @@ describe('runs that require labels of their agent', () => {
   const job = async (id: string) => (await tenant.api.get(`/api/jobs/${id}`)).body;
 
   describe('the placement preview', () => {
-    it('an idle agent starts the run, and nothing is launched', async () => {
+    it('the placement preview reports the idle agent that would start a run, and launches nothing', async () => {
       const agentId = await makeFitting();
       await makeFitting({ labels: ['front-desk', 'north'], status: 'stopped' });
       const why = 'it is the only fitting agent that is online and idle';
@@ -52,7 +52,7 @@ describe('runs that require labels of their agent', () => {
       expect((await tenant.api.get('/api/jobs')).body.jobs).toEqual([]);
     });
 
-    it('the agent that boots fastest would be woken, unless agents in boot will take the run', async () => {
+    it('the placement preview names the agent that boots fastest, unless booting agents will take the run', async () => {
       const fast = await makeFitting({ status: 'stopped', bootMs: 10_000 });
       const slow = await makeFitting({ status: 'stopped', bootMs: 90_000 });
       expect(await preview({ target })).toEqual({
@@ -72,7 +72,7 @@ describe('runs that require labels of their agent', () => {
       expect(await preview({ target })).toMatchObject({ would: 'wait' });
     });
 
-    it('agents that are busy, drained, exempt or off with auto-wake turned off make the run wait', async () => {
+    it('the placement preview reports a wait if all fitting agents are busy, drained, exempt or off without auto-wake', async () => {
       await query('UPDATE organization_settings SET vm_auto_wake_on_job = false WHERE organization_id = $1', [
         tenant.organizationId,
       ]);
@@ -91,7 +91,7 @@ describe('runs that require labels of their agent', () => {
       expect(await preview({ agentId: stopped })).toMatchObject({ would: 'wait', reason: off });
     });
 
-    it('an offline agent says why it is offline', async () => {
+    it('the placement preview of an offline agent contains the reason why the agent is offline', async () => {
       const statusReason = 'unhealthy 3 times in a row';
       const agentId = await makeFitting({ status: 'offline', provider: 'external', statusReason });
       expect(await preview({ agentId })).toMatchObject({
@@ -107,7 +107,7 @@ describe('runs that require labels of their agent', () => {
       expect(await preview({ target })).toEqual({ ...none, reason });
     });
 
-    it('a terminated agent and those of other organizations are not found, and the body is checked', async () => {
+    it('the placement preview refuses invalid bodies, terminated agents and agents of other organizations', async () => {
       const terminated = await makeFitting({ status: 'terminated' });
       expect(await preview({ agentId: terminated })).toEqual({ status: 404, code: 'agent_not_found' });
       const other = await harness.makeTenant();
@@ -119,7 +119,7 @@ describe('runs that require labels of their agent', () => {
         expect(await preview(wrong)).toEqual({ status: 400, code: 'invalid_payload' });
     });
 
-    it('a run waits for a full or paused key of its workflow; a key of unknown variables is not checked', async () => {
+    it('the placement preview reports a wait for a full or paused concurrency key whose variables are known', async () => {
       const agentId = await makeFitting();
       const workflow = { name: 'Keyed', variables: ['USER'], script: 'print(1)' };
       const concurrencyKeys = [{ key: 'in:{{USER}}' }];
@@ -142,7 +142,7 @@ describe('runs that require labels of their agent', () => {
       expect(await preview({ workflowId: id, target, variables: { USER: 'bob' } })).toMatchObject(paused);
     });
 
-    it('a run waits for an account of its workflow, and no machine is woken for it', async () => {
+    it('the placement preview reports a wait, and no wake, if no account for the workflow is free', async () => {
       await makeFitting({ status: 'stopped' });
       const workflow = { name: 'Signs in', script: 'print(1)', accounts: [{ pool: 'portal', as: 'PORTAL' }] };
       const { id } = (await tenant.as.member.post('/api/workflows', workflow)).body;
@@ -153,7 +153,7 @@ describe('runs that require labels of their agent', () => {
       expect(await preview({ workflowId: id, target })).toMatchObject({ would: 'wake' });
     });
 
-    it('a workflow without anything to run and a used up limit refuse the run', async () => {
+    it('the placement preview reports a refusal if the workflow has nothing to run or the run limit is used up', async () => {
       await makeFitting();
       const { id } = await makeWorkflow(harness.db, { organizationId: tenant.organizationId, script: ' ' });
       const nothing = { would: 'refuse', reason: expect.stringContaining('nothing_to_run') };
@@ -176,7 +176,7 @@ describe('runs that require labels of their agent', () => {
     ],
   ];
   it.each(bodiesOfPost)(
-    'POST %s takes exactly one of agent and target, whose labels must fit an agent',
+    'POST %s requires either an agent or a target, whose labels must fit an agent',
     async (path, form) => {
       const agentId = await makeFitting({ labels: ['front-desk', 'x'.repeat(64)] });
       await makeFitting({ labels: ['south'], status: 'stopped' });
@@ -225,7 +225,7 @@ describe('runs that require labels of their agent', () => {
     },
   );
 
-  it('runs are listed by a label of their target', async () => {
+  it('runs can be listed by a label of their target', async () => {
     const agentId = await makeFitting({ labels: ['front-desk', 'north'] });
     const [one, both] = [await launch(), await launch({ target: { labels: ['front-desk', 'north'] } })];
     await launch({ agentId });
@@ -238,7 +238,7 @@ describe('runs that require labels of their agent', () => {
     expect((await tenant.api.get(`/api/jobs?target=${'x'.repeat(65)}`)).status).toBe(400);
   });
 
-  it('an agent with placement turned off fits, but only runs that name it are started on it', async () => {
+  it('an agent with placement turned off counts as fitting, but starts only runs that name it', async () => {
     const agentId = await makeFitting();
     const patch = (body: object, as = tenant.as.admin) => as.patch(`/api/agents/${agentId}`, body);
     expect((await tenant.api.get(`/api/agents/${agentId}`)).body.placement).toBe(true);
@@ -260,7 +260,7 @@ describe('runs that require labels of their agent', () => {
     expect(entry).toMatchObject({ action: 'agent.update', changes: { placement: [false, true] } });
   });
 
-  it('a run that waits for an agent counts the agents that fit, and a placed run says where and why', async () => {
+  it('a run that waits for an agent shows how many agents fit, and a placed run shows where and why it was placed', async () => {
     const busy = await makeFitting({ currentJobId: newId() });
     await makeFitting({ status: 'starting' });
     await makeFitting({ status: 'draining', drain: 'finish' });

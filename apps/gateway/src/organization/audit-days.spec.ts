@@ -28,7 +28,7 @@ describe('the days of the audit trail and the access log', () => {
     await tenant.signInAgain();
   };
 
-  it('a day is not closed while a transaction that may add a row to it is open', async () => {
+  it('a day of the audit trail is not closed while a transaction that may add a row to it is open', async () => {
     const day = chain.today();
     const [commit, began] = [signal(), signal()];
     const late = chain.db.transaction({ organizationId: tenant.organizationId }, async (tx) => {
@@ -50,7 +50,7 @@ describe('the days of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('an audit row that is written after its transaction’s day began to close gets the present time', async () => {
+  it('an audit row gets the current time if the day in which its transaction began is already being closed', async () => {
     const day = chain.today();
     let runs = 0;
     await chain.db.transaction({ organizationId: tenant.organizationId }, async (tx) => {
@@ -69,7 +69,7 @@ describe('the days of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('a read whose log entry can be stored only after the day has ended is logged with the time of storing', async () => {
+  it('a read whose access log entry can be stored only after its day has ended is logged with the time of storing', async () => {
     const day = chain.today();
     const id = await chain.read(tenant);
     const owner = await createOwnerDataSource(chain.harness.databaseUrl).initialize();
@@ -91,7 +91,7 @@ describe('the days of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('the audit chain contains all rows of eight concurrent writers, even if a day ends meanwhile', async () => {
+  it('the audit chain contains all rows of eight concurrent writers, even if a day ends while they write', async () => {
     const rounds = 25;
     const [first] = [chain.today()];
     let isWriting = true;
@@ -129,7 +129,7 @@ describe('the days of the audit trail and the access log', () => {
     expect(linked!.rows).toBe((await chain.listed(tenant, 'audit', chain.today())).length);
   });
 
-  it('the retention deletes the rows of the oldest closed days, but keeps the hashes of these days', async () => {
+  it('the retention deletes the audit rows of the oldest closed days, but not the hashes of these days', async () => {
     const days = [];
     for (let day = 0; day < 3; day += 1) {
       await chain.change(tenant.organizationId, `day ${day}`);
@@ -155,7 +155,7 @@ describe('the days of the audit trail and the access log', () => {
     expect((await chain.listed(tenant, 'audit', unclosed)).length).toBeGreaterThan(0);
   });
 
-  it('the retention keeps a row of the first millisecond of the oldest day that is kept', async () => {
+  it('the retention does not delete an audit row of the first millisecond of the oldest retained day', async () => {
     await chain.change(tenant.organizationId, 'a row of the day before');
     await closeToday();
     const midnight = Date.parse(`${chain.today()}T00:00:00Z`);

@@ -20,7 +20,7 @@ describe('the chain of the audit trail and the access log', () => {
     await tenant.signInAgain();
   };
 
-  it('the proof of an open day is the hash of its rows, which continues the hash of the day before', async () => {
+  it('the audit proof of an open day is the hash of its rows, which continues the hash of the day before', async () => {
     await chain.change(tenant.organizationId, 'one');
     await chain.read(tenant);
     const [today, yesterday] = [chain.today(), chain.today(-1)];
@@ -40,7 +40,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect((await chain.proof(tenant, today)).audit).toMatchObject({ rows: changes.length + 1 });
   });
 
-  it('the hash of a day’s rows stays the same when the day is closed, also for a day without rows', async () => {
+  it('the audit proof of a day stays the same when the day is closed, also for a day without rows', async () => {
     await chain.change(tenant.organizationId, 'one');
     await chain.read(tenant);
     const day = chain.today();
@@ -61,7 +61,7 @@ describe('the chain of the audit trail and the access log', () => {
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
   });
 
-  it('only admins of the organization can read the proof of a day, and only after the day has begun', async () => {
+  it('only admins of the organization can read the audit proof of a day, and only after the day has begun', async () => {
     const other = await chain.harness.makeTenant();
     await chain.change(tenant.organizationId, 'one');
     const day = chain.today();
@@ -115,35 +115,41 @@ describe('the chain of the audit trail and the access log', () => {
            SELECT $1, organization_id, minute, at, actor_kind, 'x', address, route, subject_type, subject_id
            FROM access_entry WHERE id = $2`;
 
-    it.each(changes(table, column))(`a row of today that was %s is found (${title})`, async (_, sql, message) => {
-      await write();
-      expect(await chain.faults(tenant.organizationId)).toEqual([]);
-      await chain.tamper(sql, [await newest()]);
-      const faults = await chain.faults(tenant.organizationId);
-      expect(faults).toHaveLength(1);
-      expect(faults[0]).toMatch(message);
-      expect(faults[0]).toContain(`${chain.today()}: ${title}`);
-    });
+    it.each(changes(table, column))(
+      `the audit verification finds a row of today that was %s (${title})`,
+      async (_, sql, message) => {
+        await write();
+        expect(await chain.faults(tenant.organizationId)).toEqual([]);
+        await chain.tamper(sql, [await newest()]);
+        const faults = await chain.faults(tenant.organizationId);
+        expect(faults).toHaveLength(1);
+        expect(faults[0]).toMatch(message);
+        expect(faults[0]).toContain(`${chain.today()}: ${title}`);
+      },
+    );
 
-    it(`a row that was added to today is found (${title})`, async () => {
+    it(`the audit verification finds a row that was added to today (${title})`, async () => {
       await write();
       await chain.tamper(added, [newId(), await newest()]);
       await chain.link();
       expect(await chain.faults(tenant.organizationId)).toEqual([expect.stringMatching(/was added, but not by/)]);
     });
 
-    it.each(changes(table, column))(`a row of a closed day that was %s is found (${title})`, async (name, sql) => {
-      await write();
-      const [id, day] = [await newest(), chain.today()];
-      await closeToday();
-      expect(await chain.faults(tenant.organizationId)).toEqual([]);
-      await chain.tamper(sql, [id]);
-      const faults = await chain.faults(tenant.organizationId);
-      expect(faults).toEqual([expect.stringMatching(name === 'removed' ? /missing/ : /changed/)]);
-      expect(faults[0]).toContain(`${day}: ${title}`);
-    });
+    it.each(changes(table, column))(
+      `the audit verification finds a row of a closed day that was %s (${title})`,
+      async (name, sql) => {
+        await write();
+        const [id, day] = [await newest(), chain.today()];
+        await closeToday();
+        expect(await chain.faults(tenant.organizationId)).toEqual([]);
+        await chain.tamper(sql, [id]);
+        const faults = await chain.faults(tenant.organizationId);
+        expect(faults).toEqual([expect.stringMatching(name === 'removed' ? /missing/ : /changed/)]);
+        expect(faults[0]).toContain(`${day}: ${title}`);
+      },
+    );
 
-    it(`a row that was added to a closed day is found, also to a day without rows (${title})`, async () => {
+    it(`the audit verification finds a row that was added to a closed day, also to a day without rows (${title})`, async () => {
       await write();
       const id = await newest();
       await closeToday();
@@ -159,7 +165,7 @@ describe('the chain of the audit trail and the access log', () => {
       expect(faults).toEqual([expect.stringMatching(new RegExp(`^${chain.today(-1)}: ${title}: rows were added`))]);
     });
 
-    it(`a day whose hash was replaced is found by the day after it (${title})`, async () => {
+    it(`the audit verification finds a replaced hash of a day by the hash of the day after it (${title})`, async () => {
       await write();
       const day = chain.today();
       await closeToday();
@@ -173,7 +179,7 @@ describe('the chain of the audit trail and the access log', () => {
       expect(faults.some((fault) => fault.includes('hash of the day before does not match'))).toBe(true);
     });
 
-    it(`a row that was changed before its day was closed is reported after it, too (${title})`, async () => {
+    it(`the audit verification finds a changed row even if its day was closed after the change (${title})`, async () => {
       await write();
       await chain.tamper(`UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, [await newest()]);
       await closeToday();

@@ -41,13 +41,13 @@ describe('CSV exports', () => {
     ['/api/admin/feedback/export', () => tenant.as.super_admin.get('/api/admin/feedback/export')],
   ];
 
-  it('every route that returns CSV is tested below', () => {
+  it('the tests of this file cover every route that returns CSV', () => {
     const { paths } = openApiDocument as unknown as { paths: Record<string, Record<string, any>> };
     const routes = Object.entries(paths).filter(([, { get }]) => get?.responses?.['200']?.content?.['text/csv']);
     expect(routes.map(([path]) => path).sort()).toEqual(exports.map(([path]) => path).sort());
   });
 
-  it.each(exports)('%s turns a formula in a name into text', async (_path, read) => {
+  it.each(exports)('the CSV of %s contains a name that is a formula as plain text', async (_path, read) => {
     const { status, text } = await read();
     expect(status).toBe(200);
     const cells = text.split(/[,\r\n]+/).filter((cell) => cell.includes(formula));

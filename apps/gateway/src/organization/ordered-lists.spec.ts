@@ -62,9 +62,12 @@ describe('sorted lists of an organization', () => {
     ['status', ['delta', 'beta', 'gamma', 'Alpha']],
     ['createdAt', ['beta', 'Alpha', 'gamma', 'delta']],
     ['-createdAt', ['delta', 'gamma', 'Alpha', 'beta']],
-  ])('agents are sorted by %s with empty values last, and each is listed once', async (sort, expected) => {
-    expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
-  });
+  ])(
+    'a list of agents that is sorted by %s has empty values last and contains each agent once',
+    async (sort, expected) => {
+      expect(await names(`/api/agents?sort=${sort}`, 'agents')).toEqual(expected);
+    },
+  );
 
   it('a filtered list of agents can be sorted', async () => {
     expect(await names('/api/agents?sort=-name&status=online', 'agents')).toEqual(['gamma', 'beta']);

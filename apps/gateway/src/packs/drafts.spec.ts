@@ -67,7 +67,7 @@ describe('drafts of packs', () => {
     expect(listed.versions).toBeUndefined();
   });
 
-  it('the presigned URL of a draft returns exactly the bytes that the request contained', async () => {
+  it('the presigned URL of a pack draft returns exactly the bytes that the request contained', async () => {
     const packId = await makePack(tenant);
     expect(await draftOf(packId)).toMatchObject({ status: 404, body: { code: 'draft_not_found' } });
     const bundle = makeAnyBundle();
@@ -109,7 +109,7 @@ describe('drafts of packs', () => {
       409,
       'draft_head_conflict',
     ],
-  ])('a draft with %s is refused without a change of the draft head', async (_, more, status, code) => {
+  ])('a pack draft with %s is refused without a change of the draft head', async (_, more, status, code) => {
     const packId = await makePack(tenant);
     const { runtimeBundleId } = (await putDraft(tenant.as.member, packId, makeAnyBundle())).body;
     const refused = await putDraft(tenant.as.member, packId, makeAnyBundle(), more);
@@ -119,7 +119,7 @@ describe('drafts of packs', () => {
     expect(refused.body).toMatchObject({ ...more, currentRuntimeBundleId: runtimeBundleId });
   });
 
-  it('the older publish call returns a deprecation date, also with the parser’s error for invalid JSON', async () => {
+  it('the older call that publishes a pack returns a deprecation date, also if its JSON is invalid', async () => {
     const packId = await makePack(tenant);
     const path = `/api/workflow-packs/${packId}/publish-from-vm`;
     const { zip, files } = makeAnyBundle();
@@ -142,7 +142,7 @@ describe('drafts of packs', () => {
   });
 
   describe('drafts that a machine publishes', () => {
-    it('a draft that a machine uploads directly to the store becomes the head once', async () => {
+    it('a pack draft that a machine uploads directly to the object store becomes the draft head once', async () => {
       const packId = await makePack(tenant);
       const bundle = makeAnyBundle();
       const begun = await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`, {
@@ -207,7 +207,7 @@ describe('drafts of packs', () => {
       });
     });
 
-    it('only one of several drafts with one base becomes the draft head; the others get a conflict with both bundle ids', async () => {
+    it('only one of several pack drafts with one base becomes the head; the others get a conflict with both bundle ids', async () => {
       const packId = await makePack(tenant);
       for (let round = 0; round < 3; round += 1) {
         const base = await headOf(packId);
@@ -249,7 +249,7 @@ describe('drafts of packs', () => {
       expect(rows).toHaveLength(1);
     });
 
-    it('a draft is refused if its bytes are replaced in the store after they were checked', async () => {
+    it('a pack draft is refused if its bytes are replaced in the object store after they were checked', async () => {
       const packId = await makePack(tenant);
       const [good, evil] = [makeBundle({ 'main.py': 'good' }), makeBundle({ 'main.py': 'evil' })];
       const begun = (await tenant.worker.post(`/api/workflow-packs/${packId}/publish-from-vm/upload`)).body;

@@ -40,7 +40,7 @@ describe('objects of packs in the store', () => {
   const keyOf = (digest: string) => `packs/${tenant.organizationId}/bundles/${digest.slice('sha256:'.length)}.zip`;
 
   it.each(steps.flatMap((step) => [[step, 'does not answer', 503] as const, [step, 'ends the process', 500] as const]))(
-    'when the store operation %s %s, no part of a draft is stored until the same finalize is repeated',
+    'if the object store’s operation %s %s, no part of a pack draft is stored until the same finalize is repeated',
     async (step, failure, status) => {
       const packId = await makePack(tenant);
       const { zip, files, digest } = makeAnyBundle();
@@ -63,7 +63,7 @@ describe('objects of packs in the store', () => {
     },
   );
 
-  it('unused uploads are deleted after a day, drafts after 30 days together with bytes that no other draft needs', async () => {
+  it('unused pack uploads are deleted after a day, and drafts after 30 days with bytes that no other draft needs', async () => {
     const packId = await makePack(tenant);
     const [first, version, head] = [makeAnyBundle(), makeAnyBundle(), makeAnyBundle()];
     const { uploadKey } = { uploadKey: await uploadZip(tenant.worker, packId, first.zip) };

@@ -53,7 +53,7 @@ describe('launches while the pin of their installation changes', () => {
     await waitFor('more launches', () => Promise.resolve(jobs.length >= before + count), 30_000);
   };
 
-  it('a launch during a pin gets one complete version; a rollback returns the queued jobs of the version it replaces', async () => {
+  it('a launch during a pin gets one complete pack version, and a rollback returns the replaced version’s queued jobs', async () => {
     const ways = ['internal_verified', 'pilot'];
     const base = await makeVersion(tenant, packId, ...ways);
     const others: string[] = [];

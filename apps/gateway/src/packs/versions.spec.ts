@@ -41,7 +41,7 @@ describe('versions of packs', () => {
     client.post(`${versionsOf(packId)}/${versionId}/promote`, body);
   const install = async (body: object = {}) => tenant.as.member.post(installations, { packId, name: newId(), ...body });
 
-  it('each draft can be published once, as a version with the next number', async () => {
+  it('each pack draft can be published once, as a version with the next number', async () => {
     const id = await makePack(tenant);
     const none = await tenant.as.member.post(versionsOf(id));
     expect([none.status, none.body.code]).toEqual([409, 'draft_not_found']);
@@ -70,7 +70,7 @@ describe('versions of packs', () => {
   });
 
   it.each(packStages.flatMap((from) => packStages.map((to) => [from, to] as const)))(
-    'a version can change from stage %s to %s only if the table of stages allows it',
+    'a pack version can change from stage %s to %s only if the table of stages allows it',
     async (from, to) => {
       const versionId = await makeVersion(tenant, packId, ...promotionsTo[from]!);
       const promotion = await promote(versionId, { stage: to, reason: 'because' });
@@ -91,7 +91,7 @@ describe('versions of packs', () => {
     },
   );
 
-  it('only an admin can promote a version to production, deprecated or archived', async () => {
+  it('only an admin can promote a pack version to production, deprecated or archived', async () => {
     const versionId = await makeVersion(tenant, packId);
     for (const stage of ['production', 'deprecated', 'archived']) {
       expect((await promote(versionId, { stage }, tenant.as.member)).status).toBe(403);
@@ -101,7 +101,7 @@ describe('versions of packs', () => {
     expect((await promote(versionId, { stage: 'nonsense' })).status).toBe(400);
   });
 
-  it('a version stays in production while an installation that is not a pilot is pinned to it', async () => {
+  it('a pack version stays in production while an installation that is not a pilot is pinned to it', async () => {
     const versionId = await makeVersion(tenant, packId, ...promotionsTo['production']!);
     const used = (await install({ versionId })).body;
     await install({ versionId, metadata: { ring: 'pilot' } });
@@ -112,7 +112,7 @@ describe('versions of packs', () => {
   });
 
   describe('installations of packs', () => {
-    it('an installation can be pinned to pilot and production versions of its pack, and rolled back', async () => {
+    it('a pack installation can be pinned to pilot and production versions of its pack, and rolled back', async () => {
       const [first, second] = [
         await makeVersion(tenant, packId, ...promotionsTo['pilot']!),
         await makeVersion(tenant, packId, ...promotionsTo['production']!),
@@ -166,7 +166,7 @@ describe('versions of packs', () => {
       ]);
     });
 
-    it('an installation can roll back to a deprecated version, but not to an archived version', async () => {
+    it('a pack installation can roll back to a deprecated version, but not to an archived version', async () => {
       const old = await makeVersion(tenant, packId, ...promotionsTo['production']!);
       const path = (await install({ versionId: old })).headers.get('location')!;
       expect((await tenant.as.viewer.get(`${path}/history`)).body.history).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('versions of packs', () => {
       });
     });
 
-    it('an installation has a unique name in its pack and is hidden from other organizations', async () => {
+    it('a pack installation has a unique name in its pack and is hidden from other organizations', async () => {
       const otherTenant = await harness.makeTenant();
       const name = newId();
       const created = await install({ name });
@@ -229,7 +229,7 @@ describe('versions of packs', () => {
     );
   });
 
-  it('versions can be compared file by file and exported to another pack', async () => {
+  it('pack versions can be compared file by file and exported to another pack', async () => {
     const id = await makePack(tenant);
     const publish = async (files: Record<string, string>) => {
       await putDraft(tenant.as.member, id, makeBundle(files));

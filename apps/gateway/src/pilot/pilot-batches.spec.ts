@@ -139,7 +139,7 @@ describe('batches that organizations reported', () => {
     ]);
   });
 
-  it('a pilot batch belongs to the organization’s day of its start, else of its end, else of its receipt', async () => {
+  it('a pilot batch belongs to the day on which it started, else ended, else arrived, in the organization’s time zone', async () => {
     await sql(`UPDATE organization_settings SET timezone = 'America/Chicago' WHERE organization_id = $1`, [
       tenant.organizationId,
     ]);
@@ -167,7 +167,7 @@ describe('batches that organizations reported', () => {
     }
   });
 
-  it('a pilot batch is found by its job, workflow and worker key, only in its organization', async () => {
+  it('pilot batches can be listed by job, workflow and worker key, only in their own organization', async () => {
     const { organizationId } = tenant;
     const job = await makeJob(harness.db, { organizationId });
     const sibling = await makeJob(harness.db, { organizationId, workflowId: job.workflowId, agentId: job.agentId });

@@ -26,7 +26,7 @@ describe('costs', () => {
   }
 
   describe('costs of a run', () => {
-    it('a run’s cost is its model usage, its machine time, and the rest of what its worker reported', async () => {
+    it('a run’s cost consists of its model usage, its machine time, and the remaining cost that its worker reported', async () => {
       const { id } = await run({
         finishedAt: '2026-03-10T12:00:00Z',
         ms: 90_000,
@@ -96,7 +96,7 @@ describe('costs', () => {
       expect((await get(`/api/jobs/${id}`)).body.totalCostUsd).toBe(0.01);
     });
 
-    it('a run’s cost uses its machine’s hourly price at the end of the run, or else the organization’s', async () => {
+    it('a run’s cost uses its machine’s hourly price at the end of the run, or else the organization’s hourly price', async () => {
       const created = await tenant.as.admin.post('/api/agents', {
         name: 'Large',
         provider: 'external',

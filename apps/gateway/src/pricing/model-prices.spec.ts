@@ -52,7 +52,7 @@ describe('prices of models', () => {
     });
   });
 
-  it('one of several concurrent lists of model prices is stored completely', async () => {
+  it('if several lists of model prices are saved concurrently, one of the lists is stored completely', async () => {
     const lists = [1, 2, 3, 4].map((usd) => Array.from({ length: 50 }, (_, at) => price(`m${at}`, usd)));
     const answers = await Promise.all(lists.map((list) => put(...list)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -117,7 +117,7 @@ describe('prices of models', () => {
     expect((await put(price('🦷', 1))).status).toBe(200);
   });
 
-  it('model usage is charged the latest price of its model, whatever its case, that starts on or before its UTC day', async () => {
+  it('model usage is charged the newest price of its model that starts by its UTC day, ignoring case in the model’s name', async () => {
     await put(price('M', 1, '2026-03-01'), price('m', 2, '2026-03-10'), price('m', 4, '2026-04-01'));
     const used = (at: string) => ({ provider: 'Acme', model: 'm', input: 1_000_000, at });
     const { id } = await run(

@@ -154,7 +154,7 @@ describe('reports of machines', () => {
       expect((await timelineOf(id)).filter(({ kind }) => kind === 'status')).toHaveLength(1);
     });
 
-    it('a starting agent becomes online with a heartbeat, unless a stop has ended the boot of the heartbeat', async () => {
+    it('a heartbeat moves a starting agent to online, unless a stop has ended the boot that sent the heartbeat', async () => {
       expect((await beat(await makeMachine({ status: 'starting' }))).body.status).toBe('online');
       const id = await makeMachine({ status: 'starting', ended_boots: ['boot-1'] });
       for (const answer of [await beat(id), await shake(id, { bootId: 'boot-1' })]) {
@@ -202,7 +202,7 @@ describe('reports of machines', () => {
   });
 
   describe('a handshake', () => {
-    it('a handshake replaces the machine’s capabilities; without any they become unknown', async () => {
+    it('a handshake replaces the machine’s capabilities, or makes them unknown if it contains none', async () => {
       const id = await makeMachine();
       const has = { name: 'python', available: true, detail: '3.11.2' };
       const lacks = { name: 'pillow', available: false, detail: null };

@@ -18,7 +18,7 @@ describe('alerts about failed and waiting runs', () => {
       return row?.failures === failures;
     });
 
-  it('an alert about failed runs is sent for the first one, counts further ones, and is resolved by a completed run', async () => {
+  it('an alert about failed runs is sent for the first failed run, counts further ones, and a completed run resolves it', async () => {
     const { id: channelId, to } = await fixture.mailChannel();
     await fixture.turnOn('run_failed', { channelIds: [channelId] });
     const workflowId = await fixture.workflow();
@@ -43,7 +43,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(sent).toEqual(['alert.opened', 'alert.resolved', 'alert.opened']);
   });
 
-  it('a page that follows the stream receives each change of an alert when it happens', async () => {
+  it('a client of the organization’s event stream receives each change of an alert when it happens', async () => {
     await fixture.turnOn('run_failed');
     const stream = await fixture.followStream('?types=alert');
     const workflowId = await fixture.workflow();
@@ -70,7 +70,7 @@ describe('alerts about failed and waiting runs', () => {
     stream.close();
   });
 
-  it('in the mode every, an alert about failed runs is sent again for each further failed run', async () => {
+  it('an alert rule in the mode “every” sends its alert about failed runs again for each further failed run', async () => {
     const { id: channelId } = await fixture.mailChannel();
     await fixture.turnOn('run_failed', { when: 'every', channelIds: [channelId] });
     const workflowId = await fixture.workflow();
@@ -80,7 +80,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(await fixture.untilDeliveries(channelId, 3)).toHaveLength(3);
   });
 
-  it('in the mode in_a_row, an alert opens after the set number of failed runs without a completed run between', async () => {
+  it('an alert rule in the mode “in_a_row” opens an alert after the set number of runs failed without a completed one', async () => {
     await fixture.turnOn('run_failed', { when: 'in_a_row', times: 2 });
     const workflowId = await fixture.workflow();
     await run(workflowId, 'failed');
@@ -110,7 +110,7 @@ describe('alerts about failed and waiting runs', () => {
     expect(await fixture.alertsOf(workflowId)).toHaveLength(1);
   });
 
-  it('an alert rule that is turned off has no open alerts, and stores no events of runs', async () => {
+  it('turning off an alert rule resolves its alerts, and further runs store no events for the rule', async () => {
     await fixture.turnOn('run_failed');
     const workflowId = await fixture.workflow();
     await run(workflowId, 'failed');

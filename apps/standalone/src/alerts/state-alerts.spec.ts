@@ -155,7 +155,7 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     await fixture.untilAlert(id, { id: alert.id, status: 'resolved' });
   });
 
-  it('dead letters of a queue count in one alert, which is resolved when none is left', async () => {
+  it('all dead letters of a queue count in one alert, which is resolved when the queue has no dead letters', async () => {
     await fixture.turnOn('dead_letter');
     const insert = () =>
       fixture.rows(

@@ -57,7 +57,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
     expectNoAdvanceError();
   });
 
-  it('an error that is too long is cut between characters, not within a surrogate pair', async () => {
+  it('the error of a failed autopilot attempt is cut between characters, not within a surrogate pair', async () => {
     browsers.model.addRule(() => ({ json: modelAnswer() }));
     // At any length limit, one of the two texts has a surrogate pair across the limit.
     for (const before of ['', 'x']) {
@@ -69,7 +69,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
     expectNoAdvanceError();
   });
 
-  it('a step title that reverses the text direction does not reverse the rest of a session’s question', async () => {
+  it('a step title that reverses the text direction does not reverse the rest of an autopilot session’s question', async () => {
     browsers.model.addRule(() => ({ json: modelAnswer() }));
     browsers.attempt = () => ({ outcome: 'failed', why: 'page', error: 'it is\u202E gone' });
     const steps = createTask().steps.map((step) => ({ ...step, title: 'Do\u202E it' }));
@@ -81,7 +81,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
     expect(ended.steps[0]!.title).toBe('Do\u202E it');
   });
 
-  it('a task title of 200 characters becomes the complete name of its workflow', async () => {
+  it('an autopilot task’s title of 200 characters becomes the complete name of the task’s workflow', async () => {
     browsers.model.addRule(() => ({ json: modelAnswer() }));
     const title = `x${'😀'.repeat(199)}`;
     const { ended } = await run(createTask({ title }));
@@ -97,13 +97,13 @@ describe('a session with texts that Postgres cannot store or that are too long',
     ['too many selectors', [action({ selectors: Array(51).fill({ kind: 'css', selector: 'a' }) })]],
     ['a value that is too long', [action({ value: 'a'.repeat(20_001) })]],
     ['a name that is too long', [action({ name: 'a'.repeat(501) })]],
-  ])('an attempt fails if the model returns %s', async (_, actions) => {
+  ])('an autopilot session’s attempt at a step fails if the model returns %s', async (_, actions) => {
     browsers.model.addRule(() => ({ json: modelAnswer({}, ...actions) }));
     const { ended } = await run(createTask(), { limits: { attemptsPerStep: 1 } });
     expect(ended.steps[0]!.attempts).toMatchObject([{ outcome: 'failed', code: 'action_refused' }]);
   });
 
-  it('the tokens of each model call are counted, even if the answer is invalid', async () => {
+  it('the tokens of each model call of an autopilot session are counted, even if the answer is invalid', async () => {
     const usage = { inputTokens: 1000, outputTokens: 100 };
     browsers.model.addResponses({ content: 'Sure!', usage }, { json: modelAnswer(), usage });
     const { ended } = await run();
@@ -121,7 +121,7 @@ describe('a session with texts that Postgres cannot store or that are too long',
     });
   });
 
-  it('the model is not called if the cost limit of the session is 0', async () => {
+  it('the model is not called if the cost limit of the autopilot session is 0', async () => {
     const agent = browsers.getClient(await browsers.makeAgent());
     const { body } = await agent.act({ action: 'start', intent: 'Do it.', limits: { costUsd: 0 } });
     expect(await agent.until(body.sessionId, 'completed', 'failed')).toMatchObject({ code: 'limit_reached' });

@@ -27,7 +27,7 @@ describe(`${count} sessions at once`, () => {
       steps: ['open', 'fill', 'send'].map((id) => ({ id, title: id, instruction: `Do ${id}.`, kind: 'browse' })),
     });
 
-  it('concurrent sessions all complete in similar times, within the limit of concurrent model calls', async () => {
+  it('concurrent autopilot sessions all complete in similar times, within the limit of concurrent model calls', async () => {
     let open = 0;
     let maxOpen = 0;
     browsers.model.addRule(async (call) => {

@@ -66,7 +66,7 @@ describe('a model that fails in the middle of a session', () => {
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, 'model_failed', /pause of 3600 s/],
     ['answers with an error', { status: 400 }, 'model_failed', /answered 400/],
   ])(
-    'if the model %s, the session pauses with the reason until a resume continues the step',
+    'an autopilot session pauses with the reason if the model %s, until a resume continues the step',
     async (_, script, code, reason) => {
       const session = await startSession(script);
       const { sessionId } = session;
@@ -124,7 +124,7 @@ describe('a model that fails in the middle of a session', () => {
       expect(browsers.model.calls.length - calls).toBe(1);
     };
 
-    it('a session fails with the reason at its own cost limit; a new session uses what was learned', async () => {
+    it('an autopilot session fails with the reason at its cost limit, and a new session uses what was learned', async () => {
       const session = await startSession(validAnswer, { limits: { costUsd: 1 } });
       expect(await session.ended()).toMatchObject({
         status: 'failed',
@@ -137,7 +137,7 @@ describe('a model that fails in the middle of a session', () => {
       await completeInNewSession(session);
     });
 
-    it('a session fails at the organization’s spend limit; a new session with a higher limit completes', async () => {
+    it('an autopilot session fails at the organization’s spend limit; a new session with a higher limit completes', async () => {
       const { body: usageNow } = await browsers.tenant.api.get('/api/usage');
       await settings(usageNow.spendUsd + 1);
       const session = await startSession(validAnswer);
@@ -152,7 +152,7 @@ describe('a model that fails in the middle of a session', () => {
       await completeInNewSession(session);
     });
 
-    it('a session fails if its model’s key is deleted; with another model, a new session completes', async () => {
+    it('an autopilot session fails if its model’s key is deleted; with another model, a new session completes', async () => {
       const { admin } = browsers.tenant.as;
       await admin.put('/api/vault/OWN_KEY', { value: browsers.model.key });
       const own = { baseUrl: browsers.model.url, name: browsers.model.name, visionName: browsers.model.visionName };

@@ -41,7 +41,7 @@ describe('a session with failures', () => {
   const sql = <T extends object>(text: string, values: unknown[] = []) =>
     browsers.harness.db.query<T>('system', text, values);
 
-  it('a session that cannot be advanced fails with a reason after retries with growing delays', async () => {
+  it('an autopilot session that cannot be advanced fails with a reason after retries with growing delays', async () => {
     const faulty = { agentId: '' };
     browsers.open = ({ agentId }) =>
       agentId === faulty.agentId ? ({ output: { reused: false, startError: null } } as never) : {};
@@ -96,7 +96,7 @@ describe('a session with failures', () => {
     expect(browsers.harness.logs.join('')).toContain('could not advance an autopilot session');
   });
 
-  it('a session continues normally after one failed attempt to advance it', async () => {
+  it('an autopilot session continues normally after one failed attempt to advance it', async () => {
     const owner = new Client({ connectionString: browsers.harness.databaseUrl });
     await owner.connect();
     await owner.query(`
@@ -113,7 +113,7 @@ describe('a session with failures', () => {
     expect(await faults()).toBe(0);
   });
 
-  it('a session continues in another browser if its browser is lost during a page snapshot', async () => {
+  it('an autopilot session continues in another browser if its browser is lost during a page snapshot', async () => {
     let looks = 0;
     browsers.look = () => {
       looks += 1;
@@ -130,7 +130,7 @@ describe('a session with failures', () => {
     expect(row!.faults).toBe(0);
   });
 
-  it('a session fails without a model call if its start page cannot be opened', async () => {
+  it('an autopilot session fails without a model call if its start page cannot be opened', async () => {
     const startError = 'net::ERR_NAME_NOT_RESOLVED';
     const look = { url: 'chrome-error://chromewebdata/', title: '', tree: '' };
     browsers.open = () =>
@@ -153,7 +153,7 @@ describe('a session with failures', () => {
     expect(body.entries[0].message).toContain(`could not open its start page: ${startError}`);
   });
 
-  it('a session that continues with a partly loaded start page reports this to the model', async () => {
+  it('an autopilot session that continues with a partly loaded start page reports this to the model', async () => {
     const startError = 'the page was not loaded in time';
     const look = { url: 'http://portal.test/', title: '', tree: '- text "…"', treeCut: false, screenshotKey: null };
     browsers.open = () =>
@@ -167,7 +167,7 @@ describe('a session with failures', () => {
     );
   });
 
-  it('the model receives a screenshot, but no other file that a worker uploaded as a screenshot', async () => {
+  it('the model receives a screenshot only if the file that the worker uploaded is an image that is not too large', async () => {
     const agentId = await browsers.makeAgent();
     const jpeg = Buffer.from('\xff\xd8\xff\xe0 a page', 'latin1');
     const sent: [string, Buffer, boolean][] = [
@@ -194,7 +194,7 @@ describe('a session with failures', () => {
     }
   });
 
-  it('the workflow of a completed session has the steps that were done, without the skipped one', async () => {
+  it('the workflow of a completed autopilot session has the steps that passed, without the skipped step', async () => {
     const stepOf = (id: string) => ({ id, title: `Title of ${id}`, instruction: 'Do it.', kind: 'browse' as const });
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
@@ -215,7 +215,7 @@ describe('a session with failures', () => {
     expect(workflow.script).not.toContain('Title of unclear');
   });
 
-  it('a session’s stream has the reason and screenshot of a pause, and resumes after the last event', async () => {
+  it('an autopilot session’s stream has the reason and screenshot of a pause, and resumes after the last event', async () => {
     const agentId = await browsers.makeAgent();
     const screenshotKey = `images/${newId()}.jpg`;
     await sql(

@@ -60,7 +60,7 @@ describe('a session of the autopilot', () => {
     [{ task: aTask(), vaultKeys: ['NOT_THERE'] }, 'vaultKeys.0'],
     [{ task: aTask(), limits: { steps: 0 } }, 'limits.steps'],
     [{ task: aTask(), approve: 'always' }, 'approve'],
-  ])('a session cannot be started with %j', async (body, field) => {
+  ])('an autopilot session cannot be started with %j', async (body, field) => {
     const agentId = await browsers.makeAgent();
     const { act: post, path } = browsers.getClient(agentId);
     const answer = await post({ action: 'start', ...body });
@@ -69,7 +69,7 @@ describe('a session of the autopilot', () => {
     expect((await browsers.tenant.api.get(path)).body).toEqual({ sessions: [], nextCursor: null });
   });
 
-  it('neither another session nor a run starts on the agent of an open session', async () => {
+  it('neither another session nor a run starts on the agent of an open autopilot session', async () => {
     browsers.look = () => 'nothing';
     const session = await startSession();
     expect(await session.act({ action: 'start', task: aTask() })).toMatchObject({
@@ -98,7 +98,7 @@ describe('a session of the autopilot', () => {
     });
   });
 
-  it('a session pauses before a submit that needs an approval, and submits once after the approval', async () => {
+  it('an autopilot session pauses before a submit that needs an approval, and submits once after the approval', async () => {
     browsers.model.addResponses(act(click('Name'), click('Send', true)));
     const session = await startSession({ approve: 'before_submit' });
     expect(await paused(session)).toMatchObject({
@@ -124,7 +124,7 @@ describe('a session of the autopilot', () => {
     expect(await session.act({ action: 'cancel', sessionId })).toMatchObject({ status: 409 });
   });
 
-  it('a session asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
+  it('an autopilot session asks for the outcome of an interrupted submit, and never repeats it automatically', async () => {
     browsers.model.addResponses(act(click('Send', true)));
     browsers.attempt = ({ maySubmit }) =>
       maySubmit ? { status: 'failed', code: 'interrupted', error: 'gone', output: { submit: 'unknown', at: 0 } } : {};
@@ -139,18 +139,21 @@ describe('a session of the autopilot', () => {
     expect(browsers.received.filter(({ payload }) => payload['maySubmit'] === true)).toHaveLength(1);
   });
 
-  it.each([0, 1])('a session submits once per step, even with %s attempts between two submits', async (others) => {
-    const between = Array<object>(others).fill(act(click('Nothing')));
-    browsers.model.addResponses(act(click('Send', true)), ...between, act(click('Send', true)));
-    browsers.attempt = ({ maySubmit: submitted, actions }) =>
-      submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
-    const session = await startSession();
-    const metrics = { attempts: 2 + others };
-    expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
-    expect(browsers.sent.get(session.sessionId)).toBe(1);
-  });
+  it.each([0, 1])(
+    'an autopilot session submits once per step, even with %s attempts between two submits',
+    async (others) => {
+      const between = Array<object>(others).fill(act(click('Nothing')));
+      browsers.model.addResponses(act(click('Send', true)), ...between, act(click('Send', true)));
+      browsers.attempt = ({ maySubmit: submitted, actions }) =>
+        submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
+      const session = await startSession();
+      const metrics = { attempts: 2 + others };
+      expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
+      expect(browsers.sent.get(session.sessionId)).toBe(1);
+    },
+  );
 
-  it('a session pauses if the model is unsure twice, attempts are used up, or the page requires a code', async () => {
+  it('an autopilot session pauses if the model is unsure twice, its attempts are used up, or the page requires a code', async () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
     browsers.model.addResponses(unsure, unsure);
     const first = await startSession();
@@ -215,7 +218,7 @@ describe('a session of the autopilot', () => {
       { ...click('x'), action: 'navigate', selectors: [], value: 'file:///etc/passwd' },
       'not on the site',
     ],
-  ])('a session sends its browser no action that %s', async (_, action, error) => {
+  ])('an autopilot session sends its browser no action that %s', async (_, action, error) => {
     browsers.model.addRule(() => act(action as SessionAction));
     const session = await startSession({ limits: { attemptsPerStep: 1 } });
     const read = await paused(session);
@@ -229,7 +232,7 @@ describe('a session of the autopilot', () => {
     ['answers with prose', { content: 'Sure! Here you go' }, { code: 'model_failed' }],
     ['answers with errors', { status: 400 }, { code: 'model_failed' }],
     ['is over its rate limit', { status: 429, headers: { 'retry-after': '3600' } }, { code: 'model_failed' }],
-  ])('a resume continues a session after the model %s in all attempts', async (_, script, attempt) => {
+  ])('a resume continues an autopilot session after the model %s in all attempts', async (_, script, attempt) => {
     browsers.model.addRule(() => script);
     const session = await startSession({ limits: { attemptsPerStep: 2 } });
     expect(await paused(session)).toMatchObject({
@@ -243,7 +246,7 @@ describe('a session of the autopilot', () => {
     });
   });
 
-  it('a session fails if its limit of cost, of steps or of minutes is used up', async () => {
+  it('an autopilot session fails if its limit of cost, of steps or of minutes is used up', async () => {
     const failed = { status: 'failed', code: 'limit_reached' };
     browsers.model.addRule(() => act(click('Do')));
     const dear = await startSession({ limits: { costUsd: 0 } });
@@ -267,7 +270,7 @@ describe('a session of the autopilot', () => {
     expect(await slow.until(slow.sessionId, 'failed', 'completed')).toMatchObject(failed);
   });
 
-  it('a session is cancelled only when its worker reports that its browser is closed', async () => {
+  it('an autopilot session is cancelled only when its worker reports that its browser is closed', async () => {
     browsers.look = () => 'nothing';
     browsers.close = () => 'nothing';
     const session = await startSession();
@@ -291,7 +294,7 @@ describe('a session of the autopilot', () => {
     expect(await session.until(sessionId, 'cancelled')).toMatchObject({ finishedAt: expect.any(String) });
   });
 
-  it('a session streams its states, steps and attempts, and records them on the timeline', async () => {
+  it('an autopilot session streams its states, steps and attempts, and records them on the timeline', async () => {
     browsers.model.addResponses(act(click('Do')));
     const session = await startSession();
     await session.until(session.sessionId, 'completed');
@@ -320,7 +323,7 @@ describe('a session of the autopilot', () => {
     ]);
   });
 
-  it('a session generates its task from an intent unless the model’s task is invalid', async () => {
+  it('an autopilot session generates its task from an intent unless the model’s task is invalid', async () => {
     browsers.model.addRule(({ schemaName }) => {
       if (schemaName === 'autopilot_task')
         return {

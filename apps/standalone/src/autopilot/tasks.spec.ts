@@ -26,7 +26,7 @@ describe('a task from a script', () => {
     json: { task, kept: ['sign-in'], added: ['attach', 'attach'], notes: 'Signs in; attaches nothing yet.', ...more },
   });
 
-  it('a plan lists the steps that the script has and that it lacks, and can be started unchanged', async () => {
+  it('an autopilot plan lists the steps that the script has and the steps that it lacks, and can be started unchanged', async () => {
     browsers.model.addResponses(plan());
     const answer = await analyze({ script: 'page.navigate("https://portal.test/")', gap: 'The X-ray is missing.' });
     expect(answer.status).toBe(200);
@@ -50,7 +50,7 @@ describe('a task from a script', () => {
     });
   });
 
-  it('a task can be created from a workflow of the own organization, but of no other', async () => {
+  it('an autopilot task can be created from a workflow of the own organization, but of no other organization', async () => {
     const { organizationId } = browsers.tenant;
     const { id: workflowId } = await makeWorkflow(browsers.harness.db, { organizationId, script: 'print("filed")\n' });
     browsers.model.addResponses(plan());

@@ -38,7 +38,7 @@ describe('forgotten passwords and invitations', () => {
     return tokenIn((await mailbox.waitForMails(email, count)).at(-1)!.raw);
   };
 
-  it('a mailed link replaces a forgotten password once, and then ends all sessions of the user', async () => {
+  it('a mailed link replaces a forgotten password once, and the new password ends all sessions of the user', async () => {
     const { email } = await user();
     const session = await anonymous().signIn(email, testPassword);
     const token = await linkFor(email);
@@ -55,7 +55,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await login(email, newPassword)).status).toBe(200);
   });
 
-  it('only one of several concurrent requests can use a link', async () => {
+  it('only one of several concurrent requests can set a password with the same mailed link', async () => {
     const { email } = await user();
     const token = await linkFor(email);
     const answers = await Promise.all(['a', 'b', 'c', 'd'].map((one) => reset(token, `${one} battery horse staple`)));
@@ -97,7 +97,7 @@ describe('forgotten passwords and invitations', () => {
     expect(mail!.raw).toContain('https://muster.example.com/app/reset#token=');
   });
 
-  it('a newer link replaces the older one, and an expired link does not work', async () => {
+  it('a newer mailed link for a password replaces the older one, and an expired link does not work', async () => {
     const { id, email } = await user();
     const older = await linkFor(email);
     const newer = await linkFor(email, 2);
@@ -110,14 +110,14 @@ describe('forgotten passwords and invitations', () => {
     expect((await login(email, testPassword)).status).toBe(200);
   });
 
-  it('a link is refused if the account was disabled after the link was sent', async () => {
+  it('a mailed link for a password is refused if the account was disabled after the mail was sent', async () => {
     const { id, email } = await user();
     const token = await linkFor(email);
     await fixture.admin.patch(`/api/users/${id}`, { disabled: true });
     expect((await reset(token)).status).toBe(401);
   });
 
-  it('a new password by link follows the password rules, and a refused one does not use up the link', async () => {
+  it('a password that is set by a mailed link follows the password rules; a refused one does not use up the link', async () => {
     const { email } = await user();
     const token = await linkFor(email);
     for (const password of ['short', 'passwordpassword', email]) {
@@ -127,7 +127,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await reset(token)).status).toBe(200);
   });
 
-  it('a new password by link does not replace the second factor', async () => {
+  it('a password that is set by a mailed link does not replace the second factor', async () => {
     const { email } = await user();
     const session = await anonymous().signIn(email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
@@ -153,7 +153,7 @@ describe('forgotten passwords and invitations', () => {
     expect(count.links).toBeLessThanOrEqual(40);
   });
 
-  it('neither the database nor the queue contains the token of a link', async () => {
+  it('neither the database nor the queue contains the token of a mailed link', async () => {
     const { id, email } = await user();
     const token = await linkFor(email);
     const rows = JSON.stringify([
@@ -193,7 +193,7 @@ describe('forgotten passwords and invitations', () => {
     expect((await invite(email)).status).toBe(409);
   });
 
-  it('an invitation to a user of another organization gets the usual answer but leaves the user as before', async () => {
+  it('an invitation to a user of another organization gets the usual answer but does not change the user', async () => {
     const { id: other } = await makeOrganization(fixture.harness.db);
     const { email, id } = await makeUser(fixture.harness.db, { organizationId: other, role: 'viewer' });
     const [answer, usual] = [await invite(email, 'admin'), await invite(`${newId()}@practice.example`, 'admin')];

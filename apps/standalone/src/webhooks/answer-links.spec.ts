@@ -118,7 +118,7 @@ describe('the answer link of a question', () => {
     expect(await question(id)).not.toMatchObject({ status: 'answered' });
   });
 
-  it('an answer link is sent only to the people who are asked; others get a link to the inbox page', async () => {
+  it('an answer link is sent only to the people who are asked; other recipients get a link to the inbox page', async () => {
     const { mail, token } = await askByMail({ to: ['somebody.else@practice.example'] });
     expect(token).toBeUndefined();
     expect(mail.raw).toContain(`${address}/app/inbox`);

@@ -55,7 +55,7 @@ describe('notification channels', () => {
       return found.filter((row) => row.status === status).length >= count && found;
     });
 
-  it('a channel sends each recipient one e-mail about a failed run, with its error and a link', async () => {
+  it('a notification channel sends each recipient one e-mail about a failed run, with its error and a link', async () => {
     const [one, two] = [address(), address()];
     const { id } = await make({ kind: 'email', target: { to: [one.toUpperCase(), two] } });
     const jobId = await fixture.runJob('failed', {}, { error: 'the portal <b>refused</b>' });
@@ -75,7 +75,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [one, two].includes(to))).toHaveLength(2);
   });
 
-  it('a channel combines the notifications of a minute in one message with their count', async () => {
+  it('a notification channel combines the notifications of a minute in one message with their count', async () => {
     const to = address();
     const { id } = await mailChannel(to);
     for (let n = 0; n < 4; n += 1) await fixture.runJob('failed', {}, { error: `fault ${n}` });
@@ -94,7 +94,7 @@ describe('notification channels', () => {
     for (const n of [1, 2, 3]) expect(mails[1]!.raw).toContain(`fault ${n}`);
   });
 
-  it('a channel repeats a message after a temporary refusal by the mail relay, not a permanent one', async () => {
+  it('a notification channel repeats a message after a temporary refusal by the mail relay, not a permanent one', async () => {
     const [later, never] = [address(), address()];
     let refusals = 1;
     mailbox.onMessage = (to) => (to === later && refusals-- > 0 ? 451 : null);
@@ -117,7 +117,7 @@ describe('notification channels', () => {
     expect(await mailbox.waitForMails(later)).toHaveLength(1);
   });
 
-  it('a channel reports a message that may have arrived as unclear instead of repeating it', async () => {
+  it('a notification channel reports a message that may have arrived as unclear instead of repeating it', async () => {
     const to = address();
     mailbox.onMessage = (each) => (each === to ? 'break' : null);
     const { id } = await mailChannel(to);
@@ -142,7 +142,7 @@ describe('notification channels', () => {
   });
 
   it.each(['slack', 'teams'])(
-    'a channel posts to %s in the format of that service, and never returns its address',
+    'a notification channel posts to %s in the format of that service, and never returns its address',
     async (kind) => {
       const path = `/services/${newId()}`;
       fixture.receiver.answers.set(path, (response) => response.writeHead(200).end('ok'));
@@ -188,7 +188,7 @@ describe('notification channels', () => {
     },
   );
 
-  it('a channel signs a webhook like an endpoint does, with a secret that is shown once', async () => {
+  it('a notification channel signs a webhook like a webhook endpoint does, with a secret that is shown once', async () => {
     const path = fixture.path();
     const { id, secret, target } = await make({ kind: 'webhook', target: { url: fixture.receiver.url + path } });
     await fixture.runJob('failed');
@@ -207,7 +207,7 @@ describe('notification channels', () => {
     expect((await fixture.admin.get(`${base}/${endpoint.id}`)).status).toBe(404);
   });
 
-  it('a channel sends only the events that match its filter', async () => {
+  it('a notification channel sends only the events that match its filter', async () => {
     const [workflows, others, labels, severe] = [address(), address(), address(), address()];
     const { workflowId, agentId } = fixture.ids;
     const anything = { events: ['job.completed', 'job.failed'] };
@@ -224,7 +224,7 @@ describe('notification channels', () => {
     expect(mailbox.mails.filter(({ to }) => [labels, severe].includes(to))).toHaveLength(2);
   });
 
-  it('a channel reports the result of a test message, which it sends even if the channel is off', async () => {
+  it('a notification channel sends a test message even while the channel is off, and reports the result', async () => {
     const to = address();
     const { id } = await mailChannel(to, { enabled: false });
     await fixture.runJob('failed');
@@ -286,7 +286,7 @@ describe('notification channels', () => {
     [{ kind: 'webhook', target: { url: 'http://10.0.0.1/' } }, 'target.url'],
     [{ kind: 'fax', target: { url: 'https://93.184.215.14/' } }, 'kind'],
     [{ kind: 'slack', target: { url: 'https://93.184.215.14/' }, events: [] }, 'events'],
-  ])('a channel cannot be created with %j', async (body, field) => {
+  ])('a notification channel cannot be created with %j', async (body, field) => {
     const answer = await fixture.admin.post(base, { name: 'x', events: ['*'], ...body });
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });

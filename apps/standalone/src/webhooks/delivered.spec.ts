@@ -12,7 +12,7 @@ describe('deliveries to an endpoint', () => {
   });
   afterAll(() => fixture.close());
 
-  it('a delivery contains a completed job as GET returns it, signed according to Standard Webhooks', async () => {
+  it('a webhook about a completed job contains the job as GET returns it, signed according to Standard Webhooks', async () => {
     const path = fixture.path();
     const { id, secret } = await fixture.createEndpoint(path, ['job.completed']);
     const jobId = await fixture.runJob();
@@ -41,7 +41,7 @@ describe('deliveries to an endpoint', () => {
     expect(detail.body).toEqual({ ...delivery, body: received!.body });
   });
 
-  it('an endpoint gets only events that it subscribes to, with a sequence in the order of the events', async () => {
+  it('a webhook endpoint gets only events that it subscribes to, with a sequence in the order of the events', async () => {
     const [all, some] = [fixture.path(), fixture.path()];
     await fixture.createEndpoint(all);
     await fixture.createEndpoint(some, ['job.failed']);
@@ -52,7 +52,7 @@ describe('deliveries to an endpoint', () => {
     expect((await fixture.receiver.waitForDeliveries(some)).map(({ event }) => event.type)).toEqual(['job.failed']);
   });
 
-  it('an endpoint receives no events of another organization', async () => {
+  it('a webhook endpoint receives no events of another organization', async () => {
     const other = await fixture.harness.makeTenant();
     const path = fixture.path();
     const created = await other.as.admin.post('/api/webhook-endpoints', {
@@ -70,7 +70,7 @@ describe('deliveries to an endpoint', () => {
     }
   });
 
-  it('no row is stored for an event that no endpoint subscribes to', async () => {
+  it('no row is stored for an event that no webhook endpoint subscribes to', async () => {
     const silent = await fixture.harness.makeTenant();
     await silent.as.admin.post('/api/webhook-endpoints', { url: fixture.receiver.url, events: ['pack.promoted'] });
     const { body } = await silent.as.admin.post('/api/agents', { name: 'Quiet', provider: 'external' });

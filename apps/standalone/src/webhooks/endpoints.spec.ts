@@ -14,7 +14,7 @@ describe('webhook endpoints', () => {
   });
   afterAll(() => fixture.close());
 
-  it('an endpoint’s secret is shown once, and the endpoint can be changed only at the version that was read', async () => {
+  it('a webhook endpoint’s secret is shown once, and a change of the endpoint requires the version that was read', async () => {
     const created = await fixture.createEndpoint(fixture.path(), ['job.failed'], { description: 'Billing' });
     expect(created.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const read = await fixture.admin.get(`${base}/${created.id}`);
@@ -65,12 +65,12 @@ describe('webhook endpoints', () => {
     [{ url: 'https://93.184.215.14/', events: [] }, 'events'],
     [{ url: 'https://93.184.215.14/', events: ['job.exploded'] }, 'events'],
     [{ events: ['*'] }, 'url'],
-  ])('an endpoint cannot be created with %j', async (body, field) => {
+  ])('a webhook endpoint cannot be created with %j', async (body, field) => {
     const answer = await fixture.admin.post(base, body);
     expect([answer.status, answer.body.errors?.[0].field]).toEqual([400, field]);
   });
 
-  it('an organization has at most twenty endpoints, even after concurrent requests', async () => {
+  it('an organization has at most twenty webhook endpoints, even after concurrent requests', async () => {
     const tenant = await fixture.harness.makeTenant();
     const body = { url: 'https://93.184.215.14/', events: ['pack.promoted'] };
     const answers = await Promise.all(Array.from({ length: 25 }, () => tenant.as.admin.post(base, body)));
@@ -81,7 +81,7 @@ describe('webhook endpoints', () => {
     );
   });
 
-  it('an endpoint signs with both secrets for a day after a rotation, then with the new one', async () => {
+  it('a webhook endpoint signs with both secrets for a day after a rotation, then with the new one', async () => {
     const path = fixture.path();
     const { id, secret: old } = await fixture.createEndpoint(path, ['pack.promoted']);
     const rotated = await fixture.admin.post(`${base}/${id}/rotate-secret`);
@@ -110,7 +110,7 @@ describe('webhook endpoints', () => {
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it('an endpoint can be tested while off; a redelivery has the same id and body and a new time', async () => {
+  it('a webhook endpoint can be tested while off; a redelivery has the same id and body and a new time', async () => {
     const path = fixture.path();
     const { id, secret } = await fixture.createEndpoint(path, ['pack.promoted'], { enabled: false });
     const response = await fixture.admin.post(`${base}/${id}/test`);

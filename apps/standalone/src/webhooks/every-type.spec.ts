@@ -264,14 +264,14 @@ describe('every type of webhook', () => {
     });
   }
 
-  it.each(webhookTypes)('the event %s is delivered, signed, with a sequence', async (type) => {
+  it.each(webhookTypes)('the webhook event %s is delivered, signed, with a sequence', async (type) => {
     const received = await causes[type]();
     expect(received.event).toMatchObject({ type, data: { sequence: expect.any(Number) } });
     expect(received.headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/);
     if (received.path === path) verifySignature(endpoint.secret, received);
   });
 
-  it('an event has the state that its resource had at that time, even if the resource changes afterwards', async () => {
+  it('a webhook event has the state that its resource had at that time, even if the resource changes afterwards', async () => {
     browsers.look = () => ({ look: { asksFor: 'one_time_code' } });
     const release = await fixture.holdEvents();
     const jobId = await fixture.runJob('failed');

@@ -30,7 +30,7 @@ describe('a receiver with faults', () => {
     return { id, deliveryId, read, after, endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body };
   };
 
-  it('a receiver that always fails gets eight attempts over 32 hours, and none too early', async () => {
+  it('a webhook receiver that always fails gets eight attempts over 32 hours, and none too early', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(503).end('not now'));
     const { id, after, endpoint, read } = await sendTestEvent(path);
@@ -58,7 +58,7 @@ describe('a receiver with faults', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, failingSince: null });
   });
 
-  it('a receiver that fails only at first gets the delivery in the end', async () => {
+  it('a webhook receiver that fails only at first gets the delivery in the end', async () => {
     const path = fixture.path();
     const codes = [500, 429, 204];
     fixture.receiver.answers.set(path, (response) => response.writeHead(codes.shift() ?? 204).end());
@@ -74,7 +74,7 @@ describe('a receiver with faults', () => {
     });
   });
 
-  it('the redirect of a receiver is not followed', async () => {
+  it('the redirect of a webhook receiver is not followed', async () => {
     const [path, elsewhere] = [fixture.path(), fixture.path()];
     fixture.receiver.answers.set(path, (response) => response.writeHead(302, { location: elsewhere }).end());
     const { after } = await sendTestEvent(path);
@@ -82,7 +82,7 @@ describe('a receiver with faults', () => {
     expect(fixture.receiver.listReceivedAt(elsewhere)).toEqual([]);
   });
 
-  it('a delivery stays pending if the receiver closes the connection before or during its answer', async () => {
+  it('a webhook delivery stays pending if the receiver closes the connection before or during its answer', async () => {
     const [half, none] = [fixture.path(), fixture.path()];
     fixture.receiver.answers.set(half, (response) => {
       response.writeHead(200, { 'content-length': '100' }).write('{"some"');
@@ -100,7 +100,7 @@ describe('a receiver with faults', () => {
     });
   });
 
-  it('a delivery succeeds after the beginning of the answer was read, even if the answer does not end', async () => {
+  it('a webhook delivery succeeds once the beginning of the answer was read, even if the answer does not end', async () => {
     const path = fixture.path();
     let written = 0;
     fixture.receiver.answers.set(path, (response) => {
@@ -116,7 +116,7 @@ describe('a receiver with faults', () => {
     expect(written).toBeLessThan(16 * 1024 * 1024);
   });
 
-  it('an attempt times out after ten seconds if the receiver hangs', async () => {
+  it('an attempt to deliver a webhook times out after ten seconds if the receiver hangs', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, () => undefined);
     const { after } = await sendTestEvent(path);
@@ -126,7 +126,7 @@ describe('a receiver with faults', () => {
     expect(attempts[0].durationMs).toBeLessThan(15_000);
   });
 
-  it('an endpoint that answers 410 is turned off with an audit entry, and can be turned on again', async () => {
+  it('a webhook endpoint that answers 410 is turned off with an audit entry, and can be turned on again', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(410).end());
     const { id, after, endpoint } = await sendTestEvent(`${path}?token=hidden`);
@@ -144,7 +144,7 @@ describe('a receiver with faults', () => {
     expect(await endpoint()).toMatchObject({ enabled: true, turnedOffReason: null, failingSince: null });
   });
 
-  it('the attempt to call a receiver at a private address fails with the reason before any call', async () => {
+  it('an attempt to deliver a webhook to a private address fails with the reason before any call', async () => {
     const { id } = await fixture.createEndpoint(fixture.path(), ['pack.promoted']);
     await fixture.query(`UPDATE webhook_endpoint SET url = 'http://10.1.2.3/inside' WHERE id = $1`, id);
     await fixture.admin.post(`${base}/${id}/test`);
@@ -169,7 +169,7 @@ describe('a receiver that only fails for five days', () => {
   });
   afterAll(() => fixture.close());
 
-  it('an endpoint that fails for five days is turned off; turned on again, it gets waiting deliveries', async () => {
+  it('a webhook endpoint that fails for five days is turned off; turned on again, it gets waiting deliveries', async () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(500).end());
     const { id } = await fixture.createEndpoint(path, ['agent.online']);

@@ -47,7 +47,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     return delivery;
   }
 
-  it('a delivery succeeds if the receiver accepts it before reading the whole body', async () => {
+  it('a webhook delivery succeeds if the receiver accepts it before reading the whole body', async () => {
     const delivery = await deliverTo((socket) => {
       socket.write(httpAnswer('204 No Content'));
       // A receiver that closes a connection correctly still reads the rest of the request, and discards it.
@@ -57,7 +57,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     expect(delivery).toMatchObject({ status: 'delivered', attempts: [{ statusCode: 204, error: null }] });
   });
 
-  it('a delivery stays pending and records the HTTP status if the receiver refuses it before it has read the whole body', async () => {
+  it('a webhook delivery stays pending with the HTTP status if the receiver refuses it before reading the whole body', async () => {
     const delivery = await deliverTo((socket) => {
       socket.write(httpAnswer('413 Payload Too Large'));
       socket.resume();
@@ -66,12 +66,12 @@ describe('a receiver that answers or closes before it has read a large delivery'
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: 413 }] });
   });
 
-  it('a delivery stays pending if the receiver resets the connection during the body', async () => {
+  it('a webhook delivery stays pending if the receiver resets the connection during the body', async () => {
     const delivery = await deliverTo((socket) => socket.resetAndDestroy());
     expect(delivery).toMatchObject({ status: 'pending', attempts: [{ statusCode: null, error: expect.any(String) }] });
   });
 
-  it('an attempt ends without a delay if the receiver answers and resets the connection at once', async () => {
+  it('an attempt to deliver a webhook ends at once if the receiver answers and resets the connection', async () => {
     const delivery = await deliverTo((socket) => {
       socket.write(httpAnswer('200 OK'), () => socket.resetAndDestroy());
     });
@@ -81,7 +81,7 @@ describe('a receiver that answers or closes before it has read a large delivery'
     expect(attempt.durationMs).toBeLessThan(9000);
   });
 
-  it('an attempt times out after ten seconds if the receiver stops reading', async () => {
+  it('an attempt to deliver a webhook times out after ten seconds if the receiver stops reading', async () => {
     const delivery = await deliverTo((socket) => socket.pause());
     expect(delivery).toMatchObject({
       status: 'pending',

@@ -54,7 +54,7 @@ describe('a hundred endpoints, one of which hangs', () => {
     return deliveries.flat().map(({ event, at }) => at - Date.parse(event.timestamp));
   }
 
-  it('an endpoint that hangs does not delay deliveries to other endpoints', async () => {
+  it('a webhook endpoint that hangs does not delay deliveries to other endpoints', async () => {
     const [without, withHanging]: [number[], number[]] = [[], []];
     await latencies();
     for (let round = 0; round < rounds; round += 1) {

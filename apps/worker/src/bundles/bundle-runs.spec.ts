@@ -39,7 +39,7 @@ describe('A run with a bundle', () => {
     return { ...terminal, root: join(worker.folder, 'runs', command.jobId), bundle };
   };
 
-  it('a run imports from its bundle, whose manifest lists each file’s checksum, before Python’s library', async () => {
+  it('a run imports modules from its bundle before Python’s library, and the manifest lists each file’s checksum', async () => {
     await worker.start();
     const module = 'import json\nname = "packed " + json.word';
     const files = [

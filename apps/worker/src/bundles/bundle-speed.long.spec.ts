@@ -13,7 +13,7 @@ const mebibytes = Number(process.env.BUNDLE_MIB ?? 8);
 jest.setTimeout(60_000 + runs * 10_000);
 
 describe('Many runs of one bundle', () => {
-  it(`many runs of one bundle download the bundle once (measured with ${runs} runs of ${mebibytes} MiB)`, async () => {
+  it(`many runs of one bundle download the bundle once (${runs} runs of a bundle of ${mebibytes} MiB)`, async () => {
     const service = await FakeService.start();
     const store = await BundleStore.start();
     const worker = new WorkerHarness(service);

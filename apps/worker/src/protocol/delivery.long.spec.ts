@@ -32,7 +32,7 @@ for part in range(6):
     muster.artifact("a%d.txt" % part)
 `;
 
-  it('a request that was accepted but not answered is repeated with the same text', async () => {
+  it('a worker’s request that was accepted but not answered is repeated with the same text', async () => {
     const textsByKey = new Map<string, string[]>();
     const taken: string[] = [];
     service.interfere = ({ path, body }) => {
@@ -57,7 +57,7 @@ for part in range(6):
     );
   });
 
-  it('a refused report is sent again without the refused part: an end without its result, a step without its usage', async () => {
+  it('a refused report is sent again without the refused part, such as a run’s result or a step’s usage', async () => {
     service.interfere = ({ path, body }) => {
       if (body?.result) return { status: 400, body: { detail: 'the result is nested too deeply' } };
       return path.endsWith('/step-status') && body.usage ? { status: 400 } : undefined;

@@ -66,7 +66,7 @@ for part in range(6):
     );
   });
 
-  it('only refused reports are left out, which the run’s log and final report list as missing', async () => {
+  it('only refused reports are left out, and the run’s log and its final report list them as missing', async () => {
     service.interfere = ({ path, body }) => {
       const isBad =
         path === '/api/job-logs' && body.logs.some((log: { message: string }) => log.message === 'line 777');

@@ -86,7 +86,7 @@ describe('Redaction', () => {
     });
   });
 
-  it('an incomplete line is held back, and a line whose last letter may start a secret until output pauses', () => {
+  it('output is held back while its line is incomplete, or until a pause if its end may begin a secret', () => {
     const redactor = new Redactor(['secret-word']);
     const take = (text: string, quiet: boolean) =>
       splitIntoLines({ bytes: Buffer.from(text), skipping: false, final: false, quiet }, redactor);

@@ -3,7 +3,7 @@ import { groupHoursByDay, computeShade } from './hours';
 const at = (day: number, hour: number) => new Date(2026, 10, day, hour).toISOString();
 
 describe('the hours of the home page', () => {
-  it('runs and failures are counted at the hour and day on which they ended, the latest day first', () => {
+  it('groupHoursByDay counts runs and failures at the hour and day on which they ended, the latest day first', () => {
     const rows = groupHoursByDay(
       [
         { at: at(24, 23), completed: 9, failed: 9, cancelled: 9 },

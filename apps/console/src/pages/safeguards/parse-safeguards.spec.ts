@@ -5,7 +5,7 @@ import { parseSafeguards } from './parse-safeguards';
 describe('the page of safeguards', () => {
   const markdown = readFileSync(join(process.cwd(), 'k8s/safeguards.md'), 'utf8');
 
-  it('the page of safeguards has every item of 45 CFR 164.312, each with the product, the operator and tests', () => {
+  it('the page of safeguards has for each item of 45 CFR 164.312 a text on the product, one on the operator, and tests', () => {
     const { title, introduction, safeguards } = parseSafeguards(markdown);
     expect([title, introduction.length]).toEqual(['Safeguards', 2]);
     expect(safeguards.map(({ title }) => /^164\.312(\S+) [A-Z]/.exec(title)?.[1])).toEqual([

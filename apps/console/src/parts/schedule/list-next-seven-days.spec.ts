@@ -4,7 +4,7 @@ const hours = (now: string, zone: string) =>
   listNextSevenDays(new Date(now), zone).map(({ from, to }) => (to - from) / 3_600_000);
 
 describe('the days of a week', () => {
-  it('the days of a week start with today in the time zone, and none is missing', () => {
+  it('listNextSevenDays starts with today in the time zone, and each day starts when the day before ends', () => {
     const days = listNextSevenDays(new Date('2026-01-01T03:00:00Z'), 'America/Chicago');
     expect(new Date(days[0]!.from).toISOString()).toBe('2025-12-31T06:00:00.000Z');
     expect(days.slice(1).every(({ from }, at) => from === days[at]!.to)).toBe(true);

@@ -32,7 +32,7 @@ describe('a bundle in the browser', () => {
     expect(names.toString().trim()).toBe('main.py|lib/ärzte.json|empty');
   });
 
-  it('a draft is sent with the size and digest of each file', async () => {
+  it('a pack draft is sent with the size and digest of each file', async () => {
     const [inventory] = await listInventory([{ path: 'main.py', content: encode('x = 1\n') }]);
     expect(inventory).toEqual({
       path: 'main.py',

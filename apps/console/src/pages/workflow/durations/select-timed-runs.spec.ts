@@ -6,7 +6,7 @@ const run = (id: string, startedAt: string | null, workflowRevision: number, dur
 });
 
 describe('the durations of runs', () => {
-  it('the timed runs are in the order of their starts, without runs that did not start or have not ended', () => {
+  it('selectTimedRuns returns runs by their start time, without runs that did not start or have not ended', () => {
     const runs = [
       run('c', '2026-11-03T10:00:00Z', 2),
       run('open', '2026-11-02T12:00:00Z', 2, null),
@@ -19,7 +19,7 @@ describe('the durations of runs', () => {
     ]);
   });
 
-  it('a revision is marked at its first run, and again after a run of another revision', () => {
+  it('findRevisionChanges returns each run whose workflow revision differs from that of the run before', () => {
     const runs = [1, 1, 2, 2, 1, 3].map((revision, at) => run(`run-${at}`, `2026-11-0${at + 1}T10:00:00Z`, revision));
     expect(findRevisionChanges(selectTimedRuns(runs)).map(({ id, revision }) => [id, revision])).toEqual([
       ['run-2', 2],

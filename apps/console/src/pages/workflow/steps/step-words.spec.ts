@@ -9,7 +9,7 @@ describe('a step in words', () => {
     );
   });
 
-  it('properties of a step without a form field, or that are not text, are kept', () => {
+  it('pickPropertiesWithoutField returns the properties of a step that have no form field or are not text', () => {
     const step = { id: 'a', type: 'click', selector: ['#a', '#b'], text: 'Go', timeout: 5 };
     expect(pickPropertiesWithoutField(step, ['selector', 'field', 'text'])).toEqual({
       selector: ['#a', '#b'],
