@@ -75,7 +75,7 @@ describe('why a machine is on, and until when', () => {
     [{ idleAutoStopExempt: true }, 'it is pinned'],
     [{ autoStopEnabled: false }, 'idle stop is off'],
     [{ provider: 'external' as const }, 'its machine is external and cannot be stopped by the service'],
-  ])('a machine with %j stays on', (facts, reason) => {
+  ])('a machine with %j stays on, and its explanation contains the reason', (facts, reason) => {
     const { stopAt, why } = explain({ ...agent, ...facts });
     expect([stopAt, why]).toEqual([null, expect.stringContaining(`It stays on: ${reason}.`)]);
   });
@@ -239,7 +239,7 @@ describe('an idle stop', () => {
 describe('a heartbeat', () => {
   const facts = { status: 'online' as const, healthy: true, unhealthyBefore: 0, unhealthyNow: 0, drain: null };
 
-  it('most heartbeats do not change the agent’s status', () => {
+  it('two unhealthy heartbeats, or heartbeats during a stop or reboot, do not change the agent’s status', () => {
     expect(decideHeartbeatMove(facts)).toBeNull();
     expect(decideHeartbeatMove({ ...facts, healthy: false, unhealthyNow: 2 })).toBeNull();
     for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'] as const) {

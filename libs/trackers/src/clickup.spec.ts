@@ -15,18 +15,18 @@ describe('the time of a ClickUp task’s status', () => {
     return (await new ClickUpTracker('901', http as unknown as TrackerHttp).readItem('t1')).changedAt;
   };
 
-  it('the status of a finished ClickUp task changed when the task was done, even if it was edited later', async () => {
+  it('a finished ClickUp task’s status counts as changed when the task was done, even if it was edited later', async () => {
     expect(await changedAtOf('done', { updated: at(9), done: at(3) })).toEqual(at(3));
     expect(await changedAtOf('closed', { updated: at(9), closed: at(4) })).toEqual(at(4));
     expect(await changedAtOf('closed', { updated: at(9), done: at(3), closed: at(4) })).toEqual(at(3));
   });
 
-  it('the status of a reopened ClickUp task changed when the task was last edited', async () => {
+  it('a reopened ClickUp task’s status counts as changed when the task was last edited', async () => {
     expect(await changedAtOf('open', { updated: at(9), done: at(3) })).toEqual(at(9));
     expect(await changedAtOf('custom', { updated: at(9), closed: at(4) })).toEqual(at(9));
   });
 
-  it('the status of a ClickUp task that was never edited changed when the task was created', async () => {
+  it('the status of a ClickUp task that was never edited counts as changed when the task was created', async () => {
     expect(await changedAtOf('open', {})).toEqual(at(1));
   });
 });

@@ -106,7 +106,7 @@ describe('a control plane', () => {
     expect(await fixture.provider.describe(fixture.machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('an order times out as unreachable if the control plane hangs', async () => {
+  it('an order to a machine times out as unreachable if its control plane hangs', async () => {
     fixture.plane.answerInstead = () => undefined;
     const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(errors.map(({ fault, isPermanent: permanent }) => [fault, permanent])).toEqual(
@@ -114,7 +114,7 @@ describe('a control plane', () => {
     );
   });
 
-  it('an order fails as unreachable if nothing listens at the control plane’s address', async () => {
+  it('an order to a machine fails as unreachable if nothing listens at its control plane’s address', async () => {
     await fixture.plane.close();
     const errors = await expectBoundedFailure(fixture.provider, fixture.machine);
     expect(new Set(errors.map(({ fault }) => fault))).toEqual(new Set(['unreachable']));

@@ -35,7 +35,7 @@ describe('fetchDeviceKey', () => {
     );
   const keys = () => harness.db.query('system', 'SELECT FROM api_key WHERE user_id = $1', [userId]);
 
-  it('two polls of an allowed program that wait for each other create one key', async () => {
+  it('two concurrent polls of a program whose device sign-in was allowed create one API key', async () => {
     const outcomes = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM device_login WHERE user_id = $1 FOR UPDATE', [userId]),
@@ -45,7 +45,7 @@ describe('fetchDeviceKey', () => {
     expect(await keys()).toHaveLength(1);
   });
 
-  it('an allowed program does not receive a key if its user is disabled while the poll waits', async () => {
+  it('a program whose device sign-in was allowed gets no key if its user is disabled while the poll waits', async () => {
     const outcomes = await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [userId]),

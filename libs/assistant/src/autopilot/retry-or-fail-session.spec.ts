@@ -26,7 +26,7 @@ describe('an autopilot session', () => {
     return { id };
   }
 
-  it('a session stays ended if it ends while its retry waits for the lock on its row', async () => {
+  it('an autopilot session stays ended if it ends while its retry waits for the lock on its row', async () => {
     const { id } = await insertSession();
     await runBehindLock(
       harness.db,
@@ -39,7 +39,7 @@ describe('an autopilot session', () => {
     ]);
   });
 
-  it('no message is enqueued for a session that is ending', async () => {
+  it('no message is enqueued for an autopilot session that is ending', async () => {
     const { id } = await insertSession();
     await sql('UPDATE autopilot_session SET due_at = muster_now() WHERE id = $1', id);
     await runBesideLock(

@@ -14,7 +14,7 @@ describe('startTurn', () => {
   });
   afterAll(() => harness.close());
 
-  it('two messages that wait for the same session start one turn; the other one is rejected', async () => {
+  it('two messages that wait for the same chat session start one turn, and the other message is rejected', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: agentId } = await makeAgent(harness.db, { organizationId });
     const parts = {
@@ -39,7 +39,7 @@ describe('startTurn', () => {
     expect(outcomes.sort()).toEqual(['begun', 'conflict']);
   });
 
-  it('a turn and a tool call that have ended keep their outcome when a late one arrives', async () => {
+  it('a chat turn and a tool call that have ended keep their outcome when a late outcome arrives', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: agentId } = await makeAgent(harness.db, { organizationId });
     const parts = {

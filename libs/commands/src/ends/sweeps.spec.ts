@@ -111,7 +111,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('a full page of commands that cannot be sent is reported and does not block the delivery of others', async () => {
+  it('a full page of commands that cannot be sent is reported and does not block the delivery of other commands', async () => {
     await query(
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'LOST', 'gone', '', '')`,
       [organizationId],
@@ -128,7 +128,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('a full batch of failed orders is reported by a later round of the sweep and does not block others', async () => {
+  it('a full batch of failed orders is reported by a later round of the sweep and does not block other orders', async () => {
     const agents: string[] = [];
     for (let one = 0; one < 230; one += 1) {
       const input = { organizationId, name: `Stopping ${one}`, provider: 'http', status: 'stopping' } as const;

@@ -44,13 +44,13 @@ describe('sharedTransaction', () => {
   const valueOf = (result: PromiseSettledResult<unknown>) =>
     result.status === 'fulfilled' ? result.value : (result.reason as Error).message;
 
-  it('works of a shared transaction that arrive while another one is in progress commit together', async () => {
+  it('callbacks that reach sharedTransaction while another transaction is in progress commit together', async () => {
     const ids = (await together(write('a'), write('b'), write('c'))).map(valueOf);
     expect(new Set(ids).size).toBe(1);
     expect(await keys()).toEqual(['a', 'b', 'c']);
   });
 
-  it('works of different organizations do not share a transaction', async () => {
+  it('sharedTransaction runs callbacks of different organizations in separate transactions', async () => {
     const other = { organizationId: (await makeOrganization(harness.db)).id };
     const first = shared((tx) => tx.query('SELECT 1'));
     const ids = await Promise.all([
@@ -63,7 +63,7 @@ describe('sharedTransaction', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
-  it('a work of a shared transaction that throws before it writes is refused alone and does not disturb the others', async () => {
+  it('a sharedTransaction callback that throws before it writes fails alone and does not disturb the others', async () => {
     let runs = 0;
     const refused = async (tx: Transaction) => {
       runs += 1;
@@ -78,22 +78,18 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'b']);
   });
 
-  it(
-    'every work of a shared transaction runs again alone after a statement of one failed, so that only that work ' +
-      'fails',
-    async () => {
-      await shared(write('taken'));
-      const [a, error, b] = (await together(write('a'), write('taken'), write('b'))).map(valueOf);
-      expect(error).toMatch(/duplicate key/);
-      expect(a).not.toBe(b);
-      expect(await keys()).toEqual(['a', 'b', 'taken']);
-    },
-  );
+  it('every sharedTransaction callback runs again alone after a statement of one failed, so that only that one fails', async () => {
+    await shared(write('taken'));
+    const [a, error, b] = (await together(write('a'), write('taken'), write('b'))).map(valueOf);
+    expect(error).toMatch(/duplicate key/);
+    expect(a).not.toBe(b);
+    expect(await keys()).toEqual(['a', 'b', 'taken']);
+  });
 
   it.each([
     ['throws after it has written', new AppError('conflict', { detail: 'Too late.' })],
     ['throws an unexpected error', new TypeError('no such property')],
-  ])('a shared transaction commits nothing of a work that %s', async (_case, error) => {
+  ])('sharedTransaction commits nothing of a callback that %s', async (_case, error) => {
     const failing = async (tx: Transaction) => {
       if (error instanceof AppError) await tx.execute(`DELETE FROM library_process WHERE worker_key = 'taken'`);
       throw error;
@@ -105,7 +101,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'taken']);
   });
 
-  it('a work that calls requireOwnConnection or uses the entity manager runs in a separate transaction', async () => {
+  it('sharedTransaction runs a callback separately if it calls requireOwnConnection or uses the entity manager', async () => {
     const own = (tx: Transaction) => {
       tx.requireOwnConnection();
       return write('own')(tx);
@@ -120,7 +116,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['a', 'b', 'manager', 'own']);
   });
 
-  it('each work of a shared transaction runs in the request context of its caller', async () => {
+  it('sharedTransaction runs each callback in the request context of its caller', async () => {
     const contextOf = async (tx: Transaction) => {
       await transactionOf(tx);
       return getRequestContext()?.requestId;
@@ -131,7 +127,7 @@ describe('sharedTransaction', () => {
     await first;
   });
 
-  it('works that arrive while a shared transaction waits for a lock start in the next transaction without waiting', async () => {
+  it('callbacks that arrive while a shared transaction waits for a lock run in the next transaction at once', async () => {
     await shared(write('locked'));
     const lock = `SELECT FROM library_process WHERE worker_key = 'locked' FOR UPDATE`;
     let finished = false;
@@ -148,7 +144,7 @@ describe('sharedTransaction', () => {
     expect(await keys()).toEqual(['beside', 'locked']);
   });
 
-  it('the messages and callbacks of each work of a shared transaction take effect after the commit', async () => {
+  it('the messages and after-commit functions of each sharedTransaction callback take effect after the commit', async () => {
     const committed: string[] = [];
     const enqueue = (probeId: string) => async (tx: Transaction) => {
       await tx.enqueue({ queue: 'dispatch', name: 'probe', payload: { probeId } });
@@ -167,7 +163,7 @@ describe('sharedTransaction', () => {
   it.each([
     ['does not wait for the WAL flush if both of its works allow that', [true, true], 1],
     ['waits for the WAL flush if one of its works needs it', [true, false], 0],
-  ])('a set of two %s', async (_case, allowed, unflushedCommits) => {
+  ])('a shared transaction of two callbacks %s', async (_case, allowed, unflushedCommits) => {
     const sent: (string | undefined)[] = [];
     const { query } = Client.prototype;
     const works = allowed.map((isAllowed, at) => async (tx: Transaction) => {
@@ -185,32 +181,28 @@ describe('sharedTransaction', () => {
     expect(sent.filter((name) => name === 'muster_commit_unflushed')).toHaveLength(unflushedCommits);
   });
 
-  it(
-    'every caller of a shared transaction gets the error if the connection is lost during the commit; no work is ' +
-      'repeated',
-    async () => {
-      let runs = 0;
-      const counted = (key: string) => async (tx: Transaction) => {
-        runs += 1;
-        insert(tx, key);
-        // Delays the commit until the test has closed the connection.
-        tx.deferStatement('SELECT pg_sleep(30)');
-        return 'done';
-      };
-      const ending = together(counted('a'), counted('b'));
-      const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
-      await waitFor('the commit to be in progress', async () => {
-        const rows: unknown[] = await owner.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  it('every sharedTransaction caller gets the error if the connection is lost during the commit; nothing is repeated', async () => {
+    let runs = 0;
+    const counted = (key: string) => async (tx: Transaction) => {
+      runs += 1;
+      insert(tx, key);
+      // Delays the commit until the test has closed the connection.
+      tx.deferStatement('SELECT pg_sleep(30)');
+      return 'done';
+    };
+    const ending = together(counted('a'), counted('b'));
+    const owner = await createOwnerDataSource(harness.databaseUrl).initialize();
+    await waitFor('the commit to be in progress', async () => {
+      const rows: unknown[] = await owner.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event = 'PgSleep'`,
-        );
-        return rows.length > 0;
-      });
-      await owner.destroy();
-      const results = await ending;
-      expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-      expect(runs).toBe(2);
-      expect(await keys()).toEqual([]);
-    },
-  );
+      );
+      return rows.length > 0;
+    });
+    await owner.destroy();
+    const results = await ending;
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(runs).toBe(2);
+    expect(await keys()).toEqual([]);
+  });
 });

@@ -7,7 +7,7 @@ describe('turns', () => {
     return { release, released };
   };
 
-  it('work of one key runs in order and one at a time, also after a failure; work of other keys runs concurrently', async () => {
+  it('tasks with the same key run in order, one at a time, also after a failure; tasks with other keys run concurrently', async () => {
     const turns = new Turns(10);
     const [first, log] = [heldPromise(), [] as string[]];
     const failing = turns.runInTurn('a', async () => {
@@ -25,7 +25,7 @@ describe('turns', () => {
     expect(await turns.runInTurn('a', async () => 'free again')).toBe('free again');
   });
 
-  it('work is refused with 503 if too much work already waits for its key, without affecting the waiting work', async () => {
+  it('a task is refused with 503 if too many tasks already wait for its key, without affecting the waiting tasks', async () => {
     const turns = new Turns(1);
     const first = heldPromise();
     const running = turns.runInTurn('a', () => first.released);
@@ -36,7 +36,7 @@ describe('turns', () => {
     expect(await waiting).toBe('waited');
   });
 
-  it('waiting work whose caller goes away gives its position up at once and never runs', async () => {
+  it('a waiting task whose caller disconnects gives up its position at once and never runs', async () => {
     const turns = new Turns(1);
     const [first, gone, log] = [heldPromise(), new AbortController(), [] as string[]];
     const running = turns.runInTurn('a', () => first.released);
@@ -51,7 +51,7 @@ describe('turns', () => {
     expect(log).toEqual(['next']);
   });
 
-  it('work that has its turn finishes, and work after it runs, if its caller goes away', async () => {
+  it('a running task finishes even if its caller disconnects, and the task after it runs', async () => {
     const turns = new Turns(2);
     const [first, second, gone] = [heldPromise(), heldPromise(), new AbortController()];
     const running = turns.runInTurn('a', () => first.released);

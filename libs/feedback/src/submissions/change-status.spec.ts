@@ -12,7 +12,7 @@ describe('changeStatus', () => {
   });
   afterAll(() => harness.close());
 
-  it('a person’s change of feedback is recorded as later than a tracker’s change that is committed before it', async () => {
+  it('a feedback status that a person sets is recorded as later than a tracker’s change that is committed before it', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const id = newId();
     await harness.db.query(

@@ -27,7 +27,7 @@ describe('the status of feedback', () => {
     [12, 11, 'resolved', 'codehost'],
     [11, 12, 'in_progress', 'tasktracker'],
   ])(
-    'the status of feedback is the later of two tracker changes, at seconds %d and %d',
+    'feedback gets the later status of its issue’s change at second %d and its task’s change at second %d',
     (issueAt, taskAt, status, source) => {
       const both = [shows('resolved', issueAt), task('in_progress', taskAt)];
       expect(decideSubmissionStatus(stored, both)).toMatchObject({ status, source });
@@ -46,7 +46,7 @@ describe('the status of feedback', () => {
     });
   });
 
-  it('the status of feedback stays if a tracker shows the closest equivalent that the tracker has', () => {
+  it('the status of feedback stays if a tracker shows the closest equivalent status that the tracker has', () => {
     for (const each of [shows, task]) {
       expect(decideSubmissionStatus({ status: 'closed', statusAt: at(0) }, [each('resolved', 99)])).toBeNull();
       const rejected = { status: 'rejected' as const, statusAt: at(0) };
@@ -55,7 +55,7 @@ describe('the status of feedback', () => {
     }
   });
 
-  it('a tracker’s change within one step of a coarse clock wins if the tracker had shown the stored status', () => {
+  it('a tracker’s change in the same step of a coarse clock wins if the tracker had shown the stored status', () => {
     const coarse = { clockStepMs: 1000 };
     const statusAt = new Date(at(10).getTime() + 900);
     for (const status of ['triaged', 'in_progress'] as const) {

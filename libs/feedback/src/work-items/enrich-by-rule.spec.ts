@@ -18,7 +18,7 @@ describe('the enrichment of feedback by rules', () => {
     ['critical', 'A typo led to an outage'],
     ['medium', 'The list is short'],
     ['medium', 'The crashpad is fine'],
-  ])('the rules choose severity %s for a report with the text “%s”', (severity, description) => {
+  ])('the feedback rules choose severity %s for a report with the text “%s”', (severity, description) => {
     expect(enrich({ description }).severity).toBe(severity);
   });
 
@@ -27,7 +27,7 @@ describe('the enrichment of feedback by rules', () => {
     expect(enrich({ type: 'feature_request', description: 'The page crashed' }).severity).toBe('low');
   });
 
-  it('the rules take the component of a report from its workflow, else its agent, else its URL', () => {
+  it('the feedback rules take the component of a report from its workflow, else its agent, else its URL', () => {
     const url = 'https://portal.example/claims/12?x=1';
     expect(enrich({ url, agentId: 'a', workflowId: 'w' }).component).toBe('workflow');
     expect(enrich({ url, agentId: 'a' }).component).toBe('agent');
@@ -38,13 +38,13 @@ describe('the enrichment of feedback by rules', () => {
     ]);
   });
 
-  it('the rules write a summary of one sentence with at most 160 characters', () => {
+  it('the feedback rules write a summary of one sentence with at most 160 characters', () => {
     expect(enrich({ description: 'The list is empty. Since today.' }).summary).toBe('The list is empty.');
     expect(enrich({ description: 'x'.repeat(500) }).summary).toHaveLength(160);
     expect(enrich({ description: '\nThe list is empty.' }).summary).toBe('Claims list');
   });
 
-  it('the rules list at most five duplicates with nearly the same title, and none that only share a word', () => {
+  it('the feedback rules list at most five duplicates with nearly the same title, and none that only share a word', () => {
     const others = [
       { id: '1', title: 'claims LIST' },
       { id: '2', title: 'Claims page of the portal' },

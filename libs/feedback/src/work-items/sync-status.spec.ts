@@ -74,7 +74,7 @@ describe('a submission that a person resolves while its tracker is being read', 
     expect(await history()).toEqual([{ fromStatus: 'resolved', toStatus: 'resolved' }]);
   });
 
-  it('a reconciliation that another process is continuing is not continued twice', async () => {
+  it('a process does not continue a feedback reconciliation that another process is already continuing', async () => {
     await harness.db.query(
       'system',
       'INSERT INTO feedback_reconciliation (nominal_at, began_at) VALUES (muster_now(), muster_now())',

@@ -99,7 +99,7 @@ describe('accounts that runs borrow', () => {
     await fixture.end(next);
   });
 
-  it('a run finds its account’s secrets under its own names, and the database stores none of their values', async () => {
+  it('a run gets its account’s secrets under the names that the run specifies, and no value is stored in the database', async () => {
     await fixture.put('named');
     const { jobs, dispatchAll } = await fixture.onAgents(1);
     await dispatchAll();

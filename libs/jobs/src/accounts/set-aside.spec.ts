@@ -48,7 +48,7 @@ describe('accounts that no run can borrow', () => {
     ]);
   });
 
-  it('a report about a failed account waits for a dispatch that chooses the account', async () => {
+  it('a report about a failed account waits for a dispatch that is choosing an account of the pool', async () => {
     await fixture.put('contended', { limit: 2 });
     const { jobs, agents } = await fixture.onAgents(1);
     await fixture.jobs.dispatch.startNext(agents[0]!);

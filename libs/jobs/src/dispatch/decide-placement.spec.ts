@@ -15,12 +15,15 @@ describe('decidePlacement', () => {
   it.each([
     ['running', 'b'],
     ['spread', 'c'],
-  ] as const)('the preference %s chooses the agent %s among several idle ones', (prefer, agentId) => {
-    expect(decide({ prefer, idle })).toMatchObject({ action: 'start', agentId });
-  });
+  ] as const)(
+    'a run with the preference %s is placed on the agent %s if several agents are idle',
+    (prefer, agentId) => {
+      expect(decide({ prefer, idle })).toMatchObject({ action: 'start', agentId });
+    },
+  );
 
   it.each([0, 1, 2, 3, 4, 5])(
-    '%i concurrent placements ahead leave the next agent in the order of preference',
+    'a run with %i concurrent placements before it is placed on the next agent in the order of preference',
     (ahead) => {
       const order = ['b', 'a', 'c'];
       const decision = decide({ idle, ahead });
@@ -36,7 +39,7 @@ describe('decidePlacement', () => {
     ['a fitting agent boots', { counts: { ...none, waking: 1 } }, 'agent_waking', true],
     ['all are off and auto-wake is off', { autoWake: false }, 'no_agent_online', false],
     ['all are off and auto-wake is on', {}, 'no_agent_free', true],
-  ] as const)('if %s, the run waits and the reason says so', (_case, facts, waiting, mayWake) => {
+  ] as const)('if %s, a run waits with a waiting reason that says so', (_case, facts, waiting, mayWake) => {
     expect(decide(facts as never)).toMatchObject({ action: 'wait', waiting, mayWake });
   });
 });
@@ -54,20 +57,20 @@ describe('decideWakes', () => {
     labels,
   });
 
-  it('a run that a coming agent will take wakes no agent, also if an earlier run must move to another agent', () => {
+  it('a run that a booting agent will take wakes no agent, even if an earlier run must move to another agent', () => {
     const jobs = [job('1', 'x'), job('2', 'x', 'y')];
     const agents = [coming('both', ['x', 'y']), coming('one', ['x'])];
     expect(decideWakes({ jobs, coming: agents, wakeable: [off('w', 1, 'x', 'y')], room: null })).toEqual([]);
   });
 
-  it('an agent that boots for an earlier run that names it is not expected to take another run', () => {
+  it('an agent that boots for an earlier run that names the agent is not expected to take another run', () => {
     const own = { priority: 5, queuedAtMs: 0 };
     const facts = { jobs: [job('1', 'x')], wakeable: [off('w', 1, 'x')], room: null };
     expect(decideWakes({ ...facts, coming: [coming('a', ['x'], own)] })).toEqual([{ jobId: '1', agentId: 'w' }]);
     expect(decideWakes({ ...facts, coming: [coming('a', ['x'], { ...own, priority: 4 })] })).toEqual([]);
   });
 
-  it('the agent with the shortest measured boot is woken first, and no more agents than may run at once', () => {
+  it('the stopped agent with the shortest measured boot is woken first, within the limit of concurrent runs', () => {
     const wakeable = [off('unknown', null, 'x'), off('slow', 9, 'x'), off('fast', 1, 'x'), off('other', 0, 'y')];
     const jobs = [job('1', 'x'), job('2', 'x'), job('3', 'x'), job('4', 'x')];
     const agents = (room: number | null) =>

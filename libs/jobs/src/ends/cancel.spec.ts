@@ -221,7 +221,7 @@ describe('a cancel', () => {
     expect((await read(running)).cancelRequestedAt).not.toBeNull();
   });
 
-  it('many waiting jobs are cancelled and booked with a cost of 0 in as many statements as a few', async () => {
+  it('cancelling many waiting jobs takes as many statements as cancelling a few, and books a cost of 0 for each', async () => {
     const own = await fixture.makeOnlineAgent();
     const { organizationId, workflowId } = fixture;
     await fixture.query(

@@ -44,7 +44,7 @@ describe('concurrent ends of runs', () => {
     )[0];
   const all = { completed: 5, released: 5, commands: 5, usage: 5 };
 
-  it('the ends of several runs commit together, each with all of its effects exactly once', async () => {
+  it('run ends that are reported while another run ends commit together, each with all of its effects once', async () => {
     expect(await Promise.all(jobIds.map((_, at) => end(at)))).toEqual(jobIds.map(() => completed));
     // The first run was ended at once, alone. The reports of the other runs arrived while this was in progress, so they
     // were processed together.
@@ -52,7 +52,7 @@ describe('concurrent ends of runs', () => {
     expect(await facts()).toMatchObject(all);
   });
 
-  it('an end that is reported several times at once is applied once', async () => {
+  it('a run’s end that is reported several times at once is applied once', async () => {
     const answers = await Promise.all([end(0), end(1), end(1), end(1), end(2), end(3), end(4)]);
     expect(answers.filter(({ accepted }) => accepted)).toHaveLength(5);
     expect(answers.filter(({ accepted }) => !accepted)).toEqual(
@@ -61,7 +61,7 @@ describe('concurrent ends of runs', () => {
     expect(await facts()).toMatchObject(all);
   });
 
-  it('ends do not wait for the run whose row another transaction has locked', async () => {
+  it('the ends of runs do not wait for another run whose row a transaction has locked', async () => {
     let besides: Promise<unknown> | undefined;
     const [answer] = await runBehindLock(
       fixture.harness.db,
@@ -78,7 +78,7 @@ describe('concurrent ends of runs', () => {
     expect(await facts()).toMatchObject(all);
   });
 
-  it('an unknown run, another agent’s run and a failed run do not disturb the other ends', async () => {
+  it('reports about an unknown run, another agent’s run and a failed run do not disturb the other run ends', async () => {
     const [first, unknown, other, failed, second] = await Promise.allSettled([
       end(0),
       end(1, { jobId: '00000000-0000-7000-8000-000000000000' }),
@@ -94,7 +94,7 @@ describe('concurrent ends of runs', () => {
     expect(await facts()).toMatchObject({ completed: 2, released: 3, usage: 2 });
   });
 
-  it('the next job of each agent starts after ends that commit together', async () => {
+  it('each agent starts its next job after the ends of several runs committed together', async () => {
     const next = await Promise.all(agentIds.map((agentId) => fixture.launch({ agentId })));
     await Promise.all(jobIds.map((_, at) => end(at)));
     const outcomes = await Promise.all(agentIds.map((agentId) => fixture.dispatch.startNext(agentId)));

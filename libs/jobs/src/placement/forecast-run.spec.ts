@@ -48,11 +48,11 @@ describe('forecastNamedRun', () => {
       ...facts,
     });
 
-  it('an idle agent starts the run', () => {
+  it('a run that names an idle agent is expected to start on it', () => {
     expect(forecast()).toEqual({ would: 'start', agentId, reason: 'the agent is online and free' });
   });
 
-  it('a stopped agent is woken', () => {
+  it('a run that names a stopped agent is expected to wake it', () => {
     const reason = 'the agent is stopped; it is started';
     expect(forecast({ agent: { status: 'stopped' } })).toEqual({ would: 'wake', agentId, reason });
   });
@@ -72,31 +72,34 @@ describe('forecastNamedRun', () => {
       { agent: { status: 'stopped' }, wakeRestsUntil: new Date('2026-03-04T05:06:07Z') },
       '2026-03-04T05:06:07.000Z',
     ],
-  ])('the run waits if its agent %s', (_, facts, reason) => {
+  ])('a run that names an agent is expected to wait if the agent %s', (_, facts, reason) => {
     expect(forecast(facts)).toEqual({ would: 'wait', agentId, reason: expect.stringContaining(reason) });
   });
 
-  it('an unhealthy agent of the service is started again, and the reason says why it is offline', () => {
+  it('a run that names an unhealthy agent is expected to restart it, with the reason why the agent is offline', () => {
     const facts = { agent: { status: 'offline' }, statusReason: 'unhealthy 3 times in a row.' };
     const reason = 'the agent is offline (unhealthy 3 times in a row); it is started';
     expect(forecast(facts)).toEqual({ would: 'wake', agentId, reason });
   });
 
-  it('a run that its machine cannot execute is refused', () => {
+  it('a run is expected to be refused if its agent’s machine lacks a part that the run needs', () => {
     expect(forecast({ missingParts: ['python'] })).toMatchObject({
       would: 'refuse',
       reason: expect.stringContaining('machine_cannot: the machine has no'),
     });
   });
 
-  it.each(refused)('the run is refused for %s', (_, facts, reason) => {
+  it.each(refused)('a run that names an agent is expected to be refused for %s', (_, facts, reason) => {
     expect(forecast(facts)).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
   });
 
-  it.each(waiting)('the run waits for %s, and its stopped agent is not woken', (_, facts, reason) => {
-    expect(forecast(facts)).toMatchObject({ would: 'wait', reason });
-    expect(forecast({ agent: { status: 'stopped' }, ...facts })).toMatchObject({ would: 'wait', reason });
-  });
+  it.each(waiting)(
+    'a run that names an agent is expected to wait for %s without waking the agent',
+    (_, facts, reason) => {
+      expect(forecast(facts)).toMatchObject({ would: 'wait', reason });
+      expect(forecast({ agent: { status: 'stopped' }, ...facts })).toMatchObject({ would: 'wait', reason });
+    },
+  );
 });
 
 describe('forecastPlacedRun', () => {
@@ -117,13 +120,13 @@ describe('forecastPlacedRun', () => {
     { agentId: 'later', lastActivityMs: 2 },
   ];
 
-  it('the run starts on the idle agent that its target prefers', () => {
+  it('a run with a target is expected to start on the idle agent that the target prefers', () => {
     const counts = { fits: 2 };
     expect(forecast({ counts, idle })).toMatchObject({ would: 'start', agentId: 'later' });
     expect(forecast({ counts, idle, prefer: 'spread' })).toMatchObject({ would: 'start', agentId: 'earlier' });
   });
 
-  it('an agent is woken if no fitting agent is idle', () => {
+  it('a run with a target is expected to wake an agent if no fitting agent is idle', () => {
     const reason = 'none of the 2 fitting agents is free: 1 busy, 1 off; one is started';
     const counts = { fits: 2, busy: 1, off: 1 };
     expect(forecast({ counts, wakes: 'asleep' })).toEqual({ would: 'wake', agentId: 'asleep', reason });
@@ -142,11 +145,11 @@ describe('forecastPlacedRun', () => {
       { counts: { fits: 2, draining: 1 }, exempt: 1 },
       'none of the 2 fitting agents is free: 1 being drained, 1 for runs that name it',
     ],
-  ])('the run waits for %s', (_, facts, reason) => {
+  ])('a run with a target is expected to wait for %s', (_, facts, reason) => {
     expect(forecast(facts)).toEqual({ would: 'wait', reason });
   });
 
-  it('the run is refused if no agent fits, with the labels that no agent has', () => {
+  it('a run with a target is expected to be refused if no agent fits, with the labels that no agent has', () => {
     expect(forecast({ missing: ['north', 'x-ray'] })).toEqual({
       would: 'refuse',
       reason: 'no_agent_fits: no agent has the label north, x-ray',
@@ -154,12 +157,12 @@ describe('forecastPlacedRun', () => {
     expect(forecast()).toMatchObject({ would: 'refuse', reason: expect.stringContaining('no agent has all of them') });
   });
 
-  it.each(refused)('the run is refused for %s', (_, facts, reason) => {
+  it.each(refused)('a run with a target is expected to be refused for %s', (_, facts, reason) => {
     const counts = { fits: 2 };
     expect(forecast({ counts, idle, ...facts })).toEqual({ would: 'refuse', reason: expect.stringContaining(reason) });
   });
 
-  it.each(waiting)('the run waits for %s, and no agent is woken', (_, facts, reason) => {
+  it.each(waiting)('a run with a target is expected to wait for %s without waking an agent', (_, facts, reason) => {
     const counts = { fits: 2, off: 1 };
     expect(forecast({ counts, idle, wakes: 'asleep', ...facts })).toEqual({ would: 'wait', reason });
   });

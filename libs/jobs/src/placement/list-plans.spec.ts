@@ -84,7 +84,7 @@ describe('the rows that placement reads in a long queue', () => {
     return { waits, sweep, starts, idle };
   };
 
-  it('a start and a placement read no more rows for ten times the waiting jobs, and find the job by an index', async () => {
+  it('starting and placing a job read no more rows if ten times as many jobs wait, and find the job by an index', async () => {
     await queueJobs(300);
     await measure();
     const few = await measure();

@@ -49,7 +49,7 @@ describe('placement of runs that name no agent', () => {
       finishJob(tx, { organizationId: fixture.organizationId, jobId, source: 'watchdog', ...input } as never),
     );
 
-  it('a run starts on an online and idle agent that has all of its labels, and its timeline says why', async () => {
+  it('a run starts on an online and idle agent that has all labels of its target, and its timeline says why', async () => {
     await makeFitting({ labels: ['north'] });
     const agentId = await makeFitting();
     const jobId = await fixture.launch({ target: { labels: ['north', 'front-desk'] } });
@@ -68,7 +68,7 @@ describe('placement of runs that name no agent', () => {
     expect(entries.at(-1)).toMatchObject({ source: 'dispatcher', data: { considered: 1, chosen: agentId, why } });
   });
 
-  it('running prefers the idle agent that was busy last, and spread the one that has been idle longest', async () => {
+  it('the preference “running” selects the idle agent that was busy last, and “spread” the one idle the longest', async () => {
     const minutesAgo = (minutes: number) => ({ lastActivityAt: new Date(Date.now() - minutes * 60_000) });
     const [longest] = [await makeFitting(minutesAgo(30)), await makeFitting(minutesAgo(20))];
     const last = await makeFitting(minutesAgo(10));
@@ -76,7 +76,7 @@ describe('placement of runs that name no agent', () => {
     expect(await placed(await fixture.launch({ target: { ...target, prefer: 'spread' } }))).toBe(longest);
   });
 
-  it('exactly one of agentId and target is required', async () => {
+  it('a launch requires exactly one of agentId and target', async () => {
     await makeFitting();
     await expect(fixture.launch({ target, agentId: fixture.agentId })).rejects.toMatchObject({
       code: 'invalid_payload',
@@ -84,7 +84,7 @@ describe('placement of runs that name no agent', () => {
     await expect(fixture.launch({ agentId: undefined })).rejects.toMatchObject({ code: 'invalid_payload' });
   });
 
-  it('a target that no agent fits is refused with the labels that no agent has', async () => {
+  it('a launch with a target that no agent fits is refused with the labels that no agent has', async () => {
     await makeFitting({ labels: ['front-desk'] });
     await makeFitting({ labels: ['south'], status: 'stopped' });
     const launch = (...labels: string[]) => fixture.launch({ target: { labels } });
@@ -130,7 +130,7 @@ describe('placement of runs that name no agent', () => {
     expect(started).toEqual([first, urgent, unplaced, named]);
   });
 
-  it('the end of a run enqueues its agent if a run that names no agent waits', async () => {
+  it('the end of a run enqueues its agent for dispatch if a run that names no agent waits', async () => {
     const agentId = await makeFitting();
     const first = await fixture.dispatched({ agentId });
     await fixture.launch({ target });
@@ -141,7 +141,7 @@ describe('placement of runs that name no agent', () => {
     ]);
   });
 
-  it('a retry is placed again, or stays on its agent if the launch requested that', async () => {
+  it('the retry of a run with a target is placed again, or stays on its agent if the launch requested that', async () => {
     const agentId = await makeFitting();
     const failed = { to: 'failed', errorCode: 'script_failed' };
     for (const retrySameAgent of [false, true]) {
@@ -165,7 +165,7 @@ describe('placement of runs that name no agent', () => {
     ]);
   });
 
-  it('a run that waits for a key does not give its waiting reason to runs with the same labels', async () => {
+  it('the waiting reason of a run that waits for a concurrency key is not copied to runs with the same labels', async () => {
     const agentId = await makeFitting();
     const concurrencyKeys = [{ key: 'portal' }];
     const holder = await fixture.launch({ target, concurrencyKeys });
@@ -181,7 +181,7 @@ describe('placement of runs that name no agent', () => {
     await end(holder);
   });
 
-  it('one agent is woken for each run that no agent that boots will take, the fastest boot first', async () => {
+  it('one agent, the fastest to boot, is woken for each run that no booting agent will take', async () => {
     await fixture.query('UPDATE organization_settings SET vm_auto_wake_on_job = true');
     const slow = await makeFitting({ status: 'stopped', provider: 'docker', bootMs: 90_000 });
     const fast = await makeFitting({ status: 'stopped', provider: 'docker', bootMs: 20_000 });

@@ -24,7 +24,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
   };
   const concurrencyKeys = [{ key: 'portal' }];
 
-  it('the end of a run that held the key', async () => {
+  it('the end of a run that held a concurrency key starts a run that waits for the key', async () => {
     const holder = await fixture.makeAgent();
     await fixture.makeAgent({ labels: ['south'] });
     const first = await fixture.launch(['any'], { concurrencyKeys });
@@ -39,7 +39,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(north, south)).toEqual([false, true]);
   });
 
-  it('the cancellation of a run that was ahead of it', async () => {
+  it('the cancellation of a waiting run starts the run that waits behind it', async () => {
     await fixture.makeAgent({ status: 'stopped' });
     const first = await fixture.launch(['any'], { concurrencyKeys });
     const next = await fixture.launch(['any'], { concurrencyKeys });
@@ -50,7 +50,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(next)).toEqual([true]);
   });
 
-  it('the end of a run that had the account', async () => {
+  it('the end of a run that had an account starts a run that waits for the account', async () => {
     await fixture.putAccount('one');
     const accounts = [{ pool: 'portal', as: 'PORTAL' }];
     for (const labels of [['any'], ['south']]) await fixture.makeAgent({ labels });
@@ -62,7 +62,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(second)).toEqual([true]);
   });
 
-  it('a new account, an enabled account, and one that is put back', async () => {
+  it('a run that waits for an account starts when an account is created, enabled or put back', async () => {
     const accounts = [{ pool: 'portal', as: 'PORTAL' }];
     for (let at = 0; at < 3; at += 1) await fixture.makeAgent();
     const jobIds = [];
@@ -83,7 +83,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(jobIds[2]!)).toEqual([true]);
   });
 
-  it('a higher limit of a key, the end of its pause, and the removal of its limit', async () => {
+  it('runs that wait for a concurrency key start when its limit is raised or removed or its pause ends', async () => {
     const key = 'portal';
     const setLimit = (limit: number) => fixture.within((tx) => setConcurrencyLimit(tx, caller(), { key, limit }));
     const wide = [{ key, limit: 10 }];
@@ -103,7 +103,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await count()).toBe(6);
   });
 
-  it('an agent that takes such jobs again, gets the label, or is undrained', async () => {
+  it('a waiting run starts when an agent accepts placed runs again, gets the run’s label, or is undrained', async () => {
     const agents = [
       await fixture.makeAgent({ placement: false }),
       await fixture.makeAgent({ labels: ['south'] }),
@@ -121,7 +121,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(...jobIds)).toEqual([true, true, true]);
   });
 
-  it('a slot of the organization that comes free, also on an agent that fits only other jobs', async () => {
+  it('a run that waits for the limit of concurrent runs starts when any run of the organization ends, on any agent', async () => {
     await fixture.jobs.query('UPDATE organization_settings SET max_concurrent_runs = 1');
     for (const labels of [['any'], ['south'], ['west']]) await fixture.makeAgent({ labels });
     const jobIds: string[] = [];
@@ -137,7 +137,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(...jobIds)).toEqual([true, true, true]);
   });
 
-  it('the failed start of the job ahead of it', async () => {
+  it('a waiting run starts when the job before it fails to start', async () => {
     await fixture.makeAgent({ status: 'stopped' });
     const broken = await fixture.launch(['any'], { vaultKeys: ['PASSWORD'] });
     const next = await fixture.launch();

@@ -91,7 +91,7 @@ describe('a report or a dispatch that waited for a lock', () => {
     expect(await findJob(fixture.harness.db, organizationId, jobId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('no job starts on a machine if the removal of an ended job’s processes starts while the dispatch waits', async () => {
+  it('no job starts on a machine if the removal of an ended job’s processes is ordered while the dispatch waits', async () => {
     await applyJobReport(fixture.harness.db, reporter(), { jobId, status: 'completed' });
     const next = await fixture.launch({ agentId });
     const [outcome] = await runBehindLock(

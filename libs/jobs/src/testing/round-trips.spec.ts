@@ -39,7 +39,7 @@ describe('the database calls of a run', () => {
     return `${sent.reduce((sum, count) => sum + count, 0)} statements, ${sent.length} round trips`;
   }
 
-  it('the calls of a run have a fixed number of statements and round trips', async () => {
+  it('the service calls of a run have a fixed number of SQL statements and round trips', async () => {
     const { harness, organizationId, agentId, dispatch } = fixture;
     const reporter = { organizationId, agentId };
     let jobId = '';

@@ -171,7 +171,7 @@ describe('an agent’s life', () => {
     };
 
     // Set MUSTER_SEED to repeat the same random operations.
-    it('random pairs of concurrent operations cause no move of a status outside the table', async () => {
+    it('random pairs of concurrent operations move an agent’s status only as the table of moves allows', async () => {
       const walked = new Set<string>();
       const step = fc.constantFrom(...Object.keys(actions));
       await fc.assert(

@@ -21,7 +21,7 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('a stop that the control plane refuses twice is retried', async () => {
+    it('the stop of a machine that the control plane refuses twice is retried', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'fails';
       fixture.plane.failures = 2;
@@ -60,7 +60,7 @@ describe('orders to machines', () => {
       }
     });
 
-    it('a stop ends within its time limit if the control plane does not answer', async () => {
+    it('the stop of a machine ends within its time limit if the control plane does not answer', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'hangs';
       const agentRef = await agentAt('stopping', {
@@ -71,7 +71,7 @@ describe('orders to machines', () => {
       await becomes(agentRef, 'online');
     }, 60_000);
 
-    it('a stop is not ordered again if another process takes it over', async () => {
+    it('the stop of a machine is not ordered again if another process takes it over', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt('stopping');
@@ -92,7 +92,7 @@ describe('orders to machines', () => {
       expect(count('stop')).toBe(1);
     });
 
-    it('a stop is not ordered again if the machine has stopped or is stopping', async () => {
+    it('the stop of a machine is not ordered again if the machine has stopped or is stopping', async () => {
       fixture.plane.behaviour = 'lies';
       for (const state of ['stopped', 'stopping']) {
         fixture.plane.state = 'running';
@@ -118,7 +118,7 @@ describe('orders to machines', () => {
       }
     });
 
-    it('a stop waits for the machine if the control plane accepts the order and does nothing', async () => {
+    it('a stop order waits for the machine if the control plane accepts the order and does nothing', async () => {
       fixture.plane.state = 'running';
       fixture.plane.behaviour = 'lies';
       const agentRef = await agentAt('stopping');
@@ -156,7 +156,7 @@ describe('orders to machines', () => {
   });
 
   describe('a reboot', () => {
-    it('a reboot starts a machine that is off', async () => {
+    it('the reboot of a machine that is off starts the machine', async () => {
       fixture.plane.state = 'stopped';
       const agentRef = await agentAt('rebooting', { previousStatus: 'stopped' });
       await fixture.machines.executeOrder(agentRef.agentId);
@@ -165,7 +165,7 @@ describe('orders to machines', () => {
       expect(await statusOf(agentRef)).toBe('online');
     });
 
-    it('a reboot is ordered once, and ends with the handshake of the new boot', async () => {
+    it('the reboot of a machine is ordered once, and ends with the handshake of the new boot', async () => {
       const agentRef = await agentAt('rebooting');
       await Promise.all([
         fixture.machines.executeOrder(agentRef.agentId),

@@ -4,7 +4,7 @@ describe('a stop', () => {
   const fixture = useMachines();
   const { agentAt, statusOf, count } = fixture;
 
-  it('a stop that the control plane refuses fails at the third refusal', async () => {
+  it('the stop of a machine fails when the control plane refuses it for the third time', async () => {
     fixture.plane.state = 'running';
     fixture.plane.behaviour = 'fails';
     const agentRef = await agentAt('stopping', { previousStatus: 'online' });

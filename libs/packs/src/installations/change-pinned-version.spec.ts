@@ -13,7 +13,7 @@ describe('the pinned version of an installation', () => {
   });
   afterAll(() => harness.close());
 
-  it('two concurrent rollbacks of an installation run one after the other and undo each other', async () => {
+  it('two concurrent rollbacks of a pack installation run one after the other and undo each other', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const [pinned, previous] = versions.map(({ versionId }) => versionId);
@@ -36,7 +36,7 @@ describe('the pinned version of an installation', () => {
     ]);
   });
 
-  it('an installation is not pinned to a version that is archived while the pin waits for the version', async () => {
+  it('a pack installation is not pinned to a version that is archived while the pin waits for the version', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const { versionId } = versions[1]!;
@@ -52,7 +52,7 @@ describe('the pinned version of an installation', () => {
     await expect(pinned).rejects.toMatchObject({ code: 'version_not_installable' });
   });
 
-  it('a run that is launched while its installation is being pinned to a new version uses that one', async () => {
+  it('a run that is launched while its pack installation is being pinned to a new version uses the new version', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { installationId, versions } = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const { versionId } = versions[1]!;

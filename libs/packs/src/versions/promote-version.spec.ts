@@ -12,7 +12,7 @@ describe('promoteVersion', () => {
   });
   afterAll(() => harness.close());
 
-  it('a version stays in production if an installation is pinned to it while its return to pilot waits', async () => {
+  it('a pack version stays in production if an installation is pinned to it while its return to pilot waits', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const made = await makeInstallation(harness.db, { organizationId, contents: ['b', 'a'] });
     const { packId, installationId } = made;

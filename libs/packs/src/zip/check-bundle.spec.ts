@@ -39,7 +39,7 @@ describe('checkBundle', () => {
 
   const corpus = makeHostileZips();
 
-  it('these tests have at least forty hostile zips, which cover every reason for a rejection', () => {
+  it('the tests of checkBundle have at least forty hostile zips, which cover every reason for a rejection', () => {
     expect(new Set(corpus.map(({ kind }) => kind)).size).toBe(corpus.length);
     expect(corpus.length).toBeGreaterThanOrEqual(40);
     expect([...new Set(corpus.map(({ reason }) => reason))].sort()).toEqual([...bundleFaultReasons].sort());

@@ -19,7 +19,7 @@ describe('unlinkJobFromBatches', () => {
   });
   afterAll(() => harness.close());
 
-  it('a batch keeps its claims if it is reported for another job while its first job is deleted', async () => {
+  it('a pilot batch keeps its claims if it is reported for another job while its first job is deleted', async () => {
     const { db } = harness;
     const { id: organizationId } = await makeOrganization(db);
     const agent = await makeAgent(db, { organizationId });

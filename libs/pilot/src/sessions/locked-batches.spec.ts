@@ -37,11 +37,11 @@ describe('a batch that is reported again', () => {
       },
     );
 
-  it('a summary is not written for a batch that is deleted while the summary waits for it', async () => {
+  it('a summary is not written for a pilot batch that is deleted while the summary waits for the batch', async () => {
     expect(await whileHeld(summarize, 'DELETE FROM pilot_batch WHERE id = $1')).toEqual([false]);
   });
 
-  it('a reader who waits for a locked batch receives as many claims as the batch states', async () => {
+  it('a reader who waits for a locked pilot batch receives as many claims as the batch states', async () => {
     const [found] = await whileHeld(
       () => findPilotBatch(harness.db, organizationId, batchId),
       'UPDATE pilot_batch SET claims_attempted = 1, claims_failed = 1 WHERE id = $1',
@@ -52,7 +52,7 @@ describe('a batch that is reported again', () => {
     expect(found!.claims).toMatchObject([{ claimId: 'C-1' }]);
   });
 
-  it('a reader who waits for a locked session receives a timeline that is consistent with the session', async () => {
+  it('a reader who waits for a locked pilot session receives a timeline that is consistent with the session', async () => {
     await summarize();
     const [found] = await whileHeld(
       () => findSession(harness.db, organizationId, batchId),

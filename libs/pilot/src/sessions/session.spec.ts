@@ -23,13 +23,13 @@ describe('writeSessionHeadline', () => {
       '2 claims: 2 failed; stopped: The portal is down.',
     ],
   ])(
-    'a session’s headline states counts, duration and stop reason in one sentence (case %#)',
+    'a pilot session’s headline states counts, duration and stop reason in one sentence (case %#)',
     (claims, durationMs, stopReason, sentence) => {
       expect(writeSessionHeadline({ claims, durationMs, stopReason })).toBe(sentence);
     },
   );
 
-  it('a session’s headline shortens a long stop reason', () => {
+  it('a pilot session’s headline shortens a long stop reason', () => {
     const sentence = writeSessionHeadline({ claims: none, durationMs: null, stopReason: '🦷'.repeat(500) });
     expect([...sentence].length).toBeLessThan(250);
     expect(sentence.endsWith('🦷….')).toBe(true);

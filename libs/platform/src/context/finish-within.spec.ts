@@ -5,15 +5,15 @@ describe('work within a time', () => {
   const never = new Promise<string>(() => undefined);
   const tooLate = (ended: boolean) => (ended ? 'ended' : 'late');
 
-  it('within returns the result of work that finishes in time', async () => {
+  it('finishWithin returns the result of work that finishes in time', async () => {
     expect(await finishWithin(10_000, Promise.resolve('done'), tooLate)).toBe('done');
   });
 
-  it('within fails with the error of the work', async () => {
+  it('finishWithin fails with the error of the work', async () => {
     await expect(finishWithin(10_000, Promise.reject(new Error('no')), tooLate)).rejects.toThrow('no');
   });
 
-  it('within calls `late` when the time is over', async () => {
+  it('finishWithin calls `late` when the time is over', async () => {
     expect(await finishWithin(1, never, tooLate)).toBe('late');
     const refuse = () => {
       throw new Error('no answer within 1 ms');
@@ -21,7 +21,7 @@ describe('work within a time', () => {
     await expect(finishWithin(1, never, refuse)).rejects.toThrow('no answer within 1 ms');
   });
 
-  it('within calls `late` at once when the signal aborts, also if it aborted before', async () => {
+  it('finishWithin calls `late` at once when the signal aborts, also if it aborted before', async () => {
     const ending = new AbortController();
     const waiting = finishWithin(600_000, never, tooLate, ending.signal);
     ending.abort();

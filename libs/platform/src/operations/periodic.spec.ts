@@ -21,14 +21,14 @@ describe('rounds', () => {
     return runOnce.mock.calls.length;
   }
 
-  it('a round starts after the interval, or earlier if work is due', async () => {
+  it('a periodic round starts after the interval, or earlier if work is due', async () => {
     expect(await roundsWithin(3500)).toBe(4);
     expect(await roundsWithin(3500, () => Promise.resolve(null))).toBe(4);
     expect(await roundsWithin(3500, () => Promise.resolve(100))).toBe(36);
     expect(await roundsWithin(3500, () => Promise.resolve(5000))).toBe(4);
   });
 
-  it('rounds always have a pause between them, and keep their interval if the due time is unknown', async () => {
+  it('periodic rounds always have a pause between them, and keep their interval if the due time is unknown', async () => {
     expect(await roundsWithin(95, () => Promise.resolve(0))).toBe(10);
     expect(await roundsWithin(3500, () => Promise.reject(new Error('no database')))).toBe(4);
   });

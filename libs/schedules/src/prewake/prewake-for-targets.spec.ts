@@ -75,7 +75,7 @@ describe('wakes for schedules whose runs require labels', () => {
     within((tx) => launchJob(tx, caller(), { workflowId: ground.workflowId, ...body }, new Date()));
   const target = { labels: ['front-desk'] };
 
-  it('one machine is woken for each due run that no idle machine takes: those that boot fastest', async () => {
+  it('one machine is woken ahead of each due scheduled run that no idle machine takes: those that boot fastest', async () => {
     await machine({ bootMs: 58_000 });
     const slow = await machine({ bootMs: 50_000 });
     const fast = await machine({ bootMs: 30_000 });
@@ -98,7 +98,7 @@ describe('wakes for schedules whose runs require labels', () => {
     expect(await tick()).toBe(0);
   });
 
-  it('no machine is woken for a run while an idle machine can take it; if that machine becomes busy, another is woken', async () => {
+  it('no machine is woken for a scheduled run while an idle one can take it; if that one becomes busy, another is woken', async () => {
     const asleep = await machine();
     const idle = await machine({ status: 'online' });
     const id = await schedule(inSeconds(30));
@@ -107,7 +107,7 @@ describe('wakes for schedules whose runs require labels', () => {
     expect([await tick(), await woken()]).toEqual([1, [asleep]]);
   });
 
-  it('an idle machine is not counted if a waiting job, or a run that names it, will take it', async () => {
+  it('an idle machine is not counted for a scheduled run if a waiting job, or a run that names it, will take it', async () => {
     const asleep = await machine();
     const idle = await machine({ status: 'online' });
     const runAt = inSeconds(30);
@@ -122,7 +122,7 @@ describe('wakes for schedules whose runs require labels', () => {
     expect([await tick(), await woken()]).toEqual([1, [asleep, another]]);
   });
 
-  it('a machine that a schedule names at the same time is woken for that run, and another one for the target', async () => {
+  it('a machine that a schedule names is woken for that schedule, and another machine for a schedule with a target', async () => {
     const own = await machine({ bootMs: 20_000 });
     const other = await machine({ bootMs: 40_000 });
     const runAt = inSeconds(20);
@@ -131,7 +131,7 @@ describe('wakes for schedules whose runs require labels', () => {
     expect([await tick(), await woken()]).toEqual([2, [own, other]]);
   });
 
-  it('a machine is woken by its own boot time', async () => {
+  it('a machine is woken ahead of a scheduled run by the machine’s own measured boot time', async () => {
     await machine({ bootMs: 40_000 });
     const slow = await machine({ bootMs: 300_000, labels: ['front-desk', 'north'] });
     const id = await schedule(inSeconds(60));
@@ -153,14 +153,14 @@ describe('wakes for schedules whose runs require labels', () => {
     ['the machine is drained', ({ agentId }) => setAgent(`drain = 'finish'`, agentId)],
     ['the machine is external', ({ agentId }) => setAgent(`provider = 'external'`, agentId)],
     ['the machine is terminated', ({ agentId }) => setAgent(`status = 'terminated'`, agentId)],
-  ])('no machine is woken if %s', async (_, forbid) => {
+  ])('no machine is woken ahead of a scheduled run if %s', async (_, forbid) => {
     const agentId = await machine();
     const id = await schedule(inSeconds(30));
     await forbid({ id, agentId });
     expect([await tick(), await woken(), await prewokenFor(id)]).toEqual([0, [], null]);
   });
 
-  it('concurrent rounds wake one machine for each run, and a schedule that is being launched wakes none', async () => {
+  it('concurrent prewake rounds wake one machine for each run, and a schedule that is being launched wakes none', async () => {
     const agentIds = await Promise.all(Array.from({ length: 8 }, () => machine()));
     for (let run = 0; run < 5; run += 1) await schedule(inSeconds(30));
     const rounds = await Promise.all(Array.from({ length: 4 }, () => tick()));
@@ -178,7 +178,7 @@ describe('wakes for schedules whose runs require labels', () => {
     ).toBe(0);
   });
 
-  it('a failed prewake is not repeated for the same time', async () => {
+  it('a failed prewake is not repeated for the same scheduled time', async () => {
     const first = await machine({ bootMs: 30_000 });
     await machine({ bootMs: 40_000 });
     await schedule(inSeconds(30));
@@ -243,7 +243,7 @@ describe('wakes for schedules whose runs require labels', () => {
       within((tx) => runScheduleNow(tx, caller(), id, { now: new Date(), wakeTimeoutMs: 60_000 }));
     beforeEach(() => settings('vm_auto_wake_on_job = false'));
 
-    it('starts a fitting machine even if auto-wake is off, and none if an idle one will take the run', async () => {
+    it('a requested run of a schedule wakes a fitting machine even if auto-wake is off, unless an idle one will take it', async () => {
       const [asleep] = [await machine({ bootMs: 30_000 }), await machine()];
       const id = await schedule(inSeconds(3600), { enabled: false, name: 'Nightly' });
       expect((await runNow(id)).launched).toHaveLength(1);
@@ -255,7 +255,7 @@ describe('wakes for schedules whose runs require labels', () => {
       expect(await woken()).toEqual([asleep]);
     });
 
-    it('wakes no machine while it waits for a concurrency key', async () => {
+    it('a requested run of a schedule wakes no machine while the run waits for a concurrency key', async () => {
       await machine();
       const concurrencyKeys = [{ key: 'delta' }];
       const holder = await launch({ agentId: await machine({ status: 'online', labels: [] }), concurrencyKeys });
@@ -265,7 +265,7 @@ describe('wakes for schedules whose runs require labels', () => {
       expect(await woken()).toEqual([]);
     });
 
-    it('is skipped with no_agent_fits if no agent has the labels any more', async () => {
+    it('a requested run of a schedule is skipped with no_agent_fits if no agent has its labels any more', async () => {
       const id = await schedule(inSeconds(3600));
       const { launched, skipped } = await runNow(id);
       expect([launched, skipped]).toEqual([[], [expect.objectContaining({ reason: 'no_agent_fits' })]]);

@@ -200,7 +200,7 @@ describe('prewakeMachines', () => {
     expect(await query('SELECT prewoken_for FROM schedule WHERE id = $1', [id])).toEqual([{ prewokenFor: null }]);
   });
 
-  it('a machine is prewoken if the idempotency window allows a run at the scheduled time, though not yet at the wake', async () => {
+  it('a machine is prewoken if the idempotency window allows the run at its time, though not yet at the wake', async () => {
     const id = await schedule(inSeconds(30), { idempotencyWindowMinutes: 10 });
     await query(
       `INSERT INTO schedule_run (schedule_id, organization_id, nominal_at, kind, fired_at, outcome)

@@ -36,7 +36,7 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
       expect(completed + failed).toBe(jobs);
     });
 
-    it('at least 99 % of the simulated runs that only the policy can delay start within five seconds of their time', () => {
+    it('at least 99 % of the simulated runs that wait for nothing but the idle policy start within five seconds', () => {
       expect(ownLateness(figures[policy])).toBeLessThanOrEqual(0.01);
     });
 
@@ -49,7 +49,7 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
     });
   });
 
-  it('at least 90 % of the machine hours that the adaptive policy spends are needed, and waits are short', () => {
+  it('in a simulation, at least 90 % of the adaptive policy’s machine hours are needed, and waits are short', () => {
     expect(ratio(figures.adaptive)).toBeGreaterThanOrEqual(0.9);
     expect(meanWaitSeconds(figures.adaptive)).toBeLessThanOrEqual(35);
     expect(ratio(figures.adaptive)).toBeGreaterThan(ratio(figures.fixed));

@@ -29,7 +29,7 @@ describe('decideScheduleTick', () => {
   });
 
   it.each(['once', 'skip', 'all'] as const)(
-    'a tick runs a time that is at most 60 seconds late, with the policy %s',
+    'a tick runs a schedule’s time that is at most 60 seconds late, with the policy %s',
     (misfirePolicy) => {
       for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
         expect(decideScheduleTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
@@ -62,7 +62,7 @@ describe('decideScheduleTick', () => {
     ['once', { dropped: ['09:00:00', '10:00:00'], run: '11:00:00', next: '12:00:00' }],
     ['skip', { dropped: ['09:00:00', '10:00:00', '11:00:00'], run: '12:00:00', next: '13:00:00' }],
   ] as const)(
-    'after an outage, a time that is only late runs in addition to those that the policy %s selects',
+    'after an outage, a scheduled time that is only seconds late runs besides the times that the policy %s selects',
     (misfirePolicy, expected) => {
       const { dropped, run, next } = expected;
       expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
@@ -286,7 +286,7 @@ describe('decideScheduledRun', () => {
     expect(decideScheduledRun({ ...open, ...change, force: true }, now)).toMatchObject({ launch: false, reason });
   });
 
-  it('a scheduled run with a target is launched if an agent fits, and wakes one itself only if a user requested it', () => {
+  it('a scheduled run with a target is launched if an agent fits, and wakes an agent only if a user requested the run', () => {
     const placed = { ...open, agent: null, targetFits: true, autoWake: false };
     expect(decideScheduledRun(placed, now)).toEqual({ launch: true, wake: false });
     expect(decideScheduledRun({ ...placed, force: true }, now)).toEqual({ launch: true, wake: true });

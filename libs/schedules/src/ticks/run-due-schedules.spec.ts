@@ -179,7 +179,7 @@ describe('runDueSchedules', () => {
     expect((await tick()).scanned).toBe(0);
   });
 
-  it('a tick leaves the scan to another process or waits for that process, as requested', async () => {
+  it('if another process is scanning the schedules, a tick skips the scan or waits for the process, as requested', async () => {
     await make('1 * * * *');
     clock.set('2026-03-07T12:01:04.000Z');
     const scan = (tx: Transaction) => acquireAdvisoryLock(tx, 'schedules', 'scan');

@@ -125,7 +125,7 @@ describe('a Docker Engine', () => {
     expect(orders(docker.calls)).toEqual([]);
   });
 
-  it('an order times out as unreachable if the Docker Engine hangs before or during its answer', async () => {
+  it('an order to a container times out as unreachable if the Docker Engine hangs before or during its answer', async () => {
     for (const respond of [() => undefined, (response: ServerResponse) => response.writeHead(200).write('{"Api')]) {
       fixture.docker.interfere = (response) => {
         respond(response);
@@ -137,7 +137,7 @@ describe('a Docker Engine', () => {
     }
   });
 
-  it('an order fails as unreachable if nothing listens at the Docker Engine’s address', async () => {
+  it('an order to a container fails as unreachable if nothing listens at the Docker Engine’s address', async () => {
     await fixture.docker.close();
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
@@ -162,7 +162,7 @@ describe('a Docker Engine', () => {
     }
   });
 
-  it('an order fails if the server at the address is not a Docker Engine', async () => {
+  it('an order to a container fails if the server at the address is not a Docker Engine', async () => {
     fixture.docker.interfere = (response) => {
       response.writeHead(200).end('<html>');
       return true;

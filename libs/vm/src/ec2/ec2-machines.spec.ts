@@ -69,7 +69,7 @@ describe('EC2', () => {
     expect(await provider.describe(machine)).toEqual({ state: 'gone', ip: null });
   });
 
-  it('a stopping instance is started once it has stopped', async () => {
+  it('an EC2 instance that is stopping is started once it has stopped', async () => {
     const { ec2, instance, provider, machine } = fixture;
     instance.state = 'running';
     ec2.transitMs = 200;
@@ -80,7 +80,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StopInstances', 'StartInstances']);
   });
 
-  it('a slowly booting instance is stopped as soon as it runs', async () => {
+  it('an EC2 instance that boots slowly is stopped as soon as it runs', async () => {
     const { ec2, instance, provider, machine } = fixture;
     ec2.transitMs = 200;
     await provider.start(machine);
@@ -89,13 +89,13 @@ describe('EC2', () => {
     expect(instance.state).toBe('stopping');
   });
 
-  it('an order fails with a retryable error if the instance stays in a transitional state', async () => {
+  it('an order to an EC2 instance fails with a retryable error if the instance stays in a transitional state', async () => {
     const { instance, provider, machine } = fixture;
     instance.state = 'stopping';
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'failed', isPermanent: false });
   });
 
-  it('an order is repeated if EC2 refused it because the instance’s state had changed', async () => {
+  it('an order to an EC2 instance is repeated if EC2 refused it because the instance’s state had changed', async () => {
     const { ec2, provider, machine } = fixture;
     let first = true;
     ec2.interfere = (response, action) => {
@@ -118,14 +118,14 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual([]);
   });
 
-  it('an order times out as unreachable if EC2 hangs', async () => {
+  it('an order to an EC2 instance times out as unreachable if EC2 hangs', async () => {
     fixture.ec2.interfere = () => true;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect([error.fault, error.isPermanent]).toEqual(['unreachable', false]);
     }
   });
 
-  it('an order fails as unreachable if nothing listens at the EC2 endpoint', async () => {
+  it('an order to an EC2 instance fails as unreachable if nothing listens at the EC2 endpoint', async () => {
     await fixture.ec2.close();
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine)) {
       expect(error.fault).toBe('unreachable');
@@ -149,7 +149,7 @@ describe('EC2', () => {
       (response: ServerResponse) => response.writeHead(200).end('<html'),
       /bad_answer|unreachable/,
     ],
-  ])('an order fails with a retryable error if EC2 %s', async (_, answer, fault) => {
+  ])('an order to an EC2 instance fails with a retryable error if EC2 %s', async (_, answer, fault) => {
     const { ec2, make, machine } = fixture;
     ec2.interfere = (response) => {
       answer(response);
@@ -165,7 +165,7 @@ describe('EC2', () => {
     patient.close();
   });
 
-  it('an order fails as a bad answer if EC2 returns an unknown state', async () => {
+  it('an order to an EC2 instance fails as a bad answer if EC2 returns an unknown state', async () => {
     fixture.instance.state = 'on-fire' as never;
     for (const error of await expectBoundedFailure(fixture.provider, fixture.machine))
       expect(error.fault).toBe('bad_answer');
@@ -205,7 +205,7 @@ describe('EC2', () => {
     });
   });
 
-  it('no order tags an existing instance', async () => {
+  it('no order to an EC2 instance tags an existing instance', async () => {
     const { ec2, provider, machine } = fixture;
     for (const order of ['start', 'reboot', 'stop', 'terminate'] as const) await provider[order](machine);
     expect(ec2.calls).not.toContain('CreateTags');

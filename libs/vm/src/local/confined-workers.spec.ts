@@ -32,7 +32,7 @@ const recordOf = (root: string, agentId: string) => {
 };
 
 describe('a worker with the best available confinement', () => {
-  it('a confined worker whose record is missing is found again and ends with its folder', async () => {
+  it('a confined worker whose record file is missing is found again, and ends when its machine is terminated', async () => {
     const { root, machines } = await startSupervision(await makeFolder(), confined);
     const machine = makeTestMachine();
     await machines.start(machine);

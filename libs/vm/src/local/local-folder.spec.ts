@@ -51,7 +51,7 @@ describe('the folder of local agents', () => {
     await expect(machines.start(makeTestMachine())).rejects.toMatchObject({ fault: 'unreachable' });
   });
 
-  it('a folder of local agents is not supervised by a service without local agents', async () => {
+  it('a service with local agents turned off does not supervise the folder of local agents', async () => {
     const root = await makeFolder();
     const machine = makeTestMachine();
     await new LocalMachines(root).openFolder(machine.agentId).writeDesiredState('running');

@@ -13,7 +13,7 @@ describe('notification channels', () => {
   });
   afterAll(() => harness.close());
 
-  it('a conditional change of a channel is rejected if another change is committed while it waits for the row', async () => {
+  it('a conditional change of a notification channel is rejected if another is committed while it waits for the row', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const id = newId();
     await harness.db.query(
@@ -43,7 +43,7 @@ describe('notification channels', () => {
     ]);
   });
 
-  it('an organization has at most 20 channels, even if two concurrent requests create the last one', async () => {
+  it('an organization has at most 20 notification channels, even if two concurrent requests create the last one', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     await harness.db.query(
       'system',

@@ -54,7 +54,7 @@ describe('the retention of webhook data', () => {
     return row;
   };
 
-  it('deliveries are deleted after 30 days, and events that are emitted once a month after 62 days', async () => {
+  it('webhook deliveries are deleted after 30 days, and events that are emitted once a month after 62 days', async () => {
     await insertEvent(ago(29));
     await insertEvent(ago(31));
     await insertEvent(ago(31), 'limit.near monthlyRunLimit');

@@ -30,7 +30,7 @@ describe('recordAttempt', () => {
   });
   afterAll(() => harness.close());
 
-  it('an attempt whose delivery another process has claimed in the meantime changes nothing', async () => {
+  it('the result of a webhook attempt changes nothing if another process has claimed the delivery in the meantime', async () => {
     const now = new Date();
     const claimed = (await claimDelivery(harness.db, endpointId, now))!;
     const other = newId();

@@ -19,7 +19,7 @@ describe('webhook endpoints', () => {
     caller = { kind: 'api_key', id: 'testkey01', organizationId } as Principal;
   });
 
-  it('a conditional change of an endpoint is rejected if another change is committed while it waits for the row', async () => {
+  it('a conditional change of a webhook endpoint is rejected if another is committed while it waits for the row', async () => {
     const id = newId();
     await harness.db.query(
       'system',
@@ -41,7 +41,7 @@ describe('webhook endpoints', () => {
     ]);
   });
 
-  it('an organization has at most 20 endpoints, even if two concurrent requests create the last one', async () => {
+  it('an organization has at most 20 webhook endpoints, even if two concurrent requests create the last one', async () => {
     await harness.db.query(
       'system',
       `INSERT INTO webhook_endpoint (id, organization_id, url, events)

@@ -41,7 +41,7 @@ describe('a webhook event that is not fanned out yet', () => {
     return tried;
   }
 
-  it('an event is evaluated once, even if several processes fan it out at the same time', async () => {
+  it('a webhook event is evaluated once, even if several processes create its deliveries at the same time', async () => {
     const id = await insertEvent();
     const evaluated: string[] = [];
     const parts = {
@@ -53,7 +53,7 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(evaluated).toEqual([id]);
   });
 
-  it('an event that cannot be read is retried with growing delays, and does not delay other events', async () => {
+  it('a webhook event that cannot be read is retried with growing delays, and does not delay other events', async () => {
     const bad = await insertEvent(2000);
     const good = await insertEvent();
     expect((await round((id) => id !== bad)).sort()).toEqual([bad, good].sort());
@@ -69,7 +69,7 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(await round(() => true)).toEqual([bad]);
   });
 
-  it('an event is delivered only to endpoints of its organization that were created before it, even if only a microsecond before', async () => {
+  it('a webhook event is delivered only to endpoints of its organization that existed at least a microsecond before it', async () => {
     const eventId = await insertEvent();
     const { id: other } = await makeOrganization(harness.db);
     const endpoint = async (offset: string, ownerId = organizationId) => {
@@ -98,7 +98,7 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(found).toEqual([{ endpointId: before }]);
   });
 
-  it('an event is not delivered to an endpoint that is turned off while the fan-out waits for its row', async () => {
+  it('a webhook event is not delivered to an endpoint that is turned off while the delivery’s creation waits for its row', async () => {
     const [endpoint] = await rows<{ id: string }>(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events)
        VALUES (gen_random_uuid(), $1, 'https://receiver.invalid/', '{*}') RETURNING id`,

@@ -11,7 +11,7 @@ describe('claimMessage', () => {
   });
   afterAll(() => harness.close());
 
-  it('a message describes the first 20 of its events and counts the others', async () => {
+  it('a notification message describes the first 20 of its events and counts the others', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const endpointId = newId();
     const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
@@ -35,7 +35,7 @@ describe('claimMessage', () => {
     expect(events.map(({ body }) => body)).toEqual(Array.from({ length: 20 }, () => '{"is":"whole"}'));
   });
 
-  it('a message that waits for the next minute does not change the due time of delivered messages', async () => {
+  it('a notification message that is postponed to the next minute does not change the due time of delivered ones', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const endpointId = newId();
     const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
@@ -96,7 +96,7 @@ describe('claimMessage', () => {
     return endpointId;
   }
 
-  it('only one of two processes that wait for a channel receives its message', async () => {
+  it('only one of two processes that wait for a notification channel receives its message', async () => {
     const endpointId = await insertMessage();
     const claim = () => claimMessage(harness.db, endpointId, new Date());
     const claims = await runBehindLock(

@@ -78,7 +78,7 @@ describe(`The script of what a session has learned${skipped}`, () => {
     expect(stderr).toContain('the step The code was done by hand in its session');
   });
 
-  it('stable code repeats each action in order, and selects another tab only if the tab changes', () => {
+  it('writeStableCode repeats each action in order, and selects another browser tab only if the tab changes', () => {
     expect(
       writeStableCode([
         { type: 'navigate', url: 'http://portal/{{ID}}' },

@@ -11,21 +11,21 @@ describe('decideClosing', () => {
   };
   const action = (more: Partial<ClosingFacts>) => decideClosing({ ...facts, ...more }).action;
 
-  it('a session is finished once its browser is closed, its machine is off, or its machine has rebooted', () => {
+  it('an autopilot session is finished once its browser is closed, or its machine is off or has rebooted', () => {
     expect(action({ closed: true })).toBe('finish');
     expect(action({ agentStatus: 'stopped' })).toBe('finish');
     expect(action({ agentStatus: 'terminated' })).toBe('finish');
     expect(action({ booted: true, closeStep: 3 })).toBe('finish');
   });
 
-  it('a cancelled session’s machine is rebooted after two close commands without a confirmation, unless it is external', () => {
+  it('a cancelled autopilot session’s machine, unless external, is rebooted after two unconfirmed close commands', () => {
     expect(action({})).toBe('again');
     expect(action({ closeStep: 2 })).toBe('reboot');
     expect(action({ closeStep: 2, provider: 'external' })).toBe('wait');
     expect(action({ closeStep: 3 })).toBe('wait');
   });
 
-  it('a session that was not cancelled is finished after two close commands without a confirmation', () => {
+  it('an autopilot session that was not cancelled is finished after two unconfirmed close commands', () => {
     expect(action({ to: 'completed' })).toBe('again');
     expect(action({ to: 'failed', closeStep: 2 })).toBe('finish');
   });

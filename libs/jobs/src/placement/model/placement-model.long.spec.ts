@@ -16,7 +16,7 @@ describe('the rules of placement, with hundreds of seeds', () => {
   });
   afterAll(() => fixture.close());
 
-  it('they hold after each step of long random sequences', async () => {
+  it('the rules of placement hold after each step of long random sequences', async () => {
     const done = await checkPlacementModel(fixture, { runs, length: 30 });
     expect(Object.values(done).every((count) => count > 0)).toBe(true);
     expect(done['started']).toBeGreaterThan(runs);

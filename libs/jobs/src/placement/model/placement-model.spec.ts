@@ -11,7 +11,7 @@ describe('the rules of placement', () => {
   });
   afterAll(() => fixture.close());
 
-  it('they hold after each of random launches, ends, wakes, drains and changes of keys and accounts', async () => {
+  it('the rules of placement hold after random launches, ends, wakes, drains and changes of keys and accounts', async () => {
     const done = await checkPlacementModel(fixture, { runs: 8, length: 14, seed: 20 });
     expect(done['started']).toBeGreaterThan(10);
     expect(done['woken']).toBeGreaterThan(0);
