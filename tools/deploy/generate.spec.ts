@@ -39,7 +39,7 @@ describe('generated files', () => {
     ['a\nb\n', 'a\nc\n', 'line 2 has "c", should have "b"'],
     ['a\nb\n', 'a\n', 'line 2 has "", should have "b"'],
     ['a\n', 'a\nb\n', 'line 2 has "b", should have ""'],
-  ])('the first difference of %j and %j is shown', (wanted, found, difference) => {
+  ])('describeFirstDifference shows the first difference of %j and %j', (wanted, found, difference) => {
     expect(describeFirstDifference(wanted, found)).toBe(difference);
   });
 });

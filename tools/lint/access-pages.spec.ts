@@ -12,7 +12,7 @@ describe('the page on access', () => {
   };
   const properties = Object.values(components.schemas).flatMap((schema) => Object.entries(schema.properties ?? {}));
 
-  it('the page on access states the limits of the code', () => {
+  it('the page on access states the limits on sign-ins, passwords and sessions that the code applies', () => {
     const failures = /RATE_LIMIT_FAILED_LOGINS_PER_MINUTE=(\d+)/.exec(readText('.env.example'))![1];
     expect(text).toContain(
       `\`RATE_LIMIT_FAILED_LOGINS_PER_MINUTE\` (${failures}) is the number of failed sign-ins a minute`,
@@ -32,7 +32,7 @@ describe('the page on access', () => {
     expect([...listed.matchAll(/`([A-Z]+ [^`]+)`/g)].map(([, route]) => route).sort()).toEqual(open.sort());
   });
 
-  it('no body of the API has a password hint or a secret question', () => {
+  it('no request or response body of the API has a password hint or a secret question', () => {
     const fields = properties.map(([name]) => name);
     expect(fields).toContain('oldPassword');
     expect(fields.filter((field) => /password_?hint|(secret|security)_?(question|answer)/i.test(field))).toEqual([]);
@@ -74,7 +74,7 @@ describe('the page on ASVS', () => {
     expect(rows.map(([number]) => number)).toEqual(expected);
   });
 
-  it('each requirement on the page on ASVS is held with a test, or not applicable or open with a reason', () => {
+  it('each requirement on the page on ASVS is marked as held with a test, or as not applicable or open with a reason', () => {
     for (const [number, level, description, status, reason, tests, ...rest] of rows) {
       expect([number, rest]).toEqual([number, []]);
       expect([number, level]).toEqual([number, expect.stringMatching(/^[123]$/)]);

@@ -133,7 +133,7 @@ describe('the boundaries between projects', () => {
   });
   afterAll(() => rm(workspace, { recursive: true, force: true }));
 
-  it('the lint of boundaries reports the expected messages for each fixture, and none for the good one', async () => {
+  it('the lint of boundaries reports the expected messages for each faulty fixture, and none for the good fixture', async () => {
     const fixtures = await readFixtures();
     expect(fixtures.map(({ name }) => name).sort()).toEqual(Object.keys(findings).sort());
     for (const wholeLayout of [false, true]) {

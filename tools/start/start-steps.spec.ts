@@ -12,7 +12,7 @@ import { runStartCommand } from './start-command';
 import { chooseMasterKeys } from './stored-secrets';
 
 describe('a start', () => {
-  it('a start prints a long phase and its time, and stores the times of all phases', async () => {
+  it('npm start prints a long phase and its time, and stores the times of all phases', async () => {
     const lines: string[] = [];
     const phases = new Phases((line: string) => lines.push(line), 20);
     const lasting = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
@@ -24,7 +24,7 @@ describe('a start', () => {
     expect(phases.times.map(([name]: [string]) => name)).toEqual(['quick', 'slow', 'failing']);
   });
 
-  it('a start counts the packages that npm installs on this machine', async () => {
+  it('npm start counts the packages that npm installs on this machine', async () => {
     const packages = {
       '': {},
       'node_modules/a': {},
@@ -51,7 +51,7 @@ describe('a start', () => {
     expect(formatInstallLine(999, 999, 1000)).toBe('999 packages are installed, npm runs the install scripts of some');
   });
 
-  it('the restart delay doubles with each death within a minute', () => {
+  it('the delay before a restart of a process doubles with each death within a minute', () => {
     const backoff = new Backoff();
     expect([0, 1, 2, 3, 4, 5].map((second) => backoff.nextDelayMs(second * 1000))).toEqual([
       500, 1000, 2000, 4000, 8000, 10_000,

@@ -40,7 +40,7 @@ const load: Load = {
 };
 
 describe('muster-admin size', () => {
-  it('the cores of a part are the sum of each unit’s rate in the busiest hour times the unit’s cost', () => {
+  it('the planned cores of a part are the sum of each unit’s rate in the busiest hour times the unit’s cost', () => {
     const { demand } = computePlan(load, figures);
     // 864,000 runs per day are 10 per second on average; 250 lines are three batches; 3,000 agents report every 30 s.
     expect(demand.rates).toEqual({ heartbeat: 100, run: 20, step: 80, logBatch: 60 });
@@ -64,11 +64,11 @@ describe('muster-admin size', () => {
     expect(computePlan({ ...load, runsPerDay: 20 * load.runsPerDay }, figures).overMaximum).toEqual(['ingest']);
   });
 
-  it('connections include those of a rollout and those that Postgres reserves', () => {
+  it('the planned database connections include those of a rollout and those that Postgres reserves', () => {
     expect(computePlan(load, figures).connections).toBe((11 + 6) * 11 + 3);
   });
 
-  it('memory is the fixed part of each process and server, and what each connection and agent adds', () => {
+  it('the planned memory is the fixed part of each process and server, and what each connection and agent adds', () => {
     const { demand, connections } = computePlan(load, figures);
     expect(demand.memoryBytes).toEqual({
       apps: 2 * 100 + 2 * 80,
@@ -77,14 +77,14 @@ describe('muster-admin size', () => {
     });
   });
 
-  it('a tenth of the disk stays free when it holds all data of the retention period and all runs, which are never deleted', () => {
+  it('the planned disk keeps a tenth free with all data of the retention period and all runs, which are never deleted', () => {
     const plan = computePlan(load, figures);
     const stored = 1000 + 8000 + 8_640_000 * (400 + 4 * 50 + 250 * 10);
     expect(plan.diskBytes).toBeCloseTo(stored / 0.9);
     expect(plan.diskBytesPerYear).toBe(864_000 * 365 * (300 + 4 * 20));
   });
 
-  it('the limits name the part that becomes too small first', () => {
+  it('the computed limits name the part that becomes too small first', () => {
     const { limits, postgresCores } = computePlan(load, figures);
     expect(postgresCores).toBe(2);
     // Postgres: 2 cores × 700 ms − 20 ms, of which this load needs 800 ms.
@@ -98,7 +98,7 @@ describe('muster-admin size', () => {
     ]);
   });
 
-  it('the numbers of replicas are those of the chart’s values', () => {
+  it('the planned numbers of replicas are those of the chart’s values', () => {
     const values = parse(readFileSync(join(__dirname, '../../../k8s/chart/values.yaml'), 'utf8')) as {
       apps: Record<string, { replicas: number; [scaling: `${string}Scaling`]: { max: number } }>;
     };
@@ -159,7 +159,7 @@ describe('muster-admin size on the command line', () => {
     expect(await run(...wrong)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
-  it('k8s/sizing.json has a cost of each unit in the parts that process it', () => {
+  it('k8s/sizing.json has the cost of each heartbeat, run, step and log batch in the parts that process it', () => {
     const { cpuMs, diskBytes, memoryBytes } = readFigures();
     for (const kind of ['heartbeat', 'run', 'step', 'logBatch'] as const) {
       expect(cpuMs[kind].ingest).toBeGreaterThan(0);

@@ -190,7 +190,7 @@ describe('after SIGKILL of the parent', () => {
     await until(() => commandLines().every(([, text]) => !text.includes(String(parent.postgres))));
   });
 
-  it('the next start after SIGKILL of everything but the servers ends these servers and keeps the data', async () => {
+  it('the start of a dev stack ends the servers that a SIGKILL of all other processes left running, and keeps the data', async () => {
     const dataDir = folder();
     const parent = await startElsewhere({ dataDir, durability: 'durable' });
     await remember(parent, 'recovered');
@@ -221,7 +221,7 @@ describe('after SIGKILL of the parent', () => {
 });
 
 describe('concurrent starts on one folder', () => {
-  it('only one of several concurrent starts replaces a folder’s stale lock; the others are refused', async () => {
+  it('only one of several concurrent starts of a dev stack replaces a folder’s stale lock; the others are refused', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     symlinkSync('1 some-boot/1', join(dataDir, 'lock'));
@@ -230,7 +230,7 @@ describe('concurrent starts on one folder', () => {
     expect(refusals).toEqual(Array(3).fill(expect.stringMatching(/Another Muster \(pid \d+\)/)));
   });
 
-  it('a start waits for a Muster that is ending in the same folder, up to a timeout', async () => {
+  it('the start of a dev stack waits for a Muster that is ending in the same folder, up to a timeout', async () => {
     const dataDir = folder();
     mkdirSync(dataDir);
     expect(await waitForEndOf(dataDir)).toBe('free');
@@ -363,7 +363,7 @@ describe('the programs', () => {
 });
 
 describe('an error of one sentence reports', () => {
-  it('a start is refused with the pid of another Muster that uses the folder', async () => {
+  it('the start of a dev stack is refused with the pid of another Muster that uses the folder', async () => {
     const dataDir = folder();
     await start({ dataDir });
     const error = await faultOf(start({ dataDir }));
@@ -371,7 +371,7 @@ describe('an error of one sentence reports', () => {
     expect(error).toMatch(`kill ${process.pid}`);
   });
 
-  it('a start reports a requested port that is in use', async () => {
+  it('the start of a dev stack reports a requested port that is in use', async () => {
     const {
       ports: [port],
       free,
@@ -385,7 +385,7 @@ describe('an error of one sentence reports', () => {
     free();
   });
 
-  it('a start reports data of a newer Postgres', async () => {
+  it('the start of a dev stack reports data of a newer Postgres', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/PG_VERSION'), '99\n');
@@ -394,14 +394,14 @@ describe('an error of one sentence reports', () => {
     );
   });
 
-  it('a start reports a password file that does not belong to the database', async () => {
+  it('the start of a dev stack reports a password file that does not belong to the database', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     rmSync(join(dataDir, 'postgres/password'));
     expect(await faultOf(start({ dataDir, parts: ['postgres'] }))).toMatch(/does not accept the password .*--reset/);
   });
 
-  it('a failed start reports the reason from the server’s own log with the path of that log', async () => {
+  it('a failed start of a dev stack reports the reason from the server’s own log with the path of that log', async () => {
     const dataDir = folder();
     await (await start({ dataDir, parts: ['postgres'] })).stop();
     writeFileSync(join(dataDir, 'postgres/data/postgresql.conf'), 'nonsense\n');
@@ -412,14 +412,14 @@ describe('an error of one sentence reports', () => {
     expect(existsSync(join(dataDir, 'lock'))).toBe(false);
   });
 
-  it('a start reports a data folder that is not writable', async () => {
+  it('the start of a dev stack reports a data folder that is not writable', async () => {
     const file = folder();
     writeFileSync(file, '');
     expect(await faultOf(start({ dataDir: join(file, 'muster') }))).toMatch(/is not writable .*--data-dir/);
     expect(await faultOf(start({ dataDir: file }))).toMatch(/is not writable .*--data-dir/);
   });
 
-  it('a start reports that Redis is not available', async () => {
+  it('the start of a dev stack reports that Redis is not available', async () => {
     const env = { ...envWith({}), PATH: pathWithout('redis-server', 'valkey-server', 'apt-get') };
     const error = await faultOf(start({ env, cacheDir: folder(), parts: ['redis'] }));
     expect(error).toMatch(
@@ -427,7 +427,7 @@ describe('an error of one sentence reports', () => {
     );
   });
 
-  it('a start reports a Postgres with a missing library, and a missing Postgres', async () => {
+  it('the start of a dev stack reports a Postgres with a missing library, and a missing Postgres', async () => {
     const bin = folder();
     mkdirSync(bin);
     for (const name of ['postgres', 'initdb']) {
@@ -444,7 +444,7 @@ describe('an error of one sentence reports', () => {
     expect(await faultOf(startPostgresOnly(nowhere))).toMatch(/No Postgres was found; run `npm install`/);
   });
 
-  it('a start reports a server of the environment that does not answer, without its password', async () => {
+  it('the start of a dev stack reports a server of the environment that does not answer, without its password', async () => {
     const { databaseUrl } = await start({ parts: ['postgres'] });
     const url = databaseUrl.replace(/:[^:@]+@/, ':hunter2@');
     const error = await faultOf(start({ parts: ['postgres'], env: envWith({ DATABASE_URL: url }) }));

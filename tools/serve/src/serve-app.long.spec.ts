@@ -49,7 +49,7 @@ describe('nx serve', () => {
     return (await ended)[0] as number | null;
   };
 
-  it('serve processes that start at once share one stack, which ends after the last of them', async () => {
+  it('serve processes that start at the same time share one dev stack, which ends after the last of them', async () => {
     const gateway = start('gateway');
     const proxy = start('dev-proxy');
     const standalone = start('standalone');
