@@ -139,19 +139,16 @@ describe('a session of the autopilot', () => {
     expect(browsers.received.filter(({ payload }) => payload['maySubmit'] === true)).toHaveLength(1);
   });
 
-  it.each([0, 1])(
-    'an autopilot session submits once per step, even with %s attempts between two submits',
-    async (others) => {
-      const between = Array<object>(others).fill(act(click('Nothing')));
-      browsers.model.addResponses(act(click('Send', true)), ...between, act(click('Send', true)));
-      browsers.attempt = ({ maySubmit: submitted, actions }) =>
-        submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
-      const session = await startSession();
-      const metrics = { attempts: 2 + others };
-      expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
-      expect(browsers.sent.get(session.sessionId)).toBe(1);
-    },
-  );
+  it.each([0, 1])('an autopilot session submits once per step, even with %s attempts in between', async (others) => {
+    const between = Array<object>(others).fill(act(click('Nothing')));
+    browsers.model.addResponses(act(click('Send', true)), ...between, act(click('Send', true)));
+    browsers.attempt = ({ maySubmit: submitted, actions }) =>
+      submitted || actions?.[0]?.name === 'Nothing' ? { outcome: 'failed', why: 'expect', submitted } : {};
+    const session = await startSession();
+    const metrics = { attempts: 2 + others };
+    expect(await paused(session)).toMatchObject({ pausedFor: { reason: 'outcome_unknown' }, metrics });
+    expect(browsers.sent.get(session.sessionId)).toBe(1);
+  });
 
   it('an autopilot session pauses if the model is unsure twice, its attempts are used up, or the page requires a code', async () => {
     const unsure = { json: { status: 'unsure', reason: '', question: 'Which one?', confidence: 0, actions: [] } };
