@@ -12,7 +12,7 @@ import { parseKeepRule, pruneBackups, selectRetainedTimes } from './backup/prune
 import { Repository } from './backup/repository';
 import { verifyBackup } from './backup/verify-backup';
 import { FolderPlace } from './place/folder-place';
-import { openPlace } from './place/open-place';
+import { openBackupLocation } from './place/open-place';
 
 let fixture: BackupFixture;
 
@@ -82,7 +82,7 @@ describe('a backup', () => {
   });
 
   it('a backup can be stored in a bucket', async () => {
-    const { place, close } = openPlace(
+    const { place, close } = openBackupLocation(
       `s3://${fixture.source.environment['S3_BUCKET']}/saved/here`,
       fixture.source.environment,
     );

@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
 import { purgeTables, Round } from '@muster/platform';
-import { defaultRetention, deleteCutRows, type LogRetention, moveCut } from './audit/chain/cut-days';
+import { defaultRetention, deleteCutRows, type LogRetention, cutExpiredDays } from './audit/chain/cut-days';
 import { logs } from './audit/chain/presented-rows';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
@@ -23,7 +23,7 @@ export async function purgeExpiredCredentials(
     number
   >
 > {
-  for (const log of logs) await moveCut(database, now, log, retention[log]);
+  for (const log of logs) await cutExpiredDays(database, now, log, retention[log]);
   const deleteRows = (sql: string, values: unknown[]) =>
     database.transaction('system', (tx) => tx.execute(sql, values));
   return purgeTables(round, {

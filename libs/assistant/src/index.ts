@@ -21,7 +21,7 @@ export { listChatSessions, readChatHistory } from './chat/read-chat-history';
 export type { Following, Turn } from './chat/turn';
 export { advanceAnalysis, type AnalysisParts } from './films/advance-analysis';
 export { type AnalysisState, readAnalysis } from './films/read-analysis';
-export { requestFilmUpload } from './films/request-film-upload';
+export { requestVideoUpload } from './films/request-film-upload';
 export { startAnalysis } from './films/start-analysis';
 export { enqueueDueAnalyses } from './films/sweep-analyses';
 export { purgeAssistant } from './retention/purge-assistant';

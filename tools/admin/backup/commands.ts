@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { UsageError } from '../admin-error';
 import type { Call, Command } from '../command';
 import { openInstallation } from '../installation';
-import { openPlace } from '../place/open-place';
+import { openBackupLocation } from '../place/open-place';
 import type { Place } from '../place/place';
 import { restoreBackup } from '../restore/restore-backup';
 import { version } from '../version';
@@ -160,7 +160,7 @@ you start the service.`,
 
 async function withPlace(call: Call, option: 'to' | 'from', work: (at: Place) => Promise<void>): Promise<void> {
   const named = call.text(option) ?? throwAdminError(`--${option} is missing: a folder, or s3://bucket/prefix.`);
-  const { place: at, close } = openPlace(named, call.environment);
+  const { place: at, close } = openBackupLocation(named, call.environment);
   try {
     await work(at);
   } finally {

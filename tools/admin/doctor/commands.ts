@@ -1,7 +1,7 @@
 import { UsageError } from '../admin-error';
 import type { Command } from '../command';
 import { openInstallation } from '../installation';
-import { openPlace } from '../place/open-place';
+import { openBackupLocation } from '../place/open-place';
 import { version } from '../version';
 import { defaultMinFreePercent, examineInstallation } from './examine-installation';
 
@@ -20,7 +20,7 @@ with less free space than --min-free is a fault.`,
       const backups = call.text('backups');
       const minFreePercent = parsePercent(call.text('min-free') ?? `${defaultMinFreePercent}%`);
       const installation = await openInstallation(dataDir, call.environment);
-      const place = backups ? openPlace(backups, call.environment) : undefined;
+      const place = backups ? openBackupLocation(backups, call.environment) : undefined;
       try {
         const { examined, findings } = await examineInstallation({
           ...installation,

@@ -6,7 +6,10 @@ import { FolderPlace } from './folder-place';
 import type { Place } from './place';
 
 /** Opens `s3://bucket/prefix` or a folder. For a bucket, BACKUP_S3_* override S3_*. */
-export function openPlace(text: string, environment: Environment): { place: Place; close: () => Promise<void> } {
+export function openBackupLocation(
+  text: string,
+  environment: Environment,
+): { place: Place; close: () => Promise<void> } {
   const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(text) ?? [];
   if (!bucket) return { place: new FolderPlace(resolve(text)), close: async () => undefined };
   const own = Object.fromEntries(

@@ -9,7 +9,7 @@ import { connectTo } from '../backup/dump-database';
 import type { Command } from '../command';
 import { defaultMinFreePercent, examineInstallation } from '../doctor/examine-installation';
 import { openInstallation } from '../installation';
-import { openPlace } from '../place/open-place';
+import { openBackupLocation } from '../place/open-place';
 import { version } from '../version';
 import { collectTables, formatSettings } from './collect';
 import { maskFinding, maskLogLine } from './mask';
@@ -43,7 +43,7 @@ kubectl logs writes.`,
       if (missing) throw new AdminError(`The log ${missing} does not exist.`);
       const installation = await openInstallation(dataDir, call.environment);
       const backups = call.text('backups');
-      const place = backups ? openPlace(backups, call.environment) : undefined;
+      const place = backups ? openBackupLocation(backups, call.environment) : undefined;
       try {
         const { examined, findings } = await examineInstallation({
           ...installation,

@@ -1,4 +1,4 @@
-import { reportReached, reportUnreachable } from '../live/connection';
+import { reportReachable, reportUnreachable } from '../live/connection';
 import { toApiError } from './api-error';
 import { client, type Problem } from './generated';
 import { requestProof } from '../live/step-up';
@@ -30,7 +30,7 @@ export async function fetchAndReportReachability(input: RequestInfo | URL, init?
     const response = await fetch(input, init);
     // A proxy returns these statuses while the service restarts.
     if (response.status === 502 || response.status === 504) reportUnreachable();
-    else reportReached();
+    else reportReachable();
     return response;
   } catch (error) {
     if (!(error instanceof DOMException)) reportUnreachable();

@@ -1,7 +1,7 @@
 import { secondFactorStepUp } from '../api/generated';
 import { finishProofRequest } from '../live/step-up';
 import { PasskeyButton } from '../parts/second-factor/passkey-button';
-import { ProofField, readProof } from '../parts/second-factor/proof-field';
+import { SecondFactorCodeField, readProof } from '../parts/second-factor/proof-field';
 import { Dialog } from '../ui/dialog';
 import { Form } from '../ui/form';
 
@@ -20,7 +20,7 @@ export function StepUp() {
         onSubmit={(values) => secondFactorStepUp({ body: readProof(values) })}
         onDone={() => finishProofRequest(true)}
       >
-        <ProofField />
+        <SecondFactorCodeField />
       </Form>
       <PasskeyButton
         label="Use a passkey"

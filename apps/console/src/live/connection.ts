@@ -19,7 +19,7 @@ export function reportUnreachable(): void {
   timer = setTimeout(() => void probeService(), waitMs);
 }
 
-export function reportReached(): void {
+export function reportReachable(): void {
   if (state === 'online') return;
   clearTimeout(timer);
   setConnectionState('online');
@@ -49,7 +49,7 @@ function setConnectionState(next: State): void {
 async function probeService(): Promise<void> {
   try {
     const answer = await fetch('/api/health', { cache: 'no-store', signal: AbortSignal.timeout(5000) });
-    if (answer.ok) return reportReached();
+    if (answer.ok) return reportReachable();
   } catch {
     // The service is still unreachable. The timer below tries again.
   }

@@ -1,4 +1,4 @@
-import { reportReached, reportUnreachable } from './connection';
+import { reportReachable, reportUnreachable } from './connection';
 
 export interface StreamEvent {
   /** Position from which the stream resumes; increasing numbers in agent streams, not in the organization's stream. */
@@ -49,7 +49,7 @@ export class EventStream {
     source.onopen = () => {
       this.waitMs = 1000;
       this.failures = 0;
-      reportReached();
+      reportReachable();
       this.listeners.open();
     };
     source.onerror = () => {

@@ -30,7 +30,7 @@ export function ErrorNote({ error, retry }: { error: unknown; retry?: () => void
 }
 
 /** Error of a command of a machine or of a request to a model, with advice. */
-export function FaultNote({ error, code }: { error?: string | null; code?: string | null }) {
+export function ErrorWithAdvice({ error, code }: { error?: string | null; code?: string | null }) {
   if (!error && !code) return null;
   // A long error scrolls, and must be focusable so that it can be scrolled with the keyboard.
   const isLong = (error?.length ?? 0) > 600;

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Endpoint, Mutation, MutationRequest, Mutations, OrganizationId, allowSessionsAndKeys } from '@muster/access';
-import { type AnalysisState, readAnalysis, requestFilmUpload, startAnalysis } from '@muster/assistant';
+import { type AnalysisState, readAnalysis, requestVideoUpload, startAnalysis } from '@muster/assistant';
 import {
   FilmUpload,
   FilmUploadBody,
@@ -83,7 +83,7 @@ export class VideoAnalysesController {
   })
   upload(@Mutation() mutation: MutationRequest, @Body() body: FilmUploadBody): Promise<FilmUpload> {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      const { uploadKey } = requestFilmUpload(tx, caller, body);
+      const { uploadKey } = requestVideoUpload(tx, caller, body);
       const { url: uploadUrl, headers } = await this.storage.presignPut(uploadKey, {
         ...body,
         expiresInSeconds: uploadSeconds,

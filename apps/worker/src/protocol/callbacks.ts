@@ -92,7 +92,7 @@ export function isRefusedWithoutReading(item: Item, body: Record<string, unknown
 }
 
 /** Returns reduced items that the service may accept after it refused this item; null if nothing can be left out. */
-export function reduceItem(item: Item): Item[] | null {
+export function reduceRefusedItem(item: Item): Item[] | null {
   switch (item.kind) {
     case 'claims':
       return item.claims.length > 1 ? item.claims.map((claim) => ({ kind: 'claims', claims: [claim] })) : null;

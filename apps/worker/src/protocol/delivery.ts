@@ -6,7 +6,7 @@ import {
   toReportRequest,
   isRefusedWithoutReading,
   toMissingItem,
-  reduceItem,
+  reduceRefusedItem,
   reportsJobEnded,
   describeRefusal,
 } from './callbacks';
@@ -128,7 +128,7 @@ export class Delivery {
 
   /** Handles a refused item: sends reduced items that the service may accept, and notes what will be missing. */
   private async leaveItemOut(stream: Stream, item: Item, reason: string): Promise<void> {
-    const less = reduceItem(item);
+    const less = reduceRefusedItem(item);
     this.context.log('error', 'the service rejected a report; it is dropped', {
       jobId: this.jobId,
       kind: item.kind,

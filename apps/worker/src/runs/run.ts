@@ -10,7 +10,7 @@ import { toPositiveNumberOrNull, toStringOrEmpty, type Command } from '../protoc
 import { readJson, writeAtomically } from '../host/files';
 import { launchScript, readExitCode } from '../host/launcher';
 import type { LocalLog } from '../host/local-log';
-import { toEnding, type Ending, describeExit } from './ends/ending';
+import { buildFailedEnding, type Ending, describeExit } from './ends/ending';
 import { describeFailure } from './ends/describe-failure';
 import { readRemainingOutput } from './ends/read-remaining-output';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
@@ -172,14 +172,14 @@ export class Run {
     try {
       await prepare(this);
     } catch (error) {
-      this.ending ??= toEnding(error, 'run_not_started');
+      this.ending ??= buildFailedEnding(error, 'run_not_started');
     }
     const output = new RunOutput(this.root, this.spool, this.secrets);
     try {
       await this.watchOutput(output);
     } catch (error) {
       // A run that is not watched must end: nothing would read its output or stop it.
-      this.ending ??= toEnding(error, 'worker_failed');
+      this.ending ??= buildFailedEnding(error, 'worker_failed');
     }
     this.asks.stopWaiting();
     if (this.detached) return 0;

@@ -18,13 +18,13 @@ export type ResolvedRow = Pick<
   'id' | 'organizationId' | 'rule' | 'subjectType' | 'subjectId' | 'subjectName' | 'count' | 'workflowId' | 'agentId'
 > & { channelIds: string[] | null };
 
-/** SQL for the columns that an UPDATE of alerts `a` returns for `emitResolvedRow`. */
+/** SQL for the columns that an UPDATE of alerts `a` returns for `emitAlertResolvedRow`. */
 export const resolvedColumns = `a.id, a.organization_id, a.rule, a.subject_type, a.subject_id, a.subject_name, a.count,
   a.workflow_id, a.agent_id, (SELECT r.channel_ids FROM alert_rule r
     WHERE r.organization_id = a.organization_id AND r.rule = a.rule AND r.enabled) AS channel_ids`;
 
 /** Sends an alert that opens to the channels of its rule, to the endpoints that want such events, and to the stream. */
-export function emitOpened(tx: Transaction, alert: EmittedAlert): void {
+export function emitAlertOpened(tx: Transaction, alert: EmittedAlert): void {
   const { id, organizationId, count, workflowId, agentId, channelIds, to } = alert;
   const details = { status: 'open' as const, resolvedAt: null, count, workflowId, agentId, ...(to ? { to } : {}) };
   emitEvent(tx, { organizationId, type: 'alert.opened', subjects: [{ id, details }], channelIds });
@@ -32,7 +32,7 @@ export function emitOpened(tx: Transaction, alert: EmittedAlert): void {
 }
 
 /** Sends the resolution of an alert to the same recipients as the alert. */
-export function emitResolved(tx: Transaction, alert: EmittedAlert): void {
+export function emitAlertResolved(tx: Transaction, alert: EmittedAlert): void {
   const { id, organizationId, count, workflowId, agentId, channelIds } = alert;
   const details = { status: 'resolved' as const, count, workflowId, agentId };
   emitEvent(tx, { organizationId, type: 'alert.resolved', subjects: [{ id, details }], channelIds });
@@ -43,9 +43,9 @@ export function emitResolved(tx: Transaction, alert: EmittedAlert): void {
  * Sends the resolution of an alert that an UPDATE has resolved. If its rule is off, the channels of the rule do not get
  * a message, because a person has turned the rule off.
  */
-export function emitResolvedRow(tx: Transaction, row: ResolvedRow): void {
+export function emitAlertResolvedRow(tx: Transaction, row: ResolvedRow): void {
   const { subjectType: type, subjectId, subjectName: name, channelIds, ...alert } = row;
-  emitResolved(tx, { ...alert, subject: { type, id: subjectId, name }, channelIds: channelIds ?? [] });
+  emitAlertResolved(tx, { ...alert, subject: { type, id: subjectId, name }, channelIds: channelIds ?? [] });
 }
 
 /** Records the state of an alert as an event of the organization, from which open pages learn of it. */

@@ -1,7 +1,7 @@
 import type { AlertRuleName, AlertSubjectType } from '@muster/contracts';
 import type { AlertEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { emitOpened, emitResolved, emitToStream } from './emit-alert';
+import { emitAlertOpened, emitAlertResolved, emitToStream } from './emit-alert';
 
 const maxName = 200;
 
@@ -48,7 +48,7 @@ export async function addToAlert(
     'add_to_alert',
   );
   const emitted = { ...alert, id: added!.id, count: added!.count };
-  if (added!.opened || sendsEach) emitOpened(tx, emitted);
+  if (added!.opened || sendsEach) emitAlertOpened(tx, emitted);
   else emitToStream(tx, emitted, 'open');
 }
 
@@ -63,15 +63,15 @@ export async function insertResolved(tx: Transaction, alert: NewAlert, { at }: {
     [id, organizationId, rule, subject.type, subject.id, subject.name, at, workflowId, agentId],
     'insert_resolved_alert',
   );
-  emitOpened(tx, { ...alert, id, count: 1 });
-  emitResolved(tx, { ...alert, id, count: 1 });
+  emitAlertOpened(tx, { ...alert, id, count: 1 });
+  emitAlertResolved(tx, { ...alert, id, count: 1 });
 }
 
 /**
  * Opens the alert of a subject for which a condition holds. `currentSql` is the condition's statement; it is evaluated
  * again in this transaction. Returns whether the alert opened.
  */
-export async function openCurrent(
+export async function openAlertIfConditionHolds(
   tx: Transaction,
   { organizationId, rule, channelIds, ...facts }: NewAlert,
   currentSql: string,
@@ -90,7 +90,7 @@ export async function openCurrent(
   if (!added) return false;
   const { opened, ...state } = added;
   const emitted = { organizationId, rule, channelIds, ...facts, ...state };
-  if (opened) emitOpened(tx, emitted);
+  if (opened) emitAlertOpened(tx, emitted);
   else emitToStream(tx, emitted, 'open');
   return opened;
 }

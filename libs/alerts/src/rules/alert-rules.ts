@@ -9,7 +9,7 @@ import {
 } from '@muster/contracts';
 import { type AlertRuleEntity, type Database, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { emitResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
+import { emitAlertResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
 import { eventTypesOf } from './event-types';
 import { defaultOptions, optionsOf } from './rule-options';
 
@@ -87,7 +87,7 @@ async function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleN
      WHERE organization_id = $1 AND rule = $2 AND resolved_at IS NULL RETURNING ${resolvedColumns}`,
     [organizationId, rule],
   );
-  for (const alert of resolved) emitResolvedRow(tx, alert);
+  for (const alert of resolved) emitAlertResolvedRow(tx, alert);
 }
 
 /** Throws if one of the ids is not that of a notification channel of the organization. */

@@ -1,6 +1,6 @@
 import type { AlertRuleEntity, AlertStreakEntity, JobEntity, Transaction } from '@muster/database';
 import type { EventRow } from '@muster/webhooks';
-import { emitResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
+import { emitAlertResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
 import { addToAlert, insertResolved } from '../alerts/open-alert';
 
 type Run = Pick<JobEntity, 'workflowId' | 'agentId'> & { finishedAt: Date; workflowName: string };
@@ -41,7 +41,7 @@ async function resolveByRun(tx: Transaction, organizationId: string, run: Run): 
     [organizationId, run.workflowId, run.finishedAt],
     'resolve_run_failed',
   );
-  for (const alert of resolved) emitResolvedRow(tx, alert);
+  for (const alert of resolved) emitAlertResolvedRow(tx, alert);
 }
 
 async function addFailure(

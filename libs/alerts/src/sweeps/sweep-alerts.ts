@@ -1,8 +1,8 @@
 import type { AlertRuleName, AlertSubjectType } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { type Round, sweepRows } from '@muster/platform';
-import { emitResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
-import { openCurrent } from '../alerts/open-alert';
+import { emitAlertResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
+import { openAlertIfConditionHolds } from '../alerts/open-alert';
 import { conditions, endedSql } from '../rules/conditions';
 
 /** Maximum number of alerts that one transaction resolves; the next sweep, which follows soon, resolves the others. */
@@ -61,7 +61,7 @@ function resolveEnded(database: Database, rule: AlertRuleName): Promise<number> 
       [rule, maxResolved],
       `resolve_ended_${rule}`,
     );
-    for (const alert of resolved) emitResolvedRow(tx, alert);
+    for (const alert of resolved) emitAlertResolvedRow(tx, alert);
     return resolved.length;
   });
 }
@@ -88,7 +88,9 @@ async function openMissing(
     settle: ({ organizationId, channelIds, subjectType, subjectId, subjectName, audience, workflowId, agentId }) => {
       const subject = { type: subjectType, id: subjectId, name: subjectName };
       const alert = { organizationId, rule, channelIds, subject, workflowId, agentId, to: audience };
-      return database.transaction('system', async (tx) => ((await openCurrent(tx, alert, current)) ? 'opened' : null));
+      return database.transaction('system', async (tx) =>
+        (await openAlertIfConditionHolds(tx, alert, current)) ? 'opened' : null,
+      );
     },
     rowOf: ({ subjectType, subjectId }) => `alert ${rule} of ${subjectType} ${subjectId}`,
   });

@@ -13,7 +13,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnalysisFault, type AnalysisRow, buildFrameKey, maxFilmMs, maxFrames } from './analysis-row';
 import { askAboutFrames } from './ask-about-frames';
-import { convertRecordedSteps, convertFilmSteps, type SeenStep } from './film-steps';
+import { convertRecordedSteps, convertVideoSteps, type SeenStep } from './film-steps';
 import { findStoredAnswer, createAnswerSaver } from './stored-answers';
 
 export interface AnalysisParts extends ModelParts {
@@ -64,7 +64,7 @@ function runAnalysisStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next |
     case 'ask':
       return askAboutNextFrames(parts, row);
     case 'make':
-      return createDraftWorkflow(parts, row, convertFilmSteps(row, row.seen as SeenStep[])).then(() => null);
+      return createDraftWorkflow(parts, row, convertVideoSteps(row, row.seen as SeenStep[])).then(() => null);
   }
 }
 

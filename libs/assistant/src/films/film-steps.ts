@@ -24,7 +24,7 @@ const sureFrom = 0.6;
 const maxText = 2000;
 
 /** Converts the model's steps to workflow steps with their positions in the video. Invalid steps are left out. */
-export function convertFilmSteps(
+export function convertVideoSteps(
   analysis: Pick<AnalysisRow, 'organizationId' | 'id' | 'frameTimes'>,
   seen: readonly SeenStep[],
 ): Step[] {

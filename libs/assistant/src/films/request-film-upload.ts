@@ -6,7 +6,7 @@ import { newId } from '@muster/platform';
 const maxFilmBytes = 500 * 1024 * 1024;
 
 /** Records a new object key before the caller gets it. */
-export function requestFilmUpload(
+export function requestVideoUpload(
   tx: Transaction,
   caller: Principal,
   { contentType, size }: FilmUploadBody,

@@ -165,7 +165,7 @@ export async function enqueueJobsWithFreeAccounts(database: Database): Promise<{
  * `also` is the id of a job that waits even if an account is free now, because the jobs ahead of it will get it. Skips
  * a job that another transaction has locked, as `setWaitingReason` does.
  */
-export function markBorrowing(tx: Transaction, agentId: string, also: string | null = null): void {
+export function markAccountWaits(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.deferStatement(
     `UPDATE job SET waiting_reason = 'account_busy', waiting_since = muster_now()
      WHERE id = ANY(ARRAY(

@@ -74,7 +74,7 @@ export function decideStart(facts: StartFacts): StartDecision {
       `${full.held} of at most ${full.most} runs hold or will get the key ${full.key}`,
     );
   if (facts.busyPool) return decideToWait('account_busy', `no account of the pool ${facts.busyPool} is free`);
-  const readiness = decideReadiness(agent, facts);
+  const readiness = decideMachineReadiness(agent, facts);
   // A stopped machine is woken even if it lacked parts in its last boot. If the parts are still missing then, its
   // worker reports them and the job fails.
   return readiness.action === 'start' && facts.missingParts?.length
@@ -106,7 +106,7 @@ export function failForMissingSecrets(missing: string[]): StartDecision {
  * Decides whether the machine can take a job, and if not, whether the service wakes it. Also used if a job was
  * dispatched to the machine but its command is not delivered yet.
  */
-export function decideReadiness(
+export function decideMachineReadiness(
   { status, provider }: Pick<StartFacts['agent'], 'status' | 'provider'>,
   { autoWake, wakeRestsUntil }: Pick<StartFacts, 'autoWake' | 'wakeRestsUntil'>,
 ): StartDecision {

@@ -24,9 +24,9 @@ import { Clock, type ReceivedMessage } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { buildScriptToRun } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
-import { aliasesOf, type Borrowed, chooseAccounts, holdAccounts, markBorrowing } from '../accounts/borrow-accounts';
+import { aliasesOf, type Borrowed, chooseAccounts, holdAccounts, markAccountWaits } from '../accounts/borrow-accounts';
 import {
-  decideReadiness,
+  decideMachineReadiness,
   decideStart,
   listPartsOfRun,
   failForMissingSecrets,
@@ -242,7 +242,7 @@ export class Dispatch {
       return;
     }
     if (decision.waiting === 'account_busy') {
-      markBorrowing(tx, agentId, head.id);
+      markAccountWaits(tx, agentId, head.id);
       return;
     }
     setWaitingReason(tx, { agentId, reason: decision.waiting });
@@ -272,7 +272,10 @@ export class Dispatch {
     const missing = job.secrets.length ? await findMissingSecrets(tx, agent.organizationId, job.secrets) : [];
     const decision = missing.length
       ? failForMissingSecrets(missing)
-      : decideReadiness(agent, { autoWake: agent.autoWake, wakeRestsUntil: await this.findWakeRestEnd(tx, agent) });
+      : decideMachineReadiness(agent, {
+          autoWake: agent.autoWake,
+          wakeRestsUntil: await this.findWakeRestEnd(tx, agent),
+        });
     if (decision.action === 'start') {
       const late = Number(agent.dispatchedAt) + this.config.dispatchDeadlineMs < this.clock.now().getTime();
       // The agent is online but has not acknowledged the command, so its queued jobs show that they wait for the agent.
@@ -317,7 +320,7 @@ const startJob = buildRowStatements(
 /** Sets the waiting reason of the agent's jobs that wait for concurrency keys or accounts. */
 function markHeldUp(tx: Transaction, { agentId, keyed, borrows }: AgentFacts): void {
   if (keyed) markJobsWaitingForKeys(tx, agentId);
-  if (borrows) markBorrowing(tx, agentId);
+  if (borrows) markAccountWaits(tx, agentId);
 }
 
 /** Returns the pool of each account. The keys are the names by which the script knows the accounts. */

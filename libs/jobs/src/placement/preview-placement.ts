@@ -15,7 +15,7 @@ import { listPartsOfRun } from '../dispatch/decide-start';
 import { findGuards } from './find-guards';
 import { fitCountsSql, fitsSql, isIdleSql } from './fitting-agents';
 import { forecastNamedRun, forecastPlacedRun, type RunFacts } from './forecast-run';
-import { findFit, requireAgentOrTarget } from './target';
+import { checkTargetLabels, requireAgentOrTarget } from './target';
 import { decideWakesOfRuns, findWakeRestEnd } from './wakes-of-runs';
 
 interface WorkflowRow {
@@ -78,7 +78,7 @@ export function previewPlacement(
           exempt,
           idle: idle ?? [],
           wakes: autoWake && !idle ? await findAgentToWake(tx, organizationId, { labels, now }) : null,
-          missing: counts.fits === 0 ? (await findFit(tx, organizationId, labels)).missing : [],
+          missing: counts.fits === 0 ? (await checkTargetLabels(tx, organizationId, labels)).missing : [],
         })
       : forecastNamedRun({
           ...facts,

@@ -44,12 +44,12 @@ export async function requireFittingAgent(
   organizationId: string,
   labels: readonly string[],
 ): Promise<void> {
-  const { fits, missing } = await findFit(tx, organizationId, labels);
+  const { fits, missing } = await checkTargetLabels(tx, organizationId, labels);
   if (!fits) throw createNoAgentFitsError(missing);
 }
 
 /** Returns whether an agent has all of the labels, and the labels that no agent has. */
-export async function findFit(
+export async function checkTargetLabels(
   tx: Pick<Transaction, 'query'>,
   organizationId: string,
   labels: readonly string[],

@@ -2,7 +2,7 @@ import { feedbackStatuses, feedbackTypes } from '@muster/contracts/words';
 import { getButtonClass } from '../../ui/button';
 import { Panel } from '../../ui/page';
 import { FilterField } from '../../ui/table/filter-field';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 
 const names = ['type', 'status', 'organization', 'vm', 'from', 'to'];
@@ -19,7 +19,7 @@ export function FeedbackExport() {
           Exports all reports, or those that match the filters. “From” and “To” are days in each organization’s time
           zone; both days are included.
         </p>
-        <ListTools
+        <ListSearchAndFilters
           filters={[
             { name: 'type', label: 'Type', options: feedbackTypes },
             { name: 'status', label: 'Status', options: feedbackStatuses },

@@ -4,7 +4,7 @@ import { timelineLogs } from '../../api/generated';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { EmptyNote, Panel } from '../../ui/page';
 import { Timeline } from '../../ui/timeline/timeline';
-import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
+import { noFilters, TimelineSearchAndFilters } from '../../ui/timeline/timeline-tools';
 import { useLiveEntries } from '../../ui/timeline/use-live-entries';
 
 export function AgentTimeline({ id }: { id: string }) {
@@ -14,7 +14,12 @@ export function AgentTimeline({ id }: { id: string }) {
   useAgentEvents(id, live.look);
   return (
     <Panel title="Timeline">
-      <TimelineTools search="Search the timeline" filters={filters} change={setFilters} kinds={timelineKinds} />
+      <TimelineSearchAndFilters
+        search="Search the timeline"
+        filters={filters}
+        change={setFilters}
+        kinds={timelineKinds}
+      />
       <Timeline
         label="Timeline"
         live={live}

@@ -17,7 +17,7 @@ import { RunLink } from '../../parts/names';
 import { EmptyNote } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 
 const getCommands = (page: CommandHistory) => page.commands;
@@ -78,7 +78,7 @@ export function Commands({ agentId }: { agentId: string }) {
   useAgentEvents(agentId, look);
   return (
     <>
-      <ListTools
+      <ListSearchAndFilters
         search="Search commands"
         filters={[
           { name: 'status', label: 'Status', options: ['pending', 'success', 'failed'] },

@@ -12,7 +12,7 @@ import { AgentStatus } from '../../parts/agent-status';
 import { Tabs } from '../../ui/tabs';
 import { AgentName } from '../agents/agent-name';
 import { Overview } from './overview';
-import { StopOrKeep } from './stop-or-keep';
+import { IdleStopControls } from './stop-or-keep';
 
 // The module of each of these tabs is loaded when the tab is opened.
 const Commands = lazy(async () => ({ default: (await import('./commands')).Commands }));
@@ -43,7 +43,7 @@ export function AgentPage() {
       aside={<AgentStatus agent={agent} large />}
       actions={
         <>
-          {mayAsk && <StopOrKeep agent={agent} />}
+          {mayAsk && <IdleStopControls agent={agent} />}
           <AgentMenu agent={agent} rename={() => setRenaming(true)} />
         </>
       }

@@ -14,7 +14,7 @@ import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { WorkflowLink } from '../../parts/names';
 import { Dialog } from '../../ui/dialog';
-import { ErrorNote, FaultNote } from '../../ui/error-note';
+import { ErrorNote, ErrorWithAdvice } from '../../ui/error-note';
 import { Form, SelectField, TextField } from '../../ui/form';
 import { Progress, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
@@ -92,7 +92,7 @@ export function StepsDialog({ recording, close }: { recording: Recording; close:
 }
 
 /** Creates a draft workflow with a model that analyzes the video. Uncertain steps are marked for review. */
-export function FilmDialog({ recording, close }: { recording: Recording; close: () => void }) {
+export function AnalyzeRecordingDialog({ recording, close }: { recording: Recording; close: () => void }) {
   const [analysisId, setAnalysisId] = useState<string>();
   return (
     <Dialog
@@ -139,7 +139,7 @@ function AnalysisProgress({ agentId, analysisId }: { agentId: string; analysisId
       <StatusMark status={status} />
       {status === 'completed' || status === 'failed' ? null : <Progress percent={progress} label="Progress" />}
       <p className="text-dim">{frames} images were extracted from the video.</p>
-      <FaultNote error={data.error} code={data.code} />
+      <ErrorWithAdvice error={data.error} code={data.code} />
       {workflowId && (
         <p>
           The draft is <WorkflowLink id={workflowId} />.

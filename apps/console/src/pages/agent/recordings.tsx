@@ -20,10 +20,10 @@ import { ActionMenu } from '../../ui/menu';
 import { EmptyNote } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { showToast, showErrorToast } from '../../ui/toast';
-import { FilmDialog, NewRecordingDialog, StepsDialog } from './recording-dialogs';
+import { AnalyzeRecordingDialog, NewRecordingDialog, StepsDialog } from './recording-dialogs';
 
 const getRecordings = (page: RecordingList) => page.recordings;
 const refreshMs = 1000;
@@ -47,9 +47,12 @@ export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boole
   const columns = useRecordingColumns(mayAsk, setDeed, look);
   return (
     <>
-      <ListTools search="Search recordings" filters={[{ name: 'status', label: 'Status', options: recordingStatuses }]}>
+      <ListSearchAndFilters
+        search="Search recordings"
+        filters={[{ name: 'status', label: 'Status', options: recordingStatuses }]}
+      >
         {mayAsk && <Button onClick={() => setMaking(true)}>New recording</Button>}
-      </ListTools>
+      </ListSearchAndFilters>
       <div className="flex max-h-[70vh] min-h-0 flex-col gap-4">
         <DataTable
           label="Recordings"
@@ -65,7 +68,7 @@ export function Recordings({ agentId, mayAsk }: { agentId: string; mayAsk: boole
       </div>
       <NewRecordingDialog agentId={agentId} open={isMaking} onOpenChange={setMaking} begun={look} />
       {deed?.deed === 'steps' && <StepsDialog recording={deed.recording} close={() => setDeed(null)} />}
-      {deed?.deed === 'film' && <FilmDialog recording={deed.recording} close={() => setDeed(null)} />}
+      {deed?.deed === 'film' && <AnalyzeRecordingDialog recording={deed.recording} close={() => setDeed(null)} />}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../ui/dialog';
 import { showToast, showErrorToast } from '../../ui/toast';
 
 /** Time of the automatic stop, with buttons to postpone it or to stop now. */
-export function StopOrKeep({ agent }: { agent: Agent }) {
+export function IdleStopControls({ agent }: { agent: Agent }) {
   /**
    * The agent as it was when the dialog opened, so that the request has the effect that the dialog described, even if a
    * run has started since.

@@ -17,13 +17,13 @@ import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
 import { FilterSelect } from '../../ui/table/filter-select';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { AgentCost } from './agent-cost';
 import { AgentName } from './agent-name';
 import { AgentsByLabel } from './agents-by-label';
 import { NewAgentDialog } from './new-agent';
-import { SeveralAgents } from './several-agents';
+import { SelectedAgentsActions } from './several-agents';
 
 const getAgents = (page: AgentList) => page.agents;
 
@@ -130,7 +130,10 @@ export function AgentsPage() {
         )
       }
     >
-      <ListTools search="Search agents" filters={[{ name: 'status', label: 'Status', options: agentStatuses }]}>
+      <ListSearchAndFilters
+        search="Search agents"
+        filters={[{ name: 'status', label: 'Status', options: agentStatuses }]}
+      >
         <FilterField name="label" label="Label" />
         <FilterSelect
           label="Group"
@@ -139,8 +142,8 @@ export function AgentsPage() {
           all="not grouped"
           change={(value) => change({ group: value })}
         />
-        <SeveralAgents agents={picked} done={() => setSelected({})} />
-      </ListTools>
+        <SelectedAgentsActions agents={picked} done={() => setSelected({})} />
+      </ListSearchAndFilters>
       {group === 'label' ? (
         <AgentsByLabel filter={toAgentFilter({ status, label, q, sort })} />
       ) : (

@@ -18,7 +18,7 @@ type Deed = keyof typeof deeds;
 const dangerous = ['Stop', 'Reboot'] as const;
 
 /** Applies one action to several agents, and reports the reason for each agent that refused it. */
-export function SeveralAgents({ agents, done }: { agents: Agent[]; done: () => void }) {
+export function SelectedAgentsActions({ agents, done }: { agents: Agent[]; done: () => void }) {
   const [confirming, setConfirming] = useState<{ deed: (typeof dangerous)[number]; agents: Agent[] } | null>(null);
   const client = useQueryClient();
   const actOnAgents = async (deed: Deed, wanted: Agent[]) => {

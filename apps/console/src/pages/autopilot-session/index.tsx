@@ -12,7 +12,7 @@ import { CancelSessionDialog } from '../../parts/autopilot/cancel-session';
 import { AgentLink, WorkflowLink } from '../../parts/names';
 import { isSessionOver } from '../../parts/autopilot/session-words';
 import { Button } from '../../ui/button';
-import { ErrorNote, FaultNote } from '../../ui/error-note';
+import { ErrorNote, ErrorWithAdvice } from '../../ui/error-note';
 import { FactList, Page, Panel, Progress, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { SessionQuestion } from './asks';
@@ -67,7 +67,7 @@ export function AutopilotSessionPage() {
       {status === 'paused' && pausedFor && (
         <SessionQuestion key={pausedFor.question} session={session} pause={pausedFor} />
       )}
-      <FaultNote error={session.error} code={session.code} />
+      <ErrorWithAdvice error={session.error} code={session.code} />
       {session.workflowId && (
         <p className="rounded-control bg-good-soft p-2.5">
           The session created the workflow <WorkflowLink id={session.workflowId} />, which runs without a model.

@@ -2,7 +2,7 @@ import type { AutopilotSession, SessionAttempt, SessionStep, StepSelectors } fro
 import { formatMoney } from '../../format/format';
 import { escapeDirectionMarks } from '../../format/one-direction';
 import { Duration } from '../../format/time';
-import { FaultNote } from '../../ui/error-note';
+import { ErrorWithAdvice } from '../../ui/error-note';
 import { EmptyNote, Panel } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { PageScreenshot } from './picture';
@@ -97,7 +97,7 @@ function AttemptDetails({ attempt: sessionAttempt, title }: { attempt: SessionAt
         {usage.modelCalls > 0 && <span className="text-dim">{formatMoney(usage.costUsd)}</span>}
       </p>
       {outcome === 'failed' ? (
-        <FaultNote error={error} code={code} />
+        <ErrorWithAdvice error={error} code={code} />
       ) : (
         error && (
           <p dir="auto" className="break-words whitespace-pre-wrap text-dim">

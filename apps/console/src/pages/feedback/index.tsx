@@ -15,7 +15,7 @@ import { EmptyNote, Page } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { TrackerLinks } from './external';
 import { typeNames } from './feedback-names';
@@ -37,7 +37,7 @@ export function FeedbackPage() {
   });
   return (
     <Page title="Feedback" full>
-      <ListTools
+      <ListSearchAndFilters
         search="Search reports"
         filters={[
           { name: 'status', label: 'Status', options: feedbackStatuses },
@@ -46,7 +46,7 @@ export function FeedbackPage() {
       >
         <FilterField name="from" label="From" type="date" />
         <FilterField name="to" label="To" type="date" />
-      </ListTools>
+      </ListSearchAndFilters>
       <DataTable
         label="Feedback"
         list={list}

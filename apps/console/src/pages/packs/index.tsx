@@ -9,7 +9,7 @@ import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { EmptyNote, Page } from '../../ui/page';
 import { DataTable } from '../../ui/table/data-table';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { NewPackDialog } from './new-pack';
 
@@ -36,7 +36,7 @@ export function PacksPage() {
         )
       }
     >
-      <ListTools search="Search packs" />
+      <ListSearchAndFilters search="Search packs" />
       <DataTable
         label="Packs"
         list={list}

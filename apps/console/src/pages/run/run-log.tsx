@@ -3,7 +3,7 @@ import { type Job, timelineLogs } from '../../api/generated';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { EmptyNote, Panel } from '../../ui/page';
 import { Timeline } from '../../ui/timeline/timeline';
-import { noFilters, TimelineTools } from '../../ui/timeline/timeline-tools';
+import { noFilters, TimelineSearchAndFilters } from '../../ui/timeline/timeline-tools';
 import { useLiveEntries } from '../../ui/timeline/use-live-entries';
 
 export function RunLog({ run }: { run: Job }) {
@@ -28,7 +28,7 @@ function LogOnAgent({ run: { id, agentId, finishedAt } }: { run: Job & { agentId
   });
   return (
     <Panel title="Log">
-      <TimelineTools search="Search the log" filters={filters} change={setFilters} />
+      <TimelineSearchAndFilters search="Search the log" filters={filters} change={setFilters} />
       <Timeline
         label="Log"
         live={live}

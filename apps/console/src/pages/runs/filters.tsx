@@ -10,7 +10,7 @@ import { Button } from '../../ui/button';
 import { DayFilter } from '../../ui/table/day-filter';
 import { FilterField } from '../../ui/table/filter-field';
 import { FilterSelect } from '../../ui/table/filter-select';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useIsNarrow } from '../../ui/table/use-narrow';
 import { useUrlState } from '../../ui/table/use-url-state';
 
@@ -32,7 +32,7 @@ export function RunFilters({ children }: { children: ReactNode }) {
   const set = Object.entries(linked).filter(([name]) => state[name]);
   return (
     <div className="flex flex-col gap-2">
-      <ListTools
+      <ListSearchAndFilters
         search="Search runs"
         filters={[{ name: 'status', label: 'Status', options: jobStatuses }, ...(isNarrow ? [] : usual)]}
       >
@@ -64,7 +64,7 @@ export function RunFilters({ children }: { children: ReactNode }) {
           More filters
         </Button>
         {children}
-      </ListTools>
+      </ListSearchAndFilters>
       {isOpen && (
         <div role="search" aria-label="More filters" className="flex flex-wrap items-center gap-x-4 gap-y-2">
           {isNarrow &&

@@ -17,7 +17,7 @@ import { DataTable } from '../../ui/table/data-table';
 
 import { useUrlState } from '../../ui/table/use-url-state';
 import { RunFilters } from './filters';
-import { SeveralRuns } from './several-runs';
+import { SelectedRunsActions } from './several-runs';
 
 const getRuns = (page: JobList) => page.jobs;
 const filterNames = [
@@ -60,7 +60,7 @@ export function RunsPage() {
       }
     >
       <RunFilters>
-        <SeveralRuns runs={picked} done={() => setSelected({})} />
+        <SelectedRunsActions runs={picked} done={() => setSelected({})} />
       </RunFilters>
       <DataTable
         label="Runs"

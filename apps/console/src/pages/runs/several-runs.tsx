@@ -7,7 +7,7 @@ import { ConfirmDialog } from '../../ui/dialog';
 import { showToast } from '../../ui/toast';
 
 /** Actions on several runs. They apply to the runs that were selected, even if the list has changed since. */
-export function SeveralRuns({ runs, done }: { runs: Job[]; done: () => void }) {
+export function SelectedRunsActions({ runs, done }: { runs: Job[]; done: () => void }) {
   const [confirming, setConfirming] = useState<Job[] | null>(null);
   const client = useQueryClient();
   const open = runs.filter(({ status }) => !isTerminalStatus(status));

@@ -13,7 +13,7 @@ import { formatConcurrencyKeys } from '../../parts/guards/concurrency-keys';
 import { AgentOfRun, RunLink, WorkflowLink } from '../../parts/names';
 import { NextTimes } from '../../parts/schedule/next-times';
 import { describeSkipReason } from '../../parts/schedule/reasons';
-import { Week } from '../../parts/schedule/week';
+import { PlannedRunsOfWeek } from '../../parts/schedule/week';
 import { ScheduleMenu } from '../../parts/schedule-menu';
 import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
@@ -59,7 +59,7 @@ export function SchedulePage() {
         <div className="flex min-w-0 flex-col gap-4">
           {data.enabled && (
             <Panel title="This week">
-              <Week schedules={[data]} />
+              <PlannedRunsOfWeek schedules={[data]} />
             </Panel>
           )}
           <ScheduleHistory schedule={data} />

@@ -8,14 +8,14 @@ import { useList } from '../../api/use-list';
 import { describeCron } from '../../format/describe-cron';
 import { Time } from '../../format/time';
 import { AgentOfRun, RunLink, WorkflowLink } from '../../parts/names';
-import { Week } from '../../parts/schedule/week';
+import { PlannedRunsOfWeek } from '../../parts/schedule/week';
 import { ScheduleMenu } from '../../parts/schedule-menu';
 import { Button } from '../../ui/button';
 import { EmptyNote, Page } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { NewScheduleDialog } from './new-schedule';
 
@@ -119,10 +119,13 @@ export function SchedulesPage() {
     >
       {view === 'week' && list.items.length > 0 && (
         <div className="min-h-0 overflow-y-auto" tabIndex={0} role="region" aria-label="Calendar of the week">
-          <Week schedules={list.items} />
+          <PlannedRunsOfWeek schedules={list.items} />
         </div>
       )}
-      <ListTools search="Search schedules" filters={[{ name: 'enabled', label: 'Status', options: states }]} />
+      <ListSearchAndFilters
+        search="Search schedules"
+        filters={[{ name: 'enabled', label: 'Status', options: states }]}
+      />
       <DataTable
         label="Schedules"
         list={list}

@@ -13,7 +13,7 @@ import { StatusMark } from '../../ui/status-mark';
 import { useUrlState } from '../../ui/table/use-url-state';
 
 /** Progress of a video analysis. The analysis id is in the address, so that a reload keeps it. */
-export function FilmAnalysis() {
+export function VideoAnalysisProgress() {
   const [{ agentId, analysisId }, change] = useUrlState();
   if (!agentId || !analysisId) return null;
   return (

@@ -13,7 +13,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 const most = 50;
 
 /** Creates a workflow draft from a video that an agent recorded or that the user uploads. */
-export function FromFilmDialog({ close }: { close: () => void }) {
+export function WorkflowFromVideoDialog({ close }: { close: () => void }) {
   const [, change] = useUrlState();
   const [agentId, setAgentId] = useState('');
   const [recordingId, setRecordingId] = useState('');

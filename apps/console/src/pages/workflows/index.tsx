@@ -22,11 +22,11 @@ import { Field, Form, inputClass, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
 import { EmptyNote, Page } from '../../ui/page';
 import { DataTable } from '../../ui/table/data-table';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { showToast } from '../../ui/toast';
-import { FilmAnalysis } from './film-analysis';
-import { FromFilmDialog } from './from-film';
+import { VideoAnalysisProgress } from './film-analysis';
+import { WorkflowFromVideoDialog } from './from-film';
 
 const getWorkflows = (page: WorkflowList) => page.workflows;
 
@@ -114,7 +114,7 @@ export function WorkflowsPage() {
         )
       }
     >
-      <ListTools search="Search workflows" />
+      <ListSearchAndFilters search="Search workflows" />
       <DataTable
         label="Workflows"
         list={list}
@@ -131,7 +131,7 @@ export function WorkflowsPage() {
           )
         }
       />
-      <FilmAnalysis />
+      <VideoAnalysisProgress />
       <CreateWorkflowDialog making={making} close={() => setMaking(null)} />
       {running && <RunDialog workflow={running} open onOpenChange={() => setRunning(null)} />}
       {leaving && (
@@ -185,7 +185,7 @@ function CreateWorkflowDialog({ making, close }: { making: 'new' | 'upload' | 'f
           <TextField label="Variables" name="variables" hint="Their names, separated by commas." autoComplete="off" />
         </Form>
       </Dialog>
-      {making === 'film' && <FromFilmDialog close={close} />}
+      {making === 'film' && <WorkflowFromVideoDialog close={close} />}
       <Dialog open={making === 'upload'} onOpenChange={close} title="Upload recording">
         <Form
           submit="Upload"

@@ -17,7 +17,7 @@ import { ActionMenu } from '../../ui/menu';
 import { EmptyNote } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
 import { DataTable } from '../../ui/table/data-table';
-import { ListTools } from '../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { CancelSessionDialog } from './cancel-session';
 import { shortenId } from '../names';
@@ -46,7 +46,10 @@ export function SessionList({ agentId, column }: SessionListProps) {
   const columns = useColumns(isMember, column, setEnding);
   return (
     <>
-      <ListTools search="Search sessions" filters={[{ name: 'status', label: 'Status', options: sessionStatuses }]} />
+      <ListSearchAndFilters
+        search="Search sessions"
+        filters={[{ name: 'status', label: 'Status', options: sessionStatuses }]}
+      />
       <DataTable
         label="Autopilot sessions"
         list={list}

@@ -23,7 +23,7 @@ type Preference = JobTarget['prefer'];
 const pauseMs = 300;
 
 /** Fields with which a form chooses an agent, or the labels that any agent must have. */
-export function PlaceFields({ workflowId, agentId, target, likely, named, variables }: PlaceFieldsProps) {
+export function AgentOrTargetFields({ workflowId, agentId, target, likely, named, variables }: PlaceFieldsProps) {
   const [place, setPlace] = useState(target ? 'any' : 'one');
   const [labels, setLabels] = useState(target?.labels.join(', ') ?? '');
   const [typedLabels, typeLabels] = useDelayedText(labels, setLabels, pauseMs);
@@ -76,7 +76,7 @@ export function PlaceFields({ workflowId, agentId, target, likely, named, variab
 }
 
 /** Returns the part of a request's body that the fields specify. */
-export function readPlace(values: Values) {
+export function readAgentOrTarget(values: Values) {
   if (values.readText('place') !== 'any') return { agentId: values.readText('agentId') };
   const prefer = values.readText('target.prefer') as Preference;
   return { target: { labels: splitLabels(values.readText('target.labels')), prefer } };

@@ -12,7 +12,7 @@ import { showToast } from '../../ui/toast';
 import { AccountsField, readAccounts } from '../guards/accounts';
 import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
 import { WorkflowField } from '../pickers';
-import { PlaceFields, readPlace } from '../placement/place-fields';
+import { AgentOrTargetFields, readAgentOrTarget } from '../placement/place-fields';
 
 interface Runnable {
   id: string;
@@ -108,7 +108,7 @@ function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange
         const accounts = readAccounts(values);
         const body = {
           workflowId: workflow.id,
-          ...readPlace(values),
+          ...readAgentOrTarget(values),
           variables,
           concurrencyKeys,
           accounts,
@@ -130,7 +130,7 @@ function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange
           onSettle={(value) => setVariables((before) => ({ ...before, [name]: value }))}
         />
       ))}
-      <PlaceFields
+      <AgentOrTargetFields
         workflowId={workflow.id}
         agentId={agentId}
         target={target}

@@ -8,7 +8,7 @@ import { SelectField, TextField } from '../../ui/form';
 import { AccountsField, readAccounts } from '../guards/accounts';
 import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
 import { WorkflowField } from '../pickers';
-import { PlaceFields, readPlace } from '../placement/place-fields';
+import { AgentOrTargetFields, readAgentOrTarget } from '../placement/place-fields';
 import { CronPreview, useCronPreview } from './cron-preview';
 
 const misfires = [
@@ -43,7 +43,7 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
           autoComplete="off"
         />
       ))}
-      <PlaceFields workflowId={workflowId} agentId={schedule?.agentId ?? undefined} target={schedule?.target} />
+      <AgentOrTargetFields workflowId={workflowId} agentId={schedule?.agentId ?? undefined} target={schedule?.target} />
       <TextField
         label="Cron expression"
         name="cronExpression"
@@ -149,7 +149,7 @@ export function parseScheduleForm(values: Values) {
   return {
     name: values.readText('name'),
     scriptId: values.readText('scriptId'),
-    ...readPlace(values),
+    ...readAgentOrTarget(values),
     cronExpression: values.readText('cronExpression'),
     timezone: values.readText('timezone'),
     variables: values.readTexts('variables.'),

@@ -20,7 +20,7 @@ interface Planned {
 }
 
 /** Planned runs of the next seven days in the organization's time zone, with its clock changes. */
-export function Week({ schedules }: { schedules: Schedule[] }) {
+export function PlannedRunsOfWeek({ schedules }: { schedules: Schedule[] }) {
   const { data: settings } = useQuery(settingsQuery);
   const planned = schedules.filter(({ enabled }) => enabled).slice(0, mostSchedules);
   const { runs, often, isPending, error } = useQueries({

@@ -3,7 +3,7 @@ import type { SecondFactorProof } from '../../api/generated';
 import { TextField, type Values } from '../../ui/form';
 
 /** Field for a code of the authenticator app, or for a recovery code. */
-export function ProofField() {
+export function SecondFactorCodeField() {
   const [isLost, setLost] = useState(false);
   return (
     <>

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button';
 import { Form, TextField } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
 import { PasskeyButton } from '../second-factor/passkey-button';
-import { ProofField, readProof } from '../second-factor/proof-field';
+import { SecondFactorCodeField, readProof } from '../second-factor/proof-field';
 
 const RequiredEnrolment = lazy(async () => ({
   default: (await import('../second-factor/required-enrolment')).RequiredEnrolment,
@@ -45,7 +45,7 @@ export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
         onSubmit={(values) => secondFactorLogin({ body: { ticket: next.ticket, ...readProof(values) } })}
         onDone={onDone}
       >
-        <ProofField />
+        <SecondFactorCodeField />
       </Form>
     );
   }

@@ -18,7 +18,7 @@ interface ListToolsProps {
 }
 
 /** Search field and filters of a list; their values are in the address. */
-export function ListTools({ search, filters = [], children }: ListToolsProps) {
+export function ListSearchAndFilters({ search, filters = [], children }: ListToolsProps) {
   const [state, change] = useUrlState();
   return (
     <div role="search" className="flex flex-wrap items-end gap-2">

@@ -18,7 +18,7 @@ interface TimelineToolsProps {
 }
 
 /** Search and filters of a timeline. The service applies them, so they also cover entries that are not loaded. */
-export function TimelineTools({ search, filters, change, kinds }: TimelineToolsProps) {
+export function TimelineSearchAndFilters({ search, filters, change, kinds }: TimelineToolsProps) {
   return (
     <div role="search" className="mb-3 flex flex-wrap items-center gap-2">
       <SearchBox label={search} value={filters.q} change={(q) => change({ ...filters, q })} />

@@ -13,7 +13,7 @@ export const restarted = 'the worker was restarted while this ran';
  * Returns the ending of a run that cannot start or cannot be watched. The error code of the ending is the code of the
  * error, or else `otherwise`.
  */
-export function toEnding(error: unknown, otherwise: RunErrorCode): Ending {
+export function buildFailedEnding(error: unknown, otherwise: RunErrorCode): Ending {
   return {
     status: 'failed',
     error: getErrorMessage(error),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getErrorMessage } from '../../protocol/service';
 import type { Spool } from '../../spool/spool';
 import type { RunOutput } from '../run-output';
-import { type Ending, toEnding } from './ending';
+import { type Ending, buildFailedEnding } from './ending';
 
 const fullSpoolMs = 100;
 
@@ -24,6 +24,6 @@ export async function readRemainingOutput(
     }
   } catch (error) {
     spool.recordMissingItem({ kind: 'report', reason: `the rest of the output: ${getErrorMessage(error)}` });
-    return toEnding(error, 'worker_failed');
+    return buildFailedEnding(error, 'worker_failed');
   }
 }

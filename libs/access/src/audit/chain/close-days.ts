@@ -3,7 +3,17 @@ import type { Database } from '@muster/database';
 import type { Round } from '@muster/platform';
 import { type ChainPosition, readPosition } from './chain-position';
 import { checkOpenDay } from './check-open-day';
-import { type DayHash, dayAfter, dayMs, dayOf, hashBefore, hashDay, rangesOf, type RowRange, startOf } from './days';
+import {
+  type DayHash,
+  dayAfter,
+  dayMs,
+  dayOf,
+  hashBefore,
+  hashDay,
+  rangesOf,
+  type RowRange,
+  getStartOfUtcDay,
+} from './days';
 import { currentForm, type LogName, logs } from './presented-rows';
 
 /**
@@ -58,7 +68,7 @@ async function nextStep(database: Database, position: ChainPosition, now: Date):
     );
     return row!.over ? 'close' : 'wait';
   }
-  const openDay = startOf(dayOf(new Date(now.getTime() - closeAfterMs)));
+  const openDay = getStartOfUtcDay(dayOf(new Date(now.getTime() - closeAfterMs)));
   if (openDay <= closedBefore) return 'wait';
   await database.query(
     'system',
@@ -78,7 +88,7 @@ async function begin(database: Database, now: Date): Promise<void> {
     [now],
   );
   // The row with the smallest id may be slightly younger than the row with the earliest time.
-  const start = startOf(dayOf(new Date(first!.at.getTime() - 3_600_000)));
+  const start = getStartOfUtcDay(dayOf(new Date(first!.at.getTime() - 3_600_000)));
   await database.query('system', 'UPDATE audit_chain SET closed_before = $1 WHERE closed_before IS NULL', [start]);
 }
 
@@ -101,7 +111,7 @@ async function closeNextDay(database: Database, position: ChainPosition, round: 
       }
     }
   }
-  const end = day ? startOf(dayAfter(day)) : closingBefore;
+  const end = day ? getStartOfUtcDay(dayAfter(day)) : closingBefore;
   return database.transaction('system', async (tx) => {
     const moved = await tx.execute('UPDATE audit_chain SET closed_before = $1 WHERE closed_before = $2', [
       end,
@@ -154,5 +164,5 @@ export async function lastHashBefore(
 
 /** Returns the first moment (UTC) of the day that was this number of days before the present day. */
 export function startOfDayBefore(now: Date, days: number): Date {
-  return startOf(dayOf(new Date(now.getTime() - days * dayMs)));
+  return getStartOfUtcDay(dayOf(new Date(now.getTime() - days * dayMs)));
 }

@@ -15,7 +15,7 @@ export const defaultRetention: LogRetention = { audit: 0, access: 2192 };
  * Cuts the closed days that are older than the retention from the beginning of a log. Their hashes stay, so the days
  * after them can still be verified.
  */
-export async function moveCut(database: Database, now: Date, log: LogName, days: number): Promise<void> {
+export async function cutExpiredDays(database: Database, now: Date, log: LogName, days: number): Promise<void> {
   if (days === 0) return;
   const column = log === 'audit' ? 'audit_kept_from' : 'access_kept_from';
   await database.query(

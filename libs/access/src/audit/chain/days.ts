@@ -18,12 +18,12 @@ export function dayOf(at: Date): string {
   return at.toISOString().slice(0, 10);
 }
 
-export function startOf(day: string): Date {
+export function getStartOfUtcDay(day: string): Date {
   return new Date(`${day}T00:00:00Z`);
 }
 
 export function dayAfter(day: string, count = 1): string {
-  return dayOf(new Date(startOf(day).getTime() + count * dayMs));
+  return dayOf(new Date(getStartOfUtcDay(day).getTime() + count * dayMs));
 }
 
 /** Begins the hash of a day. */
@@ -64,7 +64,7 @@ export function rangesOf(
     `SELECT organization_id, count(*)::int AS rows, min(id::text) AS first_id, max(id::text) AS last_id
      FROM ${tableOf[log]}
      WHERE at >= $1 AND at < $2 AND ($3::uuid IS NULL OR organization_id = $3) GROUP BY organization_id`,
-    [startOf(day), startOf(dayAfter(day)), organizationId ?? null],
+    [getStartOfUtcDay(day), getStartOfUtcDay(dayAfter(day)), organizationId ?? null],
   );
 }
 
@@ -82,7 +82,14 @@ export async function* rowsOf(
       `SELECT ${columnsOf[log]} FROM ${tableOf[log]}
        WHERE organization_id = $1 AND at >= $2 AND at < $3 AND id >= $4 AND id <= $5 AND ($6::uuid IS NULL OR id > $6)
        ORDER BY id LIMIT ${pageRows}`,
-      [range.organizationId, startOf(day), startOf(dayAfter(day)), range.firstId, range.lastId, after],
+      [
+        range.organizationId,
+        getStartOfUtcDay(day),
+        getStartOfUtcDay(dayAfter(day)),
+        range.firstId,
+        range.lastId,
+        after,
+      ],
     );
     yield* page;
     if (page.length < pageRows) return;

@@ -2,7 +2,7 @@ import { type AuditProof, invalidFieldError, type LogProof } from '@muster/contr
 import type { Database } from '@muster/database';
 import { type ChainPosition, readPosition } from './chain-position';
 import { lastHashBefore } from './close-days';
-import { dayAfter, dayOf, firstDay, hashBefore, type HashedDay, hashDay, rangesOf, startOf } from './days';
+import { dayAfter, dayOf, firstDay, hashBefore, type HashedDay, hashDay, rangesOf, getStartOfUtcDay } from './days';
 import type { LogName } from './presented-rows';
 
 /** Returns the hashes of an organization's day: the stored ones of a closed day; those of an open day are computed. */
@@ -16,7 +16,7 @@ export async function readProof(
     throw invalidFieldError('day', `day must be from ${firstDay} to ${dayOf(now)}, the present day in UTC`);
   }
   const position = await readPosition(database, { organizationId });
-  const isClosed = position.closedBefore !== null && startOf(day) < position.closedBefore;
+  const isClosed = position.closedBefore !== null && getStartOfUtcDay(day) < position.closedBefore;
   const read = (log: LogName) => proofOf(database, { log, day, organizationId, position: isClosed ? null : position });
   return { day, closed: isClosed, audit: await read('audit'), accessLog: await read('access') };
 }

@@ -1,7 +1,7 @@
 import type { Database } from '@muster/database';
 import { type ChainPosition, readPosition } from './chain-position';
 import { checkOpenDay } from './check-open-day';
-import { type DayHash, dayOf, hashBefore, hashDay, rangesOf, rowsOf, startOf, tableOf } from './days';
+import { type DayHash, dayOf, hashBefore, hashDay, rangesOf, rowsOf, getStartOfUtcDay, tableOf } from './days';
 import { type LogName, logs, logTitles } from './presented-rows';
 
 export interface Verification {
@@ -32,7 +32,7 @@ export async function verifyLogs(database: Database, organizationId: string): Pr
     // The retention may have cut days while their rows were read. Their missing rows are not faults.
     const keptFrom = keptFromOf(await readPosition(database, 'system'), log);
     found.faults.push(
-      ...closed.filter(({ day }) => startOf(day) >= keptFrom).map(({ day, text }) => `${day}: ${text}`),
+      ...closed.filter(({ day }) => getStartOfUtcDay(day) >= keptFrom).map(({ day, text }) => `${day}: ${text}`),
     );
     await verifyOpenDays(database, { log, organizationId, position }, found);
   }
@@ -81,7 +81,7 @@ async function verifyClosedDays(
     }
     last = { day, hash };
     present.delete(day);
-    if (startOf(day) < keptFrom) continue;
+    if (getStartOfUtcDay(day) < keptFrom) continue;
     const [range] = await rangesOf(database, 'system', { log, day, organizationId });
     const actual = await hashDay(database, 'system', { log, day, range, previous, form: one.form });
     found.rows += actual.rows;

@@ -13,7 +13,7 @@ import {
   type Lesson,
   rankSelectors,
   rankSelectorsOfActions,
-  addSureSelectors,
+  limitToReliableSelectors,
 } from './lessons';
 import { issueAttemptCommand, reopenLostBrowser } from './session-commands';
 import { recordPageSnapshot } from './record-page-snapshot';
@@ -117,7 +117,7 @@ async function learnFromAttempt({ tx, session }: Work, step: StepRow, held: Held
     .map(({ name, candidates }) => ({ name, candidates: rankSelectors(candidates) }));
   const lesson: Lesson = {
     stepId: step.stepId,
-    code: writeStableCode(addSureSelectors(held.steps, held.done)),
+    code: writeStableCode(limitToReliableSelectors(held.steps, held.done)),
     actions,
     selectors,
     extracts: (held.actions ?? []).filter(({ action }) => action === 'extract').map(({ name }) => name),

@@ -80,7 +80,10 @@ export function rankSelectors(candidates: SelectorCandidate[]): SelectorCandidat
 const sureScore = 0.6;
 
 /** Keeps only the sure selectors of each step; a step that has none of them keeps all its selectors. */
-export function addSureSelectors(steps: Record<string, unknown>[], done: DoneAction[]): Record<string, unknown>[] {
+export function limitToReliableSelectors(
+  steps: Record<string, unknown>[],
+  done: DoneAction[],
+): Record<string, unknown>[] {
   const sure = new Set(
     done.flatMap(({ candidates }) =>
       candidates.filter(({ score }) => score >= sureScore).map(({ selector }) => selector),

@@ -15,7 +15,7 @@ interface ComposerProps {
 }
 
 /** Field for the next message. Enter sends it; Shift+Enter starts a new line. */
-export function Composer({ isNew, isTalking, isElsewhere, say, stop }: ComposerProps) {
+export function ChatMessageField({ isNew, isTalking, isElsewhere, say, stop }: ComposerProps) {
   const [message, setMessage] = useState('');
   const autoConfirm = useRef<HTMLInputElement>(null);
   const isAdmin = useHasRole('admin');

@@ -6,7 +6,7 @@ import { type ChatTurn, forgetChatTurn, startChatTurn, stopChatTurn, useChatTurn
 import { Button } from '../../../ui/button';
 import { ErrorNote } from '../../../ui/error-note';
 import { EmptyNote, Panel, Skeleton } from '../../../ui/page';
-import { Composer } from './composer';
+import { ChatMessageField } from './composer';
 import { Message } from './message';
 
 interface ConversationProps {
@@ -90,7 +90,7 @@ export function Conversation({ agentId, sessionId, begun }: ConversationProps) {
           )}
           {turn?.error && <ErrorNote error={turn.error} />}
         </div>
-        <Composer
+        <ChatMessageField
           isNew={!sessionId && !turn}
           isTalking={isTalking}
           isElsewhere={isTalking && !turn}

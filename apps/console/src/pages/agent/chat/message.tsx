@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../../api/generated';
 import { Time } from '../../../format/time';
-import { FaultNote } from '../../../ui/error-note';
+import { ErrorWithAdvice } from '../../../ui/error-note';
 import { StatusMark } from '../../../ui/status-mark';
 import { ToolCall } from './tool-call';
 
@@ -46,7 +46,7 @@ export function Message({ agentId, message, isComing = false, decided }: Message
         </p>
       )}
       {status && !isComing && !error && <p className="text-xs text-dim">{unfinished[status]}</p>}
-      <FaultNote error={error} code={code === 'interrupted' ? null : code} />
+      <ErrorWithAdvice error={error} code={code === 'interrupted' ? null : code} />
     </div>
   );
 }

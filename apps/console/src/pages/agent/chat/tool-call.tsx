@@ -3,7 +3,7 @@ import { type ChatToolCall, manageManage } from '../../../api/generated';
 import { escapeDirectionMarks } from '../../../format/one-direction';
 import { Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
-import { ErrorNote, FaultNote } from '../../../ui/error-note';
+import { ErrorNote, ErrorWithAdvice } from '../../../ui/error-note';
 import { StatusMark } from '../../../ui/status-mark';
 
 interface ToolCallProps {
@@ -49,7 +49,7 @@ export function ToolCall({ agentId, call, decided }: ToolCallProps) {
       )}
       {deciding.isError && <ErrorNote error={deciding.error} />}
       {(answer?.result ?? result) !== undefined && <ExpandableValue label="Result" value={answer?.result ?? result} />}
-      <FaultNote error={answer?.error ?? error} code={answer?.code ?? code} />
+      <ErrorWithAdvice error={answer?.error ?? error} code={answer?.code ?? code} />
     </div>
   );
 }

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { imagingCompositeStart, type ImagingCompositeStatus, imagingCompositeStatus } from '../../../api/generated';
 import { useCommand } from '../../../parts/use-command';
-import { ErrorNote, FaultNote } from '../../../ui/error-note';
+import { ErrorNote, ErrorWithAdvice } from '../../../ui/error-note';
 import { Form, TextField } from '../../../ui/form';
 import { EmptyNote, FactList, Panel } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
@@ -97,7 +97,7 @@ function CompositeResult({
           ]}
         />
       )}
-      {status === 'failed' && <FaultNote error={error} code={code} />}
+      {status === 'failed' && <ErrorWithAdvice error={error} code={code} />}
     </>
   );
 }

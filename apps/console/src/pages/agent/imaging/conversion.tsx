@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { imagingImagesConvert, imagingImagesStatus } from '../../../api/generated';
 import { useCommand } from '../../../parts/use-command';
-import { ErrorNote, FaultNote } from '../../../ui/error-note';
+import { ErrorNote, ErrorWithAdvice } from '../../../ui/error-note';
 import { Field, Form, inputClass, TextField } from '../../../ui/form';
 import { EmptyNote, Panel } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
 import { useUrlState } from '../../../ui/table/use-url-state';
 import { EarlierCommands } from './earlier';
-import { ConvertedPictures } from './pictures';
+import { ConvertedImages } from './pictures';
 
 /** Converts image files of a customer to images that a browser can show. */
 export function ImageConversion({ agentId, mayAsk }: { agentId: string; mayAsk: boolean }) {
@@ -78,8 +78,8 @@ export function ImageConversion({ agentId, mayAsk }: { agentId: string; mayAsk: 
                   The machine is converting the images. The timeline of the agent shows the progress.
                 </p>
               )}
-              {answer.data.status === 'failed' && <FaultNote error={answer.data.error} code={answer.data.code} />}
-              {answer.data.output && <ConvertedPictures key={imagesId} output={answer.data.output} />}
+              {answer.data.status === 'failed' && <ErrorWithAdvice error={answer.data.error} code={answer.data.code} />}
+              {answer.data.output && <ConvertedImages key={imagesId} output={answer.data.output} />}
             </>
           )}
         </div>

@@ -7,7 +7,7 @@ import { Button } from '../../../ui/button';
 const atOnce = 60;
 
 /** Converted images, and a table of the files that failed, with reasons. */
-export function ConvertedPictures({ output: { images, converted, failed } }: { output: ImagingImagesOutput }) {
+export function ConvertedImages({ output: { images, converted, failed } }: { output: ImagingImagesOutput }) {
   const [shown, setShown] = useState(atOnce);
   const made = images.filter(({ fullKey }) => fullKey !== null);
   const faults = images.filter(({ fullKey }) => fullKey === null);

@@ -11,7 +11,7 @@ import { ActionMenu } from '../../../ui/menu';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { showToast, showErrorToast } from '../../../ui/toast';
 import { AccountDialog } from './account-dialog';
-import { Uses } from './uses';
+import { AccountUses } from './uses';
 
 const itemsOf = (page: AccountList) => page.accounts;
 
@@ -115,7 +115,7 @@ export function Accounts() {
           No further run gets the account. A run that uses it continues. The secrets of the account stay in the vault.
         </ConfirmDialog>
       )}
-      {looking !== null && <Uses account={looking} onClose={() => setLooking(null)} />}
+      {looking !== null && <AccountUses account={looking} onClose={() => setLooking(null)} />}
     </>
   );
 }

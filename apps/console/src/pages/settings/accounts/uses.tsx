@@ -9,7 +9,7 @@ import { SimpleList } from '../../../ui/table/simple-list';
 const usesOf = (page: AccountUseList) => page.uses;
 
 /** The runs that have or had an account. */
-export function Uses({ account: name, onClose }: { account: string; onClose: () => void }) {
+export function AccountUses({ account: name, onClose }: { account: string; onClose: () => void }) {
   const list = useList({
     queryKey: ['accounts', name, 'uses'],
     fetchPage: (page, signal) => accountsUses({ path: { name }, query: page, signal }),

@@ -4,7 +4,7 @@ import { secondFactorBegin, secondFactorConfirm, secondFactorRemove } from '../.
 import { ownFactorQuery } from '../../../api/session';
 import { Time } from '../../../format/time';
 import { EnrolAuthenticator } from '../../../parts/second-factor/enrol';
-import { ProofField, readProof } from '../../../parts/second-factor/proof-field';
+import { SecondFactorCodeField, readProof } from '../../../parts/second-factor/proof-field';
 import { Button } from '../../../ui/button';
 import { Dialog } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
@@ -74,7 +74,7 @@ export function SecondFactor() {
             onDone={() => finishWithToast('The second factor was removed.')}
           >
             <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
-            <ProofField />
+            <SecondFactorCodeField />
           </Form>
         </Dialog>
       )}

@@ -16,7 +16,7 @@ import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
 import { FactList, Skeleton } from '../../../ui/page';
 import { StatusMark } from '../../../ui/status-mark';
-import { ListTools } from '../../../ui/table/list-tools';
+import { ListSearchAndFilters } from '../../../ui/table/list-tools';
 import { PlainTable } from '../../../ui/table/plain-table';
 import { SimpleList } from '../../../ui/table/simple-list';
 import { useUrlState } from '../../../ui/table/use-url-state';
@@ -36,14 +36,14 @@ export function Deliveries({ endpoint: { id, url }, close }: { endpoint: Webhook
   });
   return (
     <div className="mt-4 flex flex-col gap-3">
-      <ListTools
+      <ListSearchAndFilters
         filters={[
           { name: 'status', label: 'Status', options: deliveryStatuses },
           { name: 'type', label: 'Type', options: webhookTypes },
         ]}
       >
         <Button onClick={close}>Hide deliveries</Button>
-      </ListTools>
+      </ListSearchAndFilters>
       <SimpleList
         title={`Deliveries to ${url}`}
         list={list}

@@ -12,7 +12,7 @@ import {
 import { useIdempotencyKey } from '../../../api/idempotency';
 import { formatCount } from '../../../format/format';
 import { useAgentChoices } from '../../../parts/pickers';
-import { PlaceFields, readPlace } from '../../../parts/placement/place-fields';
+import { AgentOrTargetFields, readAgentOrTarget } from '../../../parts/placement/place-fields';
 import { getButtonClass } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
@@ -58,7 +58,7 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
       submit="Queue batch"
       onSubmit={(values) => {
         const file = values.readFile('file')!;
-        const { target } = readPlace(values);
+        const { target } = readAgentOrTarget(values);
         const place = target
           ? { target: JSON.stringify(target) }
           : { agentIds: JSON.stringify(values.readAll('agentIds')) };
@@ -106,7 +106,7 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
       {preview.length > 0 && <TablePreview rows={preview} rejected={check.data?.rejected ?? []} />}
       {preview.length > 0 && <CheckedRows check={check.data} isChecking={check.isFetching} error={check.error} />}
       <ColumnMapping key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
-      <PlaceFields
+      <AgentOrTargetFields
         workflowId={workflow.id}
         named={
           <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
