@@ -275,7 +275,6 @@ export class AuditEntryEntity {
 export class AccessEntryEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'access_entry_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   /** Minute that the row represents. Further reads of the same actor, subject and route in this minute add no row. */
   @Column('timestamptz') minute!: Date;
@@ -301,7 +300,6 @@ export class AccessEntryEntity {
 @Index('idempotency_key_expires_idx', ['expiresAt'])
 export class IdempotencyKeyEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'idempotency_key_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @PrimaryColumn('text') route!: string;
   @PrimaryColumn('text') key!: string;

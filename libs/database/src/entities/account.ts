@@ -56,7 +56,6 @@ export class AccountUseEntity {
   @PrimaryColumn('text')
   pool!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'account_use_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   /** Agent of the job; null until the dispatcher has chosen one. */
   @Column('uuid', { nullable: true })

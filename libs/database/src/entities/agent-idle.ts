@@ -1,7 +1,6 @@
 import type { IdleStopPolicy, MicroUsd } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
-import { OrganizationEntity } from './organization';
 
 /** A period in which an agent had no run: from the end of a run until the next one was queued. */
 @Entity('agent_idle')
@@ -15,7 +14,6 @@ export class AgentIdleEntity {
   @PrimaryColumn('timestamptz')
   beganAt!: Date;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'agent_idle_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('timestamptz', { nullable: true })
   endedAt!: Date | null;

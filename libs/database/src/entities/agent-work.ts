@@ -13,7 +13,6 @@ export class AgentWakeEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'agent_wake_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('uuid')
   @ForeignKey(() => AgentEntity, { name: 'agent_wake_agent_fk', onDelete: 'CASCADE' })

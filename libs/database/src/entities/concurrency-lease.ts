@@ -1,5 +1,4 @@
-import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
-import { OrganizationEntity } from './organization';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * A concurrency key that a run holds or waits for. The row is deleted when the run ends; if the agent is cleaned up
@@ -11,7 +10,6 @@ import { OrganizationEntity } from './organization';
 @Index('concurrency_lease_held_idx', ['agentId'], { where: 'since IS NOT NULL' })
 export class ConcurrencyLeaseEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'concurrency_lease_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @PrimaryColumn('text')
   key!: string;

@@ -13,7 +13,6 @@ import type {
 } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
-import { OrganizationEntity } from './organization';
 import { WorkflowEntity } from './workflow';
 
 @Entity('job')
@@ -307,7 +306,6 @@ export class ArtifactEntity {
   @PrimaryColumn('uuid')
   id!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'artifact_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('uuid')
   @ForeignKey(() => AgentEntity, { name: 'artifact_agent_fk', onDelete: 'CASCADE' })

@@ -28,7 +28,6 @@ export class RunCostStateEntity {
 @Entity('run_cost_day')
 export class RunCostDayEntity {
   @PrimaryColumn('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'run_cost_day_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @PrimaryColumn('text')
   groupedBy!: 'day' | 'workflow' | 'agent' | 'schedule' | 'model';

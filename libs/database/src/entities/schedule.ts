@@ -113,7 +113,6 @@ export class ScheduleRunEntity {
   @PrimaryColumn('text')
   kind!: 'tick' | 'forced';
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'schedule_run_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('timestamptz')
   firedAt!: Date;

@@ -105,7 +105,6 @@ export class WebhookDeliveryEntity {
   /** Id of the delivery, sent in the header webhook-id. */
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'webhook_delivery_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('uuid')
   @ForeignKey(() => WebhookEndpointEntity, { name: 'webhook_delivery_endpoint_fk', onDelete: 'CASCADE' })
@@ -144,7 +143,6 @@ export class WebhookAttemptEntity {
   deliveryId!: string;
   @PrimaryColumn('integer') number!: number;
   @Column('uuid')
-  @ForeignKey(() => OrganizationEntity, { name: 'webhook_attempt_organization_fk', onDelete: 'CASCADE' })
   organizationId!: string;
   @Column('timestamptz') at!: Date;
   /** HTTP status code; null if there was no response. */
