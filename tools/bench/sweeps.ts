@@ -1,4 +1,4 @@
-import { idleCandidates, buildIdleCandidateValues } from '@muster/machines';
+import { idleCandidates, buildIdleCandidateValues, silentAgentsSql } from '@muster/machines';
 import { staleRunsSql, untouchedJobsSql } from '@muster/jobs';
 import { Client } from 'pg';
 import { type BenchStack, runOnBenchStack } from './bench-stack';
@@ -33,10 +33,12 @@ interface PlanNode {
 
 const lostAfterMs = 900_000;
 const stalledAfterMs = 3_600_000;
+const offlineAfterMs = 90_000;
 const first = ['-infinity', '00000000-0000-0000-0000-000000000000'];
 const sweeps: [name: string, sql: string, values: () => unknown[]][] = [
   ['idle agents', idleCandidates, () => buildIdleCandidateValues(new Date(), limit)],
   ['stale runs', staleRunsSql, () => [...first, new Date(), lostAfterMs, stalledAfterMs, limit]],
+  ['silent agents', silentAgentsSql, () => [offlineAfterMs, first[1], limit]],
   ['untouched jobs', untouchedJobsSql, () => [...first, new Date(), lostAfterMs, limit]],
 ];
 

@@ -105,6 +105,35 @@ describe('migrations', () => {
     }
   });
 
+  it('no index contains a column that heartbeats or every run change, so that Postgres updates these rows in place', async () => {
+    const changed = {
+      agent: ['last_seen', 'last_activity_at', 'last_activity', 'current_job_id', 'dispatched_at', 'seen_from'],
+      job: ['command_id', 'dispatched_at', 'last_heartbeat_at', 'last_progress_at', 'total_cost_micros', 'webhook_seq'],
+      timeline_head: ['last_seq'],
+      usage_counter: ['runs', 'completed', 'run_ms', 'spend_micros'],
+    };
+    const source = await createOwnerDataSource(database.url).initialize();
+    try {
+      await migrateDatabase(database.url);
+      // An index depends on the columns of its keys, its expressions and its condition.
+      const rows = await source.query(
+        `SELECT DISTINCT i.indexrelid::regclass::text AS index, a.attname AS column
+         FROM jsonb_each($1::jsonb) AS t (name, columns)
+         JOIN pg_attribute a ON a.attrelid = t.name::regclass AND t.columns ? a.attname
+         LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND EXISTS (
+           SELECT FROM pg_depend d
+           WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid AND d.refclassid = 'pg_class'::regclass
+             AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum)`,
+        [JSON.stringify(changed)],
+      );
+      const columns = Object.values(changed).flat();
+      expect(new Set(rows.map(({ column }: { column: string }) => column))).toEqual(new Set(columns));
+      expect(rows.filter(({ index }: { index: string | null }) => index !== null)).toEqual([]);
+    } finally {
+      await source.destroy();
+    }
+  });
+
   it('every table has row-level security that binds the roles of the service, because they own no table', async () => {
     const source = await createOwnerDataSource(database.url).initialize();
     try {

@@ -33,7 +33,7 @@ export {
   onStatuses,
 } from './life/agent-life';
 export { longestLead, prewakeLead, computePrewakeLeadMs, computePrewakeTimeoutMs } from './life/boot-time';
-export { explainSilence, failSilentAgents } from './life/fail-silent-agents';
+export { explainSilence, failSilentAgents, silentAgentsSql } from './life/fail-silent-agents';
 export { type LifecycleFacts, buildLifecycleEntry, setAgentStatus } from './life/set-agent-status';
 export {
   type WakeFailures,

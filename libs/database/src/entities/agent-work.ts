@@ -91,7 +91,7 @@ export class AgentFunctionEntity {
 @Index('agent_command_job_idx', ['jobId'], { where: 'job_id IS NOT NULL' })
 @Index('agent_command_open_idx', ['agentId', 'id'], { where: "status = 'pending'" })
 @Index('agent_command_push_idx', ['nextPushAt'], { where: 'next_push_at IS NOT NULL' })
-@Index('agent_command_deadline_idx', ['deadline'], { where: "status = 'pending'" })
+@Index('agent_command_overdue_idx', ['deadline'], { where: "status = 'pending' AND kind <> 'run'" })
 export class AgentCommandEntity {
   @PrimaryColumn('uuid')
   id!: string;

@@ -2,7 +2,10 @@ import type { AgentProvider, AgentStatus, LifecycleSource, MachineCapability, Mi
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { OrganizationEntity } from './organization';
 
-/** The record of a worker machine. */
+/**
+ * The record of a worker machine. No index contains a column that heartbeats and runs change (such as lastSeen,
+ * lastActivityAt and currentJobId), so that Postgres updates the row in place.
+ */
 @Entity('agent')
 @Check(
   'agent_status_check',
@@ -10,9 +13,10 @@ import { OrganizationEntity } from './organization';
 )
 @Index('agent_organization_idx', ['organizationId', 'id'])
 @Index('agent_name_key', ['organizationId', 'name'], { unique: true, where: "status <> 'terminated'" })
-@Index('agent_watch_idx', ['lastSeen'], { where: "status IN ('online', 'draining')" })
-@Index('agent_idle_idx', { synchronize: false })
-@Index('agent_held_idx', ['dispatchedAt'], { where: 'current_job_id IS NOT NULL' })
+@Index('agent_on_idx', ['id'], { where: "status IN ('online', 'draining')" })
+@Index('agent_stoppable_idx', ['organizationId', 'id'], {
+  where: "status IN ('online', 'offline') AND provider <> 'external' AND NOT idle_auto_stop_exempt AND drain IS NULL",
+})
 @Index('agent_transit_idx', ['statusSince'], { where: "status IN ('starting', 'stopping', 'rebooting')" })
 export class AgentEntity {
   @PrimaryColumn('uuid') id!: string;

@@ -33,13 +33,10 @@ import { WorkflowEntity } from './workflow';
 @Index('job_queue_idx', { synchronize: false })
 @Index('job_unplaced_idx', { synchronize: false })
 @Index('job_running_key', ['agentId'], { unique: true, where: "status = 'running'" })
-@Index('job_open_idx', ['organizationId', 'reservedMicros'], {
-  where: "status IN ('queued', 'running') OR reserved_micros > 0",
-})
+@Index('job_reserved_idx', ['organizationId', 'reservedMicros'], { where: 'reserved_micros > 0' })
 @Index('job_budget_idx', ['id'], { where: "status = 'running' AND max_cost_micros IS NOT NULL" })
 @Index('job_organization_started_idx', ['organizationId', 'startedAt', 'id'], { where: 'started_at IS NOT NULL' })
 @Index('job_organization_finished_idx', ['organizationId', 'finishedAt', 'id'], { where: 'finished_at IS NOT NULL' })
-@Index('job_started_idx', ['startedAt'], { where: "status = 'running'" })
 @Index('job_cancel_idx', ['cancelRequestedAt'], {
   where: "cancel_requested_at IS NOT NULL AND status IN ('queued', 'running')",
 })

@@ -88,7 +88,7 @@ function findStaleRuns(database: Database, search: Search): Promise<TimedCursor[
 
 /**
  * Selects jobs that their agent acknowledged but did not start. An unacknowledged job is left out, because its command
- * is delivered again.
+ * is delivered again. Reads all agents, because no index contains the current job, which each run changes.
  */
 export const untouchedJobsSql = `
   SELECT j.id, a.dispatched_at::text AS at FROM agent a JOIN job j ON j.id = a.current_job_id

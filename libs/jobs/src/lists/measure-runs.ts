@@ -56,8 +56,7 @@ export async function measureRuns(database: Database): Promise<MeasuredRuns> {
 
 const openRuns = `
   SELECT (SELECT count(*)::int FROM job WHERE status = 'running') AS running,
-         (SELECT COALESCE(sum(reserved_micros), 0)::bigint FROM job
-          WHERE status IN ('queued', 'running') OR reserved_micros > 0) AS reserved_micros`;
+         (SELECT COALESCE(sum(reserved_micros), 0)::bigint FROM job WHERE reserved_micros > 0) AS reserved_micros`;
 
 /** Reads only open runs and the runs that are assigned to agents, so that old runs are not scanned. */
 const violationsSql = `

@@ -19,6 +19,14 @@ export function explainSilence(
   return silentMs > offlineAfterMs ? `no heartbeat for ${Math.round(silentMs / 1000)} s` : null;
 }
 
+/** Reads all agents that are on: no index contains the time of the last report, because each heartbeat changes it. */
+export const silentAgentsSql = `
+  SELECT id FROM agent
+  WHERE status IN ${statusListSql(agentMoves.silent.from)} AND id > $2
+    AND (last_seen < muster_now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
+    AND status_since < muster_now() - $1 * interval '1 millisecond'
+  ORDER BY id LIMIT $3`;
+
 /** Moves agents that no longer report to offline. Any number of replicas can run this; each agent is moved once. */
 export function failSilentAgents(
   database: Database,
@@ -31,11 +39,7 @@ export function failSilentAgents(
     candidates: (after: { id: string } | null, limit) =>
       database.query<Pick<AgentEntity, 'id'>>(
         'system',
-        `SELECT id FROM agent
-         WHERE status IN ${statusListSql(agentMoves.silent.from)} AND id > $2
-           AND (last_seen < muster_now() - $1 * interval '1 millisecond' OR last_seen IS NULL)
-           AND status_since < muster_now() - $1 * interval '1 millisecond'
-         ORDER BY id LIMIT $3`,
+        silentAgentsSql,
         [offlineAfterMs, after?.id ?? nilId, limit],
         'silent_agents',
       ),
