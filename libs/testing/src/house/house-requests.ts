@@ -40,6 +40,7 @@ export function listRequests(organization: LargeOrganization, now = new Date()):
         `workflowId=${workflowIds.rare}&${times[1]}`,
         ...['error=portal', 'error=needle', 'variable=needle', 'variable=CLAIM_ID=needle', `cause=${'0'.repeat(16)}`],
         ...['q=portal', 'q=needle', `q=${longJobId}`, `q=needle&agentId=${agentIds.busy}`],
+        ...['target=usual', 'target=needle', `target=needle&agentId=${agentIds.rare}`],
         ...listSortParameters('queuedAt', 'startedAt', 'finishedAt', 'durationMs', 'totalCostUsd').flatMap((sort) => [
           sort,
           `${sort}&status=cancelled`,

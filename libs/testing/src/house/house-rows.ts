@@ -61,13 +61,14 @@ export const houseStatements = [
    FROM house_batch b JOIN house_workflow w ON w.n = CASE WHEN b.n <= 3 THEN 20 ELSE 1 END`,
   `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, schedule_id, batch_id, status, queued_at,
                     not_before, started_at, finished_at, billed_at, last_heartbeat_at, last_progress_at, waiting_reason,
-                    total_cost_micros, error)
+                    total_cost_micros, target_labels, error)
    SELECT id, '{organization}', workflow_id, 1, agent_id, schedule_id, batch_id, status, at, at,
           CASE WHEN status <> 'queued' THEN at END,
           CASE WHEN status <> 'queued' THEN at + make_interval(secs => 60 + n % 9000 / 1000.0) END,
           CASE WHEN status <> 'queued' THEN at + interval '1 minute' END, at, at,
           CASE WHEN status = 'queued' THEN 'agent_offline' END,
           CASE WHEN status <> 'queued' THEN n % 1000 + n % 500 END,
+          CASE WHEN n <= 3 THEN ARRAY['needle'] WHEN n % 4 = 0 THEN ARRAY['usual'] END,
           CASE WHEN n <= 3 THEN 'a needle in the portal' WHEN status = 'failed' THEN 'the portal gave no answer' END
    FROM house_job ORDER BY n`,
   `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, status,
