@@ -1,14 +1,7 @@
 // This test is long because it starts a worker for each answer that the service can give.
 // A short test of the same code: apps/worker/src/worker.spec.ts
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { FakeService } from './testing/fake-service.harness';
 import { WorkerHarness } from './testing/worker-process.harness';
-
-describe('The one-file worker', () => {});
-
-describe('The start', () => {});
 
 describe('A boot that the service does not know', () => {
   let service: FakeService;
@@ -50,13 +43,3 @@ describe('A boot that the service does not know', () => {
     expect(worker.child!.exitCode).toBeNull();
   });
 });
-
-describe('The journal', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'muster-journal-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
-});
-
-describe('Repeating', () => {});

@@ -48,8 +48,9 @@ export class ChaosNetwork {
     doubled: 0,
     late: 0,
     replayed: 0,
-    serverErrors: 0,
   };
+  /** Responses with a status of 500 or more, each as its request, status and body. */
+  readonly serverErrors: string[] = [];
   /** URLs of the processes of each app. Each request is sent to the next process of its app. */
   readonly apps = new Map<ServiceApp, string[]>();
   /** If true, the network delivers every message once, in order and unchanged. */
@@ -154,7 +155,9 @@ export class ChaosNetwork {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const reply = await this.forwardMessage(message, gone.signal);
-    if (reply.status >= 500) this.counts.serverErrors += 1;
+    if (reply.status >= 500) {
+      this.serverErrors.push(`${message.method} ${message.url}: ${reply.status} ${reply.body.toString()}`);
+    }
     this.triggerBoundary(message, 'after');
     if (fate === 'answer lost') {
       this.counts.answersLost += 1;
