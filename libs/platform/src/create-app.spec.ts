@@ -122,6 +122,20 @@ describe('an app', () => {
     expect(answer).toContain('exactly one Host header');
   });
 
+  it.each([
+    ['an unknown method', 'BREW /api/known HTTP/1.1\r\nHost: a\r\n\r\n', /cannot read this as an HTTP request/],
+    ['headers of 20 KB', `GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`, /more than 16 KiB/],
+  ])('an app answers %s with a problem, and says that it closes the connection', async (_, bytes, detail) => {
+    const [head, body] = (await sendRaw(bytes)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/);
+    expect(head).toMatch(/\r\nconnection: close(\r\n|$)/);
+    expect(head).toContain('content-type: application/problem+json');
+    expect(head).toContain('x-content-type-options: nosniff');
+    const problem = JSON.parse(body!);
+    expect(problem).toMatchObject({ status: 400, code: 'invalid_payload', requestId: expect.any(String) });
+    expect(problem.detail).toMatch(detail);
+  });
+
   it('an app closes the connection if a body does not arrive in time', async () => {
     const head = 'POST /api/strict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n';
     const answer = await sendRaw(`${head}{"na`);

@@ -12,7 +12,7 @@ import type { Readiness } from '../operations/readiness';
 import { parseJsonBody } from './bodies/json-body';
 import { recordRequest } from './record-request';
 import { KnownPaths } from './known-paths';
-import { sendProblem } from './problem-filter';
+import { answerUnreadableRequest, sendProblem } from './problem-filter';
 import { getRequestOrigin } from './addresses/public-address';
 import { buildSecurityHeaders } from './security-headers';
 import { containsNul } from './bodies/text-faults';
@@ -73,6 +73,7 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
       void reply.headers(ownHeaders);
       sendProblem(request, reply, error, logger);
     },
+    clientErrorHandler: (error, socket) => answerUnreadableRequest(error, socket, ownHeaders),
     bodyLimit: defaultBodyLimit,
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: false },

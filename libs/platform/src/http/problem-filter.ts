@@ -10,11 +10,16 @@ import {
   toWireCode,
 } from '@muster/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { getRequestContext } from '../context/request-context';
 import { drainUnreadBody } from './bodies/unread-body';
 
 /** Converts an error of another library to an AppError. The lib that owns the library registers the reader. */
 export type ErrorReader = (error: unknown) => AppError | undefined;
+
+const problemType = 'application/problem+json; charset=utf-8';
 
 const readers: ErrorReader[] = [readHttpException, readFastifyError];
 
@@ -52,11 +57,54 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   void reply
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
-    .type('application/problem+json; charset=utf-8')
-    .send(JSON.stringify(toProblem(answer, request)));
+    .type(problemType)
+    .send(JSON.stringify(toProblem(answer, { instance: getRequestPath(request), requestId: findRequestId(request) })));
 }
 
-function toProblem(error: AppError, request: FastifyRequest): Record<string, unknown> {
+function findRequestId(request: FastifyRequest): string | undefined {
+  return request.requestId ?? getRequestContext()?.requestId;
+}
+
+const unreadable: Record<string, AppError> = {
+  HPE_HEADER_OVERFLOW: new AppError('invalid_payload', {
+    detail: 'The headers of the request have more than 16 KiB. Send fewer or shorter headers.',
+  }),
+  ERR_HTTP_REQUEST_TIMEOUT: new AppError('request_timeout', {
+    detail: 'The request did not arrive in time. Send it again.',
+  }),
+};
+
+/**
+ * Answers bytes that are not a complete HTTP request, and closes the connection, because it is unknown where the next
+ * request would begin. The response says so, so that the client does not send its next request on this connection.
+ */
+export function answerUnreadableRequest(
+  fault: Error & { code: string },
+  socket: Socket,
+  headers: Record<string, string>,
+): void {
+  if (fault.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const error =
+    unreadable[fault.code] ??
+    new AppError('invalid_payload', { detail: `The service cannot read this as an HTTP request: ${fault.message}` });
+  const body = JSON.stringify(toProblem(error, { instance: '', requestId: randomUUID() }));
+  const lines = Object.entries({
+    ...headers,
+    'content-type': problemType,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`, () =>
+    socket.destroy(),
+  );
+}
+
+interface ProblemOrigin {
+  instance: string;
+  requestId: string | undefined;
+}
+
+function toProblem(error: AppError, { instance, requestId }: ProblemOrigin): Record<string, unknown> {
   const code = toWireCode(error.code);
   return {
     type: `https://muster.dev/errors/${code}`,
@@ -64,8 +112,8 @@ function toProblem(error: AppError, request: FastifyRequest): Record<string, unk
     status: error.status,
     detail: shortenText(error.message, maxDetailLength),
     code,
-    instance: shortenText(getRequestPath(request), maxDetailLength),
-    requestId: request.requestId ?? getRequestContext()?.requestId,
+    instance: shortenText(instance, maxDetailLength),
+    requestId,
     ...(error.options.errors ? { errors: error.options.errors.slice(0, maxFieldErrors).map(shortenFieldError) } : {}),
     ...error.options.extra,
   };
