@@ -36,7 +36,7 @@ void (async () => {
   const service = await startNpmProcess(['--port', String(port), '--data-dir', dataDir, '--no-demo']);
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   try {
-    const person = await makeMonth(dataDir);
+    const person = await generateDemoMonth(dataDir);
     console.log(`console: a month of ${runs} runs, medians of ${rounds}`);
     console.log(
       `  ${'page'.padEnd(10)}${['first', 'again', 'shift', 'scripts'].map((name) => name.padStart(12)).join('')}`,
@@ -58,7 +58,7 @@ void (async () => {
 
 type PageName = 'Home' | 'Runs' | 'A run' | 'An agent';
 
-async function makeMonth(dataDir: string): Promise<Person> {
+async function generateDemoMonth(dataDir: string): Promise<Person> {
   const email = 'bench@muster.local';
   const { stdout } = await promisify(execFile)(
     process.execPath,
