@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { CircleUser, CloudOff, Command, MessageSquareWarning } from 'lucide-react';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { authLogout } from '../api/generated';
 import { useHasRole, useCurrentUser } from '../api/session';
 import { formatCount } from '../format/format';
@@ -14,6 +14,7 @@ import { Button, IconButton } from '../ui/button';
 import { Menu } from '../ui/menu';
 import { Skeleton } from '../ui/page';
 import { showErrorToast } from '../ui/toast';
+import { useVisibleCurrent } from '../ui/use-visible-current';
 import { KeyHelp } from './key-help';
 import { OverrideNote } from './override';
 import { Palette } from './palette';
@@ -97,15 +98,7 @@ function MainNavigation() {
   const { user } = useCurrentUser();
   const isMember = useHasRole('member');
   const { pathname } = useLocation();
-  const links = useRef<HTMLElement>(null);
-  useEffect(() => {
-    const bar = links.current!;
-    const current = bar.querySelector('[aria-current=page]');
-    if (!current) return;
-    const [around, inside] = [bar, current].map((element) => element.getBoundingClientRect());
-    // Not scrollIntoView(), after which the next Tab in Chromium starts here and not at the top of the page.
-    bar.scrollLeft += inside!.left - around!.left - (around!.width - inside!.width) / 2;
-  }, [pathname]);
+  const links = useVisibleCurrent<HTMLElement>('[aria-current=page]', pathname);
   return (
     <nav ref={links} aria-label="Main" className="flex gap-0.5 px-2 max-lg:overflow-x-auto max-lg:pb-2 lg:flex-col">
       {listPlacesForRole(user.role).map(({ name, to, icon: Icon }) => (

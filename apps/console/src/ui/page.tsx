@@ -50,10 +50,12 @@ export function Panel({ title, actions, unnamed, children }: PanelProps) {
   );
 }
 
-/** A list of names and values. */
-export function FactList({ facts }: { facts: [name: string, value: ReactNode][] }) {
+/** A list of names and values. With `isStacked`, for long texts, a narrow window shows each value below its name. */
+export function FactList({ facts, isStacked }: { facts: [name: string, value: ReactNode][]; isStacked?: boolean }) {
   return (
-    <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-1.5 [&_time]:whitespace-normal">
+    <dl
+      className={`grid gap-x-4 gap-y-1.5 [&_time]:whitespace-normal ${isStacked ? 'sm:grid-cols-[fit-content(45%)_1fr]' : 'grid-cols-[fit-content(45%)_1fr]'}`}
+    >
       {facts.map(([name, value], at) => (
         <div key={at} className="contents">
           <dt className="[overflow-wrap:anywhere] text-dim">{name}</dt>

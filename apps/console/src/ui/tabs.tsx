@@ -3,6 +3,7 @@ import { Tabs as Radix } from 'radix-ui';
 import { type ReactNode, Suspense } from 'react';
 import { Skeleton } from './page';
 import { useUrlState } from './table/use-url-state';
+import { useVisibleCurrent } from './use-visible-current';
 
 interface Tab {
   name: string;
@@ -47,6 +48,7 @@ export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsPro
     const search = tab === first ? {} : { [parameter]: toAddressName(tab) };
     void navigate({ to: '.', search, resetScroll: false });
   };
+  const list = useVisibleCurrent<HTMLDivElement>('[aria-selected=true]', shown.name);
   const look = looks[beside ? 'beside' : 'above'];
   return (
     <Radix.Root
@@ -56,7 +58,7 @@ export function Tabs({ label, tabs, parameter = 'tab', beside = false }: TabsPro
       activationMode="manual"
       className={look.root}
     >
-      <Radix.List aria-label={label} className={look.list}>
+      <Radix.List ref={list} aria-label={label} className={look.list}>
         {tabs.map(({ name }) => (
           <Radix.Trigger
             key={name}

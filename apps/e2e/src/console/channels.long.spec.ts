@@ -33,6 +33,9 @@ describeInBrowser('the page of notification channels', () => {
     const { page } = tab;
     await page.getByRole('link', { name: 'Channels', exact: true }).click();
     await page.getByText('No channels yet.').waitFor();
+    // The bar of parts is wider than the window, and shows the current part.
+    const part = (await page.getByRole('tab', { name: 'Channels', selected: true }).boundingBox())!;
+    expect([part.x >= 0, part.x + part.width <= 390]).toEqual([true, true]);
     expect(await tab.findBarriers()).toEqual([]);
     const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
 

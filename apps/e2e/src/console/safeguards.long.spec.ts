@@ -29,6 +29,10 @@ describeInBrowser('the page of safeguards', () => {
     const words = markdown.split(/[\s`*#]+|(?<=\n) *- /).filter((word) => word && word !== '-');
     expect(words.filter((word) => !shown.includes(word.replace(/:$/, '')))).toEqual([]);
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
+    // A narrow window has the whole width for the texts.
+    await page.setViewportSize({ width: 390, height: 844 });
+    const text = (await page.getByRole('definition').first().boundingBox())!;
+    expect(text.width).toBeGreaterThan(300);
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

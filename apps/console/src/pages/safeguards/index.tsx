@@ -35,6 +35,7 @@ function SafeguardPanel({ safeguard: { title, product, operator, tests } }: { sa
   return (
     <Panel title={title}>
       <FactList
+        isStacked
         facts={[
           ['Muster', <MarkedUp key="product" text={product} />],
           ['Operator', <MarkedUp key="operator" text={operator} />],
