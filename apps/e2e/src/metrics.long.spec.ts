@@ -61,7 +61,10 @@ describe('the metrics of the six apps', () => {
       const id = `0197a000-0000-7000-8000-${String(at).padStart(12, '0')}`;
       await admin.get(`/api/jobs/${id}`);
       await admin.get(`/api/nowhere/${id}?of=${at}`);
-      await admin.with({ connection: 'close' }).send('BREW', `/api/agents/${id}`).catch(() => undefined);
+      await admin
+        .with({ connection: 'close' })
+        .send('BREW', `/api/agents/${id}`)
+        .catch(() => undefined);
       await admin.post('/api/agents', { name: `Machine ${at}`, provider: 'external' });
       await fetch(`${services.get('ingest')!.url}/api/agents/${id}/commands/${id}/result`, { method: 'POST' });
     }
