@@ -12,7 +12,7 @@ const tablesOf = {
   database: ['outbox', 'queue_probe', 'loop_run', 'organization_event', 'recovery_hold'],
   access: [
     ...['organization', 'organization_settings', 'app_user', 'user_session', 'sign_in_address', 'api_key'],
-    ...['second_factor', 'sign_in_ticket', 'passkey', 'passkey_challenge', 'device_login', 'account_link'],
+    ...['second_factor', 'sign_in_ticket', 'passkey', 'passkey_challenge', 'device_login', 'account_link', 'own_role'],
     ...['vault_secret', 'audit_entry', 'access_entry', 'audit_chain', 'audit_day', 'audit_link', 'idempotency_key'],
   ],
   machines: ['agent', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery', 'machine_finding'],

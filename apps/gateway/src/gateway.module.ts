@@ -82,6 +82,7 @@ import { ObjectsRoutes } from './objects/objects.routes';
 import { OrganizationModelController } from './organization/organization-model.controller';
 import { InvitationsController } from './organization/invitations.controller';
 import { OrganizationController } from './organization/organization.controller';
+import { RolesController } from './organization/roles.controller';
 import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
 
@@ -98,6 +99,7 @@ import { VaultController } from './organization/vault.controller';
     OrganizationController,
     OrganizationModelController,
     UsersController,
+    RolesController,
     InvitationsController,
     ApiKeysController,
     VaultController,

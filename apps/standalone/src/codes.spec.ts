@@ -124,9 +124,9 @@ describe('codes that arrive without a person', () => {
       expect((await question.read()).answer).toBe('771204');
 
       const mailgun = await make({ gatewayKeys: { mailgun: 'mailgun-signing-key' } });
-      const mail = (timestamp = seconds()) => {
+      const mail = (timestamp = seconds(), key = 'mailgun-signing-key') => {
         const token = newId();
-        const signature = createHmac('sha256', 'mailgun-signing-key')
+        const signature = createHmac('sha256', key)
           .update(timestamp + token)
           .digest('hex');
         const fields = { from: 'Payer <codes@payer.test>', subject: 'Code', 'body-plain': 'It is 55512' };
@@ -136,7 +136,9 @@ describe('codes that arrive without a person', () => {
       expect((await post(mailgun.url, mail('1700000000'), form)).status).toBe(401);
       // The key of a gateway signs only its own form, and an address without the key of a gateway refuses its messages.
       const signedJson = await postSigned({ ...mailgun, secret: 'mailgun-signing-key' }, 'Code: 55512');
-      expect([signedJson.status, (await post(twilio.url, mail(), form)).status]).toEqual([401, 401]);
+      const signedForms = [mail(), mail(seconds(), twilio.secret), mail(seconds(), 'twilio-auth-token')];
+      const refusals = await Promise.all(signedForms.map((body) => post(twilio.url, body, form)));
+      expect([signedJson, ...refusals].map(({ status }) => status)).toEqual([401, 401, 401, 401]);
       expect((await post(mailgun.url, mail(), form)).status).toBe(200);
       expect((await second.read()).answer).toBe('55512');
 

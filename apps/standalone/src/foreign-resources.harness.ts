@@ -23,6 +23,10 @@ export const foreignResources: Record<string, (tenant: Tenant, db: Harness['db']
     await tenant.as.admin.put('/api/vault/THEIRS', { value: 'secret' });
     return 'THEIRS';
   },
+  '/api/roles/{name}': async ({ as }) => {
+    await as.admin.post('/api/roles', { name: 'THEIRS', permissions: ['runs.read'] });
+    return 'THEIRS';
+  },
   '/api/accounts/{name}': async ({ as }) => {
     await as.admin.put('/api/vault/THEIR_PASSWORD', { value: 'secret' });
     await as.admin.put('/api/accounts/THEIRS', { pool: 'theirs', vaultKeys: { password: 'THEIR_PASSWORD' } });

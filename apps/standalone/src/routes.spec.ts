@@ -4,7 +4,7 @@ import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
 import { listCallers } from './callers.harness';
 import { foreignResources } from './foreign-resources.harness';
-import { type Access, buildExampleBody, listOperations, type Operation } from './walk-openapi';
+import { type Access, buildExampleBody, fillPath, listOperations, type Operation, withQuery } from './walk-openapi';
 import { standalone } from './standalone';
 
 /** Routes that belong to no organization. Only super_admins can call them, and they see everything. */
@@ -291,34 +291,9 @@ describe('every route', () => {
   });
 });
 
-function fillPath(path: string, id: string = newId()): string {
-  return path
-    .replace(
-      '{key}',
-      id
-        .replaceAll('-', '_')
-        .toUpperCase()
-        .replace(/^/, /^\d/.test(id) ? 'K' : ''),
-    )
-    .replace('{id}', id)
-    .replace('{name}', id)
-    .replace('{pool}', 'delta-dental')
-    .replace('{batchId}', id)
-    .replace('{organizationId}', id)
-    .replace('{commandId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
-    .replace('{versionId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
-    .replace('{questionId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
-    .replace('{deliveryId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
-    .replace('{revision}', '1');
-}
-
 /** Whether the operation is about one resource, which may not exist. */
 function namesOneResource({ path, query }: Operation): boolean {
   return path.includes('{') || (Object.keys(query).length > 0 && path !== ofAnyText);
-}
-
-function withQuery(path: string, { query }: Operation): string {
-  return Object.keys(query).length ? `${path}?${new URLSearchParams(query).toString()}` : path;
 }
 
 /** Checks that the status of the answer is documented, and returns the answer. */

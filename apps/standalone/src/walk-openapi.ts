@@ -1,3 +1,6 @@
+import type { Permission } from '@muster/contracts';
+import { newId } from '@muster/platform';
+
 /** `x-access` of a route: the role and the kinds of API key that may call it. Its Endpoint decorator writes it. */
 export interface Access {
   sessions: string | null;
@@ -8,6 +11,8 @@ export interface Operation {
   method: string;
   path: string;
   access: Access | 'anyone' | 'cron' | undefined;
+  /** Permission that the route needs; null if it needs none, undefined if the document does not say. */
+  permission: Permission | null | undefined;
   statuses: string[];
   /** Name of the body's schema; null without a body. */
   body: string | null;
@@ -54,6 +59,7 @@ interface Document {
 
 interface RawOperation {
   'x-access'?: Access | 'anyone' | 'cron';
+  'x-permission'?: Permission | null;
   responses: Record<string, unknown>;
   'x-unknown-fields'?: string;
   'x-body-limit'?: number;
@@ -77,6 +83,7 @@ export function listOperations(document: object): Operation[] {
         method: method.toUpperCase(),
         path,
         access: raw['x-access'],
+        permission: raw['x-permission'],
         statuses: Object.keys(raw.responses),
         body,
         form: raw.requestBody?.content['multipart/form-data'] !== undefined,
@@ -134,4 +141,31 @@ function buildExample(document: Document, schema: Schema): unknown {
   if (type === 'boolean') return true;
   if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
   return 'text';
+}
+
+/** Returns the path with the id in place of its parameters. */
+export function fillPath(path: string, id: string = newId()): string {
+  return path
+    .replace(
+      '{key}',
+      id
+        .replaceAll('-', '_')
+        .toUpperCase()
+        .replace(/^/, /^\d/.test(id) ? 'K' : ''),
+    )
+    .replace('{id}', id)
+    .replace('{name}', id)
+    .replace('{pool}', 'delta-dental')
+    .replace('{batchId}', id)
+    .replace('{organizationId}', id)
+    .replace('{commandId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
+    .replace('{versionId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
+    .replace('{questionId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
+    .replace('{deliveryId}', '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e')
+    .replace('{revision}', '1');
+}
+
+/** Returns the path with the required query parameters of the operation. */
+export function withQuery(path: string, { query }: Operation): string {
+  return Object.keys(query).length ? `${path}?${new URLSearchParams(query).toString()}` : path;
 }

@@ -56,6 +56,7 @@ export {
   requireUnsuspended,
   allowSessionsAndKeys,
   allowSessions,
+  signedIn,
   signers,
   workers,
   allowWorkersAndSessions,
@@ -96,6 +97,7 @@ export { deriveAgentSigningSecrets, listSecretsForAgent, deriveSigningSecrets } 
 export { acceptInvitation, createInvitation, createResetLink, resetPassword } from './users/account-links';
 export { urlOfLink, writeAccountMail } from './users/account-mail';
 export { changeOwnPassword } from './users/own-password';
+export { createOwnRole, deleteOwnRole, listRoles, updateOwnRole } from './users/own-roles';
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
 export { generateVaultTotp, type GivenCode } from './vault/generate-vault-totp';
 export { type Hidden, loadSecretRedactor } from './vault/hide-secrets';

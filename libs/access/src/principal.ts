@@ -1,11 +1,14 @@
-import type { ApiKeyScope, Role } from '@muster/contracts';
+import type { ApiKeyScope, Permission, Role } from '@muster/contracts';
 
 /** A person with a session. */
 export interface UserPrincipal {
   kind: 'user';
   id: string;
   email: string;
-  role: Role;
+  /** One of the four roles, or the name of an own role of the organization. */
+  role: string;
+  /** The permissions of an own role; absent for one of the four roles. */
+  ownPermissions?: readonly Permission[];
   sessionId: string;
   /** The organization of every request: the user's own, or the one that a super_admin has switched to. */
   organizationId: string;

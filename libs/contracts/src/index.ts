@@ -106,7 +106,7 @@ export {
   isInstallableStage,
   type PackStage,
   packStages,
-  getRoleForStage,
+  getPermissionForStage,
   allowedStageChanges,
 } from './http/packs/pack-words';
 export {
@@ -189,7 +189,17 @@ export { parseDay, parseTime } from './http/parse-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { BundleProblem, Problem, ProblemBundleFault, ProblemFieldError } from './http/problem';
 export { maxDetailLength, maxFieldErrors, shortenText } from './http/shorten-text';
-export { hasRole, organizationRoles, type Role, roles } from './http/roles';
+export { type Role, roles } from './http/roles';
+export {
+  getLowestRole,
+  hasPermission,
+  hasPermissionsOf,
+  isBuiltInRole,
+  listPermissions,
+  ownRolePermissions,
+  type Permission,
+  type RoleHolder,
+} from './http/permissions';
 export {
   ChangePasswordBody,
   CodeBody,
@@ -242,6 +252,7 @@ export {
   CreateApiKeyBody,
   CreatedApiKey,
 } from './http/access/api-keys';
+export { CreateOwnRoleBody, maxOwnRoles, OwnRole, OwnRoleList, UpdateOwnRoleBody } from './http/access/own-roles';
 export {
   AccessEntry,
   AccessLogExportQuery,

@@ -18,7 +18,12 @@ export {
 } from './http/feedback/feedback-words';
 export { isTerminalStatus, type JobStatus, jobStatuses, logLevels, type StepStatus } from './http/jobs/job-status';
 export { type RunErrorCode, runErrorCodes } from './http/jobs/run-error-codes';
-export { isInstallableStage, type PackStage, getRoleForStage, allowedStageChanges } from './http/packs/pack-words';
+export {
+  isInstallableStage,
+  type PackStage,
+  getPermissionForStage,
+  allowedStageChanges,
+} from './http/packs/pack-words';
 export {
   type ChannelKind,
   channelKinds,
@@ -26,4 +31,5 @@ export {
   severities,
   webhookTypes,
 } from './http/webhooks/webhook-words';
-export { hasRole, organizationRoles, type Role, roles } from './http/roles';
+export { permissionLabels } from './http/permission-labels';
+export { listPermissions, type Permission } from './http/permissions';

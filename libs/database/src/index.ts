@@ -109,6 +109,7 @@ export {
   recordOrganizationEvent,
 } from './events/record-organization-event';
 export { CostRecomputeEntity, ModelPriceEntity } from './entities/model-price';
+export { OwnRoleEntity } from './entities/own-role';
 export { OrganizationEntity, OrganizationSettingsEntity } from './entities/organization';
 export { OutboxEntity, QueueProbeEntity } from './entities/outbox';
 export { readRecoveryState, requireReleasedRecovery } from './recovery/recovery';

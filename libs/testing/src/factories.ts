@@ -1,6 +1,6 @@
 import { hash } from '@node-rs/argon2';
 import { generateApiKey } from '@muster/access';
-import type { ApiKeyScope, Role } from '@muster/contracts';
+import type { ApiKeyScope } from '@muster/contracts';
 import {
   AgentEntity,
   ApiKeyEntity,
@@ -34,7 +34,7 @@ export async function makeOrganization(
 
 export async function makeUser(
   db: Database,
-  input: { organizationId: string; role?: Role; email?: string; disabled?: boolean },
+  input: { organizationId: string; role?: string; email?: string; disabled?: boolean },
 ): Promise<UserEntity> {
   const id = newId();
   // All test accounts have the same password, so one hash is computed for all. Its parameters are weak, because each
@@ -43,7 +43,7 @@ export async function makeUser(
   const row = {
     id,
     email: `user-${id}@example.com`,
-    role: 'member' as Role,
+    role: 'member',
     passwordHash: await passwordHash,
     ...input,
   };

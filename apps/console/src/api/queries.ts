@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { agentsRead, jobsRead, questionsRead, workflowsRead } from './generated';
+import { agentsRead, jobsRead, questionsRead, rolesList, workflowsRead } from './generated';
 import { pollMs } from './query-client';
 import { readWithEtag } from './versioned';
 
@@ -16,6 +16,12 @@ export const buildRunQuery = (id: string) =>
     queryFn: ({ signal }) => jobsRead({ path: { id }, signal }),
     refetchInterval: ({ state }) => (state.data && !['queued', 'running'].includes(state.data.status) ? false : pollMs),
   });
+
+/** The four roles and the organization's own roles. */
+export const rolesQuery = queryOptions({
+  queryKey: ['roles'],
+  queryFn: async ({ signal }) => (await rolesList({ signal })).roles,
+});
 
 export const buildQuestionQuery = (id: string) =>
   queryOptions({

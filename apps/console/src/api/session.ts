@@ -1,5 +1,5 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
-import { hasRole, type Role } from '@muster/contracts/words';
+import type { Permission } from '@muster/contracts/words';
 import { authMe, type Identity, organizationSettings, secondFactorRead } from './generated';
 import { readWithEtag } from './versioned';
 
@@ -25,7 +25,7 @@ export function useCurrentUser(): Identity {
   return useSuspenseQuery(meQuery).data;
 }
 
-/** Whether the user has this role, to decide which controls to show. The API checks the role again. */
-export function useHasRole(role: Role): boolean {
-  return hasRole(useCurrentUser().user.role, role);
+/** Whether the user has this permission, to decide which controls to show. The API checks the permission again. */
+export function usePermission(permission: Permission): boolean {
+  return useCurrentUser().user.permissions.includes(permission);
 }

@@ -10,6 +10,8 @@ interface ListInput<P extends Page, T> {
   queryKey: QueryKey;
   fetchPage: (page: { limit: number; cursor?: string }, signal: AbortSignal) => Promise<P>;
   itemsOf: (page: P) => T[];
+  /** Whether the list is read; without the permission to read it, it is shown as empty. */
+  enabled?: boolean;
 }
 
 export interface List<T> {
@@ -26,8 +28,9 @@ export interface List<T> {
 const pageSize = 100;
 
 /** Reads a list of the API page by page as the user scrolls. */
-export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf }: ListInput<P, T>): List<T> {
+export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf, enabled = true }: ListInput<P, T>): List<T> {
   const query = useInfiniteQuery({
+    enabled,
     queryKey,
     queryFn: ({ pageParam, signal }) => fetchPage({ limit: pageSize, cursor: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
@@ -46,7 +49,7 @@ export function useList<P extends Page, T>({ queryKey, fetchPage, itemsOf }: Lis
   }, [isSearching, isFetching, fetchNextPage]);
   return {
     items,
-    isPending: query.isPending || isSearching,
+    isPending: (enabled && query.isPending) || isSearching,
     error: isError ? query.error : null,
     hasMore: hasNextPage,
     isLoadingMore: isFetchingNextPage,

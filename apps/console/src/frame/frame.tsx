@@ -3,7 +3,7 @@ import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { CircleUser, CloudOff, Command, MessageSquareWarning } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { authLogout } from '../api/generated';
-import { useHasRole, useCurrentUser } from '../api/session';
+import { usePermission, useCurrentUser } from '../api/session';
 import { formatCount } from '../format/format';
 import { useIsProofRequested } from '../live/step-up';
 import { onReconnect, useConnection } from '../live/connection';
@@ -18,7 +18,7 @@ import { useVisibleCurrent } from '../ui/use-visible-current';
 import { KeyHelp } from './key-help';
 import { OverrideNote } from './override';
 import { Palette } from './palette';
-import { listPlacesForRole } from './places';
+import { listPlacesOf } from './places';
 import { RecoveryNote } from './recovery-note';
 import { SessionEnd } from './session-end';
 import { setTheme, themes, useTheme } from './theme';
@@ -39,7 +39,7 @@ export function Frame() {
   useEffect(() => onReconnect(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
   // The note is not needed on localhost, because other computers cannot reach such a service.
-  const isExposed = useHasRole('admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
+  const isExposed = usePermission('settings.admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
   const isAsked = useIsProofRequested();
   return (
     <div className="flex h-dvh flex-col lg:grid lg:grid-cols-[13.5rem_1fr] lg:grid-rows-[1fr]">
@@ -96,12 +96,12 @@ export function Frame() {
 
 function MainNavigation() {
   const { user } = useCurrentUser();
-  const isMember = useHasRole('member');
+  const mayAnswer = usePermission('runs.write');
   const { pathname } = useLocation();
   const links = useVisibleCurrent<HTMLElement>('[aria-current=page]', pathname);
   return (
     <nav ref={links} aria-label="Main" className="flex gap-0.5 px-2 max-lg:overflow-x-auto max-lg:pb-2 lg:flex-col">
-      {listPlacesForRole(user.role).map(({ name, to, icon: Icon }) => (
+      {listPlacesOf(user).map(({ name, to, icon: Icon }) => (
         <Link
           key={to}
           to={to}
@@ -111,7 +111,7 @@ function MainNavigation() {
         >
           <Icon aria-hidden className="size-4" />
           {name}
-          {to === '/inbox' && isMember && <InboxCount />}
+          {to === '/inbox' && mayAnswer && <InboxCount />}
         </Link>
       ))}
     </nav>

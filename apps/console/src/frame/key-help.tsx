@@ -1,6 +1,6 @@
 import { useCurrentUser } from '../api/session';
 import { Dialog } from '../ui/dialog';
-import { listPlacesForRole } from './places';
+import { listPlacesOf } from './places';
 
 const general: [keys: string, does: string][] = [
   ['/', 'Search this page'],
@@ -11,10 +11,7 @@ const general: [keys: string, does: string][] = [
 
 export function KeyHelp({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
   const { user } = useCurrentUser();
-  const rows = [
-    ...general,
-    ...listPlacesForRole(user.role).map(({ name, letter }): [string, string] => [`g ${letter}`, name]),
-  ];
+  const rows = [...general, ...listPlacesOf(user).map(({ name, letter }): [string, string] => [`g ${letter}`, name])];
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title="Keyboard shortcuts">
       <dl className="grid grid-cols-[max-content_1fr] items-center gap-x-4 gap-y-2">

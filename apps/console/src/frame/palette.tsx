@@ -6,6 +6,7 @@ import {
   type Agent,
   agentsList,
   agentsRead,
+  type IdentityUser,
   type Job,
   jobsList,
   jobsRead,
@@ -18,7 +19,7 @@ import { shortenId } from '../parts/names';
 import { formatRunTitle } from '../parts/run/run-title';
 import { Dialog } from '../ui/dialog';
 import { inputClass } from '../ui/form';
-import { listPlacesForRole } from './places';
+import { listPlacesOf } from './places';
 
 /** Maximum number of hits of each kind. */
 const most = 6;
@@ -111,9 +112,10 @@ function useSearchHits(text: string): Hit[] {
     queryKey: ['palette', text],
     enabled: text.length > 1,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => (uuid.test(text) ? findResourcesById(text) : findResourcesByName(text, signal)),
+    queryFn: async ({ signal }) =>
+      uuid.test(text) ? findResourcesById(text) : findResourcesByName(text, user, signal),
   });
-  const pages = listPlacesForRole(user.role)
+  const pages = listPlacesOf(user)
     .filter(({ name }) => name.toLowerCase().includes(text.toLowerCase()))
     .map(({ name, to }): Hit => ({ key: to, kind: 'page', name, path: to }));
   return [...pages, ...(text.length > 1 ? found : [])];
@@ -132,18 +134,24 @@ async function findResourcesById(id: string): Promise<Hit[]> {
   );
 }
 
-async function findResourcesByName(q: string, signal: AbortSignal): Promise<Hit[]> {
+/** Finds the resources of the kinds that the user may see. */
+async function findResourcesByName(q: string, { permissions }: IdentityUser, signal: AbortSignal): Promise<Hit[]> {
+  const none = { items: [], isMore: false };
   const [agents, workflows, runs] = await Promise.all([
-    readFirstItems(most, async (page) => {
-      const { agents: items, nextCursor } = await agentsList({ query: { ...page, q }, signal });
-      return { items, nextCursor };
-    }),
-    readFirstItems(most, async (page) => {
-      const { workflows: items, nextCursor } = await workflowsList({ query: { ...page, q }, signal });
-      return { items, nextCursor };
-    }),
+    permissions.includes('agents.read')
+      ? readFirstItems(most, async (page) => {
+          const { agents: items, nextCursor } = await agentsList({ query: { ...page, q }, signal });
+          return { items, nextCursor };
+        })
+      : none,
+    permissions.includes('workflows.read')
+      ? readFirstItems(most, async (page) => {
+          const { workflows: items, nextCursor } = await workflowsList({ query: { ...page, q }, signal });
+          return { items, nextCursor };
+        })
+      : none,
     // Lists show the end of a run's id. A text with a digit is most likely the subject of a run.
-    partOfId.test(q) || /\d/.test(q) ? searchRuns(q, signal) : [],
+    permissions.includes('runs.read') && (partOfId.test(q) || /\d/.test(q)) ? searchRuns(q, signal) : [],
   ]);
   return [...agents.items.map(toAgentHit), ...workflows.items.map(toWorkflowHit), ...runs];
 }

@@ -14,7 +14,7 @@ import {
   ShieldCheck,
   Workflow,
 } from 'lucide-react';
-import { hasRole, type Role } from '@muster/contracts/words';
+import type { Permission } from '@muster/contracts/words';
 
 export interface Place {
   name: string;
@@ -35,28 +35,28 @@ export interface Place {
   /** Letter that opens the page when pressed after `g`. */
   letter: string;
   icon: LucideIcon;
-  /** Minimum role of the users who see the page; if absent, every user sees it. */
-  from?: Role;
+  /** Users with one of these permissions see the page; if absent, every user sees it. */
+  needs?: readonly Permission[];
 }
 
 /** Pages in the main navigation, the palette and the keyboard shortcuts. */
 const places: readonly Place[] = [
   { name: 'Home', to: '/', letter: 'h', icon: House },
-  { name: 'Inbox', to: '/inbox', letter: 'i', icon: Inbox },
-  { name: 'Agents', to: '/agents', letter: 'a', icon: Bot },
-  { name: 'Runs', to: '/runs', letter: 'r', icon: ListChecks },
-  { name: 'Workflows', to: '/workflows', letter: 'w', icon: Workflow },
-  { name: 'Schedules', to: '/schedules', letter: 's', icon: CalendarClock },
-  { name: 'Packs', to: '/packs', letter: 'p', icon: Package },
-  { name: 'Costs', to: '/costs', letter: 'c', icon: CircleDollarSign },
-  { name: 'Autopilot', to: '/autopilot', letter: 'o', icon: Compass },
-  { name: 'Feedback', to: '/feedback', letter: 'f', icon: MessageSquare },
-  { name: 'Queues', to: '/queues', letter: 'q', icon: Layers },
+  { name: 'Inbox', to: '/inbox', letter: 'i', icon: Inbox, needs: ['runs.read', 'alerts.read'] },
+  { name: 'Agents', to: '/agents', letter: 'a', icon: Bot, needs: ['agents.read'] },
+  { name: 'Runs', to: '/runs', letter: 'r', icon: ListChecks, needs: ['runs.read'] },
+  { name: 'Workflows', to: '/workflows', letter: 'w', icon: Workflow, needs: ['workflows.read'] },
+  { name: 'Schedules', to: '/schedules', letter: 's', icon: CalendarClock, needs: ['schedules.read'] },
+  { name: 'Packs', to: '/packs', letter: 'p', icon: Package, needs: ['packs.read'] },
+  { name: 'Costs', to: '/costs', letter: 'c', icon: CircleDollarSign, needs: ['costs.read'] },
+  { name: 'Autopilot', to: '/autopilot', letter: 'o', icon: Compass, needs: ['agents.read'] },
+  { name: 'Feedback', to: '/feedback', letter: 'f', icon: MessageSquare, needs: ['feedback.read'] },
+  { name: 'Queues', to: '/queues', letter: 'q', icon: Layers, needs: ['runs.read'] },
   { name: 'Settings', to: '/settings', letter: 'e', icon: Settings },
-  { name: 'Admin', to: '/admin', letter: 'm', icon: ShieldCheck, from: 'admin' },
+  { name: 'Admin', to: '/admin', letter: 'm', icon: ShieldCheck, needs: ['pricing.write', 'platform.admin'] },
 ];
 
-/** Returns the pages that a user of this role sees. */
-export function listPlacesForRole(role: Role): readonly Place[] {
-  return places.filter(({ from }) => !from || hasRole(role, from));
+/** Returns the pages that a user with these permissions sees. */
+export function listPlacesOf({ permissions }: { permissions: readonly Permission[] }): readonly Place[] {
+  return places.filter(({ needs }) => !needs || needs.some((each) => permissions.includes(each)));
 }

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useCurrentUser } from '../api/session';
-import { listPlacesForRole } from './places';
+import { listPlacesOf } from './places';
 
 const sequenceMs = 1200;
 
@@ -29,7 +29,7 @@ export function useKeys(keys: Keys): void {
       const going = event.timeStamp - goneAt < sequenceMs && goneAt > 0;
       goneAt = 0;
       if (going) {
-        const place = listPlacesForRole(user.role).find(({ letter }) => letter === event.key);
+        const place = listPlacesOf(user).find(({ letter }) => letter === event.key);
         if (place) void navigate({ to: place.to });
         return;
       }
@@ -42,7 +42,7 @@ export function useKeys(keys: Keys): void {
     };
     document.addEventListener('keydown', handleKey);
     return () => document.removeEventListener('keydown', handleKey);
-  }, [navigate, user.role]);
+  }, [navigate, user]);
 }
 
 function isTyping(target: EventTarget | null): boolean {

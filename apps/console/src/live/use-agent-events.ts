@@ -28,8 +28,10 @@ export function useAgentEvents(agentId: string | undefined, onEvent: (event: Age
     latest.current = onEvent;
   });
   const scope = `${organization.id} ${user.id}`;
+  // The stream contains log lines of runs.
+  const isVisible = user.permissions.includes('runs.read');
   useEffect(() => {
-    if (!agentId) return;
+    if (!agentId || !isVisible) return;
     return readStream(
       { scope, url: `/api/agents/${agentId}/events`, events },
       {
@@ -37,5 +39,5 @@ export function useAgentEvents(agentId: string | undefined, onEvent: (event: Age
         open: () => latest.current({ type: 'open' }),
       },
     );
-  }, [agentId, scope]);
+  }, [agentId, scope, isVisible]);
 }

@@ -8,7 +8,7 @@ import {
   agentDrainUndrain,
   type AgentActionBody,
 } from '../api/generated';
-import { useHasRole } from '../api/session';
+import { usePermission } from '../api/session';
 import { ConfirmDialog } from '../ui/dialog';
 import { ActionMenu } from '../ui/menu';
 import { showToast, showErrorToast } from '../ui/toast';
@@ -19,8 +19,8 @@ const actionOf: Record<Deed, AgentActionBody['action']> = { Stop: 'stop', Reboot
 /** The actions on an agent that the user's role and the agent's status allow. */
 export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void }) {
   const [chosen, setChosen] = useState<Deed | null>(null);
-  const isMember = useHasRole('member');
-  const isAdmin = useHasRole('admin');
+  const mayControl = usePermission('agents.control');
+  const mayAdminister = usePermission('agents.admin');
   const applyChange = useApplyChange(agent);
   const { status } = agent;
   const isOff = ['stopped', 'offline'].includes(status);
@@ -30,31 +30,31 @@ export function AgentMenu({ agent, rename }: { agent: Agent; rename?: () => void
       <ActionMenu
         name={agent.name}
         actions={[
-          isAdmin && !!rename && { label: 'Rename', run: rename },
-          isMember &&
+          mayAdminister && !!rename && { label: 'Rename', run: rename },
+          mayControl &&
             !isOver && {
               label: agent.idleAutoStopExempt ? 'Unpin' : 'Pin',
               run: () => applyChange(createPinChange(agent, !agent.idleAutoStopExempt)),
             },
-          isMember &&
+          mayControl &&
             !isOver && {
               label: 'Start',
               off: !isOff && `The agent is ${status}.`,
               run: () => applyChange({ what: 'is being started', act: () => sendAgentAction(agent, 'start') }),
             },
-          isMember &&
+          mayControl &&
             !isOver && {
               label: 'Stop',
               off: status === 'stopped' && 'The agent is stopped.',
               run: () => setChosen('Stop'),
             },
-          isMember && !isOver && { label: 'Reboot', run: () => setChosen('Reboot') },
-          isMember &&
+          mayControl && !isOver && { label: 'Reboot', run: () => setChosen('Reboot') },
+          mayControl &&
             !isOver &&
             (status === 'draining'
               ? { label: 'Undrain', run: () => applyChange(createDrainChange(agent, false)) }
               : { label: 'Drain', run: () => applyChange(createDrainChange(agent, true)) }),
-          isAdmin && !isOver && { label: 'Terminate', danger: true, run: () => setChosen('Terminate') },
+          mayAdminister && !isOver && { label: 'Terminate', danger: true, run: () => setChosen('Terminate') },
         ]}
       />
       {chosen && <AgentActionDialog deed={chosen} agent={agent} close={() => setChosen(null)} />}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { readAllItems } from '../api/read-all-items';
-import { type Agent, agentsList, workflowsList } from '../api/generated';
+import { usePermission } from '../api/session';
+import { type Agent, agentsList, jobsList, workflowsList } from '../api/generated';
 import { ChoiceField } from '../ui/form';
 
 interface AgentFieldProps {
@@ -18,9 +19,10 @@ interface AgentFieldProps {
 /** Select box with the agents that are not terminated. */
 export function AgentField({ label = 'Agent', name, initial, likely, none, choose }: AgentFieldProps) {
   const { data: agents = [] } = useAgentChoices();
-  const choices = [...agents]
-    .sort((a, b) => rankAgent(a, likely) - rankAgent(b, likely))
-    .map(({ id, name: text, status }) => ({ value: id, label: `${text} (${status})` }));
+  const choices = sortByLikelihood(agents, likely).map(({ id, name: text, status }) => ({
+    value: id,
+    label: `${text} (${status})`,
+  }));
   return (
     <ChoiceField
       label={label}
@@ -35,6 +37,11 @@ export function AgentField({ label = 'Agent', name, initial, likely, none, choos
 }
 
 const ranks: readonly Agent['status'][] = ['online', 'starting', 'rebooting', 'stopped', 'stopping', 'draining'];
+
+/** Sorts agents by how likely the user chooses them: `likely` first among the agents with its status. */
+export function sortByLikelihood(agents: readonly Agent[], likely: string | undefined): Agent[] {
+  return [...agents].sort((a, b) => rankAgent(a, likely) - rankAgent(b, likely));
+}
 
 /** Ranks online agents before those that must be woken, and those before agents without a connection. */
 function rankAgent({ id, status }: Agent, likely: string | undefined): number {
@@ -70,6 +77,7 @@ export function WorkflowField({ label = 'Workflow', name, choose, initial }: Wor
 /** Reads the agents that can be chosen. */
 export function useAgentChoices() {
   return useQuery({
+    enabled: usePermission('agents.read'),
     queryKey: ['agents', 'choices'],
     queryFn: ({ signal }) =>
       readAllItems(async (page) => {
@@ -80,8 +88,19 @@ export function useAgentChoices() {
   });
 }
 
+/** Reads the agent of the latest run of a workflow; undefined if it has none. */
+export function useLastAgent(workflowId: string, enabled = true) {
+  return useQuery({
+    queryKey: ['runs', 'last of', workflowId],
+    enabled,
+    queryFn: ({ signal }) => jobsList({ query: { workflowId, limit: 1 }, signal }),
+    select: ({ jobs }) => jobs[0]?.agentId ?? undefined,
+  });
+}
+
 export function useWorkflowChoices() {
   return useQuery({
+    enabled: usePermission('workflows.read'),
     queryKey: ['workflows', 'choices'],
     queryFn: ({ signal }) =>
       readAllItems(async (page) => {

@@ -8,7 +8,7 @@ import {
   type ScheduleTicks,
   schedulesUpdate,
 } from '../api/generated';
-import { useHasRole } from '../api/session';
+import { usePermission } from '../api/session';
 import { ConfirmDialog, Dialog } from '../ui/dialog';
 import { ActionMenu } from '../ui/menu';
 import { showToast, showErrorToast } from '../ui/toast';
@@ -20,7 +20,7 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
   const [isDeleting, setDeleting] = useState(false);
   const navigate = useNavigate();
   const [tried, setTried] = useState<ScheduleTicks | null>(null);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('schedules.write');
   const client = useQueryClient();
   const refreshSchedules = () => client.invalidateQueries({ queryKey: ['schedules'] });
   const setEnabled = async (on: boolean) => {
@@ -44,13 +44,13 @@ export function ScheduleMenu({ schedule }: { schedule: Schedule }) {
       <ActionMenu
         name={name}
         actions={[
-          isMember &&
+          mayChange &&
             (enabled
               ? { label: 'Pause', run: () => void setEnabled(false) }
               : { label: 'Resume', run: () => void setEnabled(true) }),
-          isMember && { label: 'Run now', run: () => setAsks(true) },
-          isMember && { label: 'Dry run', run: () => void startDryRun() },
-          isMember && { label: 'Delete', danger: true, run: () => setDeleting(true) },
+          mayChange && { label: 'Run now', run: () => setAsks(true) },
+          mayChange && { label: 'Dry run', run: () => void startDryRun() },
+          mayChange && { label: 'Delete', danger: true, run: () => setDeleting(true) },
         ]}
       />
       <ConfirmDialog

@@ -19,6 +19,8 @@ interface DialogProps {
   children: ReactNode;
 }
 
+const firstField = ['input:not([type=hidden])', 'select', 'textarea'].map((tag) => `form ${tag}:not(:disabled)`).join();
+
 /** The dialog of the console. It has a name, closes with Escape and returns the focus to the element that had it. */
 export function Dialog({ open, onOpenChange, title, description, wide, keeps, hidden, children }: DialogProps) {
   /** Whether the user has typed into the dialog; a click outside does not close it then. */
@@ -35,6 +37,13 @@ export function Dialog({ open, onOpenChange, title, description, wide, keeps, hi
           }}
           onPointerDownOutside={(event) => {
             if (keeps || isWritten.current) event.preventDefault();
+          }}
+          onOpenAutoFocus={(event) => {
+            // The first field, and not the button that closes the dialog, so that typing can start at once.
+            const field = event.target instanceof HTMLElement && event.target.querySelector<HTMLElement>(firstField);
+            if (!field) return;
+            event.preventDefault();
+            field.focus();
           }}
           onCloseAutoFocus={(event) => {
             isWritten.current = false;

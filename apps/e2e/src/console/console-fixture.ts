@@ -74,8 +74,11 @@ export class ConsoleFixture {
   }
 
   /** Adds a user to the organization. */
-  async inviteUser(role: 'viewer' | 'member' | 'admin'): Promise<Person> {
-    const person: Person = [`${role}-${randomUUID().slice(0, 8)}@example.com`, 'a good password'];
+  async inviteUser(role: string): Promise<Person> {
+    const person: Person = [
+      `${role.toLowerCase().replaceAll(' ', '-')}-${randomUUID().slice(0, 8)}@example.com`,
+      'a good password',
+    ];
     await (await this.createApiClient()).post('/api/users', { email: person[0], password: person[1], role });
     return person;
   }

@@ -59,37 +59,35 @@ describeInBrowser('the pages of packs', () => {
     await pin.getByLabel('Version').selectOption({ label: 'Version 2 (second), pilot' });
     await pin.getByRole('button', { name: 'Pin', exact: true }).click();
     await installation.getByText('before: Version 1 (first)').waitFor();
-    await page.getByRole('button', { name: 'Actions for Main Street' }).click();
-    await page.getByRole('menuitem', { name: 'Roll back' }).click();
-    const back = page.getByRole('dialog', { name: 'Roll back Main Street?' });
-    await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
-    await back.getByRole('button', { name: 'Roll back' }).click();
+    await installation.getByRole('button', { name: 'Roll back to Version 1 (first)' }).click();
+    await installation.getByText('before: Version 2 (second)').waitFor();
+    // The rollback can be undone.
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Main Street is pinned to Version 2 (second) again.').waitFor();
+    await installation.getByRole('button', { name: 'Roll back to Version 1 (first)' }).click();
     await installation.getByText('before: Version 2 (second)').waitFor();
     await installation.getByRole('button', { name: 'History' }).click();
     const history = installation.getByRole('list', { name: 'History of Main Street' });
-    await waitFor('the history', async () => (await history.getByRole('listitem').count()) === 3);
+    await waitFor('the history', async () => (await history.getByRole('listitem').count()) === 5);
     expect(await history.getByRole('listitem').first().innerText()).toMatch(/^Rolled back to Version 1 \(first\) from/);
     expect(await tab.findBarriers()).toEqual([]);
 
-    // Another user pins a version while the dialog is open: the dialog is updated, and nothing is rolled back.
-    await page.getByRole('button', { name: 'Actions for Main Street' }).click();
-    await page.getByRole('menuitem', { name: 'Roll back' }).click();
-    await back.getByText('From Version 1 (first) to Version 2 (second)').waitFor();
+    // Another user pins a version that the page does not show yet: the page is updated, and nothing is rolled back.
     const api = await fixture.createApiClient();
     const { packs } = (await api.get('/api/workflow-packs')).body;
     const { installations } = (await api.get(`/api/workflow-packs/${packs[0].id}`)).body;
     const [{ id, previousVersionId: versionId }] = installations;
+    await installation.getByRole('button', { name: 'Roll back to Version 2 (second)' }).waitFor();
     expect((await api.post(`/api/workflow-pack-installations/${id}/pin`, { versionId })).status).toBe(200);
-    await back.getByRole('button', { name: 'Roll back' }).click();
-    await back.getByText('Another user has pinned a different version').waitFor();
-    await back.getByText('From Version 2 (second) to Version 1 (first)').waitFor();
+    await installation.getByRole('button', { name: 'Roll back to Version 2 (second)' }).click();
+    await page.getByText('Another user has pinned a different version').waitFor();
+    await installation.getByRole('button', { name: 'Roll back to Version 1 (first)' }).waitFor();
     expect((await api.get(`/api/workflow-pack-installations/${id}`)).body.pinnedVersionId).toBe(versionId);
-    await back.getByRole('button', { name: 'Roll back' }).click();
+    await installation.getByRole('button', { name: 'Roll back to Version 1 (first)' }).click();
     await waitFor('the rollback', async () => {
       const { pinnedVersionId, previousVersionId } = (await api.get(`/api/workflow-pack-installations/${id}`)).body;
       return pinnedVersionId !== versionId && previousVersionId === versionId;
     });
-    await back.waitFor({ state: 'detached' });
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });
@@ -184,10 +182,9 @@ function fileOf(name: string, text: string) {
 }
 
 async function publish(page: Page, label: string): Promise<void> {
-  await page.getByRole('button', { name: 'Publish', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Publish the draft' });
-  await dialog.getByLabel('Label').fill(label);
-  await dialog.getByRole('button', { name: 'Publish version' }).click();
+  const form = page.getByRole('region', { name: 'Publish the draft' });
+  await form.getByLabel('Label').fill(label);
+  await form.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByTestId('version').filter({ hasText: label }).waitFor();
 }
 

@@ -43,6 +43,16 @@ describeInBrowser('the live browser on the page of a run', () => {
     const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`, { width: 390, height: 844 });
     const { page } = tab;
     const screen = page.getByTestId('screen');
+    const read = async () => (await api.get(`/api/jobs/${jobId}`)).body;
+    const waiting = await waitFor(
+      'the run to ask or to end',
+      async () => {
+        const job = await read();
+        return (job.asking || job.finishedAt) && job;
+      },
+      90_000,
+    );
+    expect([waiting.status, waiting.error]).toEqual(['running', null]);
     await screen.waitFor({ timeout: 60_000 });
     expect(await tab.findBarriers()).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);

@@ -49,6 +49,40 @@ describeInBrowser('users of the console', () => {
     await tab.close();
   });
 
+  it('a role that an admin makes is offered for invitations, and its user sees the pages that it allows', async () => {
+    const tab = await fixture.openSignedInTab('/app/settings?part=Roles');
+    const { page } = tab;
+    await page.getByRole('row', { name: /super_admin/ }).waitFor();
+    await page.getByRole('button', { name: 'New role' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New role' });
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Scheduler');
+    await dialog.getByLabel('See schedules').check();
+    await dialog.getByLabel('Change schedules and run them now').check();
+    expect(await tab.findBarriersInBothThemes()).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create role' }).click();
+    await page
+      .getByRole('row', { name: /Scheduler/ })
+      .getByText('2 permissions')
+      .waitFor();
+    await tab.goto('/app/settings?part=Users');
+    await page.getByRole('button', { name: 'Invite user' }).click();
+    await page.getByRole('dialog').getByLabel('Role').selectOption('Scheduler');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    const person = await fixture.inviteUser('Scheduler');
+    const guest = await fixture.openSignedInTab('/app', undefined, person);
+    const places = await guest.page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts();
+    expect(places).toEqual(['Home', 'Schedules', 'Settings']);
+    await guest.goto('/app/schedules');
+    await guest.page.getByRole('button', { name: 'New schedule' }).waitFor();
+    await guest.close();
+    await tab.goto('/app/settings?part=Roles');
+    await page.getByRole('button', { name: 'Actions for Scheduler' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Give them another role before you delete this one.').waitFor();
+    await tab.close();
+  });
+
   it('the sign-in page leads to the page for a forgotten password, which answers every address alike', async () => {
     const tab = await fixture.openTab();
     const { page } = tab;

@@ -52,7 +52,7 @@ export class ClientPricingController {
       'care provider in the US). If no step reports a claim, the NPIs that the steps selected are counted. If the ' +
       'job already has a billing record, the request fails with 409 unless `force` is set. Of several concurrent ' +
       'requests for one job without `force`, one succeeds and the others get 409.',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     body: BackfillBody,
     answer: BackfillAnswer,
     errors: [
@@ -87,7 +87,7 @@ export class ClientPricingController {
   @Endpoint({
     summary: 'List billing records, newest first',
     description: 'Returns the records of one job or of a range of days, including records of deleted jobs.',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     answer: BillingMetricList,
     errors: ['invalid_payload'],
   })
@@ -104,7 +104,7 @@ export class ClientPricingController {
     description:
       'Returns the steps that the billing record was computed from, in their order. The verdict of a step is ' +
       'counted, repeated (an earlier step reports the same claim) or left_out (the claim or its NPI is unknown).',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     answer: BillingMetricStepList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -122,7 +122,7 @@ export class ClientPricingController {
   @Get('/:organizationId')
   @Endpoint({
     summary: 'Read an organization’s pricing model',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     answer: ClientPricingModel,
     errors: ['invalid_payload', 'not_found', 'pricing_model_missing'],
   })
@@ -134,7 +134,7 @@ export class ClientPricingController {
   @Endpoint({
     summary: 'Set an organization’s pricing model',
     description: 'Existing billing records keep the model that they were computed with.',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     body: ClientPricingModel,
     answer: ClientPricingModel,
     errors: ['not_found'],

@@ -25,7 +25,7 @@ export class FeedbackExportController {
       'type, status, organization, vm, title, description, reporter, createdAt, externalIssue, externalTask. A cell ' +
       'that a spreadsheet would run as a formula is prefixed with an apostrophe. The response is sent in chunks ' +
       'while it is read from the database. If the connection closes before the last chunk, the file is incomplete.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     reads: 'feedback',
     csv: true,
     waits: true,

@@ -21,7 +21,7 @@ export class FeedbackSyncController {
     description:
       'Returns how many submissions wait for a tracker and which ones failed permanently (the 200 oldest). For each ' +
       'tracker, it returns whether the synchronization is stopped and why.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: FeedbackSync,
   })
   async read(): Promise<FeedbackSync> {
@@ -50,7 +50,7 @@ export class FeedbackSyncController {
   @Endpoint({
     summary: 'Retry a permanently failed synchronization',
     description: 'Queues the synchronization of the submission again and counts its attempts from 0.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: SuccessAnswer,
     status: 202,
     errors: ['not_found'],

@@ -15,7 +15,7 @@ export class LoopsController {
     description:
       'A maintenance loop is a task that an app of the service repeats on a timer; one pass is a round. Returns the ' +
       'last round of each loop, how many rows it processed with which outcome, and the rows that fail repeatedly.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: MaintenanceLoopList,
   })
   async loops(): Promise<MaintenanceLoopList> {

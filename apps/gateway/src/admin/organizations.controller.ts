@@ -15,6 +15,7 @@ import {
 import {
   CreatedOrganization,
   CreateOrganizationBody,
+  listPermissions,
   Organization,
   OrganizationList,
   SearchQuery,
@@ -36,7 +37,7 @@ export class OrganizationsController {
   @Get()
   @Endpoint({
     summary: 'List organizations',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: OrganizationList,
     errors: ['invalid_payload'],
   })
@@ -50,7 +51,7 @@ export class OrganizationsController {
   @Post()
   @Endpoint({
     summary: 'Create an organization and its admin',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     body: CreateOrganizationBody,
     answer: CreatedOrganization,
     status: 201,
@@ -71,7 +72,10 @@ export class OrganizationsController {
         const { organization, admin } = await createOrganization(tx, caller, { name, adminEmail, adminPasswordHash });
         const answer: CreatedOrganization = {
           organization: presentOrganization(organization),
-          admin: { id: admin.id, email: admin.email, role: admin.role },
+          admin: {
+            ...{ id: admin.id, email: admin.email, role: admin.role },
+            permissions: [...listPermissions(admin)],
+          },
         };
         return { body: answer, location: `/api/admin/organizations/${organization.id}` };
       },
@@ -82,7 +86,7 @@ export class OrganizationsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read an organization',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: Organization,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -94,7 +98,7 @@ export class OrganizationsController {
   @Endpoint({
     summary: 'Rename, suspend or resume an organization',
     description: 'A suspended organization can read everything but cannot start anything new.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     body: UpdateOrganizationBody,
     answer: Organization,
     errors: ['not_found'],
@@ -115,7 +119,7 @@ export class OrganizationsController {
   @Endpoint({
     summary: 'Suspend an organization',
     description: 'Deletes nothing. The audit trail and the billing records of the organization are kept.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -43,7 +43,7 @@ export class QueuesController {
   @Endpoint({
     summary: 'List the queues',
     description: 'Returns the backlog, dead letters, rate, failures and latest probe message of every queue.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: QueueStateList,
   })
   async queues(): Promise<QueueStateList> {
@@ -72,7 +72,7 @@ export class QueuesController {
   @Get('/queue-probes')
   @Endpoint({
     summary: 'List the probe messages of the queues, newest first',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: QueueProbeList,
     errors: ['invalid_payload'],
   })
@@ -86,7 +86,7 @@ export class QueuesController {
   @Endpoint({
     summary: 'Send probe messages through the queues',
     description: 'A probe message has `handledAt` once the app that processes its queue has handled it.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     body: RequestQueueProbesBody,
     answer: QueueProbeList,
     status: 202,
@@ -112,7 +112,7 @@ export class QueuesController {
   @Get('/queue-probes/:id')
   @Endpoint({
     summary: 'Read a probe message',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: QueueProbe,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -127,7 +127,7 @@ export class QueuesController {
   @Endpoint({
     summary: 'List dead letters, newest first',
     description: 'Returns the messages that failed permanently.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],
   })
@@ -143,7 +143,7 @@ export class QueuesController {
   @Endpoint({
     summary: 'Replay a dead letter',
     description: 'Publishes the message again and counts its attempts from 0.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: SuccessAnswer,
     status: 202,
     errors: ['invalid_payload', 'not_found'],
@@ -164,7 +164,7 @@ export class QueuesController {
   @Endpoint({
     summary: 'Delete a dead letter',
     description: 'The message is lost: it cannot be replayed afterwards.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })

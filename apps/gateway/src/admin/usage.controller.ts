@@ -22,7 +22,7 @@ export class AdminUsageController {
     description:
       'Returns the usage of one month, by default the current one, and the result of the last comparison of the ' +
       'usage counters with their events.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: AdminUsage,
   })
   async usage(@Query() query: AdminUsageQuery): Promise<AdminUsage> {
@@ -43,7 +43,7 @@ export class AdminUsageController {
       'Compares the usage counters of all organizations with the usage events that they count, as the service also ' +
       'does every night. The response contains the first 200 differences. Each difference is recorded in the audit ' +
       'trail of its organization, and a metric contains the number of differences. No counter is changed.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: UsageReconciliation,
   })
   async reconcile(@Mutation() mutation: MutationRequest): Promise<UsageReconciliation> {

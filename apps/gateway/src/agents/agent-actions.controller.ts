@@ -54,11 +54,11 @@ export class AgentActionsController {
     summary: 'Perform an action on an agent',
     description:
       '`start_job` wakes the agent if the organization allows it, waits until the agent is on, and returns 202 with ' +
-      'the job. Every other action returns at once. `terminate` requires the role admin. The machine of an ec2 or ' +
-      'docker agent must carry the organization’s id in the tag `muster:organization` or the label ' +
+      'the job. Every other action returns at once. `start_job` and `stop_job` also require the permission runs.write, ' +
+      'and `terminate` the permission agents.admin. The machine of an ec2 or docker agent must carry the organization’s id in the tag `muster:organization` or the label ' +
       '`muster.organization`. If the machine does not carry it, `terminate` with `force` terminates the agent and ' +
       'leaves the machine running.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: 'sometimes',
     body: AgentActionBody,
     answer: AgentActionAnswer,
@@ -112,7 +112,7 @@ export class AgentActionsController {
   @Endpoint({
     summary: 'Set whether idle stop ignores an agent',
     description: 'Idle stop does not stop the machine of an exempt agent.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     body: IdleExemptBody,
     answer: IdleExemptAnswer,
     errors: ['agent_not_found'],
@@ -134,7 +134,7 @@ export class AgentActionsController {
     description:
       'Records that a person is working on the agent. The idle time of the agent starts again from zero, which ' +
       'delays idle stop.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     body: ActivityBody,
     answer: ActivityAnswer,
     errors: ['agent_not_found'],
@@ -160,7 +160,7 @@ export class AgentActionsController {
     description:
       'Requests the state of the machine from its provider and waits up to 3 seconds for the answer. If the ' +
       'provider does not answer in time, returns the last known state with `stale`.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: AgentLiveStatus,
     errors: ['invalid_payload', 'agent_not_found'],
   })

@@ -74,7 +74,7 @@ export class AgentCommandsController {
   @Endpoint({
     summary: 'Run a Python snippet',
     description: 'Wakes a stopped agent if the organization allows it.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: RunSnippetBody,
     answer: CommandStarted,
@@ -103,7 +103,7 @@ export class AgentCommandsController {
       'Accepts the id of every command that another operation returned: a snippet, a function, a builder phase, a ' +
       'script or an action. With `wait`, the response is delayed until the command has ended or has new output, so ' +
       'that the client need not poll.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: CommandStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
     waits: true,
@@ -126,7 +126,7 @@ export class AgentCommandsController {
   @Get('/command-history')
   @Endpoint({
     summary: 'List an agent’s commands, newest first',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: CommandHistory,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -144,7 +144,7 @@ export class AgentCommandsController {
   @Post('/run-function')
   @Endpoint({
     summary: 'Run a saved function',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: RunFunctionBody,
     answer: CommandStarted,
@@ -171,7 +171,7 @@ export class AgentCommandsController {
   @Post('/builder/run')
   @Endpoint({
     summary: 'Run a builder phase',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: RunBuilderBody,
     answer: BuilderStarted,

@@ -23,7 +23,7 @@ export class AgentDrainController {
       'The agent accepts no new work until it is undrained, even if its machine restarts. Idle stop leaves it on. ' +
       'With mode `finish`, a running job is completed. With mode `now`, the request fails while a job runs, unless ' +
       '`force` is set. With `force`, the job fails with the errorCode `agent_stopped`.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     body: DrainBody,
     answer: DrainAnswer,
     errors: ['agent_not_found', 'agent_not_ready'],
@@ -43,7 +43,7 @@ export class AgentDrainController {
   @Endpoint({
     summary: 'Undrain an agent',
     description: 'The agent accepts new work again.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     answer: DrainAnswer,
     errors: ['invalid_payload', 'agent_not_found'],
   })

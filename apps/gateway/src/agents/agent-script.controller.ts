@@ -18,7 +18,7 @@ import { Clock, Reply, ReplyHead } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { findWorkflow, requireScriptOrSteps, buildScriptToRun } from '@muster/workflows';
 
-const membersAndMachines: AccessRule = { sessions: 'member', keys: ['api', 'worker'] };
+const membersAndMachines: AccessRule = { sessions: 'agents.control', keys: ['api', 'worker'] };
 const pushTimeoutMs = 600_000;
 
 @ApiTags('Commands')

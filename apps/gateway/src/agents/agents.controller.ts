@@ -50,7 +50,7 @@ export class AgentsController {
   @Get()
   @Endpoint({
     summary: 'List agents',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: AgentList,
     errors: ['invalid_payload'],
   })
@@ -68,7 +68,7 @@ export class AgentsController {
     description:
       'The response contains the worker key, which is never shown again. An agent with the provider `local` starts ' +
       'at once and is rejected unless LOCAL_AGENTS is set.',
-    access: allowSessions('admin'),
+    access: allowSessions('agents.admin'),
     unsuspended: true,
     body: CreateAgentBody,
     answer: CreatedAgent,
@@ -87,7 +87,7 @@ export class AgentsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read an agent',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: Agent,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -104,7 +104,7 @@ export class AgentsController {
     description:
       'Returns the machine hours and costs that the idle stop policy `adaptive` saved in the last 30 days. For the ' +
       'times when the policy was `fixed`, returns what `adaptive` would have saved.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: IdleSavings,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -116,7 +116,7 @@ export class AgentsController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Rename or relabel an agent',
-    access: allowSessions('admin'),
+    access: allowSessions('agents.admin'),
     body: UpdateAgentBody,
     answer: Agent,
     errors: ['agent_not_found', 'conflict'],
@@ -137,7 +137,7 @@ export class AgentsController {
     description:
       'The agent’s keys are revoked after its machine is gone. While a job runs on the agent, `force` is required. ' +
       'With `force`, a machine that does not carry the organization’s tag or label is left unchanged.',
-    access: allowSessions('admin'),
+    access: allowSessions('agents.admin'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'agent_not_found', 'agent_not_ready', 'machine_not_ours'],

@@ -23,7 +23,7 @@ export class ArtifactsController {
     description:
       'The files are screenshots, downloads and recordings. A file is listed as soon as a machine has requested an ' +
       'upload URL for it, even before it was uploaded.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: ArtifactList,
     errors: ['invalid_payload'],
   })
@@ -39,7 +39,7 @@ export class ArtifactsController {
     summary: 'Read an uploaded file’s entry',
     description: 'Contains a download URL that is valid for an hour, or null if the URL cannot be signed.',
     reads: 'artifact',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: ArtifactDetail,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -24,7 +24,7 @@ export class FunctionsController {
   @Get()
   @Endpoint({
     summary: 'List saved functions',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('workflows.read'),
     answer: AgentFunctionList,
     errors: ['invalid_payload'],
   })
@@ -38,7 +38,7 @@ export class FunctionsController {
   @Post()
   @Endpoint({
     summary: 'Create a function',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: CreateFunctionBody,
     answer: AgentFunction,
     status: 201,
@@ -55,7 +55,7 @@ export class FunctionsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a function',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('workflows.read'),
     answer: AgentFunction,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -67,7 +67,7 @@ export class FunctionsController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a function',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: UpdateFunctionBody,
     answer: AgentFunction,
     errors: ['not_found', 'conflict'],
@@ -85,7 +85,7 @@ export class FunctionsController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Delete a function',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })

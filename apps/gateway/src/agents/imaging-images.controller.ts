@@ -27,7 +27,7 @@ export class ImagingImagesController {
       'The machine reads .dex and TIFF files. It creates two JPEGs of each image: one in the original size and one ' +
       'that fits into 256 × 256 pixels. If an image fails, the others are still converted. Wakes a stopped agent if ' +
       'the organization allows it.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: ImagingImagesBody,
     // This size is sufficient for 4,000 file names of 255 characters each, with their JSON escapes.
@@ -66,7 +66,7 @@ export class ImagingImagesController {
     description:
       'After the conversion has ended, returns each image with its object keys and URLs. Every read signs new URLs, ' +
       'which are valid for an hour.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: ImagingImagesStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
   })

@@ -20,7 +20,7 @@ export class RecordingsController {
   @Get('/api/agents/:id/recordings')
   @Endpoint({
     summary: 'List an agent’s recordings, newest first',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: RecordingList,
     errors: ['invalid_payload', 'agent_not_found'],
   })
@@ -41,7 +41,7 @@ export class RecordingsController {
     summary: 'Read a recording',
     description: 'Contains a download URL that is valid for an hour. The URL is null until the recording is stored.',
     reads: 'recording',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: RecordingDetail,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -27,7 +27,7 @@ import { getLastEventId } from '../last-event-id';
 import { openEventStream } from '../open-event-stream';
 import { presentTimelineEntry } from './present-entry';
 
-const readers = allowSessionsAndKeys('viewer');
+const readers = allowSessionsAndKeys('runs.read');
 
 @ApiTags('Agents')
 @Controller('/api/agents/:id')

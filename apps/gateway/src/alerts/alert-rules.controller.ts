@@ -27,7 +27,7 @@ export class AlertRulesController {
     description:
       'An alert rule is a condition under which an alert opens. Every organization has the same rules. Each rule is ' +
       'off until an admin turns it on.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('alerts.read'),
     answer: AlertRuleList,
   })
   async list(@OrganizationId() organizationId: string): Promise<AlertRuleList> {
@@ -41,7 +41,7 @@ export class AlertRulesController {
       'Replaces the settings of the rule; absent options get their defaults. Each rule accepts only its own ' +
       'options: run_failed `when` and `times`, run_waiting and question_expiring `minutes`, ' +
       'machine_on_without_reason `hours`, spend `percent`. An alert that opens is sent to the channels of its rule.',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     body: SetAlertRuleBody,
     answer: AlertRule,
     errors: ['not_found'],

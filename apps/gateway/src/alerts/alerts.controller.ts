@@ -18,7 +18,7 @@ export class AlertsController {
   @Endpoint({
     summary: 'List alerts',
     description: 'The newest alert comes first. An alert is deleted 90 days after it was resolved.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('alerts.read'),
     answer: AlertList,
     errors: ['invalid_payload'],
   })
@@ -35,7 +35,7 @@ export class AlertsController {
     description:
       'Records who takes care of the alert. The alert stays open until its cause has ended. A second call changes ' +
       'nothing.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('alerts.write'),
     answer: Alert,
     errors: ['not_found'],
   })

@@ -11,7 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { getLastEventId } from '../last-event-id';
 import { openEventStream } from '../open-event-stream';
 
-const readers = allowSessionsAndKeys('viewer');
+const readers = allowSessionsAndKeys('agents.read');
 
 @ApiTags('Assistant')
 @Controller('/api/agents/:id/autopilot')

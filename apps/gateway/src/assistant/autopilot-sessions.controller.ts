@@ -28,7 +28,7 @@ export class AutopilotSessionsController {
     summary: 'List autopilot sessions, newest first',
     description:
       'Returns the sessions of all agents. A key that is bound to an agent gets the sessions of this agent only.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: AutopilotSessionList,
     errors: ['invalid_payload'],
   })
@@ -49,7 +49,7 @@ export class AutopilotSessionsController {
     summary: 'Read an autopilot session',
     description: 'Returns the complete session with its task, steps and metrics.',
     reads: 'autopilot',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: AutopilotSession,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -42,7 +42,7 @@ import { findWorkflow, buildScriptToRun } from '@muster/workflows';
 import { Body, Controller, Get, HttpStatus, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 
-const readers = allowSessionsAndKeys('viewer');
+const readers = allowSessionsAndKeys('agents.read');
 
 @ApiTags('Assistant')
 @Controller('/api/agents/:id/autopilot')
@@ -67,7 +67,7 @@ export class AutopilotController {
       'the model performs the step. The result is then verified. `resume` answers the question of a paused session. ' +
       '`cancel` ends a session. A stopped agent is woken if the organization allows it. An agent has one session or ' +
       'one run at a time.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: 'sometimes',
     body: AutopilotBody,
     answer: AutopilotAnswer,

@@ -31,7 +31,7 @@ import { GatewayConfig } from '../gateway.config';
 import { AssistantParts } from './assistant-parts';
 import { openChatStream } from './chat-stream';
 
-const talkers = allowSessionsAndKeys('viewer');
+const talkers = allowSessionsAndKeys('assistant.use');
 const errors: ErrorCode[] = [
   'agent_not_found',
   'not_found',

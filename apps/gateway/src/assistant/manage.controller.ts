@@ -21,10 +21,10 @@ export class ManageController {
     summary: 'Call an assistant tool, or approve or decline a call',
     description:
       'Offers the same tools as a chat, without a model. The tool `list` returns all tools with their arguments and ' +
-      'required roles. With `confirmationId` and `approve`, approves or declines a call that waits in a chat of the ' +
+      'required permissions. With `confirmationId` and `approve`, approves or declines a call that waits in a chat of the ' +
       'caller. An approved call is executed exactly as the chat showed it. If the operation that a tool uses ' +
       'rejects the call, the same problem is returned here.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('assistant.use'),
     unsuspended: 'sometimes',
     body: ManageBody,
     answer: ManageAnswer,

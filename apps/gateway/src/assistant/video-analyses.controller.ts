@@ -34,7 +34,7 @@ export class VideoAnalysesController {
       'Creates the draft from the recorded events of a browser, or from a video. For a video, the machine of the ' +
       'agent extracts images and a language model identifies the steps in them. A person must confirm each step ' +
       'that the model is not sure of.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.screens'),
     unsuspended: true,
     body: VideoAnalyzeBody,
     answer: VideoAnalysisStarted,
@@ -58,7 +58,7 @@ export class VideoAnalysesController {
   @Endpoint({
     summary: 'Read the progress of a recording’s analysis',
     reads: 'film',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: VideoAnalysis,
     errors: ['not_found'],
   })
@@ -76,7 +76,7 @@ export class VideoAnalysesController {
     description:
       'Returns a presigned URL of the object store and the key that identifies the video afterwards. Send the bytes ' +
       'to the URL within an hour, with the returned method and headers.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.screens'),
     body: FilmUploadBody,
     answer: FilmUpload,
     status: 201,

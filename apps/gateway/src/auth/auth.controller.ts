@@ -23,6 +23,7 @@ import {
   allowSessions,
   SignInConfig,
   type UserPrincipal,
+  signedIn,
 } from '@muster/access';
 import {
   ChangePasswordBody,
@@ -84,7 +85,7 @@ export class AuthController {
   }
 
   @Post('/logout')
-  @Endpoint({ summary: 'Sign out', access: allowSessions('viewer'), answer: SuccessAnswer })
+  @Endpoint({ summary: 'Sign out', access: allowSessions(signedIn), answer: SuccessAnswer })
   logout(@Mutation() mutation: MutationRequest, @FromBrowser() browser: Browser): Promise<SuccessAnswer> {
     browser.clearSessionCookie(this.config);
     return this.mutations.runMutation(
@@ -104,7 +105,7 @@ export class AuthController {
     description:
       'Ends all your other sessions and all sign-ins that were started with the old password, and revokes the keys ' +
       'that programs received from you in the browser, such as that of `muster login`.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     body: ChangePasswordBody,
     answer: SuccessAnswer,
     errors: ['conflict'],
@@ -126,7 +127,7 @@ export class AuthController {
     description:
       'Returns the sessions that have not ended, each with the IP address, the time and the browser with which the ' +
       'session was opened.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     answer: SessionList,
   })
   async sessions(@Caller() caller: Principal, @Query() query: PageQuery): Promise<SessionList> {
@@ -138,7 +139,7 @@ export class AuthController {
   }
 
   @Delete('/sessions')
-  @Endpoint({ summary: 'End all your other sessions', access: allowSessions('viewer'), answer: EndedSessions })
+  @Endpoint({ summary: 'End all your other sessions', access: allowSessions(signedIn), answer: EndedSessions })
   endOthers(@Mutation() mutation: MutationRequest): Promise<EndedSessions> {
     return this.mutations.runMutation(
       mutation,
@@ -150,7 +151,7 @@ export class AuthController {
   @Delete('/sessions/:id')
   @Endpoint({
     summary: 'End one of your sessions',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     status: 204,
     errors: ['not_found'],
   })
@@ -169,7 +170,7 @@ export class AuthController {
   @Endpoint({
     summary: 'Read who the caller is',
     description: 'For an API key, the user is the key itself: its id, no email address, and its role.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys(signedIn),
     answer: Identity,
   })
   async me(@Caller() caller: Principal): Promise<Identity> {
@@ -186,7 +187,7 @@ export class AuthController {
     description:
       'All further requests of the session read and change the data of that organization. Null returns to the own ' +
       'organization of the user.',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     body: OrganizationOverrideBody,
     answer: Identity,
     errors: ['not_found'],

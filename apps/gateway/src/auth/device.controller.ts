@@ -19,6 +19,7 @@ import {
   type Principal,
   allowSessions,
   SignInConfig,
+  signedIn,
 } from '@muster/access';
 import {
   AnswerDeviceLoginBody,
@@ -99,7 +100,7 @@ export class DeviceController {
   @Endpoint({
     summary: 'Get the program that requests access with a code',
     description: 'Returns the program that shows this code and waits until a person allows or denies its sign-in.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     answer: DeviceLogin,
     errors: ['invalid_payload', 'not_found', 'rate_limited'],
   })
@@ -117,7 +118,7 @@ export class DeviceController {
     description:
       'An allowed program gets an API key with your rights, limited to those of a member. The key is valid only as ' +
       'long as your account.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     sensitive: true,
     unsuspended: true,
     body: AnswerDeviceLoginBody,

@@ -23,6 +23,7 @@ import {
   allowSessions,
   SignInConfig,
   type UserPrincipal,
+  signedIn,
 } from '@muster/access';
 import {
   CreatePasskeyBody,
@@ -52,7 +53,7 @@ export class PasskeysController {
   @Get()
   @Endpoint({
     summary: 'List your passkeys',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     answer: PasskeyList,
     errors: ['invalid_payload'],
   })
@@ -69,7 +70,7 @@ export class PasskeysController {
     description:
       'Returns the options with which the browser creates the passkey. Passkeys are valid for the host of ' +
       'PUBLIC_APP_URL, or for localhost if it is not set.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     sensitive: true,
     answer: PasskeyCreationOptions,
     errors: ['conflict'],
@@ -84,7 +85,7 @@ export class PasskeysController {
     description:
       'You can sign in with a passkey alone, and it is a second factor. If you had no second factor before, your ' +
       'other sessions end, because they were opened without one.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     sensitive: true,
     body: CreatePasskeyBody,
     answer: Passkey,
@@ -104,7 +105,7 @@ export class PasskeysController {
     description:
       'Ends your other sessions. If the passkey was your only second factor and the organization requires one, this ' +
       'session ends too.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found'],

@@ -1,11 +1,16 @@
 import type { Principal } from '@muster/access';
-import type { Identity, IdentityOrganization } from '@muster/contracts';
+import { type Identity, type IdentityOrganization, listPermissions } from '@muster/contracts';
 
 export function presentIdentity(principal: Principal, organization = presentIdentityOrganization(principal)): Identity {
   const isUser = principal.kind === 'user';
   const isElsewhere = isUser && organization.id !== principal.homeOrganizationId;
   return {
-    user: { id: principal.id, email: isUser ? principal.email : null, role: principal.role },
+    user: {
+      id: principal.id,
+      email: isUser ? principal.email : null,
+      role: principal.role,
+      permissions: [...listPermissions(principal)],
+    },
     organization,
     ...(isElsewhere ? { ownOrganizationId: principal.homeOrganizationId } : {}),
   };

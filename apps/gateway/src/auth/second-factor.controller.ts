@@ -22,6 +22,7 @@ import {
   allowSessions,
   SignInConfig,
   type UserPrincipal,
+  signedIn,
 } from '@muster/access';
 import {
   CodeBody,
@@ -129,7 +130,7 @@ export class SecondFactorController {
     description:
       'Returns since when you have had an authenticator app, how many recovery codes are left, and the number of ' +
       'passkeys.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     answer: OwnSecondFactor,
   })
   async read(@Caller() caller: Principal): Promise<OwnSecondFactor> {
@@ -146,7 +147,7 @@ export class SecondFactorController {
     summary: 'Start setting up an authenticator app',
     description:
       'The app becomes a second factor when it is confirmed with a code. Starting again replaces the secret.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     sensitive: true,
     answer: TotpEnrolment,
     errors: ['conflict'],
@@ -159,7 +160,7 @@ export class SecondFactorController {
   @Endpoint({
     summary: 'Confirm an authenticator app with a code',
     description: 'Returns the recovery codes. Ends your other sessions, because they were opened without the app.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     body: CodeBody,
     answer: RecoveryCodes,
     errors: ['conflict'],
@@ -174,7 +175,7 @@ export class SecondFactorController {
     description:
       'Ends your other sessions. If the organization requires a second factor and you have no passkey, this session ' +
       'ends too.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     body: RemoveTotpBody,
     status: 204,
   })
@@ -193,7 +194,7 @@ export class SecondFactorController {
   @Endpoint({
     summary: 'Confirm your second factor again',
     description: 'For 15 minutes after this request, operations of the session do not fail with `step_up_required`.',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     body: SecondFactorProof,
     answer: SuccessAnswer,
   })

@@ -1,3 +1,4 @@
+import { listPermissions } from '@muster/contracts';
 import {
   FakeClock,
   type Harness,
@@ -50,7 +51,10 @@ describe('users at the gateway', () => {
       });
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual({
-        user: { id: user.id, email: user.email, role: 'member' },
+        user: {
+          ...{ id: user.id, email: user.email, role: 'member' },
+          permissions: listPermissions({ role: 'member' }),
+        },
         organization: { id: tenant.organizationId, name: 'Northside Dental' },
       });
       expect(answer.headers.get('set-cookie')).toMatch(

@@ -57,7 +57,7 @@ export class FeedbackSubmissionsController {
     description:
       'Send multipart/form-data with the report as JSON in `payload` and, if there is one, an image in `screenshot`. ' +
       'A workflow_issue_report cannot have a screenshot.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('feedback.write'),
     form: FeedbackForm,
     bodyLimit: maxFormBytes,
     answer: FeedbackReceipt,
@@ -88,7 +88,7 @@ export class FeedbackSubmissionsController {
     summary: 'List submissions, newest first',
     description:
       'An admin sees all submissions of the organization. Other callers see only the submissions that they sent.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('feedback.read'),
     answer: FeedbackSubmissionList,
   })
   async list(@Caller() caller: Principal, @Query() query: FeedbackFilter): Promise<FeedbackSubmissionList> {
@@ -102,7 +102,7 @@ export class FeedbackSubmissionsController {
   @Get('/feedback-submissions/:id')
   @Endpoint({
     summary: 'Read a submission with its history',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('feedback.read'),
     answer: FeedbackSubmissionDetail,
     errors: ['not_found'],
   })
@@ -114,7 +114,7 @@ export class FeedbackSubmissionsController {
   @Endpoint({
     summary: 'Change a submission’s status',
     description: 'The new status is also synchronized to the trackers that the submission is linked to.',
-    access: allowSessions('admin'),
+    access: allowSessions('feedback.admin'),
     body: UpdateFeedbackBody,
     answer: FeedbackSubmissionDetail,
     errors: ['not_found'],
@@ -134,7 +134,7 @@ export class FeedbackSubmissionsController {
   @Endpoint({
     summary: 'List the agents that a feedback report can refer to',
     description: 'Terminated agents are not included.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('feedback.read'),
     answer: FeedbackAgentList,
   })
   async agents(@OrganizationId() organizationId: string): Promise<FeedbackAgentList> {

@@ -28,7 +28,7 @@ export class ImagingCompositeController {
       'Starts a command on the agent. The worker searches for the patient in the database of the practice and uses ' +
       'the newest image of each requested tooth. A tooth without an image becomes a placeholder. If several ' +
       'patients match, the command fails, and its error contains no name of a patient.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: ImagingCompositeBody,
     answer: CommandStarted,
@@ -61,7 +61,7 @@ export class ImagingCompositeController {
       'fields of this JSON object are composite_key, patient {patimageid, chart, name}, teeth_found, teeth_missing ' +
       'and lines_skipped.',
     reads: 'imaging',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: ImagingCompositeStatus,
     errors: ['invalid_payload', 'agent_not_found', 'not_found'],
   })

@@ -36,7 +36,7 @@ export class AccountsController {
     description:
       'Lists the accounts by name. An account is a login at a portal that a run borrows from its start to its end. ' +
       'The list contains the names of the secrets of each account, never their values.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: AccountList,
     errors: ['invalid_payload'],
   })
@@ -53,7 +53,7 @@ export class AccountsController {
     description:
       'A run that requests an account of a pool gets the free account that was unused longest. An account that a ' +
       'run reported as unusable stays set aside.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     sensitive: true,
     body: PutAccountBody,
     answer: Account,
@@ -72,7 +72,7 @@ export class AccountsController {
   @Endpoint({
     summary: 'Change an account',
     description: 'If `enabled` is true, runs can use an account again that a run reported as unusable.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     sensitive: true,
     body: UpdateAccountBody,
     answer: Account,
@@ -93,7 +93,7 @@ export class AccountsController {
     summary: 'Delete an account',
     description:
       'A run that has the account now keeps it until the run ends. The earlier uses of the account are still listed.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     sensitive: true,
     status: 204,
     errors: ['not_found'],
@@ -109,7 +109,7 @@ export class AccountsController {
   @Endpoint({
     summary: 'List the runs that have or had an account',
     description: 'The newest use comes first. The uses of a deleted account are still listed.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: AccountUseList,
     errors: ['invalid_payload', 'not_found'],
   })

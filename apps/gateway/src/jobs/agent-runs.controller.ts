@@ -18,7 +18,7 @@ export class AgentRunsController {
   @Post('run')
   @Endpoint({
     summary: 'Run a saved workflow on an agent',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     unsuspended: true,
     body: RunOnAgentBody,
     answer: LaunchedJob,
@@ -47,7 +47,7 @@ export class AgentRunsController {
     description:
       'Contains jobs that have started, the latest start first, with the cost of their AI calls. To list queued jobs, ' +
       'use GET /api/jobs.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: RunList,
     errors: ['invalid_payload', 'agent_not_found'],
   })

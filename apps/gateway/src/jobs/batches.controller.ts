@@ -43,7 +43,7 @@ export class BatchesController {
       'Send the rows as JSON, or as a CSV file in a form. The runs are distributed evenly over the agents. An ' +
       'invalid row is rejected with its errors, and the other rows are queued. With `strict` true, one invalid row ' +
       'rejects the whole batch.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     unsuspended: true,
     body: CreateBatchBody,
     form: CreateBatchForm,
@@ -70,7 +70,7 @@ export class BatchesController {
     description:
       'Returns the errors of each invalid row and queues nothing. The body is that of POST /api/jobs/batch, but ' +
       '`agentIds` is optional.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     body: CheckBatchBody,
     form: CheckBatchForm,
     bodyLimit: maxBatchBytes,
@@ -87,7 +87,7 @@ export class BatchesController {
   @Get('/api/batches')
   @Endpoint({
     summary: 'List batches, newest first',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: BatchList,
     errors: ['invalid_payload'],
   })
@@ -102,7 +102,7 @@ export class BatchesController {
   @Endpoint({
     summary: 'Read a batch and its progress',
     description: 'To list the runs of the batch, use GET /api/jobs?batchId=<id>.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: Batch,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -117,7 +117,7 @@ export class BatchesController {
       'After this request, no further run of the batch starts. Runs that have not started are cancelled, and the ' +
       'agents of started runs are instructed to stop them. For a large batch this takes some time; read the batch ' +
       'to see the progress.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     body: CancelBatchBody,
     answer: Batch,
     status: 202,

@@ -34,7 +34,7 @@ export class ConcurrencyKeysController {
     summary: 'List concurrency keys',
     description:
       'Contains the keys that runs hold or wait for, and the keys for which the organization has set a limit.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: ConcurrencyKeyList,
     errors: ['invalid_payload'],
   })
@@ -54,7 +54,7 @@ export class ConcurrencyKeysController {
   @Endpoint({
     summary: 'List the runs that hold a concurrency key',
     description: 'Returns at most 1,000 runs. The run that has held the key longest comes first.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: KeyHolderList,
     errors: ['invalid_payload'],
   })
@@ -69,7 +69,7 @@ export class ConcurrencyKeysController {
     description:
       'If a key has several limits, the smallest one applies. With limit 0, no run that needs the key starts; runs ' +
       'that already hold it continue.',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     body: SetConcurrencyLimitBody,
     answer: ConcurrencyLimit,
   })
@@ -83,7 +83,7 @@ export class ConcurrencyKeysController {
   @Delete()
   @Endpoint({
     summary: 'Remove the organization’s limit for a concurrency key',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
   })

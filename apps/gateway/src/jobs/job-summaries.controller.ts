@@ -20,7 +20,7 @@ export class JobSummariesController {
     description:
       'The cause with the most recent failure comes first. Two runs have the same cause if the first lines of their ' +
       'errors are equal, apart from words that contain digits, such as numbers, ids and times.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: FailureCauses,
     errors: ['invalid_payload'],
   })
@@ -32,7 +32,7 @@ export class JobSummariesController {
   @Endpoint({
     summary: 'Count ended jobs by hour',
     description: 'Returns the number of completed, failed and cancelled jobs for each hour in which jobs ended.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: JobActivity,
     errors: ['invalid_payload'],
   })

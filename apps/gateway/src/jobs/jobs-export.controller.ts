@@ -26,7 +26,7 @@ export class JobsExportController {
       'sent in chunks while it is read from the database. If the connection closes before the last chunk, the file ' +
       'is incomplete.',
     reads: 'runs',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     csv: true,
     waits: true,
     errors: ['invalid_payload'],

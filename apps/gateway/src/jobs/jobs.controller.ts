@@ -64,7 +64,7 @@ export class JobsController {
   @Endpoint({
     summary: 'List jobs',
     description: 'The newest job comes first, unless `sort` specifies another order.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: JobList,
     errors: ['invalid_payload'],
   })
@@ -82,7 +82,7 @@ export class JobsController {
     description:
       'The job runs the revision that the workflow has now. Specify either an agent or a target: labels that an ' +
       'agent must have to run the job. The job starts when an agent can run it.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     unsuspended: true,
     body: LaunchJobBody,
     answer: LaunchedJob,
@@ -106,7 +106,7 @@ export class JobsController {
     summary: 'Preview where a run would start',
     description: 'Returns what would happen now to a run with this agent or target. Nothing is launched.',
     reads: 'run',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     body: PlacementPreviewBody,
     answer: PlacementPreview,
     status: 200,
@@ -120,7 +120,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Cancel many jobs',
     description: 'Select the jobs by `ids` or by `filter`. A request cancels at most 1,000 jobs, oldest first.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     body: CancelJobsBody,
     answer: CancelledJobs,
   })
@@ -134,7 +134,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Read the status and result of a job',
     reads: 'run',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: JobStatusAnswer,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -148,7 +148,7 @@ export class JobsController {
     summary: 'Read a job',
     description: 'Contains its status, its progress and, if it waits, the reason.',
     reads: 'run',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: Job,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -163,7 +163,7 @@ export class JobsController {
       'An open job is ended first, and its worker is instructed to stop. The cost of the job remains in usage, costs ' +
       'and billing records. Schedules and batches no longer refer to the job. Later reports of its worker are ' +
       'answered with the reason job_over.',
-    access: allowSessions('member'),
+    access: allowSessions('runs.write'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found'],
@@ -186,7 +186,7 @@ export class JobsController {
     description:
       'A queued job is cancelled at once. A started job has `cancelling` true until its agent confirms that all its ' +
       'processes have ended.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     body: CancelJobBody,
     answer: Job,
     status: 202,
@@ -209,7 +209,7 @@ export class JobsController {
   @Endpoint({
     summary: 'Run an ended job again',
     description: 'Queues a new job with the same revision, agent, variables and options.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     unsuspended: true,
     answer: LaunchedJob,
     status: 202,
@@ -227,7 +227,7 @@ export class JobsController {
   @Endpoint({
     summary: 'List a job’s steps in order',
     reads: 'run',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: JobStepList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -247,7 +247,7 @@ export class JobsController {
     summary: 'List a job’s log entries',
     description: 'The oldest entry comes first, unless `order` is desc.',
     reads: 'log',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: AgentLogList,
     errors: ['invalid_payload', 'not_found'],
   })

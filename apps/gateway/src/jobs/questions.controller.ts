@@ -38,7 +38,7 @@ export class QuestionsController {
   @Endpoint({
     summary: 'List the questions of runs',
     description: 'A run asks a person a question, such as a one-time code, and waits for the answer.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: QuestionList,
     errors: ['invalid_payload'],
   })
@@ -53,7 +53,7 @@ export class QuestionsController {
   @Endpoint({
     summary: 'Read a question',
     reads: 'question',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: Question,
     errors: ['not_found'],
   })
@@ -66,7 +66,7 @@ export class QuestionsController {
     summary: 'Answer a question',
     description:
       'A question can be answered once; a second answer fails with already_answered. The run then continues.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     body: AnswerQuestionBody,
     answer: Question,
     errors: ['not_found', 'already_answered', 'question_over'],
@@ -88,7 +88,7 @@ export class QuestionsController {
     description:
       'The script continues with the question’s default answer. If the question has no default answer, `muster.ask` ' +
       'raises an error in the script.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('runs.write'),
     body: DeclineQuestionBody,
     answer: Question,
     errors: ['not_found', 'already_answered', 'question_over'],

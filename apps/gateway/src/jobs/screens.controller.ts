@@ -19,7 +19,7 @@ import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openEventStream } from '../open-event-stream';
 
-const watchers = allowSessions('viewer');
+const watchers = allowSessions('runs.read');
 
 /** Shows people the browser of a run while it runs, and lets them use it while the run asks for that. */
 @ApiTags('Jobs')
@@ -83,7 +83,7 @@ export class ScreensController {
     description:
       'Possible while the run asks a question with `takeover` that the caller may answer. Every input is recorded in ' +
       'the audit log, without typed text.',
-    access: allowSessions('member'),
+    access: allowSessions('runs.write'),
     body: ScreenInput,
     answer: ScreenInputSent,
     errors: ['not_found', 'conflict'],

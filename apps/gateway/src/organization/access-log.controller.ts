@@ -25,7 +25,7 @@ export class AccessLogController {
       'reads of the same resource by the same caller through the same route are one row per minute. A row appears ' +
       'about a second after the read. Rows are retained for six years, unless the operator of the service has set ' +
       'another period.',
-    access: allowSessions('admin'),
+    access: allowSessions('audit.read'),
     answer: AccessLogList,
     errors: ['invalid_payload'],
   })
@@ -39,7 +39,7 @@ export class AccessLogController {
   @Get('/export')
   @Endpoint({
     summary: 'Export the access log as CSV',
-    access: allowSessions('admin'),
+    access: allowSessions('audit.read'),
     reads: 'access_log',
     csv: true,
     waits: true,

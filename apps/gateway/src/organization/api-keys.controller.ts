@@ -27,7 +27,7 @@ export class ApiKeysController {
   @Get()
   @Endpoint({
     summary: 'List the organization’s API keys',
-    access: allowSessions('admin'),
+    access: allowSessions('keys.admin'),
     answer: ApiKeyList,
     errors: ['invalid_payload'],
   })
@@ -42,7 +42,7 @@ export class ApiKeysController {
   @Endpoint({
     summary: 'Create an API key',
     description: 'The response contains the secret, which is not shown again.',
-    access: allowSessions('admin'),
+    access: allowSessions('keys.admin'),
     sensitive: true,
     unsuspended: true,
     body: CreateApiKeyBody,
@@ -62,7 +62,7 @@ export class ApiKeysController {
   @Delete('/:id')
   @Endpoint({
     summary: 'Revoke an API key',
-    access: allowSessions('admin'),
+    access: allowSessions('keys.admin'),
     sensitive: true,
     status: 204,
     errors: ['not_found'],

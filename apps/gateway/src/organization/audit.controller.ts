@@ -16,7 +16,7 @@ export class AuditController {
   @Get()
   @Endpoint({
     summary: 'List audit entries, newest first',
-    access: allowSessions('admin'),
+    access: allowSessions('audit.read'),
     answer: AuditList,
     errors: ['invalid_payload'],
   })
@@ -35,7 +35,7 @@ export class AuditController {
       'before. If you store a hash outside the service, you can later prove with it that no row up to this day was ' +
       'changed, removed or added. A day contains the rows whose `at` is on that day in UTC. A day is closed some ' +
       'minutes after its end.',
-    access: allowSessions('admin'),
+    access: allowSessions('audit.read'),
     answer: AuditProof,
     waits: true,
     errors: ['invalid_payload'],

@@ -19,7 +19,7 @@ export class DeadLettersController {
   @Endpoint({
     summary: 'List the organization’s dead letters, newest first',
     description: 'A dead letter is a queue message that failed permanently.',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     answer: DeadLetterList,
     errors: ['invalid_payload'],
   })
@@ -35,7 +35,7 @@ export class DeadLettersController {
   @Endpoint({
     summary: 'Replay a dead letter',
     description: 'The message is sent to its queue again. The number of its attempts starts from 0.',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     answer: SuccessAnswer,
     status: 202,
     errors: ['invalid_payload', 'not_found'],

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { AccessRecheck, Endpoint, OrganizationId, allowSessionsAndKeys } from '@muster/access';
+import { AccessRecheck, allowSessionsAndKeys, Caller, Endpoint, type Principal, signedIn } from '@muster/access';
 import {
   findEventStreamStart,
   EventHub,
@@ -9,6 +9,7 @@ import {
   encodeEventCursor,
 } from '@muster/timeline';
 import {
+  hasPermission,
   OrganizationAgentEvent,
   OrganizationBatchEvent,
   OrganizationDeadLetterEvent,
@@ -19,13 +20,26 @@ import {
   OrganizationLimitEvent,
   OrganizationResyncEvent,
   OrganizationScheduleEvent,
+  type Permission,
   type StreamEventType,
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { openEventStream } from '../open-event-stream';
 
-const readers = allowSessionsAndKeys('viewer');
+const readers = allowSessionsAndKeys(signedIn);
+
+/** The permission that a caller needs to receive the events of a type. */
+const permissionOfEvents: Record<StreamEventType, Permission> = {
+  job: 'runs.read',
+  batch: 'runs.read',
+  question: 'runs.read',
+  dead_letter: 'runs.read',
+  agent: 'agents.read',
+  schedule: 'schedules.read',
+  limit: 'costs.read',
+  alert: 'alerts.read',
+};
 
 /** Streams the events of an organization. */
 @ApiTags('Events')
@@ -53,7 +67,7 @@ export class EventsController {
       'a newer id if there is one. An id expires after seven days, or after the timeline retention of the ' +
       'organization if that is shorter. With an expired id, the stream sends a resync event and starts from now. ' +
       'Events of one agent arrive in order. A client that reads too slowly is disconnected, and can resume with its ' +
-      'last id.',
+      'last id. The caller receives only events of resources that its permissions allow it to see.',
     access: readers,
     stream: [
       OrganizationJobEvent,
@@ -71,15 +85,16 @@ export class EventsController {
   async events(
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
-    @OrganizationId() organizationId: string,
+    @Caller() caller: Principal,
     @Query() query: OrganizationEventsQuery,
   ): Promise<void> {
+    const { organizationId } = caller;
     const header = request.headers['last-event-id'];
     const lastEventId = (typeof header === 'string' && header !== '' ? header : undefined) ?? query.lastEventId;
     this.hub.requireFreeStream(organizationId);
     const { cursor, resync } = await findEventStreamStart(this.database, organizationId, lastEventId);
     this.hub.requireFreeStream(organizationId);
-    const types = query.types ? new Set(query.types.split(',') as StreamEventType[]) : null;
+    const types = selectTypes(caller, query.types);
     const access = this.standing.createRecheck(request, readers);
 
     const connection = openEventStream(request, reply, {
@@ -89,4 +104,13 @@ export class EventsController {
     });
     if (connection) this.hub.addStream(new EventStream({ organizationId, cursor, types, connection, access }));
   }
+}
+
+/** Returns the requested types that the caller may receive; null for all types. */
+function selectTypes(caller: Principal, requested: string | undefined): Set<StreamEventType> | null {
+  const all = Object.keys(permissionOfEvents) as StreamEventType[];
+  const allowed = all.filter((type) => hasPermission(caller, permissionOfEvents[type]));
+  if (requested === undefined && allowed.length === all.length) return null;
+  const wanted = requested?.split(',');
+  return new Set(allowed.filter((type) => wanted?.includes(type) ?? true));
 }

@@ -42,7 +42,7 @@ export class InboundCodesController {
   @Get()
   @Endpoint({
     summary: 'List inbound addresses for codes',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     answer: InboundCodeList,
     errors: ['invalid_payload'],
   })
@@ -59,7 +59,7 @@ export class InboundCodesController {
     description:
       'An SMS or mail gateway posts messages with one-time codes to the address, signed with the key in `gatewayKeys`. ' +
       'Other programs sign the JSON form `{from, text}` with the secret in the response, which is not shown again.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     body: CreateInboundCodeBody,
     answer: InboundCodeWithSecret,
     status: 201,
@@ -77,7 +77,7 @@ export class InboundCodesController {
   @Endpoint({
     summary: 'List the messages of an inbound address that no question has used',
     description: 'A code is deleted 10 minutes after it arrived. Reading the codes is recorded in the audit log.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     answer: InboundMessageList,
     errors: ['not_found'],
   })
@@ -92,7 +92,7 @@ export class InboundCodesController {
   @Endpoint({
     summary: 'Delete an inbound address',
     description: 'Later messages to the address are rejected.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     status: 204,
     errors: ['not_found'],
   })

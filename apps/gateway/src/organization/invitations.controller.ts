@@ -40,7 +40,7 @@ export class InvitationsController {
     description:
       'Sends a mail with a link, on which the person chooses a password. The link is valid for seven days, works once, ' +
       'and is not shown again. A newer invitation of the same address replaces the older one.',
-    access: allowSessions('admin'),
+    access: allowSessions('users.admin'),
     sensitive: true,
     unsuspended: true,
     body: CreateInvitationBody,

@@ -25,7 +25,7 @@ export class OrganizationModelController {
   @Get()
   @Endpoint({
     summary: 'Read the organization’s own language model',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     answer: OrganizationModel,
     errors: ['not_found'],
     etag: 'read',
@@ -46,7 +46,7 @@ export class OrganizationModelController {
     description:
       'The organization’s model is used instead of the one that the operator of the service has configured. ' +
       '`apiKeyVaultKey` names the vault secret with its API key.',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     body: PutOrganizationModelBody,
     answer: OrganizationModel,
     etag: 'change',
@@ -67,7 +67,7 @@ export class OrganizationModelController {
   @Endpoint({
     summary: 'Remove the organization’s own language model',
     description: 'The model that the operator of the service has configured is used again, if there is one.',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     status: 204,
     errors: ['not_found'],
     etag: 'change',

@@ -13,6 +13,7 @@ import {
   allowSessions,
   deriveSigningSecrets,
   updateSettings,
+  signedIn,
 } from '@muster/access';
 import { OrganizationSettings, SigningSecret, UpdateOrganizationSettingsBody } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -32,7 +33,7 @@ export class OrganizationController {
   @Get('/settings')
   @Endpoint({
     summary: 'Read the organization’s settings',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys(signedIn),
     answer: OrganizationSettings,
     etag: 'read',
   })
@@ -45,7 +46,7 @@ export class OrganizationController {
   @Patch('/settings')
   @Endpoint({
     summary: 'Change the organization’s settings',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     sensitive: true,
     body: UpdateOrganizationSettingsBody,
     answer: OrganizationSettings,
@@ -69,7 +70,7 @@ export class OrganizationController {
     description:
       'Workers sign callbacks with this secret, and the service signs its calls to workers with it. A worker whose key ' +
       'is bound to an agent signs with a secret of that agent instead.',
-    access: allowSessions('admin'),
+    access: allowSessions('keys.admin'),
     answer: SigningSecret,
   })
   signingSecret(@OrganizationId() organizationId: string): SigningSecret {

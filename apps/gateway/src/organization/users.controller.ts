@@ -13,6 +13,7 @@ import {
   resetSecondFactor,
   allowSessions,
   updateUser,
+  signedIn,
 } from '@muster/access';
 import { CreateUserBody, SearchQuery, UpdateUserBody, User, UserList } from '@muster/contracts';
 import { Database, type UserEntity } from '@muster/database';
@@ -30,7 +31,7 @@ export class UsersController {
   @Get()
   @Endpoint({
     summary: 'List the organization’s users',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     answer: UserList,
     errors: ['invalid_payload'],
   })
@@ -44,7 +45,7 @@ export class UsersController {
   @Post()
   @Endpoint({
     summary: 'Create a user',
-    access: allowSessions('admin'),
+    access: allowSessions('users.admin'),
     sensitive: true,
     unsuspended: true,
     body: CreateUserBody,
@@ -67,7 +68,7 @@ export class UsersController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a user',
-    access: allowSessions('viewer'),
+    access: allowSessions(signedIn),
     answer: User,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -79,7 +80,7 @@ export class UsersController {
   @Endpoint({
     summary: 'Change a user',
     description: 'A new password, or disabling the account, ends the user’s sessions and revokes the user’s API keys.',
-    access: allowSessions('admin'),
+    access: allowSessions('users.admin'),
     sensitive: true,
     body: UpdateUserBody,
     answer: User,
@@ -105,7 +106,7 @@ export class UsersController {
     summary: 'Disable a user',
     description:
       'The account is not deleted, because other records refer to it. PATCH with `disabled` false enables it again.',
-    access: allowSessions('admin'),
+    access: allowSessions('users.admin'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found', 'conflict'],
@@ -124,7 +125,7 @@ export class UsersController {
       'Use it for a user who has lost the second factor. Removes the authenticator app, the recovery codes and the ' +
       'passkeys of the user, and ends the user’s sessions. The user then signs in with the password alone, or must ' +
       'set up a new second factor if the organization requires one.',
-    access: allowSessions('admin'),
+    access: allowSessions('users.admin'),
     sensitive: true,
     status: 204,
     errors: ['invalid_payload', 'not_found', 'conflict'],

@@ -30,7 +30,7 @@ export class VaultController {
   @Endpoint({
     summary: 'List secrets',
     description: 'Contains the name, kind and dates of each secret, never its value.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     answer: SecretList,
     errors: ['invalid_payload'],
   })
@@ -47,7 +47,7 @@ export class VaultController {
     description:
       'A run that lists the key in its `vaultKeys` receives the value as an environment variable with the name of ' +
       'the key. Accounts that use the key and were set aside can be used again.',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     sensitive: true,
     body: PutSecretBody,
     answer: Secret,
@@ -65,7 +65,7 @@ export class VaultController {
   @Delete('/:key')
   @Endpoint({
     summary: 'Delete a secret',
-    access: allowSessions('admin'),
+    access: allowSessions('vault.write'),
     sensitive: true,
     status: 204,
     errors: ['not_found'],

@@ -61,7 +61,7 @@ export class DraftsController {
   @Get('/draft')
   @Endpoint({
     summary: 'Read a pack’s draft',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: PackDraft,
     errors: ['not_found', 'draft_not_found'],
     etag: 'read',
@@ -80,7 +80,7 @@ export class DraftsController {
   @Endpoint({
     summary: 'Upload a bundle as the draft',
     description: pathRule,
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: PutDraftBody,
     bodyLimit: directLimit,
     answer: PackDraft,
@@ -105,7 +105,7 @@ export class DraftsController {
       'Deprecated: exists only for older workers. Use publish-from-vm/upload and publish-from-vm/finalize instead. ' +
       'If the body cannot be parsed, the response is 400 with `parseError` and `contentLength`. ' +
       pathRule,
-    access: allowWorkersAndSessions('member'),
+    access: allowWorkersAndSessions('packs.write'),
     body: PutDraftBody,
     bodyLimit: directLimit,
     answer: PackDraft,
@@ -131,7 +131,7 @@ export class DraftsController {
     description:
       'Upload the zip directly to the object store within 15 minutes, with exactly the returned headers. The zip ' +
       'can have at most 64 MiB. Then call publish-from-vm/finalize.',
-    access: allowWorkersAndSessions('member'),
+    access: allowWorkersAndSessions('packs.write'),
     body: BundleUploadBody,
     answer: BundleUploadTicket,
     status: 201,
@@ -166,7 +166,7 @@ export class DraftsController {
       '`baseRuntimeBundleId`. The request can be repeated safely: if the upload is already the draft head, the ' +
       'response is the same again. ' +
       pathRule,
-    access: allowWorkersAndSessions('member'),
+    access: allowWorkersAndSessions('packs.write'),
     body: FinalizeUploadBody,
     bodyLimit: 8 * mebibyte,
     answer: PackDraft,
@@ -205,7 +205,7 @@ export class DraftsController {
   @Endpoint({
     summary: 'Import an exported version as the draft',
     description: pathRule,
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     form: ImportVersionForm,
     bodyLimit: maxExportBytes + mebibyte,
     answer: PackDraft,

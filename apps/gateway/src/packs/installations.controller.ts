@@ -39,7 +39,7 @@ export class InstallationsController {
   @Get()
   @Endpoint({
     summary: 'List installations, newest first',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: PackInstallationList,
   })
   async list(
@@ -55,7 +55,7 @@ export class InstallationsController {
   @Post()
   @Endpoint({
     summary: 'Install a pack',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: CreateInstallationBody,
     answer: PackInstallation,
     status: 201,
@@ -73,7 +73,7 @@ export class InstallationsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read an installation',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: PackInstallation,
     errors: ['not_found'],
     etag: 'read',
@@ -91,7 +91,7 @@ export class InstallationsController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Change an installation’s name or metadata',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: UpdateInstallationBody,
     answer: PackInstallation,
     errors: ['not_found', 'conflict'],
@@ -114,7 +114,7 @@ export class InstallationsController {
     description:
       'Jobs that are launched from now on run this version. Jobs that are already queued keep the version that they ' +
       'were launched with.',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: PinBody,
     answer: PackInstallation,
     errors: ['not_found', 'version_not_installable'],
@@ -136,7 +136,7 @@ export class InstallationsController {
   @Post('/:id/rollback')
   @Endpoint({
     summary: 'Swap the pinned version with the previous one',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: RollbackBody,
     answer: RollbackAnswer,
     errors: ['not_found', 'no_previous_version', 'version_not_installable'],
@@ -158,7 +158,7 @@ export class InstallationsController {
   @Get('/:id/history')
   @Endpoint({
     summary: 'List the versions to which an installation was pinned, newest first',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: InstallationHistory,
     errors: ['not_found'],
   })

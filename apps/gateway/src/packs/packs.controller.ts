@@ -31,7 +31,7 @@ export class PacksController {
   ) {}
 
   @Get()
-  @Endpoint({ summary: 'List workflow packs', access: allowSessions('viewer'), answer: WorkflowPackList })
+  @Endpoint({ summary: 'List workflow packs', access: allowSessions('packs.read'), answer: WorkflowPackList })
   async list(@OrganizationId() organizationId: string, @Query() query: SearchQuery): Promise<WorkflowPackList> {
     const page = parsePage(query, 'id');
     const rows = await listPacks(this.database, organizationId, { page, q: query.q });
@@ -43,7 +43,7 @@ export class PacksController {
   @Endpoint({
     summary: 'Create or read the pack of a process',
     description: 'If the process has a pack already, the response is 200 with that pack, unchanged.',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: EnsurePackBody,
     answer: WorkflowPack,
     status: 201,
@@ -73,7 +73,7 @@ export class PacksController {
   @Endpoint({
     summary: 'Read a pack with its versions, installations and bundles',
     description: 'Contains at most the 200 newest versions, installations and bundles.',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: WorkflowPack,
     errors: ['not_found'],
     etag: 'read',
@@ -91,7 +91,7 @@ export class PacksController {
   @Patch('/:id')
   @Endpoint({
     summary: 'Change a pack’s name, description or stage tags',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: UpdatePackBody,
     answer: WorkflowPack,
     errors: ['not_found'],

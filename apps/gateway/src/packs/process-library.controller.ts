@@ -28,7 +28,7 @@ export class ProcessLibraryController {
     description:
       'A process is a task that the organization automates, such as the retrieval of payment documents from a ' +
       'portal. `packId` is the workflow pack with its code; null if it has none.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('agents.read'),
     answer: ProcessLibrary,
   })
   async list(@OrganizationId() organizationId: string, @Query() query: PageQuery): Promise<ProcessLibrary> {
@@ -41,7 +41,7 @@ export class ProcessLibraryController {
   @Put('/:workerKey')
   @Endpoint({
     summary: 'Create or change a process',
-    access: allowSessions('admin'),
+    access: allowSessions('settings.admin'),
     body: PutProcessBody,
     answer: LibraryProcess,
   })

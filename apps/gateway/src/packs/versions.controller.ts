@@ -36,7 +36,7 @@ export class VersionsController {
   @Get()
   @Endpoint({
     summary: 'List a pack’s versions, newest first',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: PackVersionList,
     errors: ['not_found'],
   })
@@ -55,7 +55,7 @@ export class VersionsController {
   @Post()
   @Endpoint({
     summary: 'Publish the draft as a version',
-    access: allowSessions('member'),
+    access: allowSessions('packs.write'),
     body: PublishVersionBody,
     answer: PackVersion,
     status: 201,
@@ -79,8 +79,8 @@ export class VersionsController {
     description:
       'Allowed moves: draft → internal_verified, archived; internal_verified → pilot, draft, archived; pilot → ' +
       'production, internal_verified, archived; production → deprecated, pilot; deprecated → production, archived. ' +
-      'Only an admin can move a version to production, deprecated or archived.',
-    access: allowSessions('member'),
+      'Moving a version to production, deprecated or archived also requires the permission packs.release.',
+    access: allowSessions('packs.write'),
     body: PromoteVersionBody,
     answer: PackVersion,
     errors: ['not_found', 'stage_transition_not_allowed', 'stage_in_use'],
@@ -100,7 +100,7 @@ export class VersionsController {
   @Endpoint({
     summary: 'Compare two versions of a pack',
     description: 'Contains the files that were added, removed or changed between the version `from` and this version.',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     answer: VersionDiff,
     errors: ['not_found'],
   })
@@ -118,7 +118,7 @@ export class VersionsController {
     summary: 'Export a version with its bundle',
     description:
       'The response is a zip of manifest.json and bundle.zip, which POST /api/workflow-packs/{id}/import accepts.',
-    access: allowSessions('viewer'),
+    access: allowSessions('packs.read'),
     zip: true,
     errors: ['not_found'],
     waits: true,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { packStages } from '@muster/contracts';
 import { newId } from '@muster/platform';
-import { type Harness, makeJob, startHarness, type Tenant } from '@muster/testing';
+import { type Harness, makeJob, makeUser, startHarness, type Tenant, testPassword } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 import { makeAnyBundle, makeBundle, makePack, makeVersion, putDraft } from './bundles.harness';
 
@@ -99,6 +99,20 @@ describe('versions of packs', () => {
     expect((await promote(versionId, { stage: 'internal_verified' }, tenant.as.member)).status).toBe(200);
     expect((await promote(versionId, { stage: 'internal_verified' }, tenant.as.viewer)).status).toBe(403);
     expect((await promote(versionId, { stage: 'nonsense' })).status).toBe(400);
+  });
+
+  it('a role of the organization’s own needs packs.release for what only an admin can otherwise promote', async () => {
+    const signInWith = async (name: string, permissions: string[]) => {
+      expect((await tenant.as.admin.post('/api/roles', { name, permissions })).status).toBe(201);
+      const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role: name });
+      return harness.http.signIn(email, testPassword);
+    };
+    const writer = await signInWith('Writer', ['packs.read', 'packs.write']);
+    const releaser = await signInWith('Releaser', ['packs.read', 'packs.write', 'packs.release']);
+    const versionId = await makeVersion(tenant, packId, ...promotionsTo['pilot']!);
+    const refused = await promote(versionId, { stage: 'production' }, writer);
+    expect([refused.status, refused.body.code]).toEqual([403, 'permission_denied']);
+    expect((await promote(versionId, { stage: 'production' }, releaser)).status).toBe(200);
   });
 
   it('a pack version stays in production while an installation that is not a pilot is pinned to it', async () => {

@@ -16,7 +16,7 @@ export class PilotBatchesController {
   @Endpoint({
     summary: 'List reported batches, latest first',
     description: 'A batch is a practice’s own summary of claims.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: PilotBatchList,
     errors: ['invalid_payload'],
   })
@@ -34,7 +34,7 @@ export class PilotBatchesController {
       'Contains the claims and the stop events of the batch. A stop event records why and when the processing ' +
       'stopped.',
     reads: 'session',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: PilotBatchDetail,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -22,7 +22,7 @@ export class RoiController {
       'the last 30 days are used. The totals are the sums of `daily`. The totals include data that was deleted or ' +
       'has expired since. To list the batches that they are computed from, use `GET /api/pilot/batches` with the ' +
       'same days.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: Roi,
     errors: ['invalid_payload'],
   })

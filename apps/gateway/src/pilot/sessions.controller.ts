@@ -18,7 +18,7 @@ export class SessionsController {
     description:
       'A session describes a batch that a practice reported, in one sentence. The session appears shortly after the ' +
       'report.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: LibrarySessionList,
     errors: ['invalid_payload'],
   })
@@ -33,7 +33,7 @@ export class SessionsController {
   @Endpoint({
     summary: 'Read a session with its timeline',
     reads: 'session',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('runs.read'),
     answer: LibrarySessionDetail,
     errors: ['invalid_payload', 'not_found'],
   })

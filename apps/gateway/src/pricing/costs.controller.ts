@@ -19,7 +19,7 @@ export class CostsController {
   @Endpoint({
     summary: 'Read the cost of a run',
     description: 'Contains the total and its components.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: JobCost,
     errors: ['not_found'],
   })
@@ -35,7 +35,7 @@ export class CostsController {
       'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the ' +
       'hours that machines were on between their runs, and how many of these hours the idle stop policy `adaptive` ' +
       'saved or would have saved.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: Costs,
   })
   async costs(@OrganizationId() organizationId: string, @Query() query: CostsQuery): Promise<Costs> {
@@ -47,7 +47,7 @@ export class CostsController {
   @Endpoint<string>({
     summary: 'Export the costs of runs as CSV',
     description: 'An apostrophe is added before a value that a spreadsheet would execute as a formula.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     reads: 'costs',
     csv: true,
   })

@@ -37,7 +37,7 @@ export class ModelPricesController {
     description:
       'Contains the organization’s own prices, followed by the default prices. A default price applies to a model ' +
       'for which the organization has no own price.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: ModelPriceList,
     etag: 'read',
   })
@@ -53,7 +53,7 @@ export class ModelPricesController {
     description:
       'Runs that have ended keep their costs until they are recomputed. The ETag is the revision of the ' +
       'organization’s own prices.',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
     etag: 'change',
@@ -75,7 +75,7 @@ export class ModelPricesController {
     summary: 'Recompute the costs of ended runs',
     description:
       'Applies the current prices to runs that ended, and to model calls that were made, on the specified days.',
-    access: allowSessions('admin'),
+    access: allowSessions('pricing.write'),
     body: RecomputeCostsBody,
     answer: CostRecompute,
     status: 202,
@@ -91,7 +91,7 @@ export class ModelPricesController {
   @Get('/organization/model-prices/recompute/:id')
   @Endpoint({
     summary: 'Read the progress of a recompute',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: CostRecompute,
     errors: ['not_found'],
   })
@@ -102,7 +102,7 @@ export class ModelPricesController {
   @Get('/admin/model-prices')
   @Endpoint({
     summary: 'List the default prices of language models',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     answer: ModelPriceList,
     etag: 'read',
   })
@@ -115,7 +115,7 @@ export class ModelPricesController {
   @Put('/admin/model-prices')
   @Endpoint({
     summary: 'Replace the default prices of language models',
-    access: allowSessions('super_admin'),
+    access: allowSessions('platform.admin'),
     body: PutModelPricesBody,
     answer: ModelPriceList,
     etag: 'change',

@@ -62,7 +62,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'List schedules',
     description: 'Includes disabled schedules.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('schedules.read'),
     answer: ScheduleList,
     errors: ['invalid_payload'],
   })
@@ -79,7 +79,7 @@ export class SchedulesController {
     description:
       'Daylight saving time is handled as in cron(8). POST /api/schedules/preview shows the resulting times of an ' +
       'expression.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('schedules.write'),
     body: CreateScheduleBody,
     answer: Schedule,
     status: 201,
@@ -98,7 +98,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Preview the runs of a cron expression',
     description: 'Saves nothing. Runs that are more than a century ahead are not listed.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('schedules.read'),
     body: PreviewScheduleBody,
     answer: SchedulePreview,
   })
@@ -118,7 +118,7 @@ export class SchedulesController {
     description:
       'Each scheduled time is executed only once, so the request can be repeated safely. With `force`, send an ' +
       'Idempotency-Key to make a repeat safe.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('schedules.write'),
     unsuspended: true,
     body: ExecuteSchedulesBody,
     answer: ScheduleTicks,
@@ -150,7 +150,7 @@ export class SchedulesController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a schedule and its recent runs',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('schedules.read'),
     answer: ScheduleDetail,
     errors: ['invalid_payload', 'not_found'],
     etag: 'read',
@@ -174,7 +174,7 @@ export class SchedulesController {
     description:
       'Absent fields keep their values. If the times change or the schedule is enabled, the next run is computed ' +
       'from the current time, and missed runs are not launched.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('schedules.write'),
     body: UpdateScheduleBody,
     answer: Schedule,
     errors: ['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run'],
@@ -196,7 +196,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Disable or delete a schedule',
     description: 'Disables the schedule. With `hard=true`, deletes it and its history.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('schedules.write'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
@@ -217,7 +217,7 @@ export class SchedulesController {
   @Endpoint({
     summary: 'Preview a schedule’s next runs',
     description: 'Shows the effect of daylight saving time. A disabled schedule is previewed as if it were enabled.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('schedules.read'),
     answer: SchedulePreview,
     errors: ['invalid_payload', 'not_found'],
   })

@@ -20,7 +20,7 @@ export class UsageController {
     description:
       'Contains the runs and the spend of the month, the monthly limits, and whether another run can be launched ' +
       'now.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('costs.read'),
     answer: Usage,
     errors: ['invalid_payload'],
   })

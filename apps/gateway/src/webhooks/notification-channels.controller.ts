@@ -38,7 +38,7 @@ export class NotificationChannelsController {
   @Get()
   @Endpoint({
     summary: 'List notification channels',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: NotificationChannelList,
     errors: ['invalid_payload'],
   })
@@ -56,7 +56,7 @@ export class NotificationChannelsController {
       'A channel notifies people by e-mail, Slack or Teams, or a program by webhook. People receive each event at ' +
       'most once; events within a minute of a message are combined into one message with a count. A webhook channel ' +
       'receives each event at least once, like a webhook endpoint. An organization can have up to 20 channels.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     body: CreateNotificationChannelBody,
     answer: NotificationChannelWithSecret,
     status: 201,
@@ -83,7 +83,7 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Read a notification channel',
     description: '`lastAttempt` contains the result of the last message of the channel.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: NotificationChannel,
     errors: ['not_found'],
     etag: 'read',
@@ -102,7 +102,7 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Change fields of a notification channel',
     description: 'Absent fields keep their values.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     body: UpdateNotificationChannelBody,
     answer: NotificationChannel,
     errors: ['not_found'],
@@ -125,7 +125,7 @@ export class NotificationChannelsController {
   @Endpoint({
     summary: 'Delete a notification channel',
     description: 'The channel’s messages are deleted too, and pending ones are not sent.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     status: 204,
     errors: ['not_found'],
     etag: 'change',
@@ -143,7 +143,7 @@ export class NotificationChannelsController {
     description:
       'The message is sent even if the channel is disabled, and to a channel with any `events`. The field ' +
       '`lastAttempt` of the channel then contains the result.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: NotificationTestStarted,
     status: 202,
     errors: ['not_found'],

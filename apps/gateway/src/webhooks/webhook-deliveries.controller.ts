@@ -20,7 +20,7 @@ export class WebhookDeliveriesController {
   @Endpoint({
     summary: 'List deliveries of an endpoint, newest first',
     description: 'Contains the deliveries of the last 30 days with their attempts.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookDeliveryList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -38,7 +38,7 @@ export class WebhookDeliveriesController {
   @Get('/:deliveryId')
   @Endpoint({
     summary: 'Read a delivery with the sent body',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookDeliveryDetail,
     errors: ['not_found'],
   })
@@ -57,7 +57,7 @@ export class WebhookDeliveriesController {
     description:
       'The delivery is sent at once, with the same webhook-id and body and a new timestamp. If it fails, it is ' +
       'retried as often as a new delivery.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookRedelivery,
     status: 202,
     errors: ['not_found'],

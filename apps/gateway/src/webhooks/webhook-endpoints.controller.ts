@@ -39,7 +39,7 @@ export class WebhookEndpointsController {
   @Get()
   @Endpoint({
     summary: 'List webhook endpoints',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookEndpointList,
     errors: ['invalid_payload'],
   })
@@ -57,7 +57,7 @@ export class WebhookEndpointsController {
       'Deliveries follow the Standard Webhooks specification and are signed with the secret in this response, which ' +
       'is not shown again. Each event is delivered at least once and in no guaranteed order; `data.sequence` ' +
       'increases with each event of a resource. An organization can have up to 20 endpoints.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     body: CreateWebhookEndpointBody,
     answer: WebhookEndpointWithSecret,
     status: 201,
@@ -84,7 +84,7 @@ export class WebhookEndpointsController {
   @Endpoint({
     summary: 'Read a webhook endpoint',
     description: 'Contains whether the endpoint is enabled and, if it was turned off, the reason.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookEndpoint,
     errors: ['not_found'],
     etag: 'read',
@@ -105,7 +105,7 @@ export class WebhookEndpointsController {
     description:
       'A disabled endpoint receives no deliveries, and none are created for new events. Deliveries that are pending ' +
       'are sent when it is enabled again.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     body: UpdateWebhookEndpointBody,
     answer: WebhookEndpoint,
     errors: ['not_found'],
@@ -128,7 +128,7 @@ export class WebhookEndpointsController {
   @Endpoint({
     summary: 'Delete a webhook endpoint',
     description: 'The endpoint’s deliveries are deleted too, and pending ones are not sent.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     status: 204,
     errors: ['not_found'],
     etag: 'change',
@@ -146,7 +146,7 @@ export class WebhookEndpointsController {
     description:
       'For 24 hours, deliveries are signed with the previous secret too. At most five secrets are valid at the same ' +
       'time.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookEndpointWithSecret,
     status: 200,
     errors: ['not_found', 'conflict'],
@@ -165,7 +165,7 @@ export class WebhookEndpointsController {
     description:
       'The event is sent even if the endpoint is disabled or does not receive this type of event. A failed delivery ' +
       'is retried like that of any other event.',
-    access: allowSessions('admin'),
+    access: allowSessions('webhooks.admin'),
     answer: WebhookTestStarted,
     status: 202,
     errors: ['not_found'],

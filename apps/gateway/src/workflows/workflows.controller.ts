@@ -61,7 +61,7 @@ export class WorkflowsController {
   @Get()
   @Endpoint({
     summary: 'List workflows',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('workflows.read'),
     answer: WorkflowList,
     errors: ['invalid_payload'],
   })
@@ -76,7 +76,7 @@ export class WorkflowsController {
   @Post()
   @Endpoint({
     summary: 'Create a workflow',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: CreateWorkflowBody,
     answer: Workflow,
     status: 201,
@@ -98,7 +98,7 @@ export class WorkflowsController {
       'Stores the steps of the recording and generates a Python script that replays them in a headless Chromium on ' +
       'the agent. A {{NAME}} in typed text or in an opened address becomes a variable of the workflow. A password ' +
       'that was typed in a recorded browser becomes a variable that each run must provide as a vault key.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: UploadWorkflowBody,
     form: UploadWorkflowForm,
     bodyLimit: maxRecordingBytes,
@@ -127,7 +127,7 @@ export class WorkflowsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a workflow with its script and steps',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('workflows.read'),
     answer: Workflow,
     errors: ['invalid_payload', 'not_found'],
     etag: 'read',
@@ -146,7 +146,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Save a workflow as a new revision',
     description: 'The body contains the script, steps or variables that change.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: SaveWorkflowBody,
     answer: Workflow,
     errors: ['not_found'],
@@ -167,7 +167,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Change a workflow’s name, description or settings',
     description: 'Changes no script, steps or variables, and creates no revision.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: UpdateWorkflowBody,
     answer: Workflow,
     errors: ['not_found'],
@@ -190,7 +190,7 @@ export class WorkflowsController {
     description:
       'An archived workflow is no longer listed and can no longer be launched. The runs of the workflow are not ' +
       'deleted.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     status: 204,
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
@@ -205,7 +205,7 @@ export class WorkflowsController {
   @Get('/:id/revisions')
   @Endpoint({
     summary: 'List a workflow’s revisions, newest first',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('workflows.read'),
     answer: WorkflowRevisionList,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -224,7 +224,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Compare two revisions of a workflow',
     description: 'The revision is compared with `against`, or with the previous revision if that is absent.',
-    access: allowSessionsAndKeys('viewer'),
+    access: allowSessionsAndKeys('workflows.read'),
     answer: RevisionDiff,
     errors: ['invalid_payload', 'not_found'],
   })
@@ -241,7 +241,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Restore an old revision',
     description: 'Saves the content of the old revision as a new revision. No revision is deleted.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     answer: Workflow,
     errors: ['invalid_payload', 'not_found'],
     etag: 'change',
@@ -262,7 +262,7 @@ export class WorkflowsController {
   @Endpoint({
     summary: 'Confirm a step of a draft',
     description: 'A run stops before a step that is marked for review, until a person has confirmed the step.',
-    access: allowSessionsAndKeys('member'),
+    access: allowSessionsAndKeys('workflows.write'),
     body: ConfirmStepBody,
     answer: Workflow,
     errors: ['not_found', 'conflict'],

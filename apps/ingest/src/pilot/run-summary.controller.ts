@@ -21,7 +21,7 @@ export class RunSummaryController {
       'body is wrapped in exactly one of three envelopes, which the schema lists, with keys in camelCase or in ' +
       'snake_case. Unknown keys are stored as metadata. A rejected body changes nothing, and the error’s `shape` ' +
       'describes it: its envelope, its keys and the number of its rows.',
-    access: allowWorkersAndSessions('member'),
+    access: allowWorkersAndSessions('runs.write'),
     body: RunSummaryBody,
     bodyLimit: maxSummaryBytes,
     answer: RunSummaryAnswer,

@@ -3,6 +3,8 @@ import {
   type ApiKeyScope,
   AppError,
   type CreateApiKeyBody,
+  hasPermission,
+  hasPermissionsOf,
   invalidFieldError,
   notFoundError,
   agentNotFoundError,
@@ -14,7 +16,6 @@ import {
   containsIgnoringCaseSql,
   type OrganizationSettingsEntity,
   type Transaction,
-  type UserEntity,
 } from '@muster/database';
 import { type Clock, isAddressOrRange, type Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
@@ -61,6 +62,7 @@ export async function createApiKey(
   const { name, scope, role = 'member', ipAllow = [] } = body;
   if (role !== 'member' && scope !== 'api')
     throw invalidApiKeyFieldError('role', 'role can be set only for a key of scope api');
+  requireGrantableKey(caller, scope, role);
   const invalidAt = ipAllow.findIndex((entry) => !isAddressOrRange(entry));
   if (invalidAt >= 0)
     throw invalidApiKeyFieldError(`ipAllow.${invalidAt}`, `${ipAllow[invalidAt]} is neither an address nor a CIDR`);
@@ -151,25 +153,6 @@ export function listApiKeys(
   });
 }
 
-/** Deletes the keys that a user's device sign-ins created. */
-export async function revokeKeysOfUser(
-  tx: Transaction,
-  { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
-): Promise<void> {
-  await tx.execute('DELETE FROM api_key WHERE user_id = $1 AND organization_id = $2', [id, organizationId]);
-}
-
-/** Sets the role of a user's device sign-in keys to viewer when the user becomes a viewer. */
-export async function downgradeKeysOfUser(
-  tx: Transaction,
-  { id, organizationId }: Pick<UserEntity, 'id' | 'organizationId'>,
-): Promise<void> {
-  await tx.execute("UPDATE api_key SET role = 'viewer' WHERE user_id = $1 AND organization_id = $2", [
-    id,
-    organizationId,
-  ]);
-}
-
 /** Deletes a key. All processes are notified at the commit, so the key stops working everywhere at once. */
 export async function revokeApiKey(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const touched = await tx.execute('DELETE FROM api_key WHERE id = $1 AND organization_id = $2', [
@@ -195,6 +178,17 @@ export async function revokeAgentKeys(
   await announceAccessChange(tx);
   const target = { type: 'agent', id: agentId };
   audit(tx, actor, { action: 'agent.revoke_keys', target, changes: { revoked }, organizationId });
+}
+
+/**
+ * Throws if the key could do more than the caller. A worker key can read the secrets of runs, and a user who creates an
+ * agent gets such a key.
+ */
+function requireGrantableKey(caller: Principal, scope: ApiKeyScope, role: ApiKeyRole): void {
+  const isAllowed = scope === 'worker' ? hasPermission(caller, 'agents.admin') : hasPermissionsOf(caller, { role });
+  if (isAllowed) return;
+  const needed = scope === 'worker' ? 'the permission agents.admin' : `all permissions of the role ${role}`;
+  throw new AppError('permission_denied', { detail: `Creating this key needs ${needed}.` });
 }
 
 function invalidApiKeyFieldError(field: string, message: string): AppError {

@@ -17,12 +17,19 @@ describe('fetchDeviceKey', () => {
   afterAll(() => harness.close());
   beforeEach(async () => {
     ({ id: organizationId } = await makeOrganization(harness.db));
-    const { id, email } = await makeUser(harness.db, { organizationId });
+    const { id, email, role } = await makeUser(harness.db, { organizationId });
     userId = id;
     const now = clock.now();
     const codes = await startDeviceLogin(harness.db, { deviceName: 'laptop', address: '203.0.113.7', now });
     ({ deviceCode } = codes);
-    const caller = { kind: 'user', id, email, organizationId, homeOrganizationId: organizationId } as UserPrincipal;
+    const caller = {
+      kind: 'user',
+      id,
+      email,
+      role,
+      organizationId,
+      homeOrganizationId: organizationId,
+    } as UserPrincipal;
     await harness.db.transaction('system', (tx) =>
       answerDeviceLogin(tx, caller, { userCode: codes.userCode, allow: true, now }),
     );

@@ -1,12 +1,14 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { AppError } from '@muster/contracts';
+import { AppError, type RoleHolder } from '@muster/contracts';
 import type { Database, DeviceLoginEntity, Transaction, UserEntity } from '@muster/database';
 import { type Clock, newId } from '@muster/platform';
 import { insertApiKey, readLatestExpiry, type NewApiKey } from './api-keys';
+import { chooseKeyRole } from './user-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import { sha256Hex } from '../authentication/credentials';
 import type { Principal, UserPrincipal } from '../principal';
+import { loadRole } from '../users/own-roles';
 
 export const deviceLoginSeconds = 600;
 export const devicePollSeconds = 5;
@@ -57,6 +59,11 @@ export async function answerDeviceLogin(
   caller: Principal,
   { userCode, allow, now }: { userCode: string; allow: boolean; now: Date },
 ): Promise<void> {
+  if (allow && chooseKeyRole(caller) === null) {
+    throw new AppError('permission_denied', {
+      detail: 'A program gets at least the permissions of a viewer, and your role does not have all of them.',
+    });
+  }
   // A super admin may be viewing another organization. The key belongs to the organization of the super admin's
   // account, because it is deleted together with the account.
   const { id: userId, homeOrganizationId: organizationId } = caller as UserPrincipal;
@@ -95,7 +102,8 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
     if (login.answer === null) return recordPendingPoll(tx, login, now);
     await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
     const user = login.answer === 'allowed' ? await findUserForLogin(tx, login.userId) : undefined;
-    if (!user) return createPollError('access_denied', 'This sign-in was denied. Stop polling, and begin a new one.');
+    const role = user && chooseKeyRole(user.holder);
+    if (!role) return createPollError('access_denied', 'This sign-in was denied. Stop polling, and begin a new one.');
     const organizationId = login.organizationId!;
     return insertApiKey(
       tx,
@@ -106,7 +114,7 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
         scope: 'api',
         agentId: null,
         userId: user.id,
-        role: user.role === 'viewer' ? 'viewer' : 'member',
+        role,
         expiresAt: await readLatestExpiry(tx, organizationId, now),
       },
     );
@@ -149,13 +157,14 @@ async function recordPendingPoll(tx: Transaction, { id, pollSeconds, polledAt }:
 async function findUserForLogin(
   tx: Transaction,
   id: string | null,
-): Promise<Pick<UserEntity, 'id' | 'email' | 'role'> | undefined> {
-  const [user] = await tx.query<Pick<UserEntity, 'id' | 'email' | 'role'>>(
-    'SELECT id, email, role FROM app_user WHERE id = $1 AND NOT disabled FOR SHARE',
+): Promise<(Pick<UserEntity, 'id' | 'email'> & { holder: RoleHolder }) | undefined> {
+  const [user] = await tx.query<Pick<UserEntity, 'id' | 'email' | 'role' | 'organizationId'>>(
+    'SELECT id, email, role, organization_id FROM app_user WHERE id = $1 AND NOT disabled FOR SHARE',
     [id],
     'user_of_device_login',
   );
-  return user;
+  const holder = user && (await loadRole(tx, user.organizationId, user.role));
+  return holder ? { ...user, holder } : undefined;
 }
 
 type Refusal = 'access_denied' | 'authorization_pending' | 'expired_token' | 'slow_down';

@@ -3,6 +3,7 @@ import type {
   Database,
   OrganizationEntity,
   OrganizationSettingsEntity,
+  OwnRoleEntity,
   SessionEntity,
   UserEntity,
 } from '@muster/database';
@@ -31,6 +32,8 @@ interface SessionRow
   organizationId: OrganizationEntity['id'];
   organizationName: OrganizationEntity['name'];
   organizationSuspended: OrganizationEntity['suspended'];
+  /** Permissions of the user's own role; null for one of the four roles. */
+  ownPermissions: OwnRoleEntity['permissions'] | null;
   sessionIdleMinutes: OrganizationSettingsEntity['sessionIdleMinutes'];
 }
 
@@ -39,12 +42,13 @@ export async function loadSession(database: Database, id: string): Promise<Loade
   const [row] = await database.query<SessionRow>(
     'system',
     `SELECT s.secret_hash, s.expires_at, s.last_seen_at, s.second_factor_at, u.id AS user_id, u.email, u.role,
-            u.second_factor_since,
+            u.second_factor_since, r.permissions AS own_permissions,
             u.organization_id AS home_organization_id, o.id AS organization_id, o.name AS organization_name,
             o.suspended AS organization_suspended, st.session_idle_minutes
      FROM user_session s
      JOIN app_user u ON u.id = s.user_id AND NOT u.disabled
      JOIN organization_settings st ON st.organization_id = u.organization_id
+     LEFT JOIN own_role r ON r.organization_id = u.organization_id AND r.name = u.role
      JOIN organization o ON o.id =
        CASE WHEN u.role = 'super_admin' THEN COALESCE(s.override_organization_id, u.organization_id)
             ELSE u.organization_id END
@@ -63,6 +67,7 @@ export async function loadSession(database: Database, id: string): Promise<Loade
       id: row.userId,
       email: row.email,
       role: row.role,
+      ...(row.ownPermissions ? { ownPermissions: row.ownPermissions } : {}),
       sessionId: id,
       organizationId: row.organizationId,
       organizationName: row.organizationName,

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { hasPermissionsOf } from '@muster/contracts';
 import { getAddressForRequest, BaseConfig, Semaphore } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
@@ -32,7 +33,8 @@ export class AccessRecheck {
   ) {}
 
   createRecheck(request: FastifyRequest, rule: AccessRule): LastingAccess {
-    const { organizationId, organizationSuspended } = requirePrincipal(request);
+    const opener = requirePrincipal(request);
+    const { organizationId, organizationSuspended } = opener;
     const credential = readCredential(request, getAddressForRequest(request, this.config));
     const isStillAllowed = async () => {
       const principal = await this.checks.runInTurn(async () => this.authenticator.recheckCredential(credential));
@@ -40,6 +42,8 @@ export class AccessRecheck {
       if (principal?.organizationId !== organizationId) return false;
       // A stream ends when its organization is suspended. The client can open it again with the rights that remain.
       if (principal.organizationSuspended && !organizationSuspended) return false;
+      // The same applies to a caller that has lost a permission: the stream may have been opened with that permission.
+      if (!hasPermissionsOf(principal, opener)) return false;
       try {
         requireAccess(rule, principal);
         return true;

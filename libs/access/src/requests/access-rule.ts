@@ -1,4 +1,4 @@
-import { AppError, hasRole, type Role } from '@muster/contracts';
+import { AppError, getLowestRole, hasPermission, type Permission, type Role } from '@muster/contracts';
 import type { Principal } from '../principal';
 
 /**
@@ -8,7 +8,8 @@ export type AccessRule =
   | 'anyone'
   | 'cron'
   | {
-      sessions: Role | null;
+      /** The permission that people and API keys need; null if people cannot call the route. */
+      sessions: Permission | typeof signedIn | null;
       keys: readonly ('api' | 'worker')[];
       /**
        * A signature over the body is enough; the handler verifies it. Other credentials of the request must be valid
@@ -17,27 +18,30 @@ export type AccessRule =
       signed?: true;
     };
 
+/** In place of a permission: everybody who is signed in is admitted. */
+export const signedIn = 'signed_in';
+
 export const anyone: AccessRule = 'anyone';
 
 /** Admits only a client with CRON_SECRET, such as an operator's crontab. The request has no principal. */
 export const cron: AccessRule = 'cron';
 
-/** Admits people with at least this role. A key gets 403. */
-export function allowSessions(role: Role): AccessRule {
-  return { sessions: role, keys: [] };
+/** Admits people with this permission. A key gets 403. */
+export function allowSessions(permission: Permission | typeof signedIn): AccessRule {
+  return { sessions: permission, keys: [] };
 }
 
-/** Admits people with at least this role, and API keys, which have a member's rights. */
-export function allowSessionsAndKeys(role: Role): AccessRule {
-  return { sessions: role, keys: ['api'] };
+/** Admits people with this permission, and API keys whose role has it. */
+export function allowSessionsAndKeys(permission: Permission | typeof signedIn): AccessRule {
+  return { sessions: permission, keys: ['api'] };
 }
 
 /** Admits only workers. */
 export const workers: AccessRule = { sessions: null, keys: ['worker'] };
 
-/** Admits workers, people with at least this role, and API keys. */
-export function allowWorkersAndSessions(role: Role): AccessRule {
-  return { sessions: role, keys: ['worker', 'api'] };
+/** Admits workers, people with this permission, and API keys whose role has it. */
+export function allowWorkersAndSessions(permission: Permission): AccessRule {
+  return { sessions: permission, keys: ['worker', 'api'] };
 }
 
 /** Admits workers, and clients that sign with the organization's signing secret. */
@@ -60,8 +64,25 @@ export function requireAccess(rule: AccessRule, principal: Principal): void {
     );
   }
   const needed = rule.sessions;
-  if (needed && !hasRole(principal.role, needed))
-    throw permissionDeniedError(`This operation requires the role ${needed}. Ask an admin of the organization for it.`);
+  if (needed && needed !== signedIn && !hasPermission(principal, needed))
+    throw permissionDeniedError(
+      `This operation requires the permission ${needed}. Ask an admin of the organization for it.`,
+    );
+}
+
+/** Returns the permission that a route needs; null if it needs none. Routes of workers need a worker key's. */
+export function getNeededPermission(rule: AccessRule): Permission | null {
+  if (typeof rule === 'string' || rule.sessions === signedIn) return null;
+  if (rule.sessions === null && rule.keys.includes('worker')) return 'work.report';
+  return rule.sessions;
+}
+
+/** Describes the rule for the OpenAPI document, where `sessions` is the lowest of the four roles that is admitted. */
+export function describeRule(rule: AccessRule): unknown {
+  if (typeof rule === 'string') return rule;
+  const { sessions } = rule;
+  const role: Role | null = sessions === null ? null : sessions === signedIn ? 'viewer' : getLowestRole(sessions);
+  return { ...rule, sessions: role };
 }
 
 /** Throws billing_gate_closed for a suspended organization, as the billing gate of a run does. */

@@ -22,7 +22,7 @@ import {
 } from '@muster/contracts';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
-import type { AccessRule } from './access-rule';
+import { type AccessRule, describeRule, getNeededPermission } from './access-rule';
 
 /** A decorator that accepts only methods that return the declared response. */
 type Answering<Answer> = <Method extends (...args: never[]) => Answer | Promise<Answer>>(
@@ -115,7 +115,8 @@ export function Endpoint<Answer = void, Other = never>(
   return applyDecorators(
     HttpCode(status),
     ApiOperation({ summary, description }),
-    ApiExtension('x-access', access),
+    ApiExtension('x-access', describeRule(access)),
+    ApiExtension('x-permission', getNeededPermission(access)),
     ...(reads ? [ApiExtension('x-reads', reads)] : []),
     ...(bodyLimit ? [ApiExtension('x-body-limit', bodyLimit)] : []),
     ...(access === 'anyone' ? [] : declareSecurity(access)),

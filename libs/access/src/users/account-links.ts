@@ -1,8 +1,8 @@
-import { AppError, type Role } from '@muster/contracts';
+import { AppError } from '@muster/contracts';
 import type { AccountLinkEntity, Database, Transaction, UserEntity } from '@muster/database';
 import { type Attempts, newId, type RatePolicy } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
-import { revokeKeysOfUser } from '../api-keys/api-keys';
+import { revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import { equalsInConstantTime, sha256Hex } from '../authentication/credentials';
@@ -10,7 +10,8 @@ import type { Passwords } from '../authentication/passwords';
 import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
 import type { Principal } from '../principal';
 import { endOtherSessionsOfUser } from '../second-factor/second-factors';
-import { insertUser, requireGrantableRole } from './users';
+import { loadGrantableRole, loadRole } from './own-roles';
+import { insertUser } from './users';
 
 /** Maximum number of mails per minute to one account whose password was forgotten. */
 const mailsPerMinute = 20;
@@ -81,7 +82,7 @@ export async function createResetLink(
 export interface CreatedInvitation {
   id: string;
   email: string;
-  role: Role;
+  role: string;
   token: string;
   expiresAt: Date;
 }
@@ -93,9 +94,9 @@ export interface CreatedInvitation {
 export async function createInvitation(
   tx: Transaction,
   caller: Principal,
-  { keyRing, email: typed, role }: { keyRing: KeyRing; email: string; role: Role },
+  { keyRing, email: typed, role }: { keyRing: KeyRing; email: string; role: string },
 ): Promise<CreatedInvitation> {
-  requireGrantableRole(caller.role, role);
+  await loadGrantableRole(tx, caller, role);
   const email = typed.toLowerCase();
   const { organizationId } = caller;
   const own = await tx.query('SELECT 1 FROM app_user WHERE organization_id = $1 AND email = $2', [
@@ -182,6 +183,8 @@ export async function acceptInvitation(parts: LinkParts, used: UsedLink): Promis
   const { id, organizationId, email, role } = link;
   try {
     await parts.database.transaction({ organizationId }, async (tx) => {
+      // The role is locked before the link, as when a role is deleted.
+      if (!(await loadRole(tx, organizationId, role!))) throw invalidLink();
       await takeLink(tx, link);
       const actor = { kind: 'system', id: `invitation ${id}`, organizationId } as const;
       await insertUser(tx, actor, { organizationId, email, role: role!, passwordHash });

@@ -1,7 +1,7 @@
 import { AppError, type ChangePasswordBody } from '@muster/contracts';
 import type { Database, UserEntity } from '@muster/database';
 import type { Attempts, RatePolicy } from '@muster/platform';
-import { revokeKeysOfUser } from '../api-keys/api-keys';
+import { revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import type { Passwords } from '../authentication/passwords';

@@ -1,11 +1,4 @@
-import {
-  AppError,
-  type CreateUserBody,
-  hasRole,
-  notFoundError,
-  type Role,
-  type UpdateUserBody,
-} from '@muster/contracts';
+import { AppError, type CreateUserBody, hasPermissionsOf, notFoundError, type UpdateUserBody } from '@muster/contracts';
 import {
   type Database,
   containsIgnoringCaseSql,
@@ -14,13 +7,14 @@ import {
   getViolatedConstraint,
 } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
-import { downgradeKeysOfUser, revokeKeysOfUser } from '../api-keys/api-keys';
+import { limitKeysOfUsers, revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
 import { endOtherSessionsOfUser, removeAllFactors } from '../second-factor/second-factors';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
+import { loadGrantableRole, loadRole } from './own-roles';
 
 export function listUsers(
   database: Database,
@@ -48,11 +42,14 @@ export type NewUser = Omit<CreateUserBody, 'password'> & { passwordHash: string 
 export type UserChange = Omit<UpdateUserBody, 'password'> & { passwordHash?: string };
 
 export async function createUser(tx: Transaction, caller: Principal, input: NewUser): Promise<UserEntity> {
-  requireGrantableRole(caller.role, input.role);
+  await loadGrantableRole(tx, caller, input.role);
   return insertUser(tx, caller, { ...input, organizationId: caller.organizationId });
 }
 
-/** Inserts a user. The actor's role is not checked, because no user of an organization can create its first admin. */
+/**
+ * Inserts a user with an existing role. The actor's role is not checked, because no user of an organization can create
+ * its first admin.
+ */
 export async function insertUser(
   tx: Transaction,
   actor: Actor | Principal,
@@ -87,11 +84,11 @@ export async function updateUser(
   change: UserChange,
 ): Promise<UserEntity> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
-  requireChangeableUser(caller, user);
-  if (change.role) requireGrantableRole(caller.role, change.role);
+  await requireChangeableUser(tx, caller, user);
+  const granted = change.role ? await loadGrantableRole(tx, caller, change.role) : null;
   const role = change.role ?? user.role;
   const disabled = change.disabled ?? user.disabled;
-  if (isActiveAdmin(user) && (disabled || !hasRole(role, 'admin'))) await requireAnotherAdmin(tx, user);
+  if (isActiveAdmin(user) && (disabled || !isAdmin(role))) await requireAnotherAdmin(tx, user);
   const passwordHash = change.passwordHash ?? user.passwordHash;
   await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
   if (user.role === 'super_admin' && role !== user.role) {
@@ -102,7 +99,7 @@ export async function updateUser(
     await endOtherSessionsOfUser(tx, id);
     await revokeKeysOfUser(tx, user);
   }
-  if (role === 'viewer') await downgradeKeysOfUser(tx, user);
+  if (granted) await limitKeysOfUsers(tx, user.organizationId, [id], granted);
   if (change.passwordHash) await deleteSignInAddresses(tx, id);
   await announceAccessChange(tx);
   audit(tx, caller, {
@@ -120,7 +117,7 @@ export async function updateUser(
 /** Removes all second factors of a user who has lost them. Callers remove their own ones with a proof instead. */
 export async function resetSecondFactor(tx: Transaction, caller: Principal, id: string): Promise<void> {
   const user = await loadUser(tx, caller.organizationId, id, 'lock');
-  requireChangeableUser(caller, user);
+  await requireChangeableUser(tx, caller, user);
   if (user.id === caller.id)
     throw new AppError('conflict', {
       detail: 'You cannot reset your own second factor here. Remove it with a code under your security settings.',
@@ -132,8 +129,10 @@ export async function resetSecondFactor(tx: Transaction, caller: Principal, id: 
   audit(tx, caller, { action: 'second_factor.reset', target: { type: 'user', id } });
 }
 
-function requireChangeableUser(caller: Principal, user: UserEntity): void {
-  if (hasRole(caller.role, user.role)) return;
+/** Throws if the user may do anything that the caller may not: otherwise the caller could sign in as the user. */
+async function requireChangeableUser(tx: Transaction, caller: Principal, user: UserEntity): Promise<void> {
+  const role = await loadRole(tx, user.organizationId, user.role);
+  if (!role || hasPermissionsOf(caller, role)) return;
   throw new AppError('permission_denied', {
     detail: `You cannot change an account with the role ${user.role}. Ask a user with this role.`,
   });
@@ -148,16 +147,12 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
   return user;
 }
 
-/** Throws if the caller's role is below the role that the caller wants to give. */
-export function requireGrantableRole(own: Role, requested: Role): void {
-  if (hasRole(own, requested)) return;
-  throw new AppError('permission_denied', {
-    detail: `Only a user with the role ${requested} can create a user with that role.`,
-  });
+function isActiveAdmin(user: UserEntity): boolean {
+  return isAdmin(user.role) && !user.disabled;
 }
 
-function isActiveAdmin(user: UserEntity): boolean {
-  return hasRole(user.role, 'admin') && !user.disabled;
+function isAdmin(role: string): boolean {
+  return role === 'admin' || role === 'super_admin';
 }
 
 /** Throws for the last active admin: an organization without an admin could only be repaired by hand. */

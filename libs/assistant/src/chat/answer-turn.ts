@@ -22,7 +22,7 @@ import {
 import { runWhileRenewingLease, toStorableText, toAppError } from '@muster/platform';
 import { type ModelParts, openModelForCaller } from '@muster/pricing';
 import type { ToolParts } from '../tools/tool';
-import { listToolsForRole } from '../tools/tool-table';
+import { listToolsForCaller } from '../tools/tool-table';
 import { buildMessages, redactMessage } from './build-messages';
 import { callTools } from './call-tools';
 import { betweenRounds, joinReplyTexts } from './read-chat-history';
@@ -106,7 +106,7 @@ async function runConversation(parts: ChatParts, turn: Turn, conversation: Conve
   const model = await openModelForCaller(parts, { organizationId, purpose: 'chat', agentId, sessionId });
   const hidden = await loadSecretRedactor(parts, { organizationId, agentId });
   const messages = await buildMessages(parts, turn, hidden);
-  const tools = listToolsForRole(caller.role).map(({ name, description, parameters }) => ({
+  const tools = listToolsForCaller(caller).map(({ name, description, parameters }) => ({
     name,
     description,
     parameters,

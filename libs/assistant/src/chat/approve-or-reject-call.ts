@@ -33,7 +33,7 @@ export async function approveOrRejectCall(
 ): Promise<ManageAnswer> {
   const call = await findPendingCall(parts, caller, agentId, confirmationId);
   const { tool, sessionId } = call;
-  if (approve && requireTool(tool, caller.role).spends) requireUnsuspended(caller);
+  if (approve && requireTool(tool, caller).spends) requireUnsuspended(caller);
   await applyDecision(parts, caller, agentId, call, approve);
   if (!approve) return { tool, status: 'failed', result: null, error: declined.error, code: declined.code };
   const { organizationId } = caller;

@@ -92,7 +92,7 @@ async function callTool(
     return { ...event, ...outcome };
   };
   const refusal = checkCallAllowed(turn, tool, args);
-  if (!refusal && requireTool(tool, caller.role).changes && !autoConfirm) {
+  if (!refusal && requireTool(tool, caller).changes && !autoConfirm) {
     const expiresAt = new Date(parts.clock.now().getTime() + confirmMs);
     await insertToolCall(parts.database, { ...row, status: 'needs_confirmation', expiresAt });
     const waits = { confirmationId: id, expiresAt: expiresAt.toISOString() };
@@ -118,7 +118,7 @@ async function callTool(
 /** Returns why a call must not be executed; null if it is allowed. */
 function checkCallAllowed({ caller }: Turn, tool: string, args: Record<string, unknown> | null): AppError | null {
   try {
-    const { parameters } = requireTool(tool, caller.role);
+    const { parameters } = requireTool(tool, caller);
     if (args === null) {
       return new AppError('invalid_payload', { detail: 'The arguments are not a valid JSON object.' });
     }

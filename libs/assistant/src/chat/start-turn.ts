@@ -1,6 +1,6 @@
 import { audit, loadSecretRedactor, type Principal } from '@muster/access';
 import { loadAgent } from '@muster/machines';
-import { AppError, hasRole, invalidFieldError } from '@muster/contracts';
+import { AppError, hasPermission, invalidFieldError } from '@muster/contracts';
 import type { ChatSessionEntity, ChatTurnEntity, Transaction } from '@muster/database';
 import { newId, toStorableText } from '@muster/platform';
 import type { ToolParts } from '../tools/tool';
@@ -40,12 +40,12 @@ export async function startTurn(
   const { database, clock } = parts;
   // Vault values that a person typed are neither stored nor sent to the model.
   const message = (await loadSecretRedactor(parts, { organizationId, agentId })).text(typed);
-  const isAdmin = hasRole(caller.role, 'admin');
+  const maySkipConfirmation = hasPermission(caller, 'agents.admin');
   return database.transaction({ organizationId }, async (tx) => {
     await loadAgent(tx, organizationId, agentId);
-    if (autoConfirm && !isAdmin) {
+    if (autoConfirm && !maySkipConfirmation) {
       throw new AppError('permission_denied', {
-        detail: 'Only an admin can set autoConfirm. Send the message without it.',
+        detail: 'Only a user with the permission agents.admin can set autoConfirm. Send the message without it.',
       });
     }
     if (autoConfirm && existingId) {
@@ -64,8 +64,8 @@ export async function startTurn(
       target: { type: 'agent', id: agentId },
       changes: { sessionId: session.id, ...(autoConfirm ? { autoConfirm } : {}) },
     });
-    // autoConfirm is in effect only while the caller is an admin.
-    return { sessionId: session.id, turnId, message, autoConfirm: session.autoConfirm && isAdmin };
+    // A caller who has lost the permission has lost autoConfirm as well.
+    return { sessionId: session.id, turnId, message, autoConfirm: session.autoConfirm && maySkipConfirmation };
   });
 }
 

@@ -14,7 +14,7 @@ export const agentTools: Tool[] = [
     description:
       'The machine’s live status: online, offline, stopped …, the time of its last report, the state of its VM.',
     parameters: nothing,
-    role: 'viewer',
+    permission: 'agents.read',
     changes: false,
     perform: async ({ agentId, caller, ...parts }) => {
       const { lastSeen, lastActivityAt, ...status } = await readLiveStatus(parts, caller.organizationId, agentId);
@@ -32,7 +32,7 @@ export const agentTools: Tool[] = [
     name: 'explain_machine',
     description: 'Why the machine is on or off and since when, when it will stop, and which run it expects next.',
     parameters: nothing,
-    role: 'viewer',
+    permission: 'agents.read',
     changes: false,
     perform: async ({ agentId, caller, database, clock }) => {
       const { organizationId } = caller;
@@ -53,7 +53,7 @@ function createSwitchTool(action: 'start' | 'stop' | 'reboot', description: stri
     name: action,
     description,
     parameters: nothing,
-    role: 'member',
+    permission: 'agents.control',
     changes: true,
     perform: async (context) => {
       const { caller, agentId, ...parts } = context;

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import type { ManageAnswer } from '@muster/contracts';
+import { type AssistantTool, getLowestRole, type ManageAnswer } from '@muster/contracts';
 import { limitResultSize, resultLimit } from './limit-result-size';
 import { performTool } from './perform-tool';
 import type { ToolParts } from './tool';
@@ -20,6 +20,8 @@ export async function callToolForCaller(
   return { tool, status, result, ...(error ? { error, code } : {}) };
 }
 
-function describeTool({ name, description, parameters, role, changes }: (typeof tools)[number]) {
-  return { name, description, parameters: { ...parameters }, role, changes };
+function describeTool({ name, description, parameters, permission, changes }: (typeof tools)[number]): AssistantTool {
+  // Every permission of a tool belongs to one of the four roles.
+  const role = getLowestRole(permission)!;
+  return { name, description, parameters: { ...parameters }, role, permission, changes };
 }

@@ -12,7 +12,7 @@ export const fileTools: Tool[] = [
     description:
       'Lists a folder in the worker’s runs folder, which has one folder for each run, named by the run’s id.',
     parameters: buildArgumentsSchema({ path }, { optional: ['path'] }),
-    role: 'viewer',
+    permission: 'runs.read',
     changes: false,
     perform: (context, args) => listOrReadFiles(context, 'list', (args.path as string | undefined) ?? ''),
   },
@@ -20,7 +20,7 @@ export const fileTools: Tool[] = [
     name: 'read_file',
     description: 'Reads a text file of at most 1 MiB in the worker’s runs folder.',
     parameters: buildArgumentsSchema({ path: { ...path, minLength: 1 } }),
-    role: 'viewer',
+    permission: 'runs.read',
     changes: false,
     perform: (context, args) => listOrReadFiles(context, 'read', args.path as string),
   },

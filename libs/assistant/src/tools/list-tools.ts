@@ -13,7 +13,7 @@ export const listTools: Tool[] = [
     name: 'list_workflows',
     description: 'The organization’s workflows: their ids, names and the variables that each takes.',
     parameters: buildArgumentsSchema({}),
-    role: 'viewer',
+    permission: 'workflows.read',
     changes: false,
     perform: async ({ database, caller }) => {
       const rows = await listWorkflows(database, caller.organizationId, { page });
@@ -33,7 +33,7 @@ export const listTools: Tool[] = [
     name: 'list_schedules',
     description: 'The schedules of this machine: what runs when, and the result of the last run.',
     parameters: buildArgumentsSchema({}),
-    role: 'viewer',
+    permission: 'schedules.read',
     changes: false,
     perform: async ({ database, caller, agentId }) => {
       const rows = await listSchedules(database, caller.organizationId, { page, filter: { agentId } });

@@ -24,7 +24,7 @@ export interface ToolCall {
  */
 export async function performTool(parts: ToolParts, call: ToolCall): Promise<ToolOutcome> {
   const { caller, agentId, args, signal } = call;
-  const tool = requireTool(call.tool, caller.role);
+  const tool = requireTool(call.tool, caller);
   const checked = checkArguments(tool.parameters, args);
   if (tool.spends) requireUnsuspended(caller);
   const runChange = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => runChangeAs(parts, call, work);

@@ -20,7 +20,7 @@ export const runTools: Tool[] = [
     name: 'list_runs',
     description: 'The machine’s 20 most recently started runs, the latest first, with steps, duration and cost.',
     parameters: buildArgumentsSchema({}),
-    role: 'viewer',
+    permission: 'runs.read',
     changes: false,
     perform: async ({ database, caller, agentId }) => {
       const rows = await listAgentRuns(database, caller.organizationId, agentId);
@@ -38,7 +38,7 @@ export const runTools: Tool[] = [
     name: 'get_run',
     description: 'A run of this machine: its status, progress, error, result, cost, and its steps.',
     parameters: buildArgumentsSchema({ jobId }),
-    role: 'viewer',
+    permission: 'runs.read',
     changes: false,
     perform: async (context, args) => {
       const row = await findJobOfAgent(context, args.jobId as string);
@@ -56,7 +56,7 @@ export const runTools: Tool[] = [
     name: 'read_logs',
     description: `The last ${maxLines} lines that a run of this machine wrote, or without a run the machine’s latest timeline entries; the newest first.`,
     parameters: buildArgumentsSchema({ jobId }, { optional: ['jobId'] }),
-    role: 'viewer',
+    permission: 'runs.read',
     changes: false,
     perform: async (context, args) => {
       const { database, caller, agentId } = context;
@@ -83,7 +83,7 @@ export const runTools: Tool[] = [
     name: 'explain_waiting',
     description: 'Why a run of this machine has not started yet, and what will let it start.',
     parameters: buildArgumentsSchema({ jobId }),
-    role: 'viewer',
+    permission: 'runs.read',
     changes: false,
     perform: async (context, args) => {
       const row = await findJobOfAgent(context, args.jobId as string);
@@ -116,7 +116,7 @@ export const runTools: Tool[] = [
       },
       { optional: ['variables'] },
     ),
-    role: 'member',
+    permission: 'runs.write',
     changes: true,
     spends: true,
     perform: ({ caller, agentId, change, clock }, args) => {
@@ -130,7 +130,7 @@ export const runTools: Tool[] = [
     parameters: buildArgumentsSchema({
       code: { type: 'string', minLength: 1, maxLength: 500_000, description: 'Python source.' },
     }),
-    role: 'member',
+    permission: 'agents.control',
     changes: true,
     spends: true,
     perform: runSnippet,
@@ -139,7 +139,7 @@ export const runTools: Tool[] = [
     name: 'cancel_run',
     description: 'Cancels a run of this machine.',
     parameters: buildArgumentsSchema({ jobId }),
-    role: 'member',
+    permission: 'runs.write',
     changes: true,
     perform: async (context, args) => {
       const { caller, change, clock } = context;

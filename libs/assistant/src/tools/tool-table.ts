@@ -1,4 +1,4 @@
-import { AppError, hasRole, type Role } from '@muster/contracts';
+import { AppError, hasPermission, type RoleHolder } from '@muster/contracts';
 import { agentTools } from './agent-tools';
 import { fileTools } from './file-tools';
 import { listTools } from './list-tools';
@@ -10,23 +10,23 @@ export const tools: readonly Tool[] = [...agentTools, ...runTools, ...listTools,
 
 const byName = new Map(tools.map((tool) => [tool.name, tool]));
 
-/** Throws if there is no tool with this name, or the role may not use it. */
-export function requireTool(name: string, role: Role): Tool {
+/** Throws if there is no tool with this name, or the caller may not use it. */
+export function requireTool(name: string, caller: RoleHolder): Tool {
   const tool = byName.get(name);
   if (!tool) {
     const message = `there is no tool ${name.slice(0, 100)}`;
     const detail = `There is no tool ${name.slice(0, 100)}; there are ${[...byName.keys()].join(', ')}.`;
     throw new AppError('invalid_payload', { detail, errors: [{ field: 'tool', message }] });
   }
-  if (!hasRole(role, tool.role)) {
+  if (!hasPermission(caller, tool.permission)) {
     throw new AppError('permission_denied', {
-      detail: `The tool ${name} requires the role ${tool.role}. Ask an admin of the organization for it.`,
+      detail: `The tool ${name} requires the permission ${tool.permission}. Ask an admin of the organization for it.`,
     });
   }
   return tool;
 }
 
-/** Returns the tools that a role may use. The model gets no others. */
-export function listToolsForRole(role: Role): Tool[] {
-  return tools.filter((tool) => hasRole(role, tool.role));
+/** Returns the tools that the caller may use. The model gets no others. */
+export function listToolsForCaller(caller: RoleHolder): Tool[] {
+  return tools.filter((tool) => hasPermission(caller, tool.permission));
 }

@@ -1,5 +1,5 @@
 import type { Principal } from '@muster/access';
-import type { Role } from '@muster/contracts';
+import type { Permission } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import type { Clock, PubSub } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
@@ -38,7 +38,7 @@ export interface Tool {
   /** Shown to the model and to people. */
   description: string;
   parameters: ArgumentsSchema;
-  role: Role;
+  permission: Permission;
   /** Whether the tool changes something. In a chat it then needs a confirmation by the session's owner. */
   changes: boolean;
   /** Whether a suspended organization may not use the tool. The tools start, stop and reboot have their own rules. */

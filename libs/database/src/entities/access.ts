@@ -1,10 +1,9 @@
-import type { ActorKind, ApiKeyRole, ApiKeyScope, ReadSubject, Role, SecretKind, SignInNeed } from '@muster/contracts';
+import type { ActorKind, ApiKeyRole, ApiKeyScope, ReadSubject, SecretKind, SignInNeed } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
 @Entity('app_user')
-@Check('app_user_role_check', "role IN ('viewer', 'member', 'admin', 'super_admin')")
 @Index('app_user_organization_idx', ['organizationId', 'id'])
 @Index('app_user_email_key', ['email'], { unique: true })
 export class UserEntity {
@@ -18,7 +17,8 @@ export class UserEntity {
    */
   @Column('text') email!: string;
   @Column('text') passwordHash!: string;
-  @Column('text') role!: Role;
+  /** One of the four roles, or the name of an own role of the organization (`OwnRoleEntity`). */
+  @Column('text') role!: string;
   @Column('boolean', { default: false }) disabled!: boolean;
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz', { nullable: true }) lastSignInAt!: Date | null;

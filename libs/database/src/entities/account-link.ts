@@ -1,4 +1,3 @@
-import type { Role } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { UserEntity } from './access';
 import { OrganizationEntity } from './organization';
@@ -25,7 +24,7 @@ export class AccountLinkEntity {
   /** Email address in lower case. */
   @Column('text') email!: string;
   /** Role of the account that an invitation creates; null for a reset. */
-  @Column('text', { nullable: true }) role!: Role | null;
+  @Column('text', { nullable: true }) role!: string | null;
   /** SHA-256 of the link's token. */
   @Column('text') secretHash!: string;
   @Column('timestamptz') expiresAt!: Date;

@@ -15,6 +15,7 @@ import {
   VaultSecretEntity,
 } from './access';
 import { AccountLinkEntity } from './account-link';
+import { OwnRoleEntity } from './own-role';
 import { AuditChainEntity, AuditDayEntity, AuditLinkEntity } from './audit-chain';
 import { AgentEntity } from './agent';
 import { AlertEntity, AlertRuleEntity, AlertStreakEntity } from './alert';
@@ -191,6 +192,7 @@ export const entities = [
   ScheduleRunEntity,
   AccessEntryEntity,
   AccountLinkEntity,
+  OwnRoleEntity,
   AuditChainEntity,
   AuditDayEntity,
   AuditLinkEntity,

@@ -91,6 +91,7 @@ import { AlertFilters1763836200100 } from './1763836200100-alert-filters';
 import { Takeover1763836200101 } from './1763836200101-takeover';
 import { DeletedOrganizations1763836600000 } from './1763836600000-deleted-organizations';
 import { RowsUpdatedInPlace1763836600100 } from './1763836600100-rows-updated-in-place';
+import { OwnRoles1763837000100 } from './1763837000100-own-roles';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -197,4 +198,5 @@ export const migrations = [
   Takeover1763836200101,
   DeletedOrganizations1763836600000,
   RowsUpdatedInPlace1763836600100,
+  OwnRoles1763837000100,
 ];

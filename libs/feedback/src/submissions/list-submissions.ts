@@ -1,4 +1,4 @@
-import { hasRole, type FeedbackFilter } from '@muster/contracts';
+import { type FeedbackFilter, hasPermission } from '@muster/contracts';
 import type { Principal } from '@muster/access';
 import { type Database, containsIgnoringCaseSql, limitPageSizeSql, scanWithinSql } from '@muster/database';
 import { smallestIdAt, type Page } from '@muster/platform';
@@ -6,11 +6,11 @@ import { submissionColumns, type SubmissionRow } from './submission-row';
 import { withinPeriodSql } from './within-period';
 
 /**
- * Returns the id of the reporter whose submissions the caller sees; null for an admin, who sees all of the
+ * Returns the id of the reporter whose submissions the caller sees; null if the caller may see all of the
  * organization.
  */
-export function getVisibleReporter({ role, id }: Principal): string | null {
-  return hasRole(role, 'admin') ? null : id;
+export function getVisibleReporter(caller: Principal): string | null {
+  return hasPermission(caller, 'feedback.admin') ? null : caller.id;
 }
 
 /** Lists submissions, newest first: ids are ordered by creation time. */

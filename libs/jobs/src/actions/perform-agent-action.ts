@@ -8,7 +8,14 @@ import {
   startRecording,
 } from '@muster/commands';
 import { loadAgent, requireSwitchableMachine, startAgent } from '@muster/machines';
-import { type AgentActionAnswer, type AgentActionBody, type AgentStatus, AppError, hasRole } from '@muster/contracts';
+import {
+  type AgentActionAnswer,
+  type AgentActionBody,
+  type AgentStatus,
+  AppError,
+  hasPermission,
+  type Permission,
+} from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { cancelJob } from '../ends/cancel-job';
 import { type Acted, requireJobOfAgent, startJob } from './start-job';
@@ -37,8 +44,10 @@ export async function performAgentAction(
       await terminateAsAdmin(tx, caller, id, body);
       return toActed('terminated');
     case 'start_job':
+      requirePermission(caller, 'runs.write', 'Starting a run');
       return startJob(tx, caller, id, body, parts);
     case 'stop_job': {
+      requirePermission(caller, 'runs.write', 'Cancelling a run');
       const agent = await loadAgent(tx, caller.organizationId, id);
       const jobId = requireActionField(body, 'jobId');
       await requireJobOfAgent(tx, caller, id, jobId);
@@ -57,15 +66,19 @@ export async function performAgentAction(
   }
 }
 
+/** Throws unless the caller may also do what the action does in addition to controlling the agent. */
+function requirePermission(caller: Principal, permission: Permission, action: string): void {
+  if (hasPermission(caller, permission)) return;
+  throw new AppError('permission_denied', { detail: `${action} needs the permission ${permission}.` });
+}
+
 async function terminateAsAdmin(
   tx: Transaction,
   caller: Principal,
   id: string,
   { force }: AgentActionBody,
 ): Promise<void> {
-  if (!hasRole(caller.role, 'admin')) {
-    throw new AppError('permission_denied', { detail: 'Only an admin can terminate an agent. Ask an admin to do it.' });
-  }
+  requirePermission(caller, 'agents.admin', 'Terminating an agent');
   requireSwitchableMachine(await loadAgent(tx, caller.organizationId, id), 'terminated');
   await terminateAgentAndRuns(tx, caller, id, { force });
 }

@@ -1,5 +1,13 @@
 import type { Principal } from '@muster/access';
-import { hasRole, notFoundError, type Question, type QuestionsQuery, roles } from '@muster/contracts';
+import {
+  hasPermission,
+  hasPermissionsOf,
+  notFoundError,
+  type Question,
+  type QuestionsQuery,
+  type RoleHolder,
+  roles,
+} from '@muster/contracts';
 import { type Database, type QuestionEntity, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
 import type { ObjectStorage } from '@muster/storage';
@@ -54,13 +62,16 @@ export function listQuestions(
 
 /** SQL condition: the caller may answer the question. Viewers may not answer, even if the audience includes them. */
 function answerableBySql(caller: Principal, addParameter: (value: unknown) => string): string {
-  if (!hasRole(caller.role, 'member')) return 'false';
+  if (!hasPermission(caller, 'runs.write')) return 'false';
   return `(cardinality(audience) = 0 OR audience && ${addParameter(listAudiencesOfCaller(caller))}::text[])`;
 }
 
-/** Returns the audience entries that include the caller: its role, the lower roles, and its e-mail address. */
-export function listAudiencesOfCaller(caller: { role: Principal['role']; email?: string }): string[] {
-  const own = roles.slice(0, roles.indexOf(caller.role) + 1).map((role) => `role:${role}`);
+/**
+ * Returns the audience entries that include the caller: the roles whose permissions the caller has, and the caller's
+ * e-mail address.
+ */
+export function listAudiencesOfCaller(caller: RoleHolder & { email?: string }): string[] {
+  const own = roles.filter((role) => hasPermissionsOf(caller, { role })).map((role) => `role:${role}`);
   return caller.email ? [...own, caller.email.toLowerCase()] : own;
 }
 

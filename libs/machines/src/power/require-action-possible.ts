@@ -1,5 +1,5 @@
 import { type Principal, requireUnsuspended } from '@muster/access';
-import { type AgentAction, type AgentStatus, hasRole } from '@muster/contracts';
+import { type AgentAction, type AgentStatus, hasPermission } from '@muster/contracts';
 import type { MachineParts } from '../orders/wake-machine';
 import { findAgent } from '../registry/agent-row';
 import { requireOwnMachine } from './require-own-machine';
@@ -30,6 +30,6 @@ export async function requireActionPossible(
       action === 'reboot' &&
       off.includes((await findAgent(parts.database, organizationId, id)).status));
   if (begins) requireUnsuspended(caller);
-  if (!switches.has(action) || (action === 'terminate' && (force || !hasRole(caller.role, 'admin')))) return;
+  if (!switches.has(action) || (action === 'terminate' && (force || !hasPermission(caller, 'agents.admin')))) return;
   await requireOwnMachine(parts, organizationId, id);
 }

@@ -1,5 +1,5 @@
 import { audit, describeCaller, type Principal } from '@muster/access';
-import { AppError, hasRole, type PromoteVersionBody, getRoleForStage } from '@muster/contracts';
+import { AppError, getPermissionForStage, hasPermission, type PromoteVersionBody } from '@muster/contracts';
 import type { PackInstallationEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { emitEvent } from '@muster/webhooks';
@@ -14,9 +14,10 @@ export async function promoteVersion(
   { stage, reason = null }: { stage: PromoteVersionBody['stage']; reason?: string | null },
 ): Promise<VersionRow> {
   const { organizationId } = caller;
-  if (!hasRole(caller.role, getRoleForStage(stage))) {
+  const needed = getPermissionForStage(stage);
+  if (!hasPermission(caller, needed)) {
     throw new AppError('permission_denied', {
-      detail: `Changing the stage of a version to ${stage} requires the role ${getRoleForStage(stage)}. Ask an admin of the organization to do it.`,
+      detail: `Changing the stage of a version to ${stage} requires the permission ${needed}. Ask an admin of the organization to do it.`,
     });
   }
   await lockPack(tx, organizationId, packId);

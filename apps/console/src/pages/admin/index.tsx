@@ -1,4 +1,4 @@
-import { useHasRole } from '../../api/session';
+import { useCurrentUser } from '../../api/session';
 import { EmptyNote, Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
 import { MetricsBackfill } from './backfill';
@@ -11,37 +11,32 @@ import { Pricing } from './pricing';
 import { UsageCounters } from './counters';
 
 const parts = [
-  { name: 'Organizations', superAdmin: true, content: <Organizations /> },
-  { name: 'Pricing', superAdmin: false, content: <Pricing /> },
-  { name: 'Backfill', superAdmin: false, content: <MetricsBackfill /> },
-  { name: 'Feedback export', superAdmin: true, content: <FeedbackExport /> },
-  { name: 'Feedback sync', superAdmin: true, content: <FeedbackSync /> },
-  { name: 'Default prices', superAdmin: true, content: <DefaultPrices /> },
-  { name: 'Usage', superAdmin: true, content: <UsageCounters /> },
-  { name: 'Maintenance', superAdmin: true, content: <MaintenanceLoops /> },
-];
+  { name: 'Organizations', needs: 'platform.admin', content: <Organizations /> },
+  { name: 'Pricing', needs: 'pricing.write', content: <Pricing /> },
+  { name: 'Backfill', needs: 'pricing.write', content: <MetricsBackfill /> },
+  { name: 'Feedback export', needs: 'platform.admin', content: <FeedbackExport /> },
+  { name: 'Feedback sync', needs: 'platform.admin', content: <FeedbackSync /> },
+  { name: 'Default prices', needs: 'platform.admin', content: <DefaultPrices /> },
+  { name: 'Usage', needs: 'platform.admin', content: <UsageCounters /> },
+  { name: 'Maintenance', needs: 'platform.admin', content: <MaintenanceLoops /> },
+] as const;
 
 /** Administration across organizations, and the pricing of an organization's runs. */
 export function AdminPage() {
-  const isAdmin = useHasRole('admin');
-  const isSuperAdmin = useHasRole('super_admin');
-  if (!isAdmin) {
+  const { permissions } = useCurrentUser().user;
+  const shown = parts.filter(({ needs }) => permissions.includes(needs));
+  if (shown.length === 0) {
     return (
       <Page title="Admin">
-        <EmptyNote title="You need the role admin for this page.">
-          Ask an admin to give you the role under Settings, Users.
+        <EmptyNote title="This page is for admins.">
+          An admin can give you another role under Settings, Users.
         </EmptyNote>
       </Page>
     );
   }
   return (
     <Page title="Admin">
-      <Tabs
-        label="Administration"
-        parameter="part"
-        beside
-        tabs={parts.filter(({ superAdmin }) => isSuperAdmin || !superAdmin)}
-      />
+      <Tabs label="Administration" parameter="part" beside tabs={shown} />
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { lazy, useState } from 'react';
 import { buildAgentQuery } from '../../api/queries';
-import { useHasRole } from '../../api/session';
+import { useCurrentUser, usePermission } from '../../api/session';
 import { useAgentEvents } from '../../live/use-agent-events';
 import { useThrottled } from '../../live/use-throttled';
 import { AgentMenu } from '../../parts/agent-menu';
@@ -26,7 +26,8 @@ export function AgentPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const { data: agent, error, refetch } = useQuery(buildAgentQuery(id));
   const [isRenaming, setRenaming] = useState(false);
-  const isMember = useHasRole('member');
+  const mayControl = usePermission('agents.control');
+  const { permissions } = useCurrentUser().user;
   useLiveAgent(id);
   if (!agent) {
     return (
@@ -36,7 +37,7 @@ export function AgentPage() {
     );
   }
   const isOver = agent.status === 'terminated';
-  const mayAsk = isMember && !isOver;
+  const mayAsk = mayControl && !isOver;
   return (
     <Page
       title={agent.name}
@@ -52,14 +53,24 @@ export function AgentPage() {
       <Tabs
         label={`Sections of ${agent.name}`}
         tabs={[
-          { id: 'overview', name: 'Overview', content: <Overview agent={agent} mayAsk={mayAsk} /> },
-          { id: 'commands', name: 'Commands', content: <Commands agentId={id} /> },
-          { id: 'recordings', name: 'Recordings', content: <Recordings agentId={id} mayAsk={mayAsk} /> },
-          { id: 'imaging', name: 'Imaging', content: <Imaging agentId={id} mayAsk={mayAsk} /> },
-          { id: 'chat', name: 'Chat', content: <Chat agentId={id} /> },
-          { id: 'autopilot', name: 'Autopilot', content: <AgentSessions agentId={id} mayAsk={mayAsk} /> },
-          { id: 'settings', name: 'Settings', content: <AgentSettings agent={agent} /> },
-        ]}
+          { id: 'overview', name: 'Overview', needs: null, content: <Overview agent={agent} mayAsk={mayAsk} /> },
+          { id: 'commands', name: 'Commands', needs: null, content: <Commands agentId={id} /> },
+          {
+            id: 'recordings',
+            name: 'Recordings',
+            needs: 'runs.read' as const,
+            content: <Recordings agentId={id} mayAsk={mayAsk} />,
+          },
+          {
+            id: 'imaging',
+            name: 'Imaging',
+            needs: 'runs.read' as const,
+            content: <Imaging agentId={id} mayAsk={mayAsk} />,
+          },
+          { id: 'chat', name: 'Chat', needs: 'assistant.use' as const, content: <Chat agentId={id} /> },
+          { id: 'autopilot', name: 'Autopilot', needs: null, content: <AgentSessions agentId={id} mayAsk={mayAsk} /> },
+          { id: 'settings', name: 'Settings', needs: null, content: <AgentSettings agent={agent} /> },
+        ].filter(({ needs }) => needs === null || permissions.includes(needs))}
       />
     </Page>
   );

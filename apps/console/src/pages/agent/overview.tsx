@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { type Agent, jobsList } from '../../api/generated';
+import { usePermission } from '../../api/session';
 import { pollMs } from '../../api/query-client';
 import { formatDuration, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
-import { RunLink } from '../../parts/names';
+import { ChangesLink, LabelLinks, RunLink } from '../../parts/names';
 import { RunCause, RunTitle } from '../../parts/run/run-title';
 import { ExplanationText } from '../../parts/why';
 import { ErrorNote } from '../../ui/error-note';
@@ -18,14 +19,15 @@ const Snippets = lazy(async () => ({ default: (await import('./snippets')).Snipp
 /** State of the agent with its reason, its runs, its timeline and a form to run a snippet on its machine. */
 export function Overview({ agent, mayAsk }: { agent: Agent; mayAsk: boolean }) {
   const { id } = agent;
+  const seesRuns = usePermission('runs.read');
   return (
     <div className="grid gap-4 xl:grid-cols-[minmax(0,22rem)_minmax(0,1fr)]">
       <div className="flex min-w-0 flex-col gap-4">
         <AgentState agent={agent} />
-        <AgentRuns id={id} />
+        {seesRuns && <AgentRuns id={id} />}
       </div>
       <div className="flex min-w-0 flex-col gap-4">
-        <AgentTimeline id={id} />
+        {seesRuns && <AgentTimeline id={id} />}
         {mayAsk && (
           <Suspense fallback={<Skeleton />}>
             <Snippets agentId={id} />
@@ -55,8 +57,13 @@ function AgentState({ agent }: { agent: Agent }) {
           ['Provider', [agent.provider, agent.providerRef].filter(Boolean).join(' · ')],
           ['Worker', agent.workerVersion ?? '–'],
           ['Capabilities', <Capabilities capabilities={agent.capabilities} />],
-          ['Labels', agent.labels.join(', ') || '–'],
-          ['Created', <Time at={agent.createdAt} />],
+          ['Labels', agent.labels.length > 0 ? <LabelLinks labels={agent.labels} /> : '–'],
+          [
+            'Created',
+            <ChangesLink id={agent.id}>
+              <Time at={agent.createdAt} />
+            </ChangesLink>,
+          ],
           ['Id', <code className="font-mono text-xs">{agent.id}</code>],
         ]}
       />

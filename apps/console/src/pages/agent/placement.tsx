@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useId, useState } from 'react';
 import { type Agent, agentsUpdate } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { LabelLinks } from '../../parts/names';
 import { Panel } from '../../ui/page';
 import { showErrorToast, showToast } from '../../ui/toast';
@@ -9,7 +9,7 @@ import { showErrorToast, showToast } from '../../ui/toast';
 /** Switch that excludes an agent from the runs that require labels instead of naming their agent. */
 export function Placement({ agent }: { agent: Agent }) {
   const client = useQueryClient();
-  const isAdmin = useHasRole('admin');
+  const isAdmin = usePermission('agents.admin');
   const [isBusy, setIsBusy] = useState(false);
   const id = useId();
   const change = async (placement: boolean) => {

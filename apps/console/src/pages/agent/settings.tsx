@@ -10,7 +10,7 @@ import {
   agentsUpdate,
 } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { settingsQuery, useHasRole } from '../../api/session';
+import { settingsQuery, usePermission } from '../../api/session';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
@@ -23,18 +23,18 @@ import { WorkerKeys } from './worker-keys';
 
 /** Settings of an agent: name and labels, idle stop, machine and worker keys. */
 export function AgentSettings({ agent }: { agent: Agent }) {
-  const isAdmin = useHasRole('admin');
+  const mayAdminister = usePermission('agents.admin');
   const isOver = agent.status === 'terminated';
   return (
     <div className="grid gap-4 xl:grid-cols-2">
       <div className="flex min-w-0 flex-col gap-4">
-        {isAdmin && !isOver && <NameAndLabels agent={agent} />}
+        {mayAdminister && !isOver && <NameAndLabels agent={agent} />}
         <Placement agent={agent} />
         <IdleStop agent={agent} />
       </div>
       <div className="flex min-w-0 flex-col gap-4">
         <MachineSettings agent={agent} />
-        {isAdmin && !isOver && <WorkerKeys agent={agent} />}
+        {mayAdminister && !isOver && <WorkerKeys agent={agent} />}
       </div>
     </div>
   );
@@ -102,7 +102,7 @@ function NameAndLabels({ agent }: { agent: Agent }) {
 
 function IdleStop({ agent }: { agent: Agent }) {
   const { data: settings } = useQuery(settingsQuery);
-  const isMember = useHasRole('member');
+  const mayControl = usePermission('agents.control');
   const client = useQueryClient();
   const isPinned = agent.idleAutoStopExempt;
   const setPinned = async (exempt: boolean) => {
@@ -118,7 +118,7 @@ function IdleStop({ agent }: { agent: Agent }) {
     <Panel
       title="Idle stop"
       actions={
-        isMember &&
+        mayControl &&
         agent.status !== 'terminated' && (
           <Button onClick={() => void setPinned(!isPinned)}>{isPinned ? 'Unpin' : 'Pin'}</Button>
         )

@@ -5,7 +5,7 @@ import { Pin, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { agentStatuses } from '@muster/contracts/words';
 import { type Agent, type AgentList, agentsList } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { AgentMenu } from '../../parts/agent-menu';
@@ -33,8 +33,8 @@ export function AgentsPage() {
   const [renaming, setRenaming] = useState<string | null>(null);
   const [selected, setSelected] = useState<Record<string, boolean>>({});
   const client = useQueryClient();
-  const isAdmin = useHasRole('admin');
-  const isMember = useHasRole('member');
+  const mayAdminister = usePermission('agents.admin');
+  const mayControl = usePermission('agents.control');
   const { status, label, q, sort, group } = state;
   const list = useList({
     queryKey: ['agents', { status, label, q, sort }],
@@ -122,7 +122,7 @@ export function AgentsPage() {
       title="Agents"
       full
       actions={
-        isAdmin && (
+        mayAdminister && (
           <Button look="primary" onClick={() => setIsNew(true)}>
             <Plus aria-hidden className="size-4" />
             New agent
@@ -153,7 +153,7 @@ export function AgentsPage() {
           columns={columns}
           card={renaming ? undefined : AgentCard}
           rowId={({ id }) => id}
-          selection={isMember ? { selected, change: setSelected } : undefined}
+          selection={mayControl ? { selected, change: setSelected } : undefined}
           empty={
             isFiltered ? (
               <EmptyNote title="No agents match the filters.">Remove a filter, or change the search.</EmptyNote>

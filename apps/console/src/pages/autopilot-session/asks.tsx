@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { autopilotAct, type AutopilotSession, type SessionPause, type StepOverride } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { pauseWords } from '../../parts/autopilot/session-words';
 import { CodeEditor } from '../../ui/code-editor';
 import { CheckField, Field, Form, inputClass } from '../../ui/form';
@@ -14,7 +14,7 @@ page.click("aria/Search")`;
 
 /** Question of a paused session, a screenshot of its page, and the form that answers and resumes it. */
 export function SessionQuestion({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
-  const isMember = useHasRole('member');
+  const mayControl = usePermission('agents.control');
   const { title, hint } = pauseWords[pause.reason];
   const step = session.steps.find(({ id }) => id === session.currentStep);
   return (
@@ -32,10 +32,10 @@ export function SessionQuestion({ session, pause }: { session: AutopilotSession;
           </p>
           {pause.screenshotUrl && <PageScreenshot url={pause.screenshotUrl} alt="The page when the session paused" />}
         </div>
-        {isMember ? (
+        {mayControl ? (
           <AnswerForm session={session} hint={hint} />
         ) : (
-          <p className="text-dim">You need the role member to answer.</p>
+          <p className="text-dim">Your role does not allow you to answer.</p>
         )}
       </div>
     </Panel>

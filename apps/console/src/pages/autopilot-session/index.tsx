@@ -3,7 +3,7 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type AutopilotSession, autopilotSessionsRead } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { formatCount, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { useSessionEvents } from '../../live/use-session-events';
@@ -21,7 +21,7 @@ import { SessionSteps } from './steps';
 export function AutopilotSessionPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const client = useQueryClient();
-  const isMember = useHasRole('member');
+  const mayControl = usePermission('agents.control');
   const [isEnding, setEnding] = useState(false);
   const {
     data: session,
@@ -48,7 +48,7 @@ export function AutopilotSessionPage() {
       title={task?.title ?? 'The task is being written'}
       aside={<StatusMark status={status} testId="session-status" large />}
       actions={
-        isMember &&
+        mayControl &&
         !isOver && (
           <Button look="danger" disabled={session.cancelling} onClick={() => setEnding(true)}>
             {session.cancelling ? 'Being cancelled' : 'Cancel session'}

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '@tanstack/react-table';
 import { useState } from 'react';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { SessionList } from '../../parts/autopilot/session-list';
 import { NewSessionDialog } from '../../parts/autopilot/new-session';
 import { Button } from '../../ui/button';
@@ -17,13 +17,13 @@ const agentColumn: ColumnDef<AutopilotSessionSummary> = {
 
 export function AutopilotPage() {
   const [isMaking, setMaking] = useState(false);
-  const isMember = useHasRole('member');
+  const mayControl = usePermission('agents.control');
   return (
     <Page
       title="Autopilot"
       full
       actions={
-        isMember && (
+        mayControl && (
           <Button look="primary" onClick={() => setMaking(true)}>
             New session
           </Button>

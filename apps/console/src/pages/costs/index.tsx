@@ -8,6 +8,7 @@ import { useUrlState } from '../../ui/table/use-url-state';
 import { useDelayedText } from '../../ui/table/use-typed';
 import { Batches } from './batches';
 import { IdleSavings } from './idle';
+import { MonthFilter } from './month-filter';
 import type { Range } from './range';
 import { RoiFigures } from './returns';
 import { type GroupBy, groupings, SpendTable } from './spend';
@@ -35,6 +36,11 @@ export function CostsPage() {
       }
     >
       <div role="search" className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <MonthFilter
+          range={range}
+          isDefault={!state['from'] && !state['to']}
+          change={({ from, to }) => change({ from, to })}
+        />
         <DayField label="From" day={range.from} change={(from) => change({ from })} />
         <DayField label="To" day={range.to} change={(to) => change({ to })} />
         <FilterSelect label="Group by" value={groupBy} options={groupings} change={(by) => change({ groupBy: by })} />

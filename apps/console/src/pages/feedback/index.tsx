@@ -8,7 +8,7 @@ import {
   feedbackSubmissionsList,
   type FeedbackSubmissionsListData,
 } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { EmptyNote, Page } from '../../ui/page';
@@ -27,7 +27,7 @@ const types = feedbackTypes.map((value) => ({ value, label: typeNames[value] }))
 /** The user's reports with their status. An admin sees all reports of the organization. */
 export function FeedbackPage() {
   const [state, change] = useUrlState();
-  const isAdmin = useHasRole('admin');
+  const seesAll = usePermission('feedback.admin');
   const { q, type, status, from, to } = state;
   const filter = { q, type, status, from, to } as FeedbackSubmissionsListData['query'];
   const list = useList({
@@ -50,7 +50,7 @@ export function FeedbackPage() {
       <DataTable
         label="Feedback"
         list={list}
-        columns={useSubmissionColumns(isAdmin)}
+        columns={useSubmissionColumns(seesAll)}
         rowId={({ id }) => id}
         empty={
           <EmptyNote title={q || type || status || from || to ? 'No reports match the filters.' : 'No reports yet.'}>
@@ -64,7 +64,7 @@ export function FeedbackPage() {
   );
 }
 
-function useSubmissionColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[] {
+function useSubmissionColumns(seesAll: boolean): ColumnDef<FeedbackSubmission>[] {
   return useMemo(
     () => [
       {
@@ -93,7 +93,7 @@ function useSubmissionColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[]
         meta: { className: 'w-36 max-md:hidden' },
         cell: ({ row: { original } }) => typeNames[original.type],
       },
-      ...(isAdmin
+      ...(seesAll
         ? [
             {
               id: 'reporter',
@@ -122,6 +122,6 @@ function useSubmissionColumns(isAdmin: boolean): ColumnDef<FeedbackSubmission>[]
         cell: ({ row: { original } }) => <Time at={original.updatedAt} relative />,
       },
     ],
-    [isAdmin],
+    [seesAll],
   );
 }

@@ -1,16 +1,16 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { type FeedbackStatus, feedbackStatuses } from '@muster/contracts/words';
 import { type FeedbackSubmissionDetail, feedbackSubmissionsRead, feedbackSubmissionsUpdate } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { Time } from '../../format/time';
 import { AgentLink, RunLink, WorkflowLink } from '../../parts/names';
+import { Button } from '../../ui/button';
 import { Dialog } from '../../ui/dialog';
 import { ErrorNote } from '../../ui/error-note';
-import { Form, SelectField } from '../../ui/form';
 import { FactList, Skeleton } from '../../ui/page';
 import { StatusMark } from '../../ui/status-mark';
-import { showToast } from '../../ui/toast';
+import { showErrorToast, showToast } from '../../ui/toast';
 import { TrackerLinks } from './external';
 import { typeNames } from './feedback-names';
 
@@ -20,7 +20,7 @@ export function SubmissionDetails({ id, close }: { id: string; close: () => void
     queryKey: ['feedback', id],
     queryFn: ({ signal }) => feedbackSubmissionsRead({ path: { id }, signal }),
   });
-  const isAdmin = useHasRole('admin');
+  const mayDecide = usePermission('feedback.admin');
   return (
     <Dialog open onOpenChange={close} title={data?.title ?? 'Report'} wide>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
@@ -31,6 +31,7 @@ export function SubmissionDetails({ id, close }: { id: string; close: () => void
             <StatusMark status={data.status} testId="feedback-status" />
             <span className="text-dim">{typeNames[data.type]}</span>
           </div>
+          {mayDecide && <StatusButtons submission={data} />}
           <p dir="auto" className="whitespace-pre-wrap">
             {data.description}
           </p>
@@ -53,7 +54,6 @@ export function SubmissionDetails({ id, close }: { id: string; close: () => void
           )}
           <FactList facts={listSubmissionFacts(data)} />
           <StatusHistory submission={data} />
-          {isAdmin && <SetStatus key={data.status} submission={data} />}
         </>
       )}
     </Dialog>
@@ -94,21 +94,32 @@ function StatusHistory({ submission: { history } }: { submission: FeedbackSubmis
   );
 }
 
-function SetStatus({ submission: { id, status } }: { submission: FeedbackSubmissionDetail }) {
+/** One button for each other status, so that a report is answered with one click. */
+function StatusButtons({ submission: { id, status } }: { submission: FeedbackSubmissionDetail }) {
   const client = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: (next: FeedbackStatus) => feedbackSubmissionsUpdate({ path: { id }, body: { status: next } }),
+    onSuccess: (changed) => {
+      client.setQueryData(['feedback', id], changed);
+      void client.invalidateQueries({ queryKey: ['feedback', 'list'] });
+      showToast(`The report is now ${formatStatus(changed.status)}. Linked trackers are updated.`);
+    },
+    onError: showErrorToast,
+  });
   return (
-    <Form
-      submit="Set status"
-      onSubmit={(values) =>
-        feedbackSubmissionsUpdate({ path: { id }, body: { status: values.readText('status') as FeedbackStatus } })
-      }
-      onDone={(changed) => {
-        client.setQueryData(['feedback', id], changed);
-        void client.invalidateQueries({ queryKey: ['feedback', 'list'] });
-        showToast(`The report is now ${changed.status}. Linked trackers are updated.`);
-      }}
-    >
-      <SelectField label="New status" name="status" options={feedbackStatuses} defaultValue={status} />
-    </Form>
+    <div role="group" aria-label="New status" className="flex flex-wrap items-center gap-1.5">
+      <span className="text-dim">Change to</span>
+      {feedbackStatuses
+        .filter((each) => each !== status)
+        .map((each) => (
+          <Button key={each} disabled={isPending} onClick={() => mutate(each)}>
+            {formatStatus(each)}
+          </Button>
+        ))}
+    </div>
   );
+}
+
+function formatStatus(status: FeedbackStatus): string {
+  return status.replaceAll('_', ' ');
 }

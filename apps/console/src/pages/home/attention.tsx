@@ -11,7 +11,7 @@ import {
   type Usage,
 } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { formatCountWithNoun, formatCount, formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
 import { isNeverConnected } from '../../parts/agent-status';
@@ -24,7 +24,9 @@ import { useRecentFailures, useMachines, useUsage, useWaitingRuns } from './home
 export function AttentionList() {
   const failures = useRecentFailures();
   const usage = useUsage();
+  const seesSchedules = usePermission('schedules.read');
   const schedules = useQuery({
+    enabled: seesSchedules,
     queryKey: ['schedules', 'attention'],
     queryFn: ({ signal }) =>
       readAllItems(async (page) => {
@@ -33,16 +35,23 @@ export function AttentionList() {
       }),
     refetchInterval: 4 * pollMs,
   });
-  const isAdmin = useHasRole('admin');
+  const mayReplay = usePermission('settings.admin');
   const dead = useQuery({
     queryKey: ['dead-letters', 'home'],
     queryFn: ({ signal }) => deadLettersList({ query: { limit: 200 }, signal }),
     refetchInterval: 4 * pollMs,
-    enabled: isAdmin,
+    enabled: mayReplay,
   });
   const machines = useMachines();
   const waiting = useWaitingRuns();
-  const all = [failures, usage, schedules, machines, waiting, ...(isAdmin ? [dead] : [])];
+  const seesRuns = usePermission('runs.read');
+  const all = [
+    ...(seesRuns ? [failures, waiting] : []),
+    ...(usePermission('costs.read') ? [usage] : []),
+    ...(seesSchedules ? [schedules] : []),
+    ...(usePermission('agents.read') ? [machines] : []),
+    ...(mayReplay ? [dead] : []),
+  ];
   const isKnown = all.every(({ data }) => data);
   const awaited = new Set(
     waiting.data?.items.flatMap(({ reason, agentId }) => (reason === 'agent_offline' && agentId ? [agentId] : [])),
@@ -81,7 +90,7 @@ export function AttentionList() {
         <EmptyNote title="Nothing needs your attention.">No run failed in the last 24 hours.</EmptyNote>
       )}
       <ul className="flex flex-col divide-y divide-line">{lines}</ul>
-      {failures.data?.causes.length !== 0 && (
+      {seesRuns && failures.data?.causes.length !== 0 && (
         <Link to="/runs" search={{ status: 'failed', sort: '-finishedAt' }} className={linkClass}>
           All failed runs, latest first
         </Link>

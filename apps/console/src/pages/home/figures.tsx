@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { type Agent, roiRead } from '../../api/generated';
+import { usePermission } from '../../api/session';
 import { formatCountWithNoun, formatCount, formatMoney, formatShare } from '../../format/format';
 import { Time } from '../../format/time';
 import { Progress } from '../../ui/page';
@@ -9,15 +10,18 @@ import { dayMs, formatUtcDay, useActivity, useMachines, useMonthCosts, useUsage,
 
 const Spark = lazy(async () => ({ default: (await import('../../ui/plots/spark')).SparkLine }));
 
-/** Five figures of the day and the month. Each links to its source. */
+/** Up to five figures of the day and the month, as the user's permissions allow. Each links to its source. */
 export function HomeFigures() {
+  const seesRuns = usePermission('runs.read');
+  const seesAgents = usePermission('agents.read');
+  const seesCosts = usePermission('costs.read');
   return (
     <ul aria-label="Figures" className="grid grid-cols-2 gap-3 md:grid-cols-5 max-md:*:last:col-span-2">
-      <RunsToday />
-      <MachinesOn />
-      <WaitingFigure />
-      <SpendOfMonth />
-      <RoiFigure />
+      {seesRuns && <RunsToday />}
+      {seesAgents && <MachinesOn />}
+      {seesRuns && <WaitingFigure />}
+      {seesCosts && <SpendOfMonth />}
+      {seesCosts && <RoiFigure />}
     </ul>
   );
 }

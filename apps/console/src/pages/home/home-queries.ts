@@ -10,6 +10,7 @@ import {
   usageRead,
 } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
+import { usePermission } from '../../api/session';
 
 export const dayMs = 24 * 60 * 60 * 1000;
 
@@ -18,6 +19,7 @@ const most = 8;
 
 export function useRunsWithStatus(status: Job['status']) {
   return useQuery({
+    enabled: usePermission('runs.read'),
     queryKey: ['runs', 'home', status],
     queryFn: ({ signal }) =>
       readFirstItems(most, async (page) => {
@@ -31,6 +33,7 @@ export function useRunsWithStatus(status: Job['status']) {
 /** Causes of the runs that failed in the last 24 hours. */
 export function useRecentFailures() {
   return useQuery({
+    enabled: usePermission('runs.read'),
     queryKey: ['runs', 'failures'],
     queryFn: ({ signal }) => jobSummariesFailures({ signal }),
     refetchInterval: pollMs,
@@ -41,6 +44,7 @@ export function useRecentFailures() {
 export function useActivity() {
   const from = new Date(new Date().setHours(0, 0, 0, 0) - dayMs).toISOString();
   return useQuery({
+    enabled: usePermission('runs.read'),
     queryKey: ['activity', from],
     queryFn: ({ signal }) => jobSummariesActivity({ query: { from }, signal }),
     refetchInterval: pollMs,
@@ -49,6 +53,7 @@ export function useActivity() {
 
 export function useUsage() {
   return useQuery({
+    enabled: usePermission('costs.read'),
     queryKey: ['usage'],
     queryFn: ({ signal }) => usageRead({ signal }),
     refetchInterval: 4 * pollMs,
@@ -59,6 +64,7 @@ export function useUsage() {
 export function useMonthCosts() {
   const [from, to] = [formatUtcDay(Date.now() - 29 * dayMs), formatUtcDay(Date.now())];
   return useQuery({
+    enabled: usePermission('costs.read'),
     queryKey: ['costs', from, to],
     queryFn: ({ signal }) => costsCosts({ query: { from, to, groupBy: 'day' }, signal }),
     staleTime: 60_000,
@@ -73,6 +79,7 @@ export function formatUtcDay(at: number): string {
 /** Reads all agents, because the home page counts them and any agent may need attention. */
 export function useMachines() {
   return useQuery({
+    enabled: usePermission('agents.read'),
     queryKey: ['agents', 'home'],
     queryFn: ({ signal }) =>
       readAllItems(async (page) => {
@@ -86,6 +93,7 @@ export function useMachines() {
 /** Queued runs. They are polled instead of refetched at every event, because there may be many pages. */
 export function useWaitingRuns() {
   return useQuery({
+    enabled: usePermission('runs.read'),
     queryKey: ['waiting-runs'],
     queryFn: ({ signal }) =>
       readAllItems(async (page) => {

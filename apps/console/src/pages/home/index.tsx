@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { agentStatuses } from '@muster/contracts/words';
 import type { Agent, Job } from '../../api/generated';
+import { usePermission } from '../../api/session';
 import { formatCountWithNoun, formatCount, formatMoney } from '../../format/format';
 import { Duration } from '../../format/time';
 import { isNeverConnected } from '../../parts/agent-status';
@@ -21,18 +22,21 @@ const Days = lazy(async () => ({ default: (await import('../../parts/days')).Day
 
 /** Figures and problems first, then runs in progress and machines, then the runs of the last days. */
 export function HomePage() {
+  const seesRuns = usePermission('runs.read');
+  const seesAgents = usePermission('agents.read');
+  const seesCosts = usePermission('costs.read');
   return (
     <Page title="Home">
       <HomeFigures />
       <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
         <AttentionList />
         <div className="flex min-w-0 flex-col gap-4">
-          <InProgress />
-          <MachineList />
+          {seesRuns && <InProgress />}
+          {seesAgents && <MachineList />}
         </div>
       </div>
-      <MonthCosts />
-      <HeatMap />
+      {seesCosts && <MonthCosts />}
+      {seesRuns && <HeatMap />}
     </Page>
   );
 }

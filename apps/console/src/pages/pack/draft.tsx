@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { PackDraft, WorkflowPack } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { formatCount, formatSize } from '../../format/format';
 import { Time } from '../../format/time';
 import { Button, getButtonClass } from '../../ui/button';
@@ -10,37 +10,27 @@ import { ActionMenu } from '../../ui/menu';
 import { EmptyNote, Panel, Skeleton } from '../../ui/page';
 import { AddFilesDialog, RemoveFileDialog, UploadBundleDialog } from './draft-dialogs';
 import { buildDraftQuery } from './pack-queries';
-import { PublishDialog } from './publish-dialog';
+import { PublishForm } from './publish-form';
 
-type Open = 'upload' | 'add' | 'publish';
+type Open = 'upload' | 'add';
 
 /** Files of the next version, and the ways to change them. */
 export function DraftPanel({ pack }: { pack: WorkflowPack }) {
   const { data: draft, error, refetch } = useQuery(buildDraftQuery(pack.id));
   const [open, setOpen] = useState<Open | null>(null);
   const [removed, setRemoved] = useState<string | null>(null);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('packs.write');
   const closeDialog = () => setOpen(null);
   const isPublished = pack.versions.some(({ runtimeBundleId }) => runtimeBundleId === draft?.runtimeBundleId);
   return (
     <Panel
       title="Draft"
       actions={
-        isMember &&
+        mayChange &&
         draft !== undefined && (
           <>
             <Button onClick={() => setOpen('add')}>Add files</Button>
             <Button onClick={() => setOpen('upload')}>Upload bundle</Button>
-            {draft && (
-              <Button
-                look="primary"
-                disabled={isPublished}
-                title={isPublished ? 'The draft is already published.' : undefined}
-                onClick={() => setOpen('publish')}
-              >
-                Publish
-              </Button>
-            )}
           </>
         )
       }
@@ -61,12 +51,12 @@ export function DraftPanel({ pack }: { pack: WorkflowPack }) {
               Download
             </a>
           </p>
-          <DraftFiles draft={draft} remove={isMember ? setRemoved : undefined} />
+          {mayChange && !isPublished && <PublishForm pack={pack} />}
+          <DraftFiles draft={draft} remove={mayChange ? setRemoved : undefined} />
         </>
       )}
       {open === 'upload' && <UploadBundleDialog pack={pack} draft={draft ?? null} close={closeDialog} />}
       {open === 'add' && <AddFilesDialog pack={pack} draft={draft ?? null} close={closeDialog} />}
-      {open === 'publish' && <PublishDialog pack={pack} close={closeDialog} />}
       {removed !== null && draft && (
         <RemoveFileDialog pack={pack} draft={draft} path={removed} close={() => setRemoved(null)} />
       )}

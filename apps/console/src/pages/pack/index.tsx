@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { WorkflowPack } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { Time } from '../../format/time';
+import { ChangesLink } from '../../parts/names';
 import { Button } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { FactList, Page, Panel, Skeleton } from '../../ui/page';
@@ -17,7 +18,7 @@ export function PackPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const { data: pack, error, refetch } = useQuery(buildPackQuery(id));
   const [isEdited, setEdited] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('packs.write');
   if (!pack) {
     return (
       <Page title="Pack">
@@ -26,7 +27,7 @@ export function PackPage() {
     );
   }
   return (
-    <Page title={pack.name} actions={isMember && <Button onClick={() => setEdited(true)}>Edit pack</Button>}>
+    <Page title={pack.name} actions={mayChange && <Button onClick={() => setEdited(true)}>Edit pack</Button>}>
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {pack.description && (
         <p dir="auto" className="text-dim">
@@ -55,7 +56,12 @@ function PackDetails({ pack }: { pack: WorkflowPack }) {
             ['Worker key', <code className="font-mono text-xs break-all">{pack.workerKey}</code>],
             ['Tags', <bdi>{pack.stageTags.join(', ') || '–'}</bdi>],
             ['Created', <Time at={pack.createdAt} />],
-            ['Changed', <Time at={pack.updatedAt} />],
+            [
+              'Changed',
+              <ChangesLink id={pack.id}>
+                <Time at={pack.updatedAt} />
+              </ChangesLink>,
+            ],
           ]}
         />
       </Panel>

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { hasRole, type PackStage, getRoleForStage, allowedStageChanges } from '@muster/contracts/words';
+import { allowedStageChanges, getPermissionForStage, type PackStage } from '@muster/contracts/words';
 import { type PackVersion, versionsPromote, type WorkflowPack } from '../../api/generated';
 import { useCurrentUser } from '../../api/session';
 import { Dialog } from '../../ui/dialog';
@@ -11,13 +11,13 @@ import { formatVersion } from './format-version';
 
 const order: readonly PackStage[] = ['draft', 'internal_verified', 'pilot', 'production'];
 
-/** Menu of a version: the stage changes that the user's role allows, and the export. */
+/** Menu of a version: the stage changes that the user's permissions allow, and the export. */
 export function VersionMenu({ pack, version }: { pack: WorkflowPack; version: PackVersion }) {
-  const { role } = useCurrentUser().user;
+  const { permissions } = useCurrentUser().user;
   const [targetStage, setTargetStage] = useState<PackStage | null>(null);
   const { packId, versionId, number, stage } = version;
   const allowed = allowedStageChanges[stage].filter(
-    (to) => hasRole(role, 'member') && hasRole(role, getRoleForStage(to)),
+    (to) => permissions.includes('packs.write') && permissions.includes(getPermissionForStage(to)),
   );
   return (
     <>

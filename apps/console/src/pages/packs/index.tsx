@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
 import { useMemo, useState } from 'react';
 import { packsList, type WorkflowPackList, type WorkflowPackSummary } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount } from '../../format/format';
 import { Time } from '../../format/time';
@@ -18,7 +18,7 @@ const getPacks = (page: WorkflowPackList) => page.packs;
 export function PacksPage() {
   const [{ q }] = useUrlState();
   const [isNew, setIsNew] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('packs.write');
   const list = useList({
     queryKey: ['packs', 'list', q],
     fetchPage: (page, signal) => packsList({ query: { ...page, q }, signal }),
@@ -29,7 +29,7 @@ export function PacksPage() {
       title="Packs"
       full
       actions={
-        isMember && (
+        mayChange && (
           <Button look="primary" onClick={() => setIsNew(true)}>
             New pack
           </Button>

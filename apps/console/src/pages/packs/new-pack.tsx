@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useId } from 'react';
 import { packsEnsure, processLibraryList, processLibraryPut } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
 
@@ -24,7 +24,7 @@ export function NewPackDialog({ open, onOpenChange }: NewPackProps) {
 
 function NewPackForm({ close }: { close: () => void }) {
   const known = useId();
-  const isAdmin = useHasRole('admin');
+  const mayNameProcess = usePermission('settings.admin');
   const navigate = useNavigate();
   const client = useQueryClient();
   const { data } = useQuery({
@@ -39,7 +39,7 @@ function NewPackForm({ close }: { close: () => void }) {
         const workerKey = values.readText('workerKey');
         const name = values.readText('name');
         const description = values.readText('description');
-        if (isAdmin && !processes.some((each) => each.workerKey === workerKey)) {
+        if (mayNameProcess && !processes.some((each) => each.workerKey === workerKey)) {
           await processLibraryPut({ path: { workerKey }, body: { name: name || workerKey, description } });
         }
         return packsEnsure({ body: { workerKey, ...(name ? { name } : {}), ...(description ? { description } : {}) } });
@@ -54,7 +54,7 @@ function NewPackForm({ close }: { close: () => void }) {
         label="Worker key"
         name="workerKey"
         hint={
-          isAdmin
+          mayNameProcess
             ? 'Enter the worker key of a process in the process library, or a new one: lowercase letters, digits, ' +
               'dots and dashes.'
             : 'Worker key of a process in the process library. An admin can add processes.'

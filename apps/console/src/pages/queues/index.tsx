@@ -1,4 +1,4 @@
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { Page } from '../../ui/page';
 import { DeadLetters } from './dead-letters';
 import { RunQueue } from './run-queue';
@@ -6,13 +6,13 @@ import { ServiceQueues } from './service-queues';
 
 /** Waiting runs, dead letters and the service's own queues. */
 export function QueuesPage() {
-  const isAdmin = useHasRole('admin');
-  const isSuperAdmin = useHasRole('super_admin');
+  const mayReplay = usePermission('settings.admin');
+  const seesAll = usePermission('platform.admin');
   return (
     <Page title="Queues">
       <RunQueue />
-      {isAdmin && <DeadLetters ofAll={isSuperAdmin} />}
-      {isSuperAdmin && <ServiceQueues />}
+      {mayReplay && <DeadLetters ofAll={seesAll} />}
+      {seesAll && <ServiceQueues />}
     </Page>
   );
 }

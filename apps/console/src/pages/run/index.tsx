@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { isTerminalStatus } from '@muster/contracts/words';
 import { costsOfJob, type Job } from '../../api/generated';
 import { buildRunQuery } from '../../api/queries';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { formatCountWithNoun, formatCount, formatDuration, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { useAgentEvents } from '../../live/use-agent-events';
@@ -30,7 +30,8 @@ import { RunExplanation } from './why';
 export function RunPage() {
   const { id } = useParams({ strict: false }) as { id: string };
   const { data: run, error, refetch } = useQuery(buildRunQuery(id));
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('runs.write');
+  const seesCosts = usePermission('costs.read');
   const [asks, setAsks] = useState(false);
   const [isChanging, setIsChanging] = useState(false);
   const { replay, isReplaying } = useReplayRun(id);
@@ -63,7 +64,7 @@ export function RunPage() {
       actions={
         <>
           <ReportIssue run={run} />
-          {isMember &&
+          {mayChange &&
             (isTerminalStatus(run.status) ? (
               <>
                 <Button onClick={() => setIsChanging(true)}>Change and run</Button>
@@ -97,7 +98,7 @@ export function RunPage() {
         <div className="flex min-w-0 flex-col gap-4">
           <RunDetails run={run} />
           <RunAttempts run={run} />
-          <RunCost run={run} />
+          {seesCosts && <RunCost run={run} />}
           <RunData run={run} />
         </div>
       </div>

@@ -1,7 +1,7 @@
 import type { ColumnDef } from '@tanstack/react-table';
 import { useState } from 'react';
 import { type Job, type JobList, jobsList, type JobsListData } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatCount, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
@@ -29,7 +29,7 @@ export function RunsPage() {
   const [state] = useUrlState();
   const [isLaunching, setIsLaunching] = useState(false);
   const [selected, setSelected] = useState<Record<string, boolean>>({});
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('runs.write');
   const filter = Object.fromEntries(filterNames.map((name) => [name, state[name]])) as JobsListData['query'];
   const list = useList({
     queryKey: ['runs', filter],
@@ -51,7 +51,7 @@ export function RunsPage() {
           >
             Export CSV
           </a>
-          {isMember && (
+          {mayChange && (
             <Button look="primary" onClick={() => setIsLaunching(true)}>
               Run
             </Button>
@@ -69,7 +69,7 @@ export function RunsPage() {
         card={RunCard}
         defaultSort="-queuedAt"
         rowId={({ id }) => id}
-        selection={isMember ? { selected, change: setSelected } : undefined}
+        selection={mayChange ? { selected, change: setSelected } : undefined}
         empty={
           <EmptyNote title={isNarrowed ? 'No matching runs.' : 'No runs yet.'}>
             Start a run with “Run” on a workflow, or with a schedule.

@@ -3,14 +3,14 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { type ScheduleDetail, schedulesPreview, schedulesRead } from '../../api/generated';
 import { pollMs } from '../../api/query-client';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { readWithEtag } from '../../api/versioned';
 import { describeCron } from '../../format/describe-cron';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
 import { formatAccounts } from '../../parts/guards/accounts';
 import { formatConcurrencyKeys } from '../../parts/guards/concurrency-keys';
-import { AgentOfRun, RunLink, WorkflowLink } from '../../parts/names';
+import { AgentOfRun, ChangesLink, RunLink, WorkflowLink } from '../../parts/names';
 import { NextTimes } from '../../parts/schedule/next-times';
 import { describeSkipReason } from '../../parts/schedule/reasons';
 import { PlannedRunsOfWeek } from '../../parts/schedule/week';
@@ -31,7 +31,7 @@ export function SchedulePage() {
     refetchInterval: pollMs,
   });
   const [isEdited, setEdited] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('schedules.write');
   if (!data) {
     return (
       <Page title="Schedule">
@@ -48,7 +48,7 @@ export function SchedulePage() {
           <Link to="/runs" search={{ scheduleId: id }} className={getButtonClass()}>
             Runs
           </Link>
-          {isMember && <Button onClick={() => setEdited(true)}>Edit schedule</Button>}
+          {mayChange && <Button onClick={() => setEdited(true)}>Edit schedule</Button>}
           <ScheduleMenu schedule={data} />
         </>
       }
@@ -82,6 +82,12 @@ export function SchedulePage() {
                 ['Retries', `${data.maxRetries}, after ${data.retryDelaySeconds} s`],
                 ['Cost limit', data.maxCostUsd === null ? 'no limit' : `${formatMoney(data.maxCostUsd)} per run`],
                 ['Vault keys', data.vaultKeys.join(', ') || '–'],
+                [
+                  'Changed',
+                  <ChangesLink id={data.id}>
+                    <Time at={data.updatedAt} />
+                  </ChangesLink>,
+                ],
                 ...Object.entries(data.variables).map(([name, value]): [string, ReactNode] => [
                   name,
                   <bdi className="break-words">{value}</bdi>,

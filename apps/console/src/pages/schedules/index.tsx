@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { type Schedule, type ScheduleList, schedulesList, type SchedulesListData } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { describeCron } from '../../format/describe-cron';
 import { Time } from '../../format/time';
@@ -17,7 +17,9 @@ import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { NewScheduleDialog } from './new-schedule';
+
+// Loaded when it is opened, because most visits to the list do not need it.
+const NewScheduleDialog = lazy(async () => ({ default: (await import('./new-schedule')).NewScheduleDialog }));
 
 const getSchedules = (page: ScheduleList) => page.schedules;
 const states = [
@@ -28,7 +30,7 @@ const states = [
 export function SchedulesPage() {
   const [{ agentId, scriptId, enabled, view, q, sort }, change] = useUrlState();
   const [isNew, setIsNew] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('schedules.write');
   const client = useQueryClient();
   const filled = Object.entries({ agentId, scriptId, enabled, q, sort }).filter(([, value]) => value);
   const filter = Object.fromEntries(filled) as SchedulesListData['query'];
@@ -109,7 +111,7 @@ export function SchedulesPage() {
           <Button aria-pressed={view === 'week'} onClick={() => change({ view: view === 'week' ? undefined : 'week' })}>
             Week
           </Button>
-          {isMember && (
+          {mayChange && (
             <Button look="primary" onClick={() => setIsNew(true)}>
               New schedule
             </Button>
@@ -142,11 +144,15 @@ export function SchedulesPage() {
           )
         }
       />
-      <NewScheduleDialog
-        open={isNew}
-        onOpenChange={setIsNew}
-        made={() => void client.invalidateQueries({ queryKey: ['schedules'] })}
-      />
+      {isNew && (
+        <Suspense>
+          <NewScheduleDialog
+            open
+            onOpenChange={setIsNew}
+            made={() => void client.invalidateQueries({ queryKey: ['schedules'] })}
+          />
+        </Suspense>
+      )}
     </Page>
   );
 }

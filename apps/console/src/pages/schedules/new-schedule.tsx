@@ -6,21 +6,23 @@ import { Form } from '../../ui/form';
 import { showToast } from '../../ui/toast';
 
 interface NewScheduleProps {
+  /** The workflow that the schedule launches, if it is known already. */
+  workflow?: { id: string; name: string };
   open: boolean;
   onOpenChange: (open: boolean) => void;
   made: () => void;
 }
 
-export function NewScheduleDialog({ open, onOpenChange, made }: NewScheduleProps) {
+export function NewScheduleDialog({ open, onOpenChange, ...form }: NewScheduleProps) {
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title="New schedule" wide>
-      <NewScheduleForm onOpenChange={onOpenChange} made={made} />
+      <NewScheduleForm onOpenChange={onOpenChange} {...form} />
     </Dialog>
   );
 }
 
 /** Mounted each time the dialog opens, so that submitting the same values again creates another schedule. */
-function NewScheduleForm({ onOpenChange, made }: Omit<NewScheduleProps, 'open'>) {
+function NewScheduleForm({ workflow, onOpenChange, made }: Omit<NewScheduleProps, 'open'>) {
   const keyOf = useIdempotencyKey();
   return (
     <Form
@@ -35,7 +37,7 @@ function NewScheduleForm({ onOpenChange, made }: Omit<NewScheduleProps, 'open'>)
         showToast(`${name} was created.`);
       }}
     >
-      <ScheduleFields />
+      <ScheduleFields workflow={workflow} />
     </Form>
   );
 }

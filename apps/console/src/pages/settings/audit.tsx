@@ -1,5 +1,5 @@
 import type { ColumnDef } from '@tanstack/react-table';
-import { useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { type AuditEntry, type AuditList, auditList } from '../../api/generated';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
@@ -7,6 +7,7 @@ import { escapeDirectionMarks } from '../../format/one-direction';
 import { Dialog } from '../../ui/dialog';
 import { EmptyNote, FactList } from '../../ui/page';
 import { SearchBox } from '../../ui/search-box';
+import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { FilterField } from '../../ui/table/filter-field';
 import { useUrlState } from '../../ui/table/use-url-state';
@@ -18,6 +19,7 @@ export function AuditLog() {
   const [{ q, action, actorId, targetId, from, to }, change] = useUrlState();
   const [shown, setShown] = useState<AuditEntry | null>(null);
   const columns = useMemo(() => createColumns(setShown), []);
+  const card = useMemo(() => createCard(setShown), []);
   const filter = {
     q,
     action,
@@ -45,6 +47,7 @@ export function AuditLog() {
         label="Audit"
         list={list}
         columns={columns}
+        card={card}
         rowId={({ id }) => id}
         empty={
           <EmptyNote
@@ -69,11 +72,7 @@ function createColumns(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>
       id: 'action',
       header: 'What',
       meta: { className: 'w-60 max-sm:w-auto' },
-      cell: ({ row: { original } }) => (
-        <button type="button" className="text-accent hover:underline" onClick={() => show(original)}>
-          {original.action}
-        </button>
-      ),
+      cell: ({ row: { original } }) => <EntryButton entry={original} show={show} />,
     },
     {
       id: 'who',
@@ -85,11 +84,7 @@ function createColumns(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>
       id: 'target',
       header: 'Target',
       meta: { className: 'w-52 max-lg:hidden' },
-      cell: ({ row: { original } }) => (
-        <span title={original.target.id}>
-          {original.target.type} <code className="font-mono text-xs">{original.target.id.slice(-8)}</code>
-        </span>
-      ),
+      cell: ({ row: { original } }) => <EntryTarget entry={original} />,
     },
     {
       id: 'changes',
@@ -102,6 +97,32 @@ function createColumns(show: (entry: AuditEntry) => void): ColumnDef<AuditEntry>
       ),
     },
   ];
+}
+
+function createCard(show: (entry: AuditEntry) => void): (entry: AuditEntry) => ReactNode {
+  return (entry) => (
+    <TableCard
+      title={<EntryButton entry={entry} show={show} />}
+      aside={<Time at={entry.at} relative />}
+      facts={[<bdi key="who">{formatActor(entry)}</bdi>, <EntryTarget key="target" entry={entry} />]}
+    />
+  );
+}
+
+function EntryButton({ entry, show }: { entry: AuditEntry; show: (entry: AuditEntry) => void }) {
+  return (
+    <button type="button" className="text-accent hover:underline" onClick={() => show(entry)}>
+      {entry.action}
+    </button>
+  );
+}
+
+function EntryTarget({ entry: { target } }: { entry: AuditEntry }) {
+  return (
+    <span title={target.id}>
+      {target.type} <code className="font-mono text-xs">{target.id.slice(-8)}</code>
+    </span>
+  );
 }
 
 function AuditEntryDialog({ entry, close }: { entry: AuditEntry; close: () => void }) {

@@ -9,7 +9,7 @@ import {
   concurrencyKeysList,
   concurrencyKeysSet,
 } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
@@ -30,7 +30,7 @@ export function Concurrency() {
   const [{ q }] = useUrlState();
   const [limiting, setLimiting] = useState<Partial<ConcurrencyKeyState> | null>(null);
   const [looking, setLooking] = useState<string | null>(null);
-  const isAdmin = useHasRole('admin');
+  const mayChange = usePermission('settings.admin');
   const client = useQueryClient();
   const list = useList({
     queryKey: ['concurrency-keys', q],
@@ -54,7 +54,7 @@ export function Concurrency() {
     <>
       <SimpleList
         title="Concurrency"
-        actions={isAdmin && <Button onClick={() => setLimiting({})}>Set a limit</Button>}
+        actions={mayChange && <Button onClick={() => setLimiting({})}>Set a limit</Button>}
         list={list}
         search="Search keys"
         empty="No run holds a concurrency key or waits for one. Add concurrency keys to a workflow or a run to limit how many runs are in progress at the same time."
@@ -75,9 +75,9 @@ export function Concurrency() {
                 name={state.key}
                 actions={[
                   { label: 'Show the runs that hold the key', run: () => setLooking(state.key) },
-                  isAdmin && { label: 'Set a limit', run: () => setLimiting(state) },
-                  isAdmin && !state.paused && { label: 'Pause', danger: true, run: () => void pauseKey(state.key) },
-                  isAdmin && {
+                  mayChange && { label: 'Set a limit', run: () => setLimiting(state) },
+                  mayChange && !state.paused && { label: 'Pause', danger: true, run: () => void pauseKey(state.key) },
+                  mayChange && {
                     label: state.paused ? 'Resume' : 'Remove the organization’s limit',
                     run: () => void resetKeyLimit(state.key),
                   },

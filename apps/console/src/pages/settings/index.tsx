@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { lazy } from 'react';
-import { useHasRole } from '../../api/session';
+import { useCurrentUser } from '../../api/session';
 import { Page } from '../../ui/page';
 import { Tabs } from '../../ui/tabs';
 import { ApiKeys } from './api-keys';
@@ -16,30 +16,32 @@ const ModelPrices = lazy(async () => ({ default: (await import('./prices')).Mode
 const Alerts = lazy(async () => ({ default: (await import('./alerts/alerts')).Alerts }));
 const Channels = lazy(async () => ({ default: (await import('./channels/channels')).Channels }));
 const Concurrency = lazy(async () => ({ default: (await import('./concurrency')).Concurrency }));
+const Roles = lazy(async () => ({ default: (await import('./roles/roles')).Roles }));
 const Users = lazy(async () => ({ default: (await import('./users')).Users }));
 const Webhooks = lazy(async () => ({ default: (await import('./webhooks/webhooks')).Webhooks }));
 const Security = lazy(async () => ({ default: (await import('./security/security')).Security }));
 
 const parts = [
-  { name: 'Organization', admin: false, content: <OrganizationPart /> },
-  { name: 'Limits', admin: false, content: <UsageLimits /> },
-  { name: 'Concurrency', admin: false, content: <Concurrency /> },
-  { name: 'Accounts', admin: false, content: <Accounts /> },
-  { name: 'Security', admin: false, content: <Security /> },
-  { name: 'Sign-in', admin: false, content: <SignIn /> },
-  { name: 'Users', admin: false, content: <Users /> },
-  { name: 'API keys', admin: true, content: <ApiKeys /> },
-  { name: 'Vault', admin: true, content: <Vault /> },
-  { name: 'Model', admin: true, content: <ModelSettings /> },
-  { name: 'Prices', admin: false, content: <ModelPrices /> },
-  { name: 'Alerts', admin: true, content: <Alerts /> },
-  { name: 'Channels', admin: true, content: <Channels /> },
-  { name: 'Webhooks', admin: true, content: <Webhooks /> },
-  { name: 'Audit', admin: true, content: <AuditLog /> },
-];
+  { name: 'Organization', needs: null, content: <OrganizationPart /> },
+  { name: 'Limits', needs: 'costs.read', content: <UsageLimits /> },
+  { name: 'Concurrency', needs: 'runs.read', content: <Concurrency /> },
+  { name: 'Accounts', needs: 'runs.read', content: <Accounts /> },
+  { name: 'Security', needs: null, content: <Security /> },
+  { name: 'Sign-in', needs: null, content: <SignIn /> },
+  { name: 'Users', needs: null, content: <Users /> },
+  { name: 'Roles', needs: 'users.admin', content: <Roles /> },
+  { name: 'API keys', needs: 'keys.admin', content: <ApiKeys /> },
+  { name: 'Vault', needs: 'vault.write', content: <Vault /> },
+  { name: 'Model', needs: 'settings.admin', content: <ModelSettings /> },
+  { name: 'Prices', needs: 'costs.read', content: <ModelPrices /> },
+  { name: 'Alerts', needs: 'settings.admin', content: <Alerts /> },
+  { name: 'Channels', needs: 'webhooks.admin', content: <Channels /> },
+  { name: 'Webhooks', needs: 'webhooks.admin', content: <Webhooks /> },
+  { name: 'Audit', needs: 'audit.read', content: <AuditLog /> },
+] as const;
 
 export function SettingsPage() {
-  const isAdmin = useHasRole('admin');
+  const { permissions } = useCurrentUser().user;
   return (
     <Page
       title="Settings"
@@ -53,7 +55,7 @@ export function SettingsPage() {
         label="Parts of the settings"
         parameter="part"
         beside
-        tabs={parts.filter(({ admin }) => isAdmin || !admin)}
+        tabs={parts.filter(({ needs }) => needs === null || permissions.includes(needs))}
       />
     </Page>
   );

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type OrganizationSettings, organizationSigningSecret } from '../../api/generated';
-import { useHasRole, useCurrentUser } from '../../api/session';
+import { usePermission, useCurrentUser } from '../../api/session';
 import { Button } from '../../ui/button';
 import { CopyText } from '../../ui/copy-text';
 import { ErrorNote } from '../../ui/error-note';
@@ -41,7 +41,7 @@ const sectionClass = 'flex flex-col gap-3.5 border-t border-line pt-3.5';
 /** Settings for the time zone, for starting and stopping machines, for the savings estimate and for retention. */
 export function OrganizationPart() {
   const { organization } = useCurrentUser();
-  const isAdmin = useHasRole('admin');
+  const seesSecret = usePermission('keys.admin');
   return (
     <div className="flex flex-col gap-4">
       <Panel title="Name">
@@ -69,7 +69,7 @@ export function OrganizationPart() {
       >
         {(settings) => <OrganizationFields settings={settings} />}
       </SettingsForm>
-      {isAdmin && <SigningSecret />}
+      {seesSecret && <SigningSecret />}
     </div>
   );
 }

@@ -1,12 +1,12 @@
 import { modelPricesOwn, modelPricesReplaceOwn } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { readWithEtag } from '../../api/versioned';
 import { PriceTable } from '../../parts/price-table';
 import { CostRecomputation } from './recompute';
 
 /** Prices of language models. The organization's own prices take precedence over the default prices. */
 export function ModelPrices() {
-  const isAdmin = useHasRole('admin');
+  const mayChange = usePermission('pricing.write');
   return (
     <div className="flex flex-col gap-4">
       <PriceTable
@@ -18,9 +18,9 @@ export function ModelPrices() {
             modelPricesReplaceOwn({ ...options, body: { prices }, headers: { 'If-Match': ifMatch } }),
           )
         }
-        editable={isAdmin ? 'organization' : null}
+        editable={mayChange ? 'organization' : null}
       />
-      {isAdmin && <CostRecomputation />}
+      {mayChange && <CostRecomputation />}
     </div>
   );
 }

@@ -5,7 +5,7 @@ import {
   organizationUpdate,
   type UpdateOrganizationSettingsBody,
 } from '../../api/generated';
-import { settingsQuery, useHasRole } from '../../api/session';
+import { settingsQuery, usePermission } from '../../api/session';
 import { type Versioned, readWithEtag } from '../../api/versioned';
 import { useVersionedSave } from '../../ui/conflict';
 import { ErrorNote } from '../../ui/error-note';
@@ -24,12 +24,12 @@ interface SettingsFormProps {
   children: (settings: OrganizationSettings) => ReactNode;
 }
 
-/** Some of the organization's settings: a form for admins, a read-only list for other users. */
+/** Some of the organization's settings: a form for users who may change them, a read-only list for others. */
 export function SettingsForm(props: SettingsFormProps) {
   const { data, error, refetch } = useQuery(settingsQuery);
-  const isAdmin = useHasRole('admin');
+  const mayChange = usePermission('settings.admin');
   if (!data) return error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={6} />;
-  if (!isAdmin) return <ReadOnlySettings {...props} settings={data} />;
+  if (!mayChange) return <ReadOnlySettings {...props} settings={data} />;
   return <EditableSettings {...props} settings={data} />;
 }
 

@@ -1,6 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { organizationRoles } from '@muster/contracts/words';
 import {
   type User,
   usersDisable,
@@ -9,10 +8,11 @@ import {
   usersResetSecondFactor,
   usersUpdate,
 } from '../../api/generated';
-import { useHasRole, useCurrentUser } from '../../api/session';
+import { usePermission, useCurrentUser } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { InviteUser } from '../../parts/sign-in/invite-user';
+import { useAssignableRoles } from '../../parts/sign-in/use-assignable-roles';
 import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
@@ -29,7 +29,8 @@ export function Users() {
   const [leaving, setLeaving] = useState<User | null>(null);
   const [losing, setLosing] = useState<User | null>(null);
   const [renewing, setRenewing] = useState<User | null>(null);
-  const isAdmin = useHasRole('admin');
+  const mayChange = usePermission('users.admin');
+  const assignable = useAssignableRoles();
   const me = useCurrentUser();
   const client = useQueryClient();
   const refreshUsers = () => client.invalidateQueries({ queryKey: ['users'] });
@@ -38,7 +39,7 @@ export function Users() {
     fetchPage: (page, signal) => usersList({ query: { ...page, q }, signal }),
     itemsOf: getUsers,
   });
-  const changeUser = async ({ id, email }: User, body: { role?: User['role']; disabled?: boolean }, what: string) => {
+  const changeUser = async ({ id, email }: User, body: { role?: string; disabled?: boolean }, what: string) => {
     try {
       await usersUpdate({ path: { id }, body });
       showToast(`${email} ${what}.`);
@@ -51,11 +52,11 @@ export function Users() {
     <>
       <SimpleList
         title="Users"
-        actions={isAdmin && <Button onClick={() => setInviting(true)}>Invite user</Button>}
+        actions={mayChange && <Button onClick={() => setInviting(true)}>Invite user</Button>}
         list={list}
         search="Search users"
         empty="No users. Use “Invite user” to add one."
-        heads={['Email', 'Role', 'Second factor', 'Last signed in', ...(isAdmin ? ['Actions'] : [])]}
+        heads={['Email', 'Role', 'Second factor', 'Last signed in', ...(mayChange ? ['Actions'] : [])]}
         row={(user) => (
           <tr key={user.id}>
             <td>
@@ -66,12 +67,12 @@ export function Users() {
             <td>
               <Time at={user.lastSignInAt} relative />
             </td>
-            {isAdmin && (
+            {mayChange && (
               <td>
                 <ActionMenu
                   name={user.email}
                   actions={[
-                    ...organizationRoles
+                    ...assignable
                       // Users cannot change their own role.
                       .filter((role) => role !== user.role && user.role !== 'super_admin' && user.id !== me.user.id)
                       .map((role) => ({

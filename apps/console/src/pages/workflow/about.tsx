@@ -4,6 +4,7 @@ import { Time } from '../../format/time';
 import { formatAccounts } from '../../parts/guards/accounts';
 import { formatConcurrencyKeys } from '../../parts/guards/concurrency-keys';
 import { InstallationLink } from '../../parts/installation-link';
+import { ChangesLink } from '../../parts/names';
 import { FactList, Panel } from '../../ui/page';
 
 export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
@@ -20,7 +21,12 @@ export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
           ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(concurrencyKeys)}</bdi>],
           ['Accounts', <bdi className="break-words">{formatAccounts(accounts)}</bdi>],
-          ['Changed', <Time at={workflow.updatedAt} />],
+          [
+            'Changed',
+            <ChangesLink id={workflow.id}>
+              <Time at={workflow.updatedAt} />
+            </ChangesLink>,
+          ],
           ['Created', <Time at={workflow.createdAt} />],
         ]}
       />

@@ -3,7 +3,7 @@ import { Link, useBlocker, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import type { Workflow } from '../../api/generated';
 import { buildWorkflowQuery } from '../../api/queries';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import type { Versioned } from '../../api/versioned';
 import { RunDialog } from '../../parts/run/run-dialog';
 import { Button, getButtonClass } from '../../ui/button';
@@ -36,7 +36,8 @@ type Open = 'run' | 'batch' | 'edit';
 function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
   const [open, setOpen] = useState<Open | null>(null);
   const [showsRevisions, setShowsRevisions] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('workflows.write');
+  const mayRun = usePermission('runs.write');
   const editing = useWorkflowEditing(workflow);
   const saving = useMutation({ mutationFn: editing.save });
   useBlocker({
@@ -56,22 +57,24 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
           <Button onClick={() => setShowsRevisions(!showsRevisions)} aria-expanded={showsRevisions}>
             Revisions
           </Button>
-          {isMember && (
+          {mayChange && <Button onClick={() => setOpen('edit')}>Edit details</Button>}
+          {mayRun && (
             <>
-              <Button onClick={() => setOpen('edit')}>Edit details</Button>
               <Button onClick={() => setOpen('batch')}>Batch</Button>
               <Button look={editing.isChanged ? 'plain' : 'primary'} onClick={() => setOpen('run')}>
                 Run
               </Button>
-              <Button
-                look={editing.isChanged ? 'primary' : 'plain'}
-                disabled={!editing.isChanged}
-                busy={saving.isPending}
-                onClick={() => saving.mutate()}
-              >
-                Save
-              </Button>
             </>
+          )}
+          {mayChange && (
+            <Button
+              look={editing.isChanged ? 'primary' : 'plain'}
+              disabled={!editing.isChanged}
+              busy={saving.isPending}
+              onClick={() => saving.mutate()}
+            >
+              Save
+            </Button>
           )}
         </>
       }
@@ -99,7 +102,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
       {showsRevisions && <Revisions workflow={workflow} />}
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,26rem)]">
         <div className="flex min-w-0 flex-col gap-4">
-          {workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={isMember} />}
+          {workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={mayChange} />}
           <Panel title="Script" unnamed>
             <Suspense fallback={<Skeleton rows={8} />}>
               <CodeEditor
@@ -107,7 +110,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
                 label="Script"
                 initial={editing.scriptAtFirst}
                 onChange={(script) => editing.edit({ script })}
-                readOnly={!isMember}
+                readOnly={!mayChange}
               />
             </Suspense>
           </Panel>
@@ -115,8 +118,8 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
         </div>
         <div className="flex min-w-0 flex-col gap-4">
           <WorkflowDetails workflow={workflow} />
-          <Variables editing={editing} mayEdit={isMember} />
-          {!workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={isMember} />}
+          <Variables editing={editing} mayEdit={mayChange} />
+          {!workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={mayChange} />}
         </div>
       </div>
       <RunDialog workflow={workflow} open={open === 'run'} onOpenChange={createOpenHandler('run')} />

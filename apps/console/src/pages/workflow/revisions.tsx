@@ -8,7 +8,7 @@ import {
   workflowsRestore,
   workflowsRevisions,
 } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { type Versioned, readWithEtag } from '../../api/versioned';
 import { escapeDirectionMarks } from '../../format/one-direction';
 import { Time } from '../../format/time';
@@ -24,7 +24,7 @@ import type { Content } from './use-editing';
 /** The revisions of a workflow. Each can be compared with the current one and restored. */
 export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
   const { id } = workflow;
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('workflows.write');
   const client = useQueryClient();
   const [compared, setCompared] = useState<number | null>(null);
   const [restoring, setRestoring] = useState<WorkflowRevision | null>(null);
@@ -62,7 +62,7 @@ export function Revisions({ workflow }: { workflow: Versioned<Workflow> }) {
                   >
                     Compare
                   </Button>
-                  {isMember && (
+                  {mayChange && (
                     <Button onClick={() => setRestoring(each)}>{`Restore revision ${each.revision}`}</Button>
                   )}
                 </span>

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { encodeAsForm } from '../../api/encode-as-form';
 import {
   workflowsArchive,
@@ -12,7 +12,7 @@ import {
   type WorkflowSummary,
   workflowsUpload,
 } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
 import { RunDialog } from '../../parts/run/run-dialog';
@@ -21,6 +21,7 @@ import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
 import { ActionMenu } from '../../ui/menu';
 import { EmptyNote, Page } from '../../ui/page';
+import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
 import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
@@ -28,15 +29,26 @@ import { showToast } from '../../ui/toast';
 import { VideoAnalysisProgress } from './film-analysis';
 import { WorkflowFromVideoDialog } from './from-film';
 
+// These dialogs are loaded when they are opened, because most visits to the list do not need them.
+const BatchDialog = lazy(async () => ({ default: (await import('../workflow/batch/batch-dialog')).BatchDialog }));
+const NewScheduleDialog = lazy(async () => ({
+  default: (await import('../schedules/new-schedule')).NewScheduleDialog,
+}));
+
+type Launch = 'Run' | 'Batch' | 'Schedule';
+const launches: readonly Launch[] = ['Run', 'Batch', 'Schedule'];
+
 const getWorkflows = (page: WorkflowList) => page.workflows;
 
 export function WorkflowsPage() {
   const [{ q, sort }] = useUrlState();
   const filters = { ...(q ? { q } : {}), ...(sort ? { sort } : {}) } as WorkflowsListData['query'];
   const [making, setMaking] = useState<'new' | 'upload' | 'film' | null>(null);
-  const [running, setRunning] = useState<WorkflowSummary | null>(null);
+  const [launching, setLaunching] = useState<{ workflow: WorkflowSummary; as: Launch } | null>(null);
   const [leaving, setLeaving] = useState<WorkflowSummary | null>(null);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('workflows.write');
+  const mayRun = usePermission('runs.write');
+  const mayUpload = usePermission('runs.screens');
   const client = useQueryClient();
   const list = useList({
     queryKey: ['workflows', filters],
@@ -49,21 +61,12 @@ export function WorkflowsPage() {
         id: 'name',
         header: 'Name',
         meta: { sort: 'name' },
-        cell: ({ row: { original } }) => (
-          <Link
-            to="/workflows/$id"
-            params={{ id: original.id }}
-            className="font-medium hover:underline"
-            title={original.name}
-          >
-            <bdi>{original.name}</bdi>
-          </Link>
-        ),
+        cell: ({ row: { original } }) => <WorkflowName workflow={original} />,
       },
       {
         id: 'description',
         header: 'Description',
-        meta: { className: 'max-md:hidden' },
+        meta: { className: 'max-lg:hidden' },
         cell: ({ row: { original } }) => <bdi className="text-dim">{original.description}</bdi>,
       },
       {
@@ -79,10 +82,15 @@ export function WorkflowsPage() {
         cell: ({ row: { original } }) => <Time at={original.updatedAt} relative />,
       },
       {
-        id: 'run',
-        header: () => <span className="sr-only">Run</span>,
-        meta: { className: 'w-20' },
-        cell: ({ row: { original } }) => isMember && <Button onClick={() => setRunning(original)}>Run</Button>,
+        id: 'launch',
+        header: () => <span className="sr-only">Launch</span>,
+        meta: { className: 'w-66' },
+        cell: ({ row: { original } }) =>
+          mayRun && (
+            <span className="flex gap-1.5">
+              <LaunchButtons launch={(as) => setLaunching({ workflow: original, as })} />
+            </span>
+          ),
       },
       {
         id: 'actions',
@@ -91,22 +99,32 @@ export function WorkflowsPage() {
         cell: ({ row: { original } }) => (
           <ActionMenu
             name={original.name}
-            actions={[isMember && { label: 'Archive', danger: true, run: () => setLeaving(original) }]}
+            actions={[mayChange && { label: 'Archive', danger: true, run: () => setLeaving(original) }]}
           />
         ),
       },
     ],
-    [isMember],
+    [mayChange, mayRun],
+  );
+  const card = useCallback(
+    (workflow: WorkflowSummary) => (
+      <TableCard
+        title={<WorkflowName workflow={workflow} />}
+        aside={<Time at={workflow.updatedAt} relative />}
+        buttons={mayRun && <LaunchButtons launch={(as) => setLaunching({ workflow, as })} />}
+      />
+    ),
+    [mayRun],
   );
   return (
     <Page
       title="Workflows"
       full
       actions={
-        isMember && (
+        mayChange && (
           <>
             <Button onClick={() => setMaking('upload')}>Upload recording</Button>
-            <Button onClick={() => setMaking('film')}>New from video</Button>
+            {mayUpload && <Button onClick={() => setMaking('film')}>New from video</Button>}
             <Button look="primary" onClick={() => setMaking('new')}>
               New workflow
             </Button>
@@ -119,6 +137,7 @@ export function WorkflowsPage() {
         label="Workflows"
         list={list}
         columns={columns}
+        card={card}
         rowId={({ id }) => id}
         empty={
           q ? (
@@ -133,7 +152,7 @@ export function WorkflowsPage() {
       />
       <VideoAnalysisProgress />
       <CreateWorkflowDialog making={making} close={() => setMaking(null)} />
-      {running && <RunDialog workflow={running} open onOpenChange={() => setRunning(null)} />}
+      {launching && <LaunchDialog {...launching} close={() => setLaunching(null)} />}
       {leaving && (
         <ConfirmDialog
           open
@@ -150,6 +169,41 @@ export function WorkflowsPage() {
         </ConfirmDialog>
       )}
     </Page>
+  );
+}
+
+function WorkflowName({ workflow: { id, name } }: { workflow: WorkflowSummary }) {
+  return (
+    <Link to="/workflows/$id" params={{ id }} className="font-medium hover:underline" title={name}>
+      <bdi>{name}</bdi>
+    </Link>
+  );
+}
+
+function LaunchButtons({ launch }: { launch: (as: Launch) => void }) {
+  return launches.map((as) => (
+    <Button key={as} onClick={() => launch(as)}>
+      {as}
+    </Button>
+  ));
+}
+
+function LaunchDialog({ workflow, as, close }: { workflow: WorkflowSummary; as: Launch; close: () => void }) {
+  const client = useQueryClient();
+  if (as === 'Run') return <RunDialog workflow={workflow} open onOpenChange={close} />;
+  return (
+    <Suspense>
+      {as === 'Batch' ? (
+        <BatchDialog workflow={workflow} open onOpenChange={close} />
+      ) : (
+        <NewScheduleDialog
+          workflow={workflow}
+          open
+          onOpenChange={close}
+          made={() => void client.invalidateQueries({ queryKey: ['schedules'] })}
+        />
+      )}
+    </Suspense>
   );
 }
 

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Alert, alertsAcknowledge } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { Time } from '../../format/time';
 import { Button } from '../../ui/button';
 import { showErrorToast } from '../../ui/toast';
@@ -12,7 +12,7 @@ import { AgentLink, RunLink, WorkflowLink } from '../names';
 /** An open alert with a link to its subject, and a button that acknowledges it. */
 export function AlertCard({ alert }: { alert: Alert }) {
   const { id, rule, openedAt, count, acknowledgedBy } = alert;
-  const isMember = useHasRole('member');
+  const mayAcknowledge = usePermission('alerts.write');
   const client = useQueryClient();
   const [isSending, setSending] = useState(false);
   const acknowledge = async () => {
@@ -48,7 +48,7 @@ export function AlertCard({ alert }: { alert: Alert }) {
           )}
         </p>
       </div>
-      {!acknowledgedBy && isMember && (
+      {!acknowledgedBy && mayAcknowledge && (
         <Button busy={isSending} onClick={() => void acknowledge()}>
           Acknowledge
         </Button>

@@ -1,5 +1,6 @@
 import type { InfiniteData, QueryClient } from '@tanstack/react-query';
 import { type Alert, type AlertList, alertsList } from '../../api/generated';
+import { usePermission } from '../../api/session';
 import { type List, useList } from '../../api/use-list';
 
 const queryKey = ['alerts', 'open'];
@@ -11,6 +12,7 @@ export function useOpenAlerts(): List<Alert> {
     queryKey,
     fetchPage: (page, signal) => alertsList({ query: { ...page, status: 'open' }, signal }),
     itemsOf,
+    enabled: usePermission('alerts.read'),
   });
 }
 

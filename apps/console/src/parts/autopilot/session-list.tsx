@@ -8,7 +8,7 @@ import {
   type AutopilotSessionsListData,
   type AutopilotSessionSummary,
 } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { formatMoney } from '../../format/format';
 import { removeDirectionMarks } from '../../format/one-direction';
@@ -36,14 +36,14 @@ interface SessionListProps {
 export function SessionList({ agentId, column }: SessionListProps) {
   const [{ q, status }] = useUrlState();
   const [ending, setEnding] = useState<AutopilotSessionSummary | null>(null);
-  const isMember = useHasRole('member');
+  const mayControl = usePermission('agents.control');
   const query = { agentId, q, status } as AutopilotSessionsListData['query'];
   const list = useList({
     queryKey: ['autopilot-sessions', query],
     fetchPage: (page, signal) => autopilotSessionsList({ query: { ...page, ...query }, signal }),
     itemsOf: getSessions,
   });
-  const columns = useColumns(isMember, column, setEnding);
+  const columns = useColumns(mayControl, column, setEnding);
   return (
     <>
       <ListSearchAndFilters
@@ -72,7 +72,7 @@ export function SessionList({ agentId, column }: SessionListProps) {
 }
 
 function useColumns(
-  isMember: boolean,
+  mayControl: boolean,
   column: ColumnDef<AutopilotSessionSummary> | undefined,
   end: (session: AutopilotSessionSummary) => void,
 ): ColumnDef<AutopilotSessionSummary>[] {
@@ -122,14 +122,14 @@ function useColumns(
           <ActionMenu
             name={original.title ?? `session ${shortenId(original.sessionId)}`}
             actions={[
-              isMember &&
+              mayControl &&
                 !isSessionOver(original.status) && { label: 'Cancel', danger: true, run: () => end(original) },
             ]}
           />
         ),
       },
     ],
-    [isMember, column, end],
+    [mayControl, column, end],
   );
 }
 

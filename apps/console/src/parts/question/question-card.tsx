@@ -1,5 +1,5 @@
-import { hasRole, type Role } from '@muster/contracts/words';
-import type { Question } from '../../api/generated';
+import { listPermissions, type Permission } from '@muster/contracts/words';
+import type { IdentityUser, Question } from '../../api/generated';
 import { useCurrentUser } from '../../api/session';
 import { Time, TimeLeft } from '../../format/time';
 import { RunLink, WorkflowLink } from '../names';
@@ -88,10 +88,12 @@ function Screenshot({ question: { screenshotUrl } }: { question: Question }) {
   );
 }
 
-function mayAnswer({ to }: Question, { role, email }: { role: Role; email: string | null }): boolean {
-  if (!hasRole(role, 'member')) return false;
+function mayAnswer({ to }: Question, { permissions, email }: IdentityUser): boolean {
+  if (!permissions.includes('runs.write')) return false;
+  // The audience includes the users who have all permissions of a role.
+  const hasAllOf = (role: string) => listPermissions({ role }).every((each: Permission) => permissions.includes(each));
   const includesUser = (entry: string) =>
-    entry.startsWith('role:') ? hasRole(role, entry.slice('role:'.length) as Role) : entry === email?.toLowerCase();
+    entry.startsWith('role:') ? hasAllOf(entry.slice('role:'.length)) : entry === email?.toLowerCase();
   return to.length === 0 || to.some(includesUser);
 }
 

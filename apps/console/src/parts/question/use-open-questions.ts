@@ -1,6 +1,6 @@
 import { type InfiniteData, type QueryClient } from '@tanstack/react-query';
 import { type Question, type QuestionList, questionsList } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { type List, useList } from '../../api/use-list';
 
 const queryKey = ['questions', 'open'];
@@ -8,12 +8,13 @@ const getQuestions = (page: QuestionList) => page.questions;
 
 /** Reads the open questions that the user may answer, or for a viewer all of them; oldest first. */
 export function useOpenQuestions(): List<Question> {
-  const isMember = useHasRole('member');
+  const mayAnswer = usePermission('runs.write');
   return useList({
     queryKey,
     fetchPage: (page, signal) =>
-      questionsList({ query: { ...page, status: 'open', order: 'asc', mine: isMember ? 'true' : 'false' }, signal }),
+      questionsList({ query: { ...page, status: 'open', order: 'asc', mine: mayAnswer ? 'true' : 'false' }, signal }),
     itemsOf: getQuestions,
+    enabled: usePermission('runs.read'),
   });
 }
 

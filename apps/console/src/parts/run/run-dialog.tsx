@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiError } from '../../api/api-error';
-import { type Job, jobsLaunch, jobsList } from '../../api/generated';
+import { type Job, jobsLaunch } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
 import { buildWorkflowQuery } from '../../api/queries';
 import { Dialog } from '../../ui/dialog';
@@ -11,7 +11,7 @@ import { Skeleton } from '../../ui/page';
 import { showToast } from '../../ui/toast';
 import { AccountsField, readAccounts } from '../guards/accounts';
 import { ConcurrencyKeysField, readConcurrencyKeys } from '../guards/concurrency-keys';
-import { WorkflowField } from '../pickers';
+import { useLastAgent, WorkflowField } from '../pickers';
 import { AgentOrTargetFields, readAgentOrTarget } from '../placement/place-fields';
 
 interface Runnable {
@@ -85,12 +85,7 @@ function RunForm({ workflow, agentId, target, values: initial = {}, onOpenChange
   const navigate = useNavigate();
   const client = useQueryClient();
   const keyOf = useIdempotencyKey();
-  const { data: last, isPending } = useQuery({
-    queryKey: ['runs', 'last of', workflow.id],
-    enabled: agentId === undefined,
-    queryFn: ({ signal }) => jobsList({ query: { workflowId: workflow.id, limit: 1 }, signal }),
-    select: ({ jobs }) => jobs[0]?.agentId ?? undefined,
-  });
+  const { data: last, isPending } = useLastAgent(workflow.id, agentId === undefined);
   const [variables, setVariables] = useState(initial);
   if (agentId === undefined && isPending) return <Skeleton rows={3} />;
   return (

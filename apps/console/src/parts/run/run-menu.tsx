@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import { isTerminalStatus } from '@muster/contracts/words';
 import { type Job, jobsCancel, jobsReplay } from '../../api/generated';
-import { useHasRole } from '../../api/session';
+import { usePermission } from '../../api/session';
 import { ConfirmDialog } from '../../ui/dialog';
 import { ActionMenu } from '../../ui/menu';
 import { showToast, showErrorToast } from '../../ui/toast';
@@ -11,15 +11,15 @@ import { shortenId } from '../names';
 
 export function RunMenu({ run }: { run: Job }) {
   const [asks, setAsks] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('runs.write');
   const { replay } = useReplayRun(run.id);
   return (
     <>
       <ActionMenu
         name={`run ${shortenId(run.id)}`}
         actions={[
-          isMember && isTerminalStatus(run.status) && { label: 'Replay', run: replay },
-          isMember && !isTerminalStatus(run.status) && { label: 'Cancel run', danger: true, run: () => setAsks(true) },
+          mayChange && isTerminalStatus(run.status) && { label: 'Replay', run: replay },
+          mayChange && !isTerminalStatus(run.status) && { label: 'Cancel run', danger: true, run: () => setAsks(true) },
         ]}
       />
       {asks && <CancelRunDialog run={run} open onOpenChange={setAsks} />}

@@ -17,12 +17,18 @@ const misfires = [
   { value: 'all', label: 'Run all of them, at most 100' },
 ];
 
+interface ScheduleFieldsProps {
+  schedule?: Schedule;
+  /** Initial workflow of a new schedule; its name is the initial name of the schedule. */
+  workflow?: { id: string; name: string };
+}
+
 /** All fields of a schedule, for a new one and for changes. */
-export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
+export function ScheduleFields({ schedule, workflow: initial }: ScheduleFieldsProps) {
   const { data: settings } = useQuery(settingsQuery);
   const [cron, setCron] = useState(schedule?.cronExpression ?? '0 6 * * *');
   const [timezone, setTimezone] = useState(schedule?.timezone);
-  const [workflowId, setWorkflowId] = useState(schedule?.scriptId ?? '');
+  const [workflowId, setWorkflowId] = useState(schedule?.scriptId ?? initial?.id ?? '');
   const { data: workflow } = useQuery({ ...buildWorkflowQuery(workflowId), enabled: workflowId !== '' });
   const variables = workflowId === '' ? [] : (workflow?.variables ?? []);
   const zone = timezone ?? settings?.timezone ?? 'UTC';
@@ -32,8 +38,15 @@ export function ScheduleFields({ schedule }: { schedule?: Schedule }) {
     facts.fault?.field === field ? { 'aria-invalid': true, 'aria-describedby': previewId } : {};
   return (
     <>
-      <TextField label="Name" name="name" required maxLength={200} defaultValue={schedule?.name} autoComplete="off" />
-      <WorkflowField name="scriptId" choose={setWorkflowId} initial={schedule?.scriptId} />
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={200}
+        defaultValue={schedule?.name ?? initial?.name}
+        autoComplete="off"
+      />
+      <WorkflowField name="scriptId" choose={setWorkflowId} initial={schedule?.scriptId ?? initial?.id} />
       {variables.map((name) => (
         <TextField
           key={name}

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { organizationRoles } from '@muster/contracts/words';
-import { type CreateInvitationBody, type Invitation, invitationsCreate } from '../../api/generated';
+import { type Invitation, invitationsCreate } from '../../api/generated';
+import { useAssignableRoles } from './use-assignable-roles';
 import { CopyText } from '../../ui/copy-text';
 import { Dialog } from '../../ui/dialog';
 import { Form, SelectField, TextField } from '../../ui/form';
@@ -10,6 +10,7 @@ const once = 'It works once, for seven days, and is not shown again.';
 /** Invites a person by e-mail, and then shows the link once. */
 export function InviteUser({ onClose }: { onClose: () => void }) {
   const [invitation, setInvitation] = useState<Invitation | null>(null);
+  const roles = useAssignableRoles();
   if (invitation) {
     return (
       <Dialog
@@ -33,13 +34,19 @@ export function InviteUser({ onClose }: { onClose: () => void }) {
         submit="Invite"
         onSubmit={(values) =>
           invitationsCreate({
-            body: { email: values.readText('email'), role: values.readText('role') as CreateInvitationBody['role'] },
+            body: { email: values.readText('email'), role: values.readText('role') },
           })
         }
         onDone={setInvitation}
       >
         <TextField label="Email" name="email" type="email" required autoComplete="off" />
-        <SelectField label="Role" name="role" options={organizationRoles} defaultValue="member" />
+        <SelectField
+          label="Role"
+          name="role"
+          options={roles}
+          key={roles.join()}
+          defaultValue={roles.includes('member') ? 'member' : roles[0]}
+        />
       </Form>
     </Dialog>
   );

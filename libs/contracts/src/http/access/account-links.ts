@@ -1,5 +1,5 @@
-import { BooleanField, DateTimeField, EmailField, EnumField, TextField, UuidField } from '../fields';
-import { type Role, roles } from '../roles';
+import { BooleanField, DateTimeField, EmailField, TextField, UuidField } from '../fields';
+import { userRole } from './own-roles';
 import { passwordLength } from './users';
 
 const sendsMail = 'Whether the service can send mail. If false, the operator has configured no mail relay (SMTP_URL).';
@@ -29,13 +29,13 @@ export class ResetPasswordBody {
 
 export class CreateInvitationBody {
   @EmailField({ example: 'dana@example.com' }) email!: string;
-  @EnumField(roles, { example: 'member' }) role!: Role;
+  @TextField(userRole) role!: string;
 }
 
 export class Invitation {
   @UuidField() id!: string;
   @EmailField({ example: 'dana@example.com' }) email!: string;
-  @EnumField(roles, { example: 'member' }) role!: Role;
+  @TextField(userRole) role!: string;
   @TextField({
     example: 'https://muster.example.com/app/invitation#token=mal_…',
     description: 'Link on which the person chooses a password. No later response contains the link.',

@@ -11,7 +11,8 @@ import {
   TextListField,
   UuidField,
 } from '../fields';
-import { type Role, roles } from '../roles';
+import { type Permission, permissions } from '../permissions';
+import { userRole } from './own-roles';
 import { passwordLength } from './users';
 
 export class LoginBody {
@@ -117,7 +118,13 @@ export class IdentityUser {
     description: 'Email address of the user. Null for an API key.',
   })
   email!: string | null;
-  @EnumField(roles) role!: Role;
+  @TextField(userRole) role!: string;
+  @TextListField({
+    values: permissions,
+    example: ['runs.read', 'runs.write'],
+    description: 'Permissions of the role, which the operations of this document name.',
+  })
+  permissions!: Permission[];
 }
 
 export class IdentityOrganization {

@@ -1,5 +1,5 @@
-import { BooleanField, DateTimeField, EmailField, EnumField, ListField, TextField, UuidField } from '../fields';
-import { type Role, roles } from '../roles';
+import { BooleanField, DateTimeField, EmailField, ListField, TextField, UuidField } from '../fields';
+import { userRole } from './own-roles';
 
 /** Length of a new password. It must also differ from the 10,000 most common passwords and the email address. */
 export const passwordLength = { min: 12, max: 128 };
@@ -7,7 +7,7 @@ export const passwordLength = { min: 12, max: 128 };
 export class User {
   @UuidField() id!: string;
   @EmailField({ example: 'dana@example.com' }) email!: string;
-  @EnumField(roles) role!: Role;
+  @TextField(userRole) role!: string;
   @BooleanField({ example: false }) disabled!: boolean;
   @DateTimeField() createdAt!: string;
   @DateTimeField({ nullable: true }) lastSignInAt!: string | null;
@@ -26,11 +26,11 @@ export class UserList {
 export class CreateUserBody {
   @EmailField({ example: 'dana@example.com' }) email!: string;
   @TextField({ ...passwordLength, example: 'correct horse battery' }) password!: string;
-  @EnumField(roles, { example: 'member' }) role!: Role;
+  @TextField(userRole) role!: string;
 }
 
 export class UpdateUserBody {
-  @EnumField(roles, { optional: true, example: 'viewer' }) role?: Role;
+  @TextField({ ...userRole, optional: true, example: 'viewer' }) role?: string;
   @TextField({ optional: true, ...passwordLength, example: 'staple battery horse' }) password?: string;
   @BooleanField({ optional: true, example: false }) disabled?: boolean;
 }

@@ -12,6 +12,7 @@ import {
   UuidField,
 } from '../fields';
 import { PageQuery } from '../pages';
+import { type Permission, permissions } from '../permissions';
 import { type Role, roles } from '../roles';
 
 export class ChatBody {
@@ -21,8 +22,8 @@ export class ChatBody {
   @BooleanField({
     optional: true,
     description:
-      'Whether tools are allowed to change something without a confirmation. Only an admin can set it, and only for ' +
-      'a new session.',
+      'Whether tools are allowed to change something without a confirmation. It requires the permission ' +
+      'agents.admin, and can be set only for a new session.',
   })
   autoConfirm?: boolean;
 }
@@ -172,7 +173,9 @@ export class AssistantTool {
   @TextField({ example: 'run_workflow' }) name!: string;
   @TextField({ max: 2000 }) description!: string;
   @JsonField({ description: 'JSON schema of the arguments.' }) parameters!: Record<string, unknown>;
-  @EnumField(roles) role!: Role;
+  @EnumField(roles, { description: 'The lowest of the four roles that may use the tool.' }) role!: Role;
+  @EnumField(permissions, { example: 'runs.write', description: 'Permission to use the tool.' })
+  permission!: Permission;
   @BooleanField({
     description:
       'Whether the tool changes something. If so, a chat asks for a confirmation, unless autoConfirm is set.',

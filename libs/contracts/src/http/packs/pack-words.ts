@@ -1,4 +1,4 @@
-import type { Role } from '../roles';
+import type { Permission } from '../permissions';
 
 /** Stages of a pack version. */
 export const packStages = ['draft', 'internal_verified', 'pilot', 'production', 'deprecated', 'archived'] as const;
@@ -14,9 +14,9 @@ export const allowedStageChanges: Record<PackStage, readonly PackStage[]> = {
   archived: [],
 };
 
-/** Returns the role that may set the stage. Stages that affect every installation require an admin. */
-export function getRoleForStage(to: PackStage): Role {
-  return ['production', 'deprecated', 'archived'].includes(to) ? 'admin' : 'member';
+/** Returns the permission to set the stage. Stages that affect every installation need more than the others. */
+export function getPermissionForStage(to: PackStage): Permission {
+  return ['production', 'deprecated', 'archived'].includes(to) ? 'packs.release' : 'packs.write';
 }
 
 /** Whether an installation may be pinned to a version in this stage. */

@@ -1,6 +1,6 @@
 import { SendHorizontal, Square } from 'lucide-react';
 import { useId, useRef, useState } from 'react';
-import { useHasRole } from '../../../api/session';
+import { usePermission } from '../../../api/session';
 import { Button } from '../../../ui/button';
 import { inputClass } from '../../../ui/form';
 
@@ -18,7 +18,7 @@ interface ComposerProps {
 export function ChatMessageField({ isNew, isTalking, isElsewhere, say, stop }: ComposerProps) {
   const [message, setMessage] = useState('');
   const autoConfirm = useRef<HTMLInputElement>(null);
-  const isAdmin = useHasRole('admin');
+  const maySkipConfirmation = usePermission('agents.admin');
   const id = useId();
   const sendMessage = () => {
     if (isTalking || message.trim() === '') return;
@@ -50,7 +50,7 @@ export function ChatMessageField({ isNew, isTalking, isElsewhere, say, stop }: C
         className={inputClass}
       />
       <div className="flex flex-wrap items-center justify-end gap-3">
-        {isNew && isAdmin && (
+        {isNew && maySkipConfirmation && (
           <label className="mr-auto flex items-center gap-2">
             <input ref={autoConfirm} type="checkbox" className="size-4 shrink-0" />
             Let the assistant make changes without asking in this conversation

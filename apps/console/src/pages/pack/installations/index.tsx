@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { PackInstallation, WorkflowPack } from '../../../api/generated';
-import { useHasRole } from '../../../api/session';
+import { usePermission } from '../../../api/session';
 import { Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
 import { EmptyNote, Panel } from '../../../ui/page';
@@ -9,13 +9,17 @@ import { InstallationHistory } from './installation-history';
 import { InstallationMenu } from './installation-menu';
 import { formatVersion } from '../format-version';
 import { NewInstallationDialog } from './new-installation';
+import { RollBackButton } from './roll-back';
 
 /** The installations of the pack, the version that each runs, and their actions. */
 export function Installations({ pack }: { pack: WorkflowPack }) {
   const [isNew, setIsNew] = useState(false);
-  const isMember = useHasRole('member');
+  const mayChange = usePermission('packs.write');
   return (
-    <Panel title="Installations" actions={isMember && <Button onClick={() => setIsNew(true)}>New installation</Button>}>
+    <Panel
+      title="Installations"
+      actions={mayChange && <Button onClick={() => setIsNew(true)}>New installation</Button>}
+    >
       {pack.installations.length === 0 && (
         <EmptyNote title="No installations yet.">
           An installation is pinned to a version in the stage pilot or production. Runs that are launched with the
@@ -34,6 +38,7 @@ export function Installations({ pack }: { pack: WorkflowPack }) {
 
 function Installation({ pack, installation }: { pack: WorkflowPack; installation: PackInstallation }) {
   const [showsHistory, setShowsHistory] = useState(false);
+  const mayChange = usePermission('packs.write');
   const { name, metadata, pinnedVersionId, previousVersionId, updatedAt } = installation;
   const pinned = pack.versions.find(({ versionId }) => versionId === pinnedVersionId);
   const previous = pack.versions.find(({ versionId }) => versionId === previousVersionId);
@@ -63,7 +68,8 @@ function Installation({ pack, installation }: { pack: WorkflowPack; installation
           )}
           <Time at={updatedAt} relative />
         </span>
-        <span className="ml-auto flex items-center gap-2">
+        <span className="ml-auto flex flex-wrap items-center gap-2">
+          {mayChange && <RollBackButton pack={pack} installation={installation} />}
           <Button aria-expanded={showsHistory} onClick={() => setShowsHistory(!showsHistory)}>
             History
           </Button>

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Account, type AccountList, accountsDelete, accountsList, accountsUpdate } from '../../../api/generated';
-import { useHasRole } from '../../../api/session';
+import { usePermission } from '../../../api/session';
 import { useList } from '../../../api/use-list';
 import { Time } from '../../../format/time';
 import { Button } from '../../../ui/button';
@@ -29,7 +29,7 @@ export function Accounts() {
   const [editing, setEditing] = useState<Partial<Account> | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
   const [looking, setLooking] = useState<string | null>(null);
-  const isAdmin = useHasRole('admin');
+  const mayChange = usePermission('vault.write');
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: ['accounts'] });
   const list = useList({
@@ -50,7 +50,7 @@ export function Accounts() {
     <>
       <SimpleList
         title="Accounts"
-        actions={isAdmin && <Button onClick={() => setEditing({})}>New account</Button>}
+        actions={mayChange && <Button onClick={() => setEditing({})}>New account</Button>}
         list={list}
         empty="No accounts yet. An account is a login at a portal. A run that requests an account of a pool borrows a free one when it starts."
         heads={['Name', 'Pool', 'Status', 'Limit', 'Actions']}
@@ -72,18 +72,18 @@ export function Accounts() {
                 name={account.name}
                 actions={[
                   { label: 'Show its runs', run: () => setLooking(account.name) },
-                  isAdmin &&
+                  mayChange &&
                     account.setAside !== null && {
                       label: 'Put back',
                       run: () => void change(account.name, true),
                     },
-                  isAdmin && { label: 'Edit', run: () => setEditing(account) },
-                  isAdmin &&
+                  mayChange && { label: 'Edit', run: () => setEditing(account) },
+                  mayChange &&
                     account.setAside === null && {
                       label: account.enabled ? 'Disable' : 'Enable',
                       run: () => void change(account.name, !account.enabled),
                     },
-                  isAdmin && { label: 'Delete', danger: true, run: () => setLeaving(account.name) },
+                  mayChange && { label: 'Delete', danger: true, run: () => setLeaving(account.name) },
                 ]}
               />
             </td>

@@ -11,21 +11,27 @@ import {
 } from '../../../api/generated';
 import { useIdempotencyKey } from '../../../api/idempotency';
 import { formatCount } from '../../../format/format';
-import { useAgentChoices } from '../../../parts/pickers';
+import { sortByLikelihood, useAgentChoices, useLastAgent } from '../../../parts/pickers';
 import { AgentOrTargetFields, readAgentOrTarget } from '../../../parts/placement/place-fields';
 import { getButtonClass } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
-import { Field, Form, inputClass } from '../../../ui/form';
+import { Field, Form, inputClass, TextAreaField } from '../../../ui/form';
 import { LongList } from '../../../ui/table/long-list';
+import { useDelayedText } from '../../../ui/table/use-typed';
 import { ColumnMapping, findSimilarColumn, buildMapping } from './columns';
 import { parseCsv } from './parse-csv';
+import { convertToCsv } from './typed-rows';
 
 const previewRows = 6;
 const previewBytes = 64 * 1024;
+/** Milliseconds without typing after which typed rows are checked. */
+const pauseMs = 400;
+
+type BatchWorkflow = Pick<Workflow, 'id' | 'name' | 'variables' | 'revision'>;
 
 interface BatchDialogProps {
-  workflow: Workflow;
+  workflow: BatchWorkflow;
   open: boolean;
   onOpenChange: (open: boolean) => void;
 }
@@ -44,29 +50,46 @@ export function BatchDialog({ workflow, open, onOpenChange }: BatchDialogProps) 
   );
 }
 
-function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch: CreatedBatch) => void }) {
+function BatchForm({ workflow, created }: { workflow: BatchWorkflow; created: (batch: CreatedBatch) => void }) {
   const [preview, setPreview] = useState<string[][]>([]);
   const [file, setFile] = useState<File | null>(null);
   const [mapping, setMapping] = useState<Record<string, string> | undefined>();
+  const [isFile, setIsFile] = useState(false);
   const heads = preview[0] ?? [];
   const client = useQueryClient();
   const keyOf = useIdempotencyKey();
-  const { data: agents = [] } = useAgentChoices();
+  const showTable = (text: string) => {
+    const rows = parseCsv(text, previewRows);
+    const [names = []] = rows;
+    setPreview(rows);
+    setMapping(buildMapping(workflow.variables, names, (name) => findSimilarColumn(name, names)));
+  };
+  const showTypedRows = (text: string) => {
+    const csv = convertToCsv(text, workflow.variables);
+    setFile(csv === '' ? null : new File([csv], 'rows.csv', { type: 'text/csv' }));
+    showTable(csv);
+  };
+  const [typed, typeRows] = useDelayedText('', showTypedRows, pauseMs);
   const check = useBatchCheck(workflow, preview.length > 0 ? file : null, mapping);
   return (
     <Form
       submit="Queue batch"
       onSubmit={(values) => {
-        const file = values.readFile('file')!;
+        const rows = values.readExactText('rows');
+        const file = values.readFile('file') ?? new File([convertToCsv(rows, workflow.variables)], 'rows.csv');
         const { target } = readAgentOrTarget(values);
         const place = target
           ? { target: JSON.stringify(target) }
           : { agentIds: JSON.stringify(values.readAll('agentIds')) };
-        const chosen = buildMapping(workflow.variables, heads, (name) => values.readText(`mapping.${name}`));
+        const chosen =
+          rows === ''
+            ? buildMapping(workflow.variables, heads, (name) => values.readText(`mapping.${name}`))
+            : undefined;
         const fields = { ...place, ...readTable(workflow, chosen) };
         const form = encodeAsForm({ ...fields, file });
         const { name, size, lastModified } = file;
-        const headers = { ...form.headers, ...keyOf({ fields, name, size, lastModified }) };
+        const table = rows === '' ? { name, size, lastModified } : { rows };
+        const headers = { ...form.headers, ...keyOf({ fields, ...table }) };
         return batchesCreate({ ...form, headers });
       }}
       onDone={(batch) => {
@@ -74,6 +97,17 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
         created(batch);
       }}
     >
+      {workflow.variables.length > 0 && (
+        <TextAreaField
+          label="Rows"
+          name="rows"
+          hint={`One run per line: ${workflow.variables.join(', ')}. Rows can be pasted from a spreadsheet.`}
+          value={typed}
+          onChange={({ target }) => typeRows(target.value)}
+          disabled={isFile}
+          spellCheck={false}
+        />
+      )}
       <Field
         label="CSV file"
         name="file"
@@ -84,21 +118,15 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
             {...control}
             type="file"
             accept=".csv,text/csv"
-            required
+            required={typed.trim() === ''}
+            disabled={typed.trim() !== ''}
             className={inputClass}
             onChange={({ target }) => {
               const file = target.files?.[0];
               setFile(file ?? null);
+              setIsFile(file !== undefined);
               if (!file) return setPreview([]);
-              void file
-                .slice(0, previewBytes)
-                .text()
-                .then((text) => {
-                  const rows = parseCsv(text, previewRows);
-                  const [names = []] = rows;
-                  setPreview(rows);
-                  setMapping(buildMapping(workflow.variables, names, (name) => findSimilarColumn(name, names)));
-                });
+              void file.slice(0, previewBytes).text().then(showTable);
             }}
           />
         )}
@@ -106,35 +134,48 @@ function BatchForm({ workflow, created }: { workflow: Workflow; created: (batch:
       {preview.length > 0 && <TablePreview rows={preview} rejected={check.data?.rejected ?? []} />}
       {preview.length > 0 && <CheckedRows check={check.data} isChecking={check.isFetching} error={check.error} />}
       <ColumnMapping key={heads.join()} variables={workflow.variables} heads={heads} onChoose={setMapping} />
-      <AgentOrTargetFields
-        workflowId={workflow.id}
-        named={
-          <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
-            {(control) => (
-              <select {...control} multiple required className={`${inputClass} min-h-28`}>
-                {agents.map(({ id, name, status }) => (
-                  <option key={id} value={id}>
-                    {name} ({status})
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
-        }
-      />
+      <AgentOrTargetFields workflowId={workflow.id} named={<AgentsField workflowId={workflow.id} />} />
     </Form>
+  );
+}
+
+/** Agents over which the rows are distributed; at first the most likely one is selected. */
+function AgentsField({ workflowId }: { workflowId: string }) {
+  const { data: agents = [] } = useAgentChoices();
+  const { data: last } = useLastAgent(workflowId);
+  const [chosen, setChosen] = useState<string[] | null>(null);
+  const sorted = sortByLikelihood(agents, last);
+  return (
+    <Field label="Agents" name="agentIds" hint="Rows are distributed over the selected agents.">
+      {(control) => (
+        <select
+          {...control}
+          multiple
+          required
+          className={`${inputClass} min-h-28`}
+          value={chosen ?? sorted.slice(0, 1).map(({ id }) => id)}
+          onChange={({ target }) => setChosen([...target.selectedOptions].map(({ value }) => value))}
+        >
+          {sorted.map(({ id, name, status }) => (
+            <option key={id} value={id}>
+              {name} ({status})
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   );
 }
 
 type Mapping = Record<string, string> | undefined;
 
 /** Columns and preview of the table. */
-function readTable({ id: workflowId }: Workflow, mapping: Mapping) {
+function readTable({ id: workflowId }: BatchWorkflow, mapping: Mapping) {
   return { workflowId, ...(mapping ? { mapping: JSON.stringify(mapping) } : {}) };
 }
 
 /** Validates the rows before anything is queued, as soon as every variable has a column. */
-function useBatchCheck(workflow: Workflow, file: File | null, mapping: Mapping) {
+function useBatchCheck(workflow: BatchWorkflow, file: File | null, mapping: Mapping) {
   const isChosen = Object.values(mapping ?? {}).every(Boolean);
   return useQuery({
     queryKey: ['batch-check', workflow.id, workflow.revision, file?.name, file?.size, file?.lastModified, mapping],

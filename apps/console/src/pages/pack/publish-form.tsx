@@ -1,22 +1,17 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { versionsPublish, type WorkflowPack } from '../../api/generated';
 import { useIdempotencyKey } from '../../api/idempotency';
-import { Dialog } from '../../ui/dialog';
 import { Form, TextField } from '../../ui/form';
 import { showToast } from '../../ui/toast';
 
-export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () => void }) {
+/** Publishes the draft. It asks for no confirmation, because no run uses a version before it is promoted and pinned. */
+export function PublishForm({ pack }: { pack: WorkflowPack }) {
   const keyOf = useIdempotencyKey();
   const client = useQueryClient();
   return (
-    <Dialog
-      open
-      onOpenChange={close}
-      title="Publish the draft"
-      description="The draft becomes the next version, in the stage draft. The version does not run until it is promoted and an installation is pinned to it."
-    >
+    <section aria-label="Publish the draft" className="mb-3 rounded-control bg-sunken p-3">
       <Form
-        submit="Publish version"
+        submit="Publish"
         onSubmit={(values) => {
           const [label, notes] = [values.readText('label'), values.readText('notes')];
           const body = { ...(label ? { label } : {}), ...(notes ? { notes } : {}) };
@@ -24,13 +19,18 @@ export function PublishDialog({ pack, close }: { pack: WorkflowPack; close: () =
         }}
         onDone={async ({ number }) => {
           await client.invalidateQueries({ queryKey: ['packs'] });
-          close();
           showToast(`Version ${number} was published.`);
         }}
       >
-        <TextField label="Label" name="label" maxLength={200} placeholder="2024.6" autoComplete="off" />
-        <TextField label="Notes" name="notes" hint="Changes in this version." autoComplete="off" />
+        <p className="text-dim">
+          The draft becomes the next version, in the stage draft. The version does not run until it is promoted and an
+          installation is pinned to it.
+        </p>
+        <div className="grid gap-3 sm:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
+          <TextField label="Label" name="label" maxLength={200} placeholder="2024.6" autoComplete="off" />
+          <TextField label="Notes" name="notes" placeholder="Changes in this version" autoComplete="off" />
+        </div>
       </Form>
-    </Dialog>
+    </section>
   );
 }
