@@ -55,8 +55,8 @@ export class AgentActionsController {
     description:
       '`start_job` wakes the agent if the organization allows it, waits until the agent is on, and returns 202 with ' +
       'the job. Every other action returns at once. `start_job` and `stop_job` also require the permission runs.write, ' +
-      'and `terminate` the permission agents.admin. The machine of an ec2 or docker agent must carry the organization’s id in the tag `muster:organization` or the label ' +
-      '`muster.organization`. If the machine does not carry it, `terminate` with `force` terminates the agent and ' +
+      'and `terminate` the permission agents.admin. The machine of an ec2 or docker agent must carry the ' +
+      'organization’s id in the tag `muster:organization` or the label `muster.organization`. If the machine does not carry it, `terminate` with `force` terminates the agent and ' +
       'leaves the machine running.',
     access: allowSessionsAndKeys('agents.control'),
     unsuspended: 'sometimes',

@@ -305,6 +305,19 @@ describe('own roles', () => {
     expect(await statusOf(accept(second.token))).toBe(401);
   });
 
+  it('a user with all permissions of an admin does not replace the last admin', async () => {
+    const other = await harness.makeTenant();
+    await other.as.super_admin.patch(`/api/users/${other.userIds.super_admin}`, { disabled: true });
+    const role = await makeRole([...listPermissions({ role: 'admin' })], other.as.admin);
+    const deputy = await makeUser(harness.db, { organizationId: other.organizationId, role });
+    const client = await harness.http.signIn(deputy.email, testPassword);
+    for (const by of [other.as.admin, client]) {
+      const change = (body: object) => refusal(by.patch(`/api/users/${other.userIds.admin}`, body));
+      expect(await change({ role })).toEqual([409, 'conflict']);
+      expect(await change({ disabled: true })).toEqual([409, 'conflict']);
+    }
+  });
+
   it('a role that is deleted while it is given is either deleted or given, not both', async () => {
     for (let round = 0; round < 10; round += 1) {
       const role = await makeRole(['runs.read']);

@@ -22,8 +22,8 @@ export class OwnRoles1763837000100 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    // Without own roles, their users keep the smallest role.
-    await runner.query(`UPDATE app_user SET role = 'viewer' WHERE NOT (${builtIn})`);
+    // Even the smallest of the four roles can permit more than an own role did. Therefore an admin has to decide.
+    await runner.query(`UPDATE app_user SET role = 'viewer', disabled = true WHERE NOT (${builtIn})`);
     await runner.query(`DELETE FROM account_link WHERE NOT (${builtIn})`);
     await runner.query(`ALTER TABLE app_user ADD CONSTRAINT app_user_role_check CHECK (${builtIn})`);
     await runner.query('DROP TABLE own_role');
