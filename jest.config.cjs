@@ -6,6 +6,7 @@ module.exports = async () => {
   const { getSwcOptions: swcOptions } = await import('./tools/build/build.mjs');
   return {
     rootDir: __dirname,
+    cacheDirectory: '<rootDir>/node_modules/.cache/jest',
     roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
     testMatch: ['**/*.spec.ts'],
     testPathIgnorePatterns: ['/node_modules/', '/fixtures/', ...(withLongFiles ? [] : ['\\.long\\.spec\\.ts$'])],

@@ -107,7 +107,7 @@ describe('pruning', () => {
     expect(() => parseKeepRule('dayly=1')).toThrow(/"dayly=1" is not a valid --keep rule/);
   });
 
-  it('pruning removes the other backups and the objects that no remaining backup refers to', async () => {
+  it('pruning keeps the backups of the retention rule, and removes all others and the objects that only those refer to', async () => {
     const place = new FolderPlace(join(fixture.root, 'pruned'));
     const key = await fixture.insertObjectRow('artifacts/only-once');
     await fixture.source.storage.put(key, Buffer.from('once'), 'text/plain');

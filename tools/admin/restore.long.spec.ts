@@ -22,7 +22,7 @@ describe('a restore', () => {
     const target = await fixture.createEmptyTarget();
     const steps: string[] = [];
     await fixture.restoreInto(await fixture.createEmptyTarget(), { onProgress: (line) => steps.push(line) });
-    // The steps before the database is loaded are repeated by each restore; tables that were loaded stay loaded.
+    // A restore that is started again repeats the steps before the load of the tables, and skips loaded tables.
     const first = steps.indexOf('database: creating the tables') + 2;
     const cuts = chooseSize('RESTORE_CUTS', { short: 4, long: 10 });
     for (let part = 1; part < cuts; part += 1) {

@@ -6,8 +6,8 @@ import { type HttpRound, runPostLoad } from './run-post-load';
 import { formatMilliseconds, printReport } from './print-report';
 import { runInTurns, computeMedian } from './rounds';
 
-// Measures launches through the real gateway. The baseline, the minimal program for comparison, is Fastify with pg,
-// which insert the same rows.
+// Measures launches through the real gateway. The baseline, the minimal program for comparison, uses only Fastify and
+// pg to insert the same rows.
 
 void runOnBenchStack(async (stack) => {
   const tenant = await makeBenchTenant(stack, 200);

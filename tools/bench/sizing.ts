@@ -42,7 +42,7 @@ void runOnBenchStack(async (stack) => {
       lines: 300,
     };
     await runPhase(house, { ...everything, seconds: chooseSize(90, 2) });
-    const figures = await measureSizing(house);
+    const figures = await measureResourceUse(house);
     if (process.env['BENCH_SHORT'] !== 'true')
       await writeFile(getFiguresFile(), `${JSON.stringify(figures, null, 2)}\n`);
     printFigures(figures);
@@ -53,7 +53,7 @@ void runOnBenchStack(async (stack) => {
   }
 });
 
-async function measureSizing(house: SizingHouse): Promise<SizingFigures> {
+async function measureResourceUse(house: SizingHouse): Promise<SizingFigures> {
   const idle = await runPhase(house, quiet);
   const beats = await runPhase(house, { ...quiet, agents, heartbeatsPerSecond: buildLoad(60) });
   const runs = await runPhase(house, { ...quiet, runsPerSecond: buildLoad(8) });

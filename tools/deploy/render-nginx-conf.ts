@@ -43,8 +43,12 @@ http {
   scgi_temp_path /tmp/nginx-scgi;
   server_tokens off;
 
-  # Logs the path without its query, because a query may contain a secret.
-  log_format muster '$remote_addr $request_method $uri $status $request_time $upstream_addr $sent_http_x_request_id';
+  # Logs the path without its query, which may contain a secret, and without the token of an answer link.
+  map $uri $logged_path {
+    ~^/a/ /a/-;
+    default $uri;
+  }
+  log_format muster '$remote_addr $request_method $logged_path $status $request_time $upstream_addr $sent_http_x_request_id';
   access_log /dev/stdout muster;
 
   # Docker's DNS; valid=5s repeats lookups because replicas appear, disappear and change their addresses.

@@ -13,6 +13,7 @@ const tablesOf = {
   access: [
     ...['organization', 'organization_settings', 'app_user', 'user_session', 'sign_in_address', 'api_key'],
     ...['second_factor', 'sign_in_ticket', 'passkey', 'passkey_challenge', 'device_login', 'account_link', 'own_role'],
+    ...['organization_sso', 'organization_domain', 'sso_sign_in'],
     ...['vault_secret', 'audit_entry', 'access_entry', 'audit_chain', 'audit_day', 'audit_link', 'idempotency_key'],
   ],
   machines: ['agent', 'agent_control', 'agent_wake', 'agent_idle', 'agent_recovery', 'machine_finding'],

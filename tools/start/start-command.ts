@@ -37,7 +37,7 @@ interface Phases {
   runPhase<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
-/** Starts everything on one port and runs until a signal ends it. */
+/** Starts everything on one port and runs until it receives a stop signal. */
 export async function runStartCommand({ args, env, root, phases, say }: StartInput): Promise<void> {
   const options = parseOptions(args, env, root);
   if (options.help) return void process.stdout.write(usage);

@@ -71,7 +71,7 @@ async function runUnderDate(name, date, library) {
   return new Promise((resolve) => child.on('exit', (code) => resolve(code === 0)));
 }
 
-export async function runUnderOtherDates(names = []) {
+export async function runSuitesUnderOtherDates(names = []) {
   await prepareStart((line) => console.log(`  ${line}`));
   const dates = listOtherDates(new Date());
   const unknown = names.filter((name) => !(name in dates));
@@ -98,4 +98,4 @@ export async function runUnderOtherDates(names = []) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href)
-  process.exitCode = await runUnderOtherDates(process.argv.slice(2));
+  process.exitCode = await runSuitesUnderOtherDates(process.argv.slice(2));

@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { prepareStart, root, StartupError } from '../start/prepare.mjs';
-import { runUnderOtherDates } from './other-dates.mjs';
+import { runSuitesUnderOtherDates } from './other-dates.mjs';
 
 const require = createRequire(import.meta.url);
 const jestProgram = join(root, 'node_modules/jest/bin/jest.js');
@@ -28,7 +28,8 @@ if (jestArgs) {
   await provideBrowser(jestArgs);
   process.exitCode = await runJest(jestArgs);
   // The whole long suite includes the other dates; a part of it does not.
-  if (args.length === 1 && args[0] === '--long') process.exitCode = (await runUnderOtherDates()) || process.exitCode;
+  if (args.length === 1 && args[0] === '--long')
+    process.exitCode = (await runSuitesUnderOtherDates()) || process.exitCode;
 } else console.log('the changes affect no test\n\n0 passed, 0 failed');
 
 /** Returns the arguments for Jest; null if no file is to be run. */
@@ -113,9 +114,12 @@ function readText(file) {
   return readFileSync(file, 'utf8');
 }
 
+/** Runs Jest with a folder for temporary files of its own, which is removed afterwards with all that tests left in it. */
 function runJest(args) {
+  const temporary = mkdtempSync(join(tmpdir(), 'muster-test-'));
   const child = spawn(process.execPath, [jestProgram, ...args], {
     cwd: root,
+    env: { ...process.env, TMPDIR: temporary },
     stdio: 'inherit',
   });
   const runPass = (signal) => child.kill(signal);
@@ -123,6 +127,7 @@ function runJest(args) {
   return new Promise((resolve) => {
     child.on('exit', (code) => {
       for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, runPass);
+      rmSync(temporary, { recursive: true, force: true });
       resolve(code ?? 2);
     });
   });

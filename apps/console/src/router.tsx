@@ -44,12 +44,6 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import('./pages/invitation'), 'InvitationPage'),
 });
 
-const answer = createRoute({
-  getParentRoute: () => root,
-  path: '/answer',
-  component: lazyRouteComponent(() => import('./pages/answer'), 'AnswerPage'),
-});
-
 const safeguards = createRoute({
   getParentRoute: () => root,
   path: '/safeguards',
@@ -79,7 +73,6 @@ const tree = root.addChildren([
   forgot,
   reset,
   invitation,
-  answer,
   safeguards,
   framed.addChildren([
     createPageRoute(

@@ -14,7 +14,7 @@ export function compressFilesPlugin(): Plugin {
     name: 'muster:compressed',
     apply: 'build',
     configResolved: ({ build }) => void (folder = join(build.outDir, 'assets')),
-    async closeBundle() {
+    async writeBundle() {
       const files = (await readdir(folder)).filter((file) => /\.(js|css|svg)$/.test(file));
       await Promise.all(
         files.map(async (file) => {

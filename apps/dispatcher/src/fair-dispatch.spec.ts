@@ -11,8 +11,8 @@ describe('a dispatcher with hundreds of agents whose jobs cannot start', () => {
   beforeAll(async () => {
     const env = { DISPATCH_SWEEP_MS: '100' };
     harness = await startHarness({ name: 'dispatcher', configs: dispatcherConfigs, modules: [DispatcherModule], env });
-    // Half of the agents have a machine that is off and is not started. The other half are free and wait for the only
-    // run that their organization may have at a time.
+    // Half of the agents have a machine that is off and is not started. The other half are free, but their
+    // organization may have only one run at a time, and this run is in progress elsewhere.
     for (const [name, status, reason] of [
       ['Off', 'stopped', 'agent_offline'],
       ['Free', 'online', 'concurrency_limit'],

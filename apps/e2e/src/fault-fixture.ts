@@ -80,7 +80,7 @@ export interface ProbeCounts {
 }
 
 /** Counts the probe messages by their rows, which are complete even if a queue lost messages. */
-export async function countProbes(fixture: FaultFixture): Promise<ProbeCounts> {
+export async function countProbeMessages(fixture: FaultFixture): Promise<ProbeCounts> {
   const [row] = await fixture.query<ProbeCounts>(`
     SELECT count(*)::int AS accepted, count(handled_at)::int AS handled,
            COALESCE(sum(GREATEST(deliveries - 1, 0)), 0)::int AS "publishedAgain"

@@ -1,7 +1,7 @@
 // This test is long because it pauses, kills and empties Redis and Postgres.
 // A short test of the same code: apps/e2e/src/services.spec.ts
 import { HttpClient, chooseSize, waitFor } from '@muster/testing';
-import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
+import { countProbeMessages, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 
@@ -42,11 +42,11 @@ describe('the service during an outage', () => {
   const allHandled = async (accepted: number) => {
     await waitFor(
       'every accepted probe message',
-      async () => (await countProbes(fixture)).handled === accepted,
+      async () => (await countProbeMessages(fixture)).handled === accepted,
       60_000,
     );
     await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 30_000);
-    return countProbes(fixture);
+    return countProbeMessages(fixture);
   };
 
   it('the service answers while Redis is paused, and handles each message once when Redis resumes', async () => {

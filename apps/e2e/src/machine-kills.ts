@@ -76,7 +76,7 @@ const generousMs = 120_000;
 export class MachineKills {
   /** One case for each boundary, in the same order. */
   killCases: KillCase[] = [];
-  /** The job id of each start of a job on a machine. */
+  /** Job ids, one for each time that a machine started a job. */
   readonly starts: string[] = [];
   readonly kills: Record<string, number> = {};
   private readonly services = new Map<string, ServiceProcess>();

@@ -140,7 +140,10 @@ describe('200 runs that any of 20 machines could take, if dispatchers and Postgr
     }
   }
 
-  /** Kills the dispatchers that wait, and then rolls their transactions back or completes them. */
+  /**
+   * Kills the dispatchers that wait at the pause point. Then Postgres rolls their transactions back or commits them,
+   * depending on the pause point.
+   */
   async function killDispatchers(pausePoint: PausePoint, work?: () => Promise<unknown>): Promise<void> {
     await actAt(
       pausePoint,

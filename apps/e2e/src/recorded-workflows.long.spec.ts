@@ -47,7 +47,8 @@ describe(`a recorded workflow${chromium ? '' : ' (skipped: no Chromium on PATH)'
     });
     portal.listen(0, '127.0.0.1');
     await once(portal, 'listening');
-    // A script that starts the browser. The worker finds it only by the variable CHROMIUM. It records the agent's id.
+    // A script that records the agent's id and starts the browser. The worker can find the script only by the variable
+    // CHROMIUM.
     const browser = join(folder, 'a browser');
     await writeFile(browser, `#!/bin/sh\necho "$AGENT_ID" >> '${folder}/started'\nexec '${chromium}' "$@"\n`, {
       mode: 0o700,

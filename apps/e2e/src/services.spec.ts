@@ -1,6 +1,6 @@
 import { findOwnerApp, pathOwners, serviceApps, type ServiceApp } from '@muster/contracts';
 import { HttpClient, chooseSize, waitFor } from '@muster/testing';
-import { countProbes, type FaultFixture, openFaultFixture } from './fault-fixture';
+import { countProbeMessages, type FaultFixture, openFaultFixture } from './fault-fixture';
 import { createSeededRandom } from './seed';
 import { ServiceProcess } from './service-process';
 
@@ -92,12 +92,12 @@ describe('the six apps in six processes', () => {
       if (victim === 'gateway') client = await fixture.signIn(services.get('gateway')!.url);
     }
     const handledAll = async () => {
-      const stored = await countProbes(fixture);
+      const stored = await countProbeMessages(fixture);
       return stored.handled === stored.accepted && stored.accepted >= accepted;
     };
     await waitFor('every probe message', handledAll, 90_000);
     await waitFor('an empty outbox', async () => (await fixture.query('SELECT 1 FROM outbox')).length === 0, 60_000);
-    const counts = await countProbes(fixture);
+    const counts = await countProbeMessages(fixture);
     process.stdout.write(
       `services killed (seed ${random.seed}): ${JSON.stringify({ ...counts, acknowledged: accepted, unanswered, kills })}\n`,
     );

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AccessModule, Passwords } from '@muster/access';
+import { AccessModule, IdentityProviders, Passwords, TxtRecords } from '@muster/access';
 import { DatabaseModule } from '@muster/database';
 import { ModelsModule } from '@muster/models';
 import { StorageModule } from '@muster/storage';
@@ -63,10 +63,13 @@ import { WebhookEndpointsController } from './webhooks/webhook-endpoints.control
 import { AuthController } from './auth/auth.controller';
 import { ForgottenPasswordsController } from './auth/forgotten-passwords.controller';
 import { ResetRequests } from './auth/reset-requests';
-import { AnswerLinksController } from './jobs/answer-links.controller';
+import { AnswerLinks } from './answer-links/answer-links';
+import { AnswerLinksController } from './answer-links/answer-links.controller';
+import { AnswerPageRoutes } from './answer-links/answer-page.routes';
 import { DeviceController } from './auth/device.controller';
 import { PasskeysController } from './auth/passkeys.controller';
 import { SecondFactorController } from './auth/second-factor.controller';
+import { SsoController } from './auth/sso.controller';
 import { Bootstrap } from './bootstrap';
 import { ConsoleFiles } from './console/console-files';
 import { ConsoleRoutes } from './console/console.routes';
@@ -83,6 +86,7 @@ import { OrganizationModelController } from './organization/organization-model.c
 import { InvitationsController } from './organization/invitations.controller';
 import { OrganizationController } from './organization/organization.controller';
 import { RolesController } from './organization/roles.controller';
+import { OrganizationSsoController } from './organization/sso.controller';
 import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
 
@@ -96,8 +100,10 @@ import { VaultController } from './organization/vault.controller';
     DeviceController,
     PasskeysController,
     SecondFactorController,
+    SsoController,
     OrganizationController,
     OrganizationModelController,
+    OrganizationSsoController,
     UsersController,
     RolesController,
     InvitationsController,
@@ -164,11 +170,15 @@ import { VaultController } from './organization/vault.controller';
   ],
   providers: [
     Passwords,
+    IdentityProviders,
+    TxtRecords,
     ResetRequests,
     Bootstrap,
     ObjectsRoutes,
     { provide: ConsoleFiles, useFactory: () => new ConsoleFiles() },
     ConsoleRoutes,
+    AnswerLinks,
+    AnswerPageRoutes,
     WorkerRoutes,
     ...streamHubs,
     AssistantParts,

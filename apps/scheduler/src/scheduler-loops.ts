@@ -1,5 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { closeDays, linkRows, purgeExpiredCredentials, rewrapSecondFactors, rewrapSecrets } from '@muster/access';
+import {
+  closeDays,
+  linkRows,
+  purgeExpiredCredentials,
+  rewrapSecondFactors,
+  rewrapSecrets,
+  rewrapSsoSecrets,
+} from '@muster/access';
 import { enqueueDueRemovals, purgeOldImages } from '@muster/commands';
 import { purgeIdleTimes } from '@muster/machines';
 import { maintainTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
@@ -205,9 +212,10 @@ export class SchedulerLoops extends AppLoops {
             const secrets = await rewrapSecrets(database, keyRing, round);
             const webhooks = await rewrapWebhookSecrets(database, keyRing, round);
             const factors = await rewrapSecondFactors(database, keyRing, round);
+            const providers = await rewrapSsoSecrets(database, keyRing, round);
             return {
-              looked: secrets.looked + webhooks.looked + factors.looked,
-              rewrapped: secrets.rewrapped + webhooks.rewrapped + factors.rewrapped,
+              looked: secrets.looked + webhooks.looked + factors.looked + providers.looked,
+              rewrapped: secrets.rewrapped + webhooks.rewrapped + factors.rewrapped + providers.rewrapped,
             };
           },
         },

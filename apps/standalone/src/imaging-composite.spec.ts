@@ -79,7 +79,7 @@ describe('a composite of a patient’s teeth', () => {
     ['NUL in a lookup', { patientLookup: `${patient}\0` }],
     ['an unknown field', { more: patient }],
   ])(
-    'a request for a composite image with %s is refused without a command and without the lookup in the error',
+    'a request for a composite image with %s is refused before a command is sent, and the error does not contain the patient’s data',
     async (_, body) => {
       const { id } = await machines.makeOnlineAgent();
       const answer = await requestComposite(id, body);

@@ -103,7 +103,7 @@ describe('a value that only looks valid', () => {
     for (const cursor of nameCursors) expect((await ask(operation, { cursor })).status).toBe(sorted);
   });
 
-  it.each(forgedTimes)('a list of jobs answers 400 to a cursor with the time %s', async (time) => {
+  it.each(forgedTimes)('a list of jobs returns 400 for a cursor whose time is %s', async (time) => {
     for (const sort of ['startedAt', '-finishedAt']) {
       const cursor = encodeCursor(`${time}.000000Z`, newId(), sort);
       expect((await tenant.api.get(`/api/jobs?sort=${sort}&cursor=${cursor}`)).status).toBe(400);

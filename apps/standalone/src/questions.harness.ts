@@ -3,7 +3,7 @@ import { type Answer, makeJob, waitFor } from '@muster/testing';
 import type { AutopilotHarness } from './autopilot/autopilot.harness';
 
 /** Helpers for specs of runs that ask questions, with the real worker or with the test as the worker's client. */
-export function createQuestionHelpers(fixture: () => AutopilotHarness) {
+export function createQuestionHelpers(fixture: () => Pick<AutopilotHarness, 'tenant' | 'harness' | 'agentId'>) {
   const launchScript = async (script: string) => {
     const { tenant, agentId } = fixture();
     const body = { name: newId(), description: '', variables: [], script: `import muster, json\n${script}` };

@@ -50,7 +50,8 @@ describe('a run that asks a question', () => {
     expect(finished.waitingForPersonSeconds).toBeGreaterThan(0);
     const read = await pilot.tenant.api.get(`/api/questions/${question.id}`);
     expect(read.body).toMatchObject({ status: 'answered', answer: null, answeredVia: 'console' });
-    expect(read.body.answeredBy).toContain('@');
+    const { user } = (await pilot.tenant.as.member.get('/api/auth/me')).body;
+    expect(read.body.answeredBy).toEqual({ id: user.id, email: user.email });
     // No table contains the code, and its sealed values are deleted.
     const tables = await rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'`);
     for (const { tableName } of tables) {

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { openApiDocument, roles } from '@muster/contracts';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeJob, startHarness, type Tenant } from '@muster/testing';
-import { listCallers } from './callers.harness';
+import { insertOwnSettings, listCallers } from './callers.harness';
 import { foreignResources } from './foreign-resources.harness';
 import { type Access, buildExampleBody, fillPath, listOperations, type Operation, withQuery } from './walk-openapi';
 import { standalone } from './standalone';
@@ -28,12 +28,7 @@ describe('every route', () => {
     harness = await startHarness({ ...standalone, env: { CRON_SECRET: cronSecret } });
     tenant = await harness.makeTenant();
     ownJobId = (await makeJob(harness.db, { organizationId: tenant.organizationId })).id;
-    await harness.db.query(
-      'system',
-      `INSERT INTO organization_model (organization_id, base_url, name, api_key_vault_key)
-       VALUES ($1, 'https://models.example.com/v1', 'own', 'OWN_MODEL_KEY')`,
-      [tenant.organizationId],
-    );
+    await insertOwnSettings(harness.db, tenant.organizationId);
     otherTenant = await harness.makeTenant();
   });
   afterAll(() => harness.close());

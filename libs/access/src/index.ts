@@ -30,7 +30,7 @@ export {
   findDeviceLogin,
 } from './api-keys/device-logins';
 export { logIn, type LoginParts } from './authentication/log-in';
-export type { OpenedSession, SignInClient } from './authentication/open-session';
+export type { BreakGlass, OpenedSession, SignInClient } from './authentication/open-session';
 export { overrideOrganization } from './authentication/override-organization';
 export { Passwords } from './authentication/passwords';
 export { endOtherSessions, endSession, listSessions, type SessionRow } from './authentication/sessions';
@@ -42,6 +42,7 @@ export {
   createOrganization,
   findOrganization,
   listOrganizations,
+  type OrganizationRow,
   updateOrganization,
 } from './organizations/organizations';
 export { purgeByRetention } from './organizations/retention';
@@ -92,6 +93,13 @@ export {
 } from './second-factor/passkeys';
 export { deriveRelyingParty } from './second-factor/relying-party';
 export { readOwnFactor, rewrapSecondFactors } from './second-factor/second-factors';
+export { type DomainRow, listDomains, proveDomain, recordOfDomain, requireDomainRecord } from './sso/domains';
+export { IdentityProviders } from './sso/identity-providers';
+export { SsoRefused } from './sso/sso-refused';
+export { finishSso, type SsoParts, startSso } from './sso/sign-in-with-sso';
+export { signInLifetimeMs } from './sso/sign-ins';
+export { deleteSso, openSso, putSso, readSso, rewrapSsoSecrets, type SsoSettings } from './sso/sso-settings';
+export { TxtRecords } from './sso/txt-records';
 export { signText, signatureHeader, readSignatureTime, type Verdict, checkSignature } from './signing/signature';
 export { deriveAgentSigningSecrets, listSecretsForAgent, deriveSigningSecrets } from './signing/signing-secrets';
 export { acceptInvitation, createInvitation, createResetLink, resetPassword } from './users/account-links';

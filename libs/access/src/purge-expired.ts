@@ -5,9 +5,9 @@ import { logs } from './audit/chain/presented-rows';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
 /**
- * Deletes expired sessions, tickets, challenges, device logins and stored responses, expired links, sign-in addresses
- * that were not used for 30 days, and the closed days of the audit trail and of the access log that exceed their
- * retention.
+ * Deletes expired sessions, tickets, challenges, sign-ins in progress, device logins, stored responses and links,
+ * sign-in addresses that were not used for 30 days, and the closed days of the audit trail and of the access log that
+ * exceed their retention.
  */
 export async function purgeExpiredCredentials(
   database: Database,
@@ -18,7 +18,7 @@ export async function purgeExpiredCredentials(
   }: { round?: Round; retention?: LogRetention } = {},
 ): Promise<
   Record<
-    | ('sessions' | 'tickets' | 'challenges' | 'deviceLogins' | 'addresses' | 'accountLinks')
+    | ('sessions' | 'tickets' | 'challenges' | 'ssoSignIns' | 'deviceLogins' | 'addresses' | 'accountLinks')
     | ('accesses' | 'audits' | 'idempotencyKeys'),
     number
   >
@@ -43,6 +43,12 @@ export async function purgeExpiredCredentials(
       deleteRows(
         `DELETE FROM passkey_challenge WHERE challenge IN (
            SELECT challenge FROM passkey_challenge WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
+        [now, limit],
+      ),
+    ssoSignIns: (limit) =>
+      deleteRows(
+        `DELETE FROM sso_sign_in WHERE state_hash IN (
+           SELECT state_hash FROM sso_sign_in WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         [now, limit],
       ),
     deviceLogins: (limit) =>

@@ -189,7 +189,7 @@ export { parseDay, parseTime } from './http/parse-time';
 export { IgnoreUnknownFields, ignoresUnknownFields } from './http/unknown-fields';
 export { BundleProblem, Problem, ProblemBundleFault, ProblemFieldError } from './http/problem';
 export { maxDetailLength, maxFieldErrors, shortenText } from './http/shorten-text';
-export { type Role, roles } from './http/roles';
+export { organizationRoles, type Role, roles } from './http/roles';
 export {
   getLowestRole,
   hasPermission,
@@ -281,6 +281,7 @@ export {
   OrganizationList,
   UpdateOrganizationBody,
 } from './http/access/organizations';
+export { ProveDomainBody, PutSsoBody, Sso, SsoDomain, SsoStartQuery, SsoTest } from './http/access/sso';
 export {
   type IdleStopPolicy,
   OrganizationSettings,
@@ -337,6 +338,7 @@ export {
   ManageBody,
 } from './http/assistant/chat';
 export { IdleSavings } from './http/agents/idle-savings';
+export { MachineTime, MachineTimeQuery, maxMachineTimeDays } from './http/agents/machine-time';
 export {
   Agent,
   AgentList,
@@ -541,6 +543,7 @@ export {
   DeclineQuestionBody,
   JobAsking,
   Question,
+  QuestionAnswerer,
   QuestionForWorker,
   QuestionList,
   QuestionsQuery,

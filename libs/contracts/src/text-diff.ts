@@ -10,7 +10,7 @@ interface Edit {
  */
 const defaultMaxEdits = 1000;
 /**
- * Maximum number of compared lines, because the search for a few edits among millions of equal lines also takes long.
+ * Maximum number of compared lines, because the search for a few edits among millions of equal lines is slow too.
  */
 const maxCompared = 4_000_000;
 const contextLines = 3;

@@ -33,3 +33,4 @@ export {
 } from './http/webhooks/webhook-words';
 export { permissionLabels } from './http/permission-labels';
 export { listPermissions, type Permission } from './http/permissions';
+export { organizationRoles } from './http/roles';

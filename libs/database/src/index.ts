@@ -17,6 +17,7 @@ export {
   VaultSecretEntity,
 } from './entities/access';
 export type { AccountLinkEntity } from './entities/account-link';
+export type { OrganizationDomainEntity, OrganizationSsoEntity, SsoSignInEntity } from './entities/sso';
 export type { AuditChainEntity } from './entities/audit-chain';
 export { AgentEntity } from './entities/agent';
 export { AgentIdleEntity } from './entities/agent-idle';

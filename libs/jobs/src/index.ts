@@ -39,6 +39,7 @@ export { measureRuns } from './lists/measure-runs';
 export { readActivity } from './lists/read-activity';
 export { findByAnswerLink, mayAnswerByLink, presentLinkedQuestion, signAnswerLink } from './questions/answer-links';
 export { toAnswerer, type Answerer, answerQuestion, declineQuestion } from './questions/answer-question';
+export type { FormField } from './questions/check-answer';
 export { askQuestion } from './questions/ask-question';
 export { awaitAnswer } from './questions/await-answer';
 export { giveTotpToRun } from './questions/give-totp-to-run';

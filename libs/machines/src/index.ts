@@ -20,6 +20,7 @@ export { type IdleDecision, type IdleFacts, decideIdleStop } from './idle/decide
 export { type ExpectedRun, type FindExpectedRun } from './idle/expected-run';
 export { learnIdleHabits } from './idle/learn-idle-habits';
 export { purgeIdleTimes } from './idle/purge-idle';
+export { readMachineTime } from './idle/read-machine-time';
 export { readIdleSavings } from './idle/read-savings';
 export { idleCandidates, buildIdleCandidateValues, stopIdleAgents, stopIfIdle } from './idle/stop-idle-agents';
 export {

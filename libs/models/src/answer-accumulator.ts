@@ -72,7 +72,7 @@ export class AnswerAccumulator {
     return text;
   }
 
-  /** Adds a part of a tool call, or a whole one. */
+  /** Adds a fragment of a tool call, or a complete tool call, to the answer. */
   private addToolCall(at: number, { id, function: called }: Record<string, unknown>): void {
     const { name, arguments: args } = isObject(called) ? called : {};
     const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });

@@ -220,4 +220,22 @@ describe('an app', () => {
     expect(answer.headers.get('connection')).toBe('close');
     await closing;
   });
+
+  it('an app that closes still answers a request that arrives on an open connection', async () => {
+    const { hostname, port } = new URL(http.url);
+    const socket = connect(Number(port), hostname);
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    const isEnded = new Promise((resolve) => socket.on('end', resolve));
+    // The first line keeps the connection from being idle. Closing waits for it, and ends idle connections.
+    socket.write('POST /api/callback HTTP/1.1\r\n');
+    await http.get('/api/known');
+    const closing = app.close();
+    await waitFor('the app to accept no connections', () => !app.nest.getHttpServer().listening);
+    const body = '{"name":"a"}';
+    socket.write(`host: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await isEnded;
+    expect(received).toMatch(/^HTTP\/1.1 201 .*connection: close.*\{"name":"a"\}$/is);
+    await closing;
+  });
 });

@@ -44,9 +44,9 @@ export { type Attempt, Attempts } from './http/attempts';
 export { isAddressOrRange, isWithinRanges } from './http/addresses/address-policy';
 export { getClientAddress, getExactAddress } from './http/addresses/client-address';
 export { CounterStore } from './http/counter-store';
-export { toEtag, requireEtagMatch, hashToRevision } from './http/etag';
+export { toEtag, requireEtagMatch, computeRevision } from './http/etag';
 export { type Form, type FormFile } from './http/bodies/form';
-export { getBodyDigest } from './http/http-app';
+export { getBodyDigest, getUnparsedBody } from './http/http-app';
 export { parseJsonBody } from './http/bodies/json-body';
 export {
   Outbound,

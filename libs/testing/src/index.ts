@@ -17,11 +17,13 @@ export {
 } from './factories';
 export { EventStream, type ReceivedEvent } from './event-stream';
 export { FakeTrackers } from './fakes/fake-trackers';
+export { HostileProvider, RealProvider, ssoClient } from './fakes/identity-providers';
 export { FakeModel, type ModelRule, type ModelScript } from './fakes/fake-model';
 export type { FakeModelCall } from './fakes/model-wire';
 export { FakeClock } from './fakes/fake-clock';
 export { type FakeMachine, FakeMachines } from './fakes/fake-machines';
 export { FakeWorker } from './fakes/fake-worker';
+export { type Mail, Mailbox } from './fakes/mailbox';
 export { makeZip, type ZipEntry } from './fakes/make-zip';
 export { type CollectedSpan, TraceCollector } from './fakes/trace-collector';
 export { buildSessionProgram, writeStableCode } from '@muster/workflows';

@@ -104,7 +104,7 @@ export class GitHubTracker implements Tracker {
     const refs = `/repos/${this.scope}/git`;
     const head = await this.http
       .sendRequest('GET', `${refs}/ref/heads/${encodeURI(base)}`, { about: 'item' })
-      .catch(failWithoutBase);
+      .catch(throwBaseBranchError);
     const body = { ref: `refs/heads/${name}`, sha: (head.body as { object: { sha: string } }).object.sha };
     await this.http.sendRequest('POST', `${refs}/refs`, { about: 'scope', body }).catch((error: unknown) => {
       if (!(error instanceof TrackerRefused && /already exists/i.test(error.message))) throw error;
@@ -197,7 +197,7 @@ function ignoreGoneError(error: unknown): void {
   if (!(error instanceof ItemGone)) throw error;
 }
 
-function failWithoutBase(error: unknown): never {
+function throwBaseBranchError(error: unknown): never {
   if (error instanceof ItemGone) throw new TrackerRefused(`the base branch does not exist (${error.message})`);
   throw error;
 }

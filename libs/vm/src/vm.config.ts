@@ -67,7 +67,11 @@ export class VmConfig extends BaseConfig {
   })
   readonly ec2AccessKeyId?: string;
 
-  @EnvText('EC2_SECRET_ACCESS_KEY', { description: 'Secret of EC2_ACCESS_KEY_ID.', optional: true, secret: true })
+  @EnvText('EC2_SECRET_ACCESS_KEY', {
+    description: 'Secret key that belongs to EC2_ACCESS_KEY_ID.',
+    optional: true,
+    secret: true,
+  })
   readonly ec2SecretAccessKey?: string;
 
   @EnvText('DOCKER_HOST', {

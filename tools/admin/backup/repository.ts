@@ -70,10 +70,10 @@ export class Repository {
 
   /** Decrypts the repository's key with the operator's keys. */
   requireIdentity(): Promise<string> {
-    return (this.identity ??= this.readIdentity());
+    return (this.identity ??= this.findDecryptionIdentity());
   }
 
-  private async readIdentity(): Promise<string> {
+  private async findDecryptionIdentity(): Promise<string> {
     const { passphrase, identities } = this.keys;
     const { sealedFor } = this.header;
     const hint =

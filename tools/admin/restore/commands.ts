@@ -1,6 +1,6 @@
 import type { Command } from '../command';
 import { openInstallation } from '../installation';
-import { releaseSchedules } from './release';
+import { resumeSchedulesAfterRestore } from './release';
 
 const text = { type: 'string' } as const;
 
@@ -17,7 +17,9 @@ lost_in_recovery unless their worker reports them. Schedules that became due sin
       const installation = await openInstallation(call.text('data-dir'), call.environment);
       const fireMissed = call.flag('fire-missed');
       try {
-        const { backup, earlier, missed, underWay } = await releaseSchedules(installation.databaseUrl, { fireMissed });
+        const { backup, earlier, missed, underWay } = await resumeSchedulesAfterRestore(installation.databaseUrl, {
+          fireMissed,
+        });
         if (earlier) {
           call.write(`The service was already released at ${earlier.toISOString()}; nothing was changed.`);
           return;

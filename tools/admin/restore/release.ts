@@ -18,7 +18,7 @@ export interface Released {
 }
 
 /** Releases a restored service: its machines are managed and its schedules run again. */
-export async function releaseSchedules(
+export async function resumeSchedulesAfterRestore(
   databaseUrl: string,
   { fireMissed }: { fireMissed: boolean },
 ): Promise<Released> {

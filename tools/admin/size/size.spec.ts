@@ -68,7 +68,7 @@ describe('muster-admin size', () => {
     expect(computePlan(load, figures).connections).toBe((11 + 6) * 11 + 3);
   });
 
-  it('the planned memory is the fixed part of each process and server, and what each connection and agent adds', () => {
+  it('the planned memory is a fixed part for each process and server plus a part for each connection and agent', () => {
     const { demand, connections } = computePlan(load, figures);
     expect(demand.memoryBytes).toEqual({
       apps: 2 * 100 + 2 * 80,

@@ -35,8 +35,8 @@ export function maskFinding(message: string): string {
 const plainFields = ['level', 'time', 'app', 'pid', 'context', 'requestId', 'traceId', 'organizationId', 'jobId'];
 
 /**
- * Returns a log line with its fixed fields, its masked message, and of an error only the kind, the code and the stack
- * frames. Null if the line is not a JSON object.
+ * Returns a log line with its fixed fields and its masked message and, for an error, only its kind, its code and its
+ * stack frames. Null if the line is not a JSON object.
  */
 export function maskLogLine(line: string): string | null {
   const read = parseJsonOrNull(line);

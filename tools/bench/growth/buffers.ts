@@ -35,7 +35,7 @@ export async function countBuffers(fixture: GrowthFixture, paths: string[]): Pro
       await new HttpClient(gateway.url, headers).get(path);
       // Postgres writes its log a little later than the response arrives.
       await delay(20);
-      buffers.push(sumPages(await readFileFrom(log, size)));
+      buffers.push(sumPages(await readFileFromOffset(log, size)));
     }
     return buffers;
   } finally {
@@ -44,7 +44,7 @@ export async function countBuffers(fixture: GrowthFixture, paths: string[]): Pro
   }
 }
 
-async function readFileFrom(file: string, from: number): Promise<string> {
+async function readFileFromOffset(file: string, from: number): Promise<string> {
   const handle = await open(file);
   try {
     const { size } = await handle.stat();

@@ -109,8 +109,8 @@ export async function readProcessIdentity(pid: number): Promise<string | undefin
 }
 
 /**
- * Ends programs that still run in this working folder after their parent died. No other processes use the folder as
- * their working folder.
+ * Ends programs that still run in this working folder although their parent has exited. No other processes use the
+ * folder as their working folder.
  */
 export async function endLeftovers(folder: string, programs: string[], signal: NodeJS.Signals): Promise<void> {
   const isInFolder = async (pid: string) => {

@@ -50,7 +50,7 @@ const logout: Command = {
         .signedIn.signOut()
         .catch(() => undefined);
     if (byBrowser) await deviceEnd({ client: muster().client }).catch(() => undefined);
-    logins.removeLogin(name);
+    logins.deleteStoredLogin(name);
     terminal.printResult({ name }, `Signed out of ${name}.`);
   },
 };

@@ -5,6 +5,11 @@ import { toSafeLine } from '../output/plain';
 import { formatRelativeTime } from '../output/words';
 import { readSecret } from '../parts/input';
 
+const answeredBy = {
+  title: 'ANSWERED BY',
+  cell: ({ answeredBy: answerer }: Question) => toSafeLine(answerer?.email ?? answerer?.name ?? ''),
+};
+
 const list: Command = {
   words: 'questions',
   summary: 'List questions of runs that wait for a person',
@@ -23,6 +28,7 @@ const list: Command = {
         { title: 'QUESTION', cell: ({ question }) => toSafeLine(question) },
         { title: 'KIND', cell: ({ kind, choices }) => (choices ? choices.join(' | ') : kind) },
         { title: 'STATUS', cell: ({ status }) => status },
+        ...(call.flag('all') ? [answeredBy] : []),
         { title: 'UNTIL', cell: ({ expiresAt }) => formatRelativeTime(expiresAt) },
         { title: 'ID', cell: ({ id }) => id },
       ],

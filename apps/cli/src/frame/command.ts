@@ -37,6 +37,6 @@ export interface Command {
   /** Details, printed between the summary and the options. */
   more?: string;
   options?: Record<string, Option>;
-  /** Returns the exit code, or nothing for 0. */
+  /** Returns the exit code; nothing means 0. */
   run(call: Call): Promise<number | void>;
 }

@@ -59,7 +59,7 @@ export class Logins {
     this.writeFile({ ...stored, current: name });
   }
 
-  removeLogin(name: string): void {
+  deleteStoredLogin(name: string): void {
     const { current, contexts } = this.readFile();
     const { [name]: _gone, ...rest } = contexts;
     this.writeFile({ current: current === name ? (Object.keys(rest)[0] ?? null) : current, contexts: rest });

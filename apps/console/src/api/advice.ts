@@ -27,6 +27,7 @@ const advice: Record<string, string> = {
     'The worker is not allowed to read this folder. Choose another folder, or add it to IMAGING_ALLOWED_ROOTS on ' +
     'the machine.',
   no_image_converted: 'None of the images could be converted. The list shows the reason for each image.',
+  sso_required: 'Choose “Continue with single sign-on”.',
   not_found: 'The file does not exist. Check its name and folder.',
   not_a_tiff: 'The file is not a TIFF image.',
   damaged: 'The file is truncated, or its content is corrupt.',

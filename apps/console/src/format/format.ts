@@ -27,7 +27,7 @@ export function formatMoment(at: string, now: number): string {
   return isToday ? time.format(date) : `${shortDay.format(date)}, ${time.format(date)}`;
 }
 
-/** Formats the viewer's day of a time: Sat, Jan 31. */
+/** Formats a time as the date in the viewer's time zone: Sat, Jan 31. */
 export function formatWeekday(at: number): string {
   return weekday.format(at);
 }

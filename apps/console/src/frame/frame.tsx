@@ -15,15 +15,15 @@ import { Menu } from '../ui/menu';
 import { Skeleton } from '../ui/page';
 import { showErrorToast } from '../ui/toast';
 import { useVisibleCurrent } from '../ui/use-visible-current';
-import { KeyHelp } from './key-help';
 import { OverrideNote } from './override';
-import { Palette } from './palette';
 import { listPlacesOf } from './places';
 import { RecoveryNote } from './recovery-note';
 import { SessionEnd } from './session-end';
 import { setTheme, themes, useTheme } from './theme';
 import { useKeys } from './use-keys';
 
+const KeyHelp = lazy(async () => ({ default: (await import('./key-help')).KeyHelp }));
+const Palette = lazy(async () => ({ default: (await import('./palette')).Palette }));
 const ReportDialog = lazy(async () => ({ default: (await import('./report')).ReportDialog }));
 
 const SecondFactorNote = lazy(async () => ({
@@ -86,10 +86,12 @@ export function Frame() {
           <Outlet />
         </Suspense>
       </main>
-      <Palette open={open === 'palette'} onOpenChange={(is) => setOpen(is ? 'palette' : null)} />
-      <Suspense>{open === 'report' && <ReportDialog close={() => setOpen(null)} />}</Suspense>
+      <Suspense>
+        {open === 'palette' && <Palette close={() => setOpen(null)} />}
+        {open === 'keys' && <KeyHelp close={() => setOpen(null)} />}
+        {open === 'report' && <ReportDialog close={() => setOpen(null)} />}
+      </Suspense>
       <Suspense>{isAsked && <StepUp />}</Suspense>
-      <KeyHelp open={open === 'keys'} onOpenChange={(is) => setOpen(is ? 'keys' : null)} />
     </div>
   );
 }

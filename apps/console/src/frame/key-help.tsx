@@ -9,11 +9,11 @@ const general: [keys: string, does: string][] = [
   ['Esc', 'Close the dialog or menu'],
 ];
 
-export function KeyHelp({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+export function KeyHelp({ close }: { close: () => void }) {
   const { user } = useCurrentUser();
   const rows = [...general, ...listPlacesOf(user).map(({ name, letter }): [string, string] => [`g ${letter}`, name])];
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Keyboard shortcuts">
+    <Dialog open onOpenChange={close} title="Keyboard shortcuts">
       <dl className="grid grid-cols-[max-content_1fr] items-center gap-x-4 gap-y-2">
         {rows.map(([keys, does]) => (
           <div key={keys} className="contents">

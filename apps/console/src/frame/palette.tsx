@@ -35,16 +35,11 @@ interface Hit {
 const partOfId = /^[0-9a-f-]{6,36}$/i;
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
-interface PaletteProps {
-  open: boolean;
-  onOpenChange: (open: boolean) => void;
-}
-
 /** Opens a page, an agent or a workflow by its name, or a run by its id or subject. */
-export function Palette({ open, onOpenChange }: PaletteProps) {
+export function Palette({ close }: { close: () => void }) {
   return (
-    <Dialog open={open} onOpenChange={onOpenChange} title="Go to">
-      {open && <PaletteSearch leave={() => onOpenChange(false)} />}
+    <Dialog open onOpenChange={close} title="Go to">
+      <PaletteSearch leave={close} />
     </Dialog>
   );
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Dialog as Radix } from 'radix-ui';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { authLogout, authMe, authSessions, type Session } from '../api/generated';
 import { meQuery, useCurrentUser } from '../api/session';
 import { reportSessionEnd, reportSignedIn, useSessionEnded } from '../api/session-end';
@@ -28,6 +28,7 @@ function SignInAgain() {
             <Radix.Title className="text-base font-semibold">Your session has ended</Radix.Title>
             <p className="text-dim">Sign in again to continue on this page. What you typed is still there.</p>
             <SignInForm
+              overPage
               onDone={(me) => {
                 const isSame = me.user.id === before.user.id && me.organization.id === before.organization.id;
                 // A different user must not see the page of the previous one.
@@ -56,20 +57,22 @@ function EndWarning() {
     staleTime: Infinity,
   });
   const [endsAt, setEndsAt] = useState<number | null>(null);
+  const timesRef = useRef<{ usedAt: number; keptAt: number }>(null);
   useEffect(() => {
     if (!session) return;
+    // A session that is fetched again, for example after a lost connection, does not count as use.
+    const times = (timesRef.current ??= { usedAt: Date.now(), keptAt: Date.now() });
     // All tabs of a browser share one session, and each tab notifies the others of activity.
     const tabs = new BroadcastChannel(`muster use ${session.id}`);
-    let [usedAt, keptAt] = [Date.now(), Date.now()];
     const recordUse = () => {
-      if (Date.now() - usedAt < 500) return;
-      usedAt = Date.now();
-      tabs.postMessage(usedAt);
+      if (Date.now() - times.usedAt < 500) return;
+      times.usedAt = Date.now();
+      tabs.postMessage(times.usedAt);
     };
-    tabs.onmessage = ({ data }: MessageEvent<number>) => void (usedAt = Math.max(usedAt, data));
+    tabs.onmessage = ({ data }: MessageEvent<number>) => void (times.usedAt = Math.max(times.usedAt, data));
     const checkSessionEnd = () => {
       const now = Date.now();
-      const end = Math.min(usedAt + session.idleMinutes * 60_000, Date.parse(session.expiresAt));
+      const end = Math.min(times.usedAt + session.idleMinutes * 60_000, Date.parse(session.expiresAt));
       if (end <= now) {
         // The session is idle: sign out, so that the next person at this computer does not see the page.
         void authLogout().catch(() => undefined);
@@ -77,8 +80,8 @@ function EndWarning() {
       }
       setEndsAt(end - now <= warningMs ? end : null);
       // Typing sends no requests, so this request keeps the session from becoming idle.
-      if (usedAt > keptAt && now - keptAt > keepEveryMs) {
-        keptAt = now;
+      if (times.usedAt > times.keptAt && now - times.keptAt > keepEveryMs) {
+        times.keptAt = now;
         void authMe().catch(() => undefined);
       }
     };

@@ -285,7 +285,8 @@ describeInBrowser('the page of an agent', () => {
     const tab = await fixture.openSignedInTab(`/app/agents/${agentId}`, appearance);
     const { page } = tab;
     await page.getByTestId('agent-status').waitFor();
-    for (const name of ['Overview', 'Commands', 'Recordings', 'Imaging', 'Chat', 'Autopilot', 'Settings']) {
+    const names = ['Overview', 'Commands', 'Recordings', 'Imaging', 'Chat', 'Autopilot', 'Machine time', 'Settings'];
+    for (const name of names) {
       await page.getByRole('tab', { name }).click();
       await page.getByRole('tab', { name, selected: true }).waitFor();
       await waitFor(`the content of ${name}`, async () => (await page.getByLabel('Loading').count()) === 0);
@@ -294,7 +295,7 @@ describeInBrowser('the page of an agent', () => {
       expect([name, overflow <= 0]).toEqual([name, true]);
     }
     await page.goBack();
-    await page.getByRole('tab', { name: 'Autopilot', selected: true }).waitFor();
+    await page.getByRole('tab', { name: 'Machine time', selected: true }).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

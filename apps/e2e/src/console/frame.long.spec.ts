@@ -58,6 +58,22 @@ describeInBrowser('the frame around every page', () => {
     await tab.close();
   });
 
+  it('the console warns before an idle session ends even if the connection was lost in the meantime', async () => {
+    const tab = await fixture.openSignedInTab('/app/settings?part=API%20keys');
+    const { page } = tab;
+    await page.getByRole('button', { name: 'New API key' }).waitFor();
+    const now = Date.now();
+    await page.clock.setFixedTime(now + 30 * 60_000);
+    await page.context().setOffline(true);
+    await page.getByText('the connection is lost').waitFor();
+    const fetchedAgain = page.waitForResponse((answer) => answer.url().includes('/api/auth/sessions'));
+    await page.context().setOffline(false);
+    await (await fetchedAgain).finished();
+    await page.clock.setFixedTime(now + 59.5 * 60_000);
+    await page.getByText('You are signed out in less than a minute').waitFor();
+    await tab.close();
+  });
+
   it('the console does not redirect to another site after a sign-in', async () => {
     for (const from of ['https://example.com/', '//example.com', '/\\example.com', 'javascript:alert(1)']) {
       const tab = await fixture.openTab();

@@ -59,13 +59,13 @@ describeInBrowser('placement in the console', () => {
       await refused.getByLabel('Labels').fill('demo, x-ray');
       await refused.getByTestId('placement').getByText('0 fit, 0 online, 0 idle. The run would be refused').waitFor();
       await refused.getByRole('button', { name: 'Run now' }).click();
-      await refused.getByText('No agent has the label x-ray.').waitFor();
+      await refused.getByText('No agent has the label x-ray.', { exact: true }).waitFor();
       await refused.getByLabel('Labels').fill('demo');
       await refused.getByTestId('placement').getByText('1 fit, 1 online, 0 idle. The run would wait').waitFor();
       await check();
       await refused.getByRole('button', { name: 'Run now' }).click();
       const why = page.getByTestId('run-why');
-      await why.getByText('No agent that fits the run is free').waitFor();
+      await why.getByText('No agent with the required labels is free').waitFor();
       await why.getByText('1 agent fits: 0 busy, 0 starting, 0 draining, 0 off.').waitFor();
       await why.getByRole('link', { name: 'demo' }).waitFor();
       await check();

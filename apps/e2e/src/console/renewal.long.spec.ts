@@ -181,7 +181,7 @@ describeInBrowser('a page that is updated while it is used', () => {
     const { agent } = (await api.post('/api/agents', { name: 'Lab', provider: 'external', labels: ['old'] })).body;
     const tab = await fixture.openSignedInTab(`/app/agents/${agent.id}?tab=settings`);
     const { page } = tab;
-    const labels = page.getByLabel('Labels');
+    const labels = page.getByLabel('Labels', { exact: true });
     await labels.fill('old, new');
     await api.patch(`/api/agents/${agent.id}`, { name: 'Laboratory' });
     await page.getByRole('heading', { level: 1, name: 'Laboratory' }).waitFor();
@@ -291,7 +291,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('a page starts at its top, and keeps its scroll position when a filter changes', async () => {
     const tab = await fixture.openSignedInTab('/app/costs', { height: 500 });
     const { page } = tab;
-    await page.getByText('What it means').waitFor();
+    await page.getByText('All figures and their definitions').waitFor();
     const scrolled = () => page.evaluate<number>('document.querySelector("#content").scrollTop');
     await page.evaluate('document.querySelector("#content").scrollTo(0, 120)');
     await page.getByLabel('Group by', { exact: true }).selectOption('agent');
@@ -307,7 +307,7 @@ describeInBrowser('a page that is updated while it is used', () => {
   it('the page of costs sends no request for a date until its year is typed completely', async () => {
     const tab = await fixture.openSignedInTab('/app/costs');
     const { page } = tab;
-    await page.getByText('What it means').waitFor();
+    await page.getByText('All figures and their definitions').waitFor();
     const displayed = await page.getByLabel('From').inputValue();
     const requestedDates: string[] = [];
     page.on('request', (request) => {

@@ -69,13 +69,7 @@ async function listPaths({ page }: ConsoleTab): Promise<[string, string][]> {
       return [[name, `/app${path.replace('$id', id)}`]];
     }),
   );
-  return [
-    ...paths,
-    ['answer', '/app/answer'],
-    ['device', '/app/device'],
-    ['safeguards', '/app/safeguards'],
-    ...things.flat(),
-  ];
+  return [...paths, ['device', '/app/device'], ['safeguards', '/app/safeguards'], ...things.flat()];
 }
 
 takeAllScreenshots(process.argv.slice(2)).catch((error: Error) => {

@@ -5,6 +5,7 @@ import { migrateDatabase } from '@muster/database';
 import { waitFor } from '@muster/testing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { countFigures, isServiceQuiet } from '../chaos/chaos-figures';
 import { ChaosStage } from '../chaos/chaos-stage';
 import { createSeededRandom } from '../seed';
@@ -15,6 +16,12 @@ jest.setTimeout(1_200_000);
 
 /** Number of runs that must be launched, and of runs that must end, before the next app is replaced. */
 const runsBetween = 4;
+
+/**
+ * Time that an app keeps serving before it is stopped, like `preStopSeconds` of the chart. The last release refuses
+ * requests that arrive while it stops.
+ */
+const preStopMs = 1000;
 
 describe('this version next to the last release', () => {
   const random = createSeededRandom();
@@ -33,7 +40,7 @@ describe('this version next to the last release', () => {
     await release?.remove();
   });
 
-  it('apps of both versions work together without a lost run, a duplicate run, or a server error in an answer', async () => {
+  it('apps of the old and the new version work together without a lost run, a duplicate run or a server error in a response', async () => {
     const marks = join(stage.folder, 'starts');
     const load = { isOn: true };
     const launching = launchWhile(load, marks);
@@ -117,8 +124,13 @@ describe('this version next to the last release', () => {
     ).catch(explain);
   }
 
-  /** Stops an app as a rollout does, and starts that of another version. */
+  /**
+   * Stops an app as a rollout does, and starts that of another version. First the app gets no new requests, and then it
+   * is stopped; in between it answers those that are on their way.
+   */
   async function replace(app: ServiceApp, by: string): Promise<void> {
+    stage.network.apps.set(app, []);
+    await sleep(preStopMs);
     expect(await stage.services.get(app)!.end('SIGTERM')).toBe(0);
     await stage.startService(app, by);
   }

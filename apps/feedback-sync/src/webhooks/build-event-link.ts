@@ -39,6 +39,7 @@ const pages: Record<string, (id: string, data: Record<string, unknown>) => strin
   alert: () => '/inbox',
   limit: () => '/settings?part=Limits',
   api_key: () => '/settings?part=API+keys',
+  user: () => '/settings?part=Users',
   pack: (id, { packId }) => `/packs/${typeof packId === 'string' ? packId : id}`,
   account: () => '/settings?part=Accounts',
   feedback: () => '/feedback',

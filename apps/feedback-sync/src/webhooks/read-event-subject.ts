@@ -53,6 +53,7 @@ const readers: Record<Kind, Read> = {
     presentSchedule(await findSchedule(database, organizationId, subjectId)),
   limit: () => Promise.resolve({}),
   api_key: () => Promise.resolve({}),
+  user: () => Promise.resolve({}),
   pack: async ({ database }, { organizationId, subjectId: versionId, details }) => {
     const { packId } = details as { packId: string };
     return presentVersion(await findVersion(database, organizationId, { packId, versionId }));

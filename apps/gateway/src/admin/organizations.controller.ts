@@ -5,6 +5,7 @@ import {
   Endpoint,
   findOrganization,
   listOrganizations,
+  type OrganizationRow,
   Mutation,
   MutationRequest,
   Mutations,
@@ -21,7 +22,7 @@ import {
   SearchQuery,
   UpdateOrganizationBody,
 } from '@muster/contracts';
-import { Database, type OrganizationEntity } from '@muster/database';
+import { Database } from '@muster/database';
 import { parsePage, buildPage } from '@muster/platform';
 
 /** Manages all organizations. Only super_admins may use it, and its transactions run in the system scope. */
@@ -96,12 +97,14 @@ export class OrganizationsController {
 
   @Patch('/:id')
   @Endpoint({
-    summary: 'Rename, suspend or resume an organization',
-    description: 'A suspended organization can read everything but cannot start anything new.',
+    summary: 'Rename, suspend or resume an organization, or set its email domains',
+    description:
+      'A suspended organization can read everything but cannot start anything new. `domains` replaces the proved email ' +
+      'domains, for which the organization can use single sign-on.',
     access: allowSessions('platform.admin'),
     body: UpdateOrganizationBody,
     answer: Organization,
-    errors: ['not_found'],
+    errors: ['not_found', 'conflict'],
   })
   update(
     @Mutation() mutation: MutationRequest,
@@ -135,6 +138,6 @@ export class OrganizationsController {
   }
 }
 
-function presentOrganization({ id, name, suspended, createdAt }: OrganizationEntity): Organization {
-  return { id, name, suspended, createdAt: createdAt.toISOString() };
+function presentOrganization({ id, name, suspended, domains, createdAt }: OrganizationRow): Organization {
+  return { id, name, suspended, domains, createdAt: createdAt.toISOString() };
 }

@@ -196,7 +196,7 @@ describe('draining', () => {
     const act = (id: string, body: object) => tenant.api.post(`/api/agent/${id}/action`, body);
     const actAsAdmin = (id: string, body: object) => tenant.as.admin.post(`/api/agent/${id}/action`, body);
 
-    it('a job that fails because of a reboot is retried, and later reports about it are rejected', async () => {
+    it('a job that fails because of a reboot is retried, and later reports about the failed attempt are rejected', async () => {
       const id = await makeMachine();
       const jobId = await startJob(id, { maxRetries: 1 });
       expect((await act(id, { action: 'reboot' })).body).toMatchObject({ success: true, status: 'rebooting' });

@@ -15,6 +15,7 @@ import {
   parseAgentOrder,
   listAgents,
   readIdleSavings,
+  readMachineTime,
   requireOwnMachine,
   updateAgent,
 } from '@muster/machines';
@@ -25,6 +26,8 @@ import {
   CreateAgentBody,
   CreatedAgent,
   IdleSavings,
+  MachineTime,
+  MachineTimeQuery,
   TerminateAgentQuery,
   UpdateAgentBody,
 } from '@muster/contracts';
@@ -111,6 +114,25 @@ export class AgentsController {
   async savings(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<IdleSavings> {
     await findAgent(this.database, organizationId, id);
     return readIdleSavings(this.database, organizationId, { from: null, to: null, agentId: id });
+  }
+
+  @Get('/:id/machine-time')
+  @Endpoint({
+    summary: 'Read an agent’s machine time by day',
+    description:
+      'Returns for each day how long the machine was on, used by runs, idle and off. By default, the period is the ' +
+      'last 30 days.',
+    access: allowSessionsAndKeys('costs.read'),
+    answer: MachineTime,
+    errors: ['invalid_payload', 'agent_not_found'],
+  })
+  async machineTime(
+    @OrganizationId() organizationId: string,
+    @Param('id') id: string,
+    @Query() query: MachineTimeQuery,
+  ): Promise<MachineTime> {
+    await findAgent(this.database, organizationId, id);
+    return readMachineTime(this.database, organizationId, { agentId: id, query });
   }
 
   @Patch('/:id')

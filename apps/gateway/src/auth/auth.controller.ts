@@ -65,7 +65,7 @@ export class AuthController {
     body: LoginBody,
     answer: Identity,
     or: SignInNeeds,
-    errors: ['unauthenticated', 'permission_denied'],
+    errors: ['unauthenticated', 'permission_denied', 'sso_required'],
   })
   async login(
     @FromBrowser() browser: Browser,

@@ -37,6 +37,7 @@ import {
 } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Attempts, ClientAddress, Clock, parsePage, buildPage } from '@muster/platform';
+import { emitBreakGlass } from './emit-break-glass';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Second factor')
@@ -143,7 +144,7 @@ export class PasskeysController {
     access: anyone,
     body: PasskeySignInBody,
     answer: Identity,
-    errors: ['unauthenticated', 'permission_denied', 'conflict'],
+    errors: ['unauthenticated', 'permission_denied', 'sso_required', 'conflict'],
   })
   async signIn(
     @FromBrowser() browser: Browser,
@@ -154,7 +155,7 @@ export class PasskeysController {
     browser.requireSameOrigin(this.config);
     const { attempts, config } = this;
     const failures = { name: 'failed-logins', limit: config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
-    const parts = { ...this.getPasskeyParts(), attempts, failures };
+    const parts = { ...this.getPasskeyParts(), attempts, failures, emitBreakGlass };
     const { token, principal } = await logInWithPasskey(parts, body, { address, userAgent });
     browser.setSessionCookie(config, token);
     return presentIdentity(principal);

@@ -41,6 +41,7 @@ import {
 import { Database } from '@muster/database';
 import { Attempts, ClientAddress, Clock } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
+import { emitBreakGlass } from './emit-break-glass';
 import { presentIdentity } from './present-identity';
 
 @ApiTags('Second factor')
@@ -56,7 +57,7 @@ export class SecondFactorController {
     @Inject(Passwords) private readonly passwords: Passwords,
     @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {
-    this.parts = { database, attempts, keyRing, clock, relyingParty: () => deriveRelyingParty(config) };
+    this.parts = { database, attempts, keyRing, clock, relyingParty: () => deriveRelyingParty(config), emitBreakGlass };
   }
 
   @Post('/login/totp')
@@ -68,7 +69,7 @@ export class SecondFactorController {
     access: anyone,
     body: TotpLoginBody,
     answer: Identity,
-    errors: ['unauthenticated', 'permission_denied'],
+    errors: ['unauthenticated', 'permission_denied', 'sso_required'],
   })
   async login(
     @FromBrowser() browser: Browser,
@@ -110,7 +111,7 @@ export class SecondFactorController {
     access: anyone,
     body: TicketCodeBody,
     answer: EnrolledIdentity,
-    errors: ['unauthenticated', 'permission_denied', 'conflict'],
+    errors: ['unauthenticated', 'permission_denied', 'sso_required', 'conflict'],
   })
   async confirmAtLogin(
     @FromBrowser() browser: Browser,

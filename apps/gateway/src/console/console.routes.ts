@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { AppError } from '@muster/contracts';
 import { buildPagePolicy } from '@muster/platform';
-import { StorageConfig } from '@muster/storage';
+import { getObjectOrigin, StorageConfig } from '@muster/storage';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ConsoleFiles } from './console-files';
 
@@ -31,13 +31,6 @@ export class ConsoleRoutes implements OnModuleInit {
     fastify.get('/app', own, (_request, reply) => this.sendPage(reply));
     fastify.get<{ Params: { '*': string } }>('/app/*', own, (request, reply) =>
       this.answerRequest(request.params['*'], request, reply),
-    );
-    // Messages about a question contain this link. The redirect moves the token into the part after the #, which
-    // appears in no request, log or referrer.
-    fastify.get<{ Params: { token: string } }>('/a/:token', own, (request, reply) =>
-      reply
-        .header('cache-control', 'no-store')
-        .redirect(`/app/answer#${encodeURIComponent(request.params.token)}`, 302),
     );
   }
 
@@ -80,17 +73,4 @@ export class ConsoleRoutes implements OnModuleInit {
       `connect-src 'self' ${this.pictures}`.trimEnd(),
     );
   }
-}
-
-/** Returns the origin of presigned URLs; empty if they lead to the service itself. */
-function getObjectOrigin({
-  s3ThroughService,
-  s3PublicEndpoint,
-  s3Endpoint,
-  s3Bucket,
-  s3Region,
-}: StorageConfig): string {
-  if (s3ThroughService) return '';
-  const endpoint = s3PublicEndpoint ?? s3Endpoint;
-  return endpoint ? new URL(endpoint).origin : `https://${s3Bucket}.s3.${s3Region}.amazonaws.com`;
 }

@@ -25,7 +25,7 @@ import {
   requestBatchCancel,
 } from '@muster/jobs';
 import { Clock, FormOrJson, Given, parsePage, buildPage } from '@muster/platform';
-import { parseBatchRequest, parseBatchToCheck } from './parse-batch-request';
+import { parseBatchRequest, parseBatchForCheck } from './parse-batch-request';
 
 @ApiTags('Batches')
 @Controller()
@@ -78,7 +78,7 @@ export class BatchesController {
     errors: ['not_found', 'agent_not_found', 'no_agent_fits', 'nothing_to_run'],
   })
   async check(@OrganizationId() organizationId: string, @Given() body: FormOrJson): Promise<CheckedBatch> {
-    const { input, rows } = await parseBatchToCheck(body);
+    const { input, rows } = await parseBatchForCheck(body);
     return this.database.transaction({ organizationId }, (tx) =>
       checkBatch(tx, organizationId, { input, rows, now: this.clock.now() }),
     );

@@ -21,7 +21,7 @@ export function parseBatchRequest(input: FormOrJson): Promise<RequestedBatch> {
 }
 
 /** Reads a batch that is only to be checked, not to be launched. */
-export function parseBatchToCheck(input: FormOrJson): Promise<RequestedBatch<CheckInput>> {
+export function parseBatchForCheck(input: FormOrJson): Promise<RequestedBatch<CheckInput>> {
   return parseBatch<CheckInput>(input, { json: CheckBatchBody, form: CheckBatchForm });
 }
 

@@ -11,6 +11,7 @@ const exempted = [
   // Routes whose responses contain only counts, costs and states.
   ...['/api/batches', '/api/batches/{id}', '/api/jobs/activity', '/api/jobs/{id}/cost', '/api/pilot/roi'],
   ...['/api/process-library', '/api/agents', '/api/agents/{id}', '/api/agents/{id}/savings', '/api/agents/{id}/status'],
+  '/api/agents/{id}/machine-time',
   // Routes of lists. They are not logged, because a read of one of the listed resources is.
   ...['/api/jobs', '/api/jobs/failures', '/api/agents/{id}/runs', '/api/agents/{id}/recordings', '/api/artifacts'],
   ...['/api/questions', '/api/agents/{id}/command-history', '/api/autopilot-sessions'],

@@ -90,14 +90,14 @@ export class UsersController {
     @Mutation() mutation: MutationRequest,
     @OrganizationId() organizationId: string,
     @Param('id') id: string,
-    @Body() { role, disabled, password }: UpdateUserBody,
+    @Body() { role, disabled, password, breakGlass }: UpdateUserBody,
   ): Promise<User> {
     const passwordHash =
       password === undefined
         ? undefined
         : await this.passwords.hashNewPassword(password, await findUser(this.database, organizationId, id));
     return this.mutations.runMutation(mutation, async (tx, caller) => ({
-      body: presentUser(await updateUser(tx, caller, id, { role, disabled, passwordHash })),
+      body: presentUser(await updateUser(tx, caller, id, { role, disabled, passwordHash, breakGlass })),
     }));
   }
 
@@ -147,5 +147,6 @@ function presentUser(user: UserEntity): User {
     createdAt: user.createdAt.toISOString(),
     lastSignInAt: user.lastSignInAt?.toISOString() ?? null,
     secondFactorSince: user.secondFactorSince?.toISOString() ?? null,
+    breakGlass: user.breakGlass,
   };
 }

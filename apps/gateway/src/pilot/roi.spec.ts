@@ -1,4 +1,5 @@
 import { FakeClock, type Harness, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import { unlinkJobFromBatches } from '@muster/pilot';
 import { newId } from '@muster/platform';
 import { gateway } from '../gateway.harness';
 
@@ -96,6 +97,44 @@ describe('GET /api/pilot/roi', () => {
     expect((await roi('from=2026-03-09&to=2026-03-12&source=computed')).body).toEqual({ ...body, source: 'computed' });
     // In a range that starts later, the job counts on its first day in that range.
     expect((await roi('from=2026-03-11&to=2026-03-12')).body).toMatchObject({ jobs: 1, cost: { computeUsd: 0.5 } });
+  });
+
+  it('ROI leaves out the time for which runs waited for people, also after the run is deleted', async () => {
+    const [one, two] = [await job(500_000), await job(0)];
+    await batch('2026-03-10T15:00:00Z', [100_000_000, 50_000_000], one);
+    await batch('2026-03-11T15:00:00Z', [40_000_000], one);
+    await batch('2026-03-11T16:00:00Z', [5_000_000], two);
+    const question = (jobId: string, from: number, to: number) =>
+      sql(
+        `INSERT INTO question (id, organization_id, job_id, agent_id, question_key, question, kind, expires_at, asked_at)
+         SELECT $1::uuid, organization_id, id, agent_id, $1::uuid::text, 'Code?', 'code', '2026-03-10T16:00:00Z'::timestamptz,
+           '2026-03-10T15:00:00Z'::timestamptz + $3 * interval '1 second' FROM job WHERE id = $2`,
+        [newId(), jobId, from],
+      ).then(() =>
+        sql(
+          `UPDATE question SET status = 'answered', ended_at = asked_at + $3 * interval '1 second'
+           WHERE job_id = $1 AND asked_at = '2026-03-10T15:00:00Z'::timestamptz + $2 * interval '1 second'`,
+          [jobId, from, to - from],
+        ),
+      );
+    const figures = async (range: string) => {
+      const [rollup, computed] = [await roi(range), await roi(`${range}&source=computed`)];
+      expect(rollup.body).toEqual({ ...computed.body, source: 'rollup' });
+      const { processing, daily } = rollup.body;
+      return [processing.totalSeconds, daily.map((day: any) => day.processingSeconds)];
+    };
+    expect(await figures('from=2026-03-10&to=2026-03-11')).toEqual([195, [150, 45]]);
+    // Two open questions at the same time count once: 10 to 40 s is waiting.
+    await question(one, 10, 30);
+    await question(one, 20, 40);
+    await question(two, 0, 60);
+    expect(await figures('from=2026-03-10&to=2026-03-11')).toEqual([105, [120, 0]]);
+    expect(await figures('from=2026-03-11&to=2026-03-11')).toEqual([0, [0]]);
+    await harness.db.transaction({ organizationId: tenant.organizationId }, (tx) =>
+      unlinkJobFromBatches(tx, { organizationId: tenant.organizationId, jobId: one }),
+    );
+    await sql('DELETE FROM job WHERE id = $1', [one]);
+    expect(await figures('from=2026-03-10&to=2026-03-11')).toEqual([105, [120, 0]]);
   });
 
   it.each([

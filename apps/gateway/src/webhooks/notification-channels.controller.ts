@@ -142,7 +142,7 @@ export class NotificationChannelsController {
     summary: 'Send a test message to a notification channel',
     description:
       'The message is sent even if the channel is disabled, and to a channel with any `events`. The field ' +
-      '`lastAttempt` of the channel then contains the result.',
+      '`lastTest` of the channel then contains the result of each recipient.',
     access: allowSessions('webhooks.admin'),
     answer: NotificationTestStarted,
     status: 202,

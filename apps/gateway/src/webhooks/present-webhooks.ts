@@ -29,13 +29,14 @@ export function presentDelivery({
 
 /** The URL of a Slack or Teams channel is a secret, so only its host is returned. */
 export function presentChannel(row: ChannelRow): NotificationChannel {
-  const { id, name, kind, recipients, url, events, filter, enabled, turnedOffReason, lastAttempt } = row;
+  const { id, name, kind, recipients, url, events, filter, enabled, turnedOffReason, lastAttempt, lastTest } = row;
   return {
     ...{ id, name, kind, events, filter, enabled, turnedOffReason },
     target: kind === 'email' ? { to: recipients } : usesSecretUrl(kind) ? { host: new URL(url!).host } : { url: url! },
     turnedOffAt: row.turnedOffAt?.toISOString() ?? null,
     failingSince: row.failingSince?.toISOString() ?? null,
     lastAttempt,
+    lastTest,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
   };

@@ -83,7 +83,7 @@ export class WebhookEndpointsController {
   @Get('/:id')
   @Endpoint({
     summary: 'Read a webhook endpoint',
-    description: 'Contains whether the endpoint is enabled and, if it was turned off, the reason.',
+    description: 'Reports whether the endpoint is enabled and, if it was turned off, the reason.',
     access: allowSessions('webhooks.admin'),
     answer: WebhookEndpoint,
     errors: ['not_found'],

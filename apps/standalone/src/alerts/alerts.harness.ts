@@ -1,6 +1,14 @@
 import { newId } from '@muster/platform';
-import { type Answer, EventStream, makeAgent, makeApiKey, makeJob, makeWorkflow, waitFor } from '@muster/testing';
-import { Mailbox } from '../webhooks/mailbox.harness';
+import {
+  type Answer,
+  EventStream,
+  Mailbox,
+  makeAgent,
+  makeApiKey,
+  makeJob,
+  makeWorkflow,
+  waitFor,
+} from '@muster/testing';
 import { WebhookFixture } from '../webhooks/webhook-fixture.harness';
 
 /** The service with an organization, its agent, a receiver and a mail relay, and helpers for its alerts. */

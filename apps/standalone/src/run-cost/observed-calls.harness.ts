@@ -117,7 +117,7 @@ interface Command {
   args: unknown[];
 }
 
-/** Returns the name of a Redis command, or of its Lua script, because BullMQ has one script for each operation. */
+/** Returns the name of a Redis command; for a call of a Lua script, that of the script, which names BullMQ's operation. */
 function formatCommandName(redis: Redis, { name, args }: Command): string {
   if (name !== 'evalsha' && name !== 'eval') return name;
   const { scriptsSet } = redis as unknown as { scriptsSet: Record<string, { sha: string; lua: string }> };

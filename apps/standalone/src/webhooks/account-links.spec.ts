@@ -1,7 +1,13 @@
 import { newId } from '@muster/platform';
-import { computeAuthenticatorCode, HttpClient, makeOrganization, makeUser, testPassword } from '@muster/testing';
+import {
+  computeAuthenticatorCode,
+  HttpClient,
+  Mailbox,
+  makeOrganization,
+  makeUser,
+  testPassword,
+} from '@muster/testing';
 import { Client } from 'pg';
-import { Mailbox } from './mailbox.harness';
 import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(90_000);

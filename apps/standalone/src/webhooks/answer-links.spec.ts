@@ -1,6 +1,5 @@
 import { newId } from '@muster/platform';
-import { makeJob, waitFor } from '@muster/testing';
-import { Mailbox } from './mailbox.harness';
+import { Mailbox, makeJob, waitFor } from '@muster/testing';
 import { WebhookFixture } from './webhook-fixture.harness';
 
 jest.setTimeout(90_000);
@@ -72,21 +71,11 @@ describe('the answer link of a question', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     expect(answers.find(({ status }) => status === 409)!.body.code).toBe('already_answered');
     expect(await question(id)).toMatchObject({
-      ...{ status: 'answered', answer: true, answeredBy: to, answeredVia: 'link' },
+      ...{ status: 'answered', answer: true, answeredBy: { id: null, email: to }, answeredVia: 'link' },
     });
     expect((await readLink(token)).body.status).toBe('answered');
     const { entries } = (await fixture.admin.get(`/api/audit?action=question.answer`)).body;
     expect(entries[0]).toMatchObject({ target: { type: 'question', id }, changes: { kind: 'confirm', via: 'link' } });
-  });
-
-  it('an answer link does not answer its question when the link is opened', async () => {
-    const { token, id } = await askByMail();
-    for (const method of ['GET', 'HEAD']) {
-      const followed = await fetch(`${fixture.harness.url}/a/${token}`, { method, redirect: 'manual' });
-      expect([followed.status, followed.headers.get('location')]).toEqual([302, `/app/answer#${token}`]);
-      expect(followed.headers.get('cache-control')).toBe('no-store');
-    }
-    expect((await question(id)).status).toBe('open');
   });
 
   it('an answer link is refused if its token was changed, or if the channel that sent it was deleted', async () => {
@@ -128,7 +117,7 @@ describe('the answer link of a question', () => {
     const [ownMail] = await mailbox.waitForMails(to);
     const own = /\/a\/([\w-]+)/.exec(ownMail!.raw)![1]!;
     expect((await answerLink(own, false)).status).toBe(200);
-    expect(await question(id)).toMatchObject({ answer: false, answeredBy: to });
+    expect(await question(id)).toMatchObject({ answer: false, answeredBy: { id: null, email: to } });
   });
 
   it.each(['slack', 'teams'])(

@@ -1,6 +1,5 @@
 import { newId } from '@muster/platform';
-import { waitFor } from '@muster/testing';
-import { Mailbox } from './mailbox.harness';
+import { Mailbox, waitFor } from '@muster/testing';
 import { verifySignature } from './receiver.harness';
 import { WebhookFixture } from './webhook-fixture.harness';
 
@@ -242,6 +241,29 @@ describe('notification channels', () => {
       error: expect.stringContaining('no such mailbox'),
     });
     expect(JSON.stringify(lastAttempt) + fixture.harness.logs.join('')).not.toContain('relay-secret');
+  });
+
+  it('the last test of a notification channel shows the result of each recipient', async () => {
+    const [good, wrong, later] = [address(), address(), address()];
+    mailbox.refuseRecipient = (to) => (to === wrong ? 550 : null);
+    mailbox.onMessage = (to) => (to === later ? 451 : null);
+    const { id, lastTest } = await make({ kind: 'email', target: { to: [good, wrong, later] } });
+    expect(lastTest).toBeNull();
+    const read = async () => (await fixture.admin.get(`${base}/${id}`)).body;
+    for (let times = 1; times <= 2; times += 1) {
+      expect((await fixture.admin.post(`${base}/${id}/test`, {})).body).toEqual({ messages: 3 });
+      await untilDeliveries(id, 'dead', times);
+      await untilDeliveries(id, 'delivered', times);
+      await waitFor('the refused message', async () => (await read()).lastTest.results[2].error !== null);
+      const results = [
+        { recipient: good, status: 'delivered', statusCode: 250, error: null },
+        { recipient: wrong, status: 'dead', statusCode: 550, error: expect.stringContaining('no such mailbox') },
+        { recipient: later, status: 'pending', statusCode: 451, error: expect.stringContaining('not now') },
+      ];
+      expect((await read()).lastTest).toEqual({ at: expect.any(String), results });
+    }
+    const listed = (await fixture.admin.get(base)).body.notificationChannels.find((each: any) => each.id === id);
+    expect(listed.lastTest).toEqual((await read()).lastTest);
   });
 
   it('a change of a channel’s recipients is recorded, and an invalid one changes nothing', async () => {

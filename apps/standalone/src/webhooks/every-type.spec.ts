@@ -229,6 +229,7 @@ describe('every type of webhook', () => {
       return resolved;
     },
     'account.set_aside': () => fixture.setAsideAccount(delivered),
+    'user.break_glass': () => fixture.breakGlass(),
     'webhook.test': async () => {
       const answer = await fixture.admin.post(`/api/webhook-endpoints/${endpoint.id}/test`);
       expect(answer.status).toBe(202);

@@ -1,6 +1,18 @@
 import type { AgentCommand, WebhookType } from '@muster/contracts';
 import { type Clock, newId } from '@muster/platform';
-import { FakeWorker, type Harness, makeAgent, makeJob, makeWorkflow, startHarness, type Tenant } from '@muster/testing';
+import {
+  computeAuthenticatorCode,
+  FakeWorker,
+  type Harness,
+  makeAgent,
+  makeJob,
+  makeUser,
+  makeWorkflow,
+  startHarness,
+  type Tenant,
+  testPassword,
+  waitFor,
+} from '@muster/testing';
 import { Client } from 'pg';
 import { standalone } from '../standalone';
 import { type Received, Receiver } from './receiver.harness';
@@ -163,5 +175,30 @@ export class WebhookFixture {
   /** Returns a path that no other test uses. */
   path(): string {
     return `/${newId()}`;
+  }
+
+  /** Signs in with the emergency access of another organization, which enforces single sign-on. */
+  async breakGlass(): Promise<Received> {
+    const { harness, receiver } = this;
+    const { organizationId, as } = await harness.makeTenant();
+    const at = this.path();
+    const body = { url: receiver.url + at, events: ['user.break_glass'] };
+    expect((await as.admin.post('/api/webhook-endpoints', body)).status).toBe(201);
+    const email = 'owner@glass.test';
+    const { id } = await makeUser(harness.db, { organizationId, role: 'admin', email });
+    const session = await harness.http.signIn(email, testPassword);
+    const { secret } = (await session.post('/api/auth/totp')).body;
+    const codeOf = (windows: number) => ({ code: computeAuthenticatorCode(secret, new Date(), windows) });
+    expect((await session.post('/api/auth/totp/confirm', codeOf(0))).status).toBe(200);
+    await as.admin.patch(`/api/users/${id}`, { breakGlass: true });
+    await as.super_admin.patch(`/api/admin/organizations/${organizationId}`, { domains: ['glass.test'] });
+    const provider = { issuer: 'https://idp.glass.test', clientId: 'muster', clientSecret: 'secret' };
+    await as.admin.put('/api/organization/sso', { ...provider, domains: ['glass.test'], enforced: true });
+    const { ticket } = (await harness.http.post('/api/auth/login', { email, password: testPassword })).body;
+    const login = await harness.http.post('/api/auth/login/totp', { ticket, ...codeOf(1) });
+    expect(login.status).toBe(200);
+    const received = await waitFor('user.break_glass', () => receiver.listReceivedAt(at)[0], 30_000);
+    expect(received!.event.data).toMatchObject({ userId: id, email, secondFactor: 'code' });
+    return received!;
   }
 }

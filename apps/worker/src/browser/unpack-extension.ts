@@ -39,7 +39,7 @@ function removeCrxHeader(bytes: Buffer): Buffer {
 function findManifestFolder(folder: string): string | null {
   for (let level = [folder]; level.length;) {
     const found = level.filter((path) => isManifest(join(path, 'manifest.json')));
-    if (found.length > 1) throw severalExtensionsError();
+    if (found.length > 1) throw createSeveralExtensionsError();
     if (found.length === 1) return found[0]!;
     level = level.flatMap(listFolders);
   }
@@ -58,7 +58,7 @@ function findPackedExtension(folder: string, version: string): string | null {
   if (all.length < 2) return all[0] ?? null;
   const plain = version.trim().replace(/^v/i, '');
   const named = all.filter((path) => plain && extractNumbers(basename(path)).includes(plain));
-  if (named.length !== 1) throw severalExtensionsError();
+  if (named.length !== 1) throw createSeveralExtensionsError();
   return named[0]!;
 }
 
@@ -72,7 +72,7 @@ function listFolders(folder: string): string[] {
     .map(({ name }) => join(folder, name));
 }
 
-function severalExtensionsError(): Error {
+function createSeveralExtensionsError(): Error {
   return new Error('the file contains more than one extension; deploy a file with only one');
 }
 

@@ -75,7 +75,7 @@ describe('Files of runs', () => {
     expect(await read('job/zero')).toEqual(refused('permission_denied'));
   });
 
-  it('requests for files of a run have limits: a maximum size, only text files, and 500 files in a list', async () => {
+  it('a run’s files can be read up to a maximum size and only as text, and a list contains at most 500 of them', async () => {
     writeFileSync(join(runs, 'large'), 'x'.repeat(1024 * 1024 + 1));
     expect(await read('large')).toEqual(refused('payload_too_large'));
     writeFileSync(join(runs, 'full'), 'x'.repeat(1024 * 1024));

@@ -51,7 +51,7 @@ export class Keys {
     return this.chosen === this.environmentKey;
   }
 
-  /** Notes that the service accepts the current key. A stored key that was refused before is removed. */
+  /** Called when the service accepts the current key. Deletes the stored key if the service refused it before. */
   confirmKey(): void {
     if (this.storedKey === null || this.chosen === this.storedKey) return;
     rmSync(this.path, { force: true });

@@ -40,8 +40,8 @@ export function closeTemporaryFolder(runRoot: string): void {
 }
 
 /**
- * Returns the path of a run's link. It is always the same for a run, so that the next worker removes a link that a
- * killed worker has left.
+ * Returns the path of a run's symbolic link. The path is always the same for a run, so that the next worker removes a
+ * link that a killed worker has left.
  */
 function getTemporaryLinkPath(runRoot: string): string {
   const base = Buffer.byteLength(tmpdir()) <= longestTmpdir / 2 ? tmpdir() : '/tmp';

@@ -8,7 +8,10 @@ import type { Principal } from '../principal';
 export interface AuditRecord<Changes = Record<string, unknown>> {
   action: string;
   target: { type: string; id: string };
-  /** The changed fields in the names and units of the API, each as [before, after] or as a plain value; no secrets. */
+  /**
+   * The changed fields with the names and units of the API: [before, after] for a change, the value alone for a new
+   * object. Contains no secrets.
+   */
   changes?: Changes & NamesOfApi<Changes>;
   /** The organization whose audit trail gets the row; the actor's own by default. */
   organizationId?: string;

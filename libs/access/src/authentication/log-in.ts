@@ -6,6 +6,7 @@ import { insertSession, type OpenedSession, readOpenedSession, type SignInClient
 import type { Passwords } from './passwords';
 import { knownAddressDays } from './sign-in-addresses';
 import { issueTicket } from './tickets';
+import { isSsoEnforcedForDomain, isSsoEnforcedSql, mayBreakGlassSql, ssoRequiredError } from '../sso/enforcement';
 
 export interface LoginParts {
   database: Database;
@@ -20,6 +21,9 @@ export interface LoginParts {
  * Opens a session, or returns a ticket if the password is not enough. An attempt is counted before the password is
  * checked, and only failures stay counted, so that a busy office behind one address can sign in freely. Attempts from
  * an address that the account knows are counted separately, so that guesses from other addresses do not block it.
+ *
+ * If single sign-on is enforced for the domain, every rejected attempt gets the same error, so that it reveals neither
+ * whether the account exists nor whether the password is right.
  */
 export async function logIn(
   { database, attempts, passwords, clock, failures }: LoginParts,
@@ -29,7 +33,10 @@ export async function logIn(
   const { address } = client;
   const email = typedEmail.toLowerCase();
   const now = clock.now();
-  const user = await passwords.runLookup(() => findAccount(database, { email, address, now }));
+  const { user, needsSso } = await passwords.runLookup(async () => ({
+    user: await findAccount(database, { email, address, now }),
+    needsSso: await isSsoEnforcedForDomain(database, email),
+  }));
   const attempt = await attempts.countAttempt(
     failures,
     user?.knowsAddress ? [`known:${user.id}:${address}`] : [`address:${address}`, `account:${sha256Hex(email)}`],
@@ -41,6 +48,7 @@ export async function logIn(
       attempt.forgive();
       throw error;
     });
+  if (needsSso && (!right || !user || user.disabled || !mayUsePassword(user))) throw ssoRequiredError();
   if (!right || !user || user.disabled) {
     throw new AppError('unauthenticated', {
       detail: 'The email address or the password is wrong. Check both and try again.',
@@ -60,8 +68,16 @@ interface Account
     Pick<UserEntity, 'id' | 'email' | 'organizationId' | 'passwordHash' | 'disabled' | 'secondFactorSince'>,
     Pick<OrganizationSettingsEntity, 'requireSecondFactor'> {
   knowsAddress: boolean;
+  /** Whether the user's organization enforces single sign-on for the user. */
+  needsSso: boolean;
+  mayBreakGlass: boolean;
   /** Whether the second factor includes an authenticator app; otherwise it is a passkey. */
   hasCodes: boolean;
+}
+
+/** Whether a right password is of use: the account may be of another organization, or have emergency access. */
+function mayUsePassword({ needsSso, mayBreakGlass, secondFactorSince }: Account): boolean {
+  return !needsSso || (mayBreakGlass && secondFactorSince !== null);
 }
 
 async function findAccount(
@@ -71,7 +87,8 @@ async function findAccount(
   const [account] = await database.query<Account>(
     'system',
     `SELECT u.id, u.email, u.organization_id, u.password_hash, u.disabled, u.second_factor_since,
-            s.require_second_factor, a.last_at IS NOT NULL AS knows_address, f.last_counter > 0 AS has_codes
+            s.require_second_factor, a.last_at IS NOT NULL AS knows_address, f.last_counter > 0 AS has_codes,
+            ${isSsoEnforcedSql} AS needs_sso, ${mayBreakGlassSql} AS may_break_glass
      FROM app_user u
      JOIN organization_settings s ON s.organization_id = u.organization_id
      LEFT JOIN second_factor f ON f.user_id = u.id

@@ -8,6 +8,7 @@ import { describeBrowser } from './describe-browser';
 import { generateSessionToken, sha256Hex } from './credentials';
 import { loadSession } from './load-principal';
 import { recordSignInAddress } from './sign-in-addresses';
+import { isSsoEnforcedSql, mayBreakGlassSql, ssoRequiredError } from '../sso/enforcement';
 
 /** The client of a sign-in, as the user's list of sessions shows it. */
 export interface SignInClient {
@@ -20,9 +21,28 @@ export interface OpenedSession {
   principal: UserPrincipal;
 }
 
+type SessionOwner = Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
+
+/** A sign-in with the emergency access of an organization that enforces single sign-on. */
+export interface BreakGlass {
+  user: SessionOwner;
+  secondFactor: string;
+  address: string;
+}
+
+/** Emits the event of an emergency access in the transaction that opens the session. */
+export type EmitBreakGlass = (tx: Transaction, use: BreakGlass) => void;
+
 interface NewSession {
-  user: Pick<UserEntity, 'id' | 'organizationId' | 'email'>;
+  user: SessionOwner;
   client: SignInClient;
+  /**
+   * The identity provider proved who the user is. The provider decides about second factors, so that of the account is
+   * proved only for sensitive changes.
+   */
+  via?: 'sso';
+  /** Absent if the kind of sign-in cannot use the emergency access. */
+  emitBreakGlass?: EmitBreakGlass;
   /** The second factor that was proved, if any. */
   secondFactor?: 'code' | 'recoveryCode' | 'passkey';
 }
@@ -30,15 +50,25 @@ interface NewSession {
 /** Opens a session in the transaction that identified the user; returns the session's id and token. */
 export async function insertSession(
   tx: Transaction,
-  { user, client: { address, userAgent }, secondFactor }: NewSession,
+  { user, client: { address, userAgent }, secondFactor, via, emitBreakGlass }: NewSession,
 ): Promise<{ id: string; token: string }> {
-  const [account] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
-    `UPDATE app_user SET last_sign_in_at = $2 WHERE id = $1 AND NOT disabled RETURNING second_factor_since`,
+  const [account] = await tx.query<OwnerState>(
+    `UPDATE app_user u SET last_sign_in_at = $2 WHERE id = $1 AND NOT disabled
+     RETURNING second_factor_since, ${isSsoEnforcedSql} AS needs_sso, ${mayBreakGlassSql} AS may_break_glass`,
     [user.id, tx.now],
     'sign_in',
   );
   // The account may have got a second factor after the password was checked. Then the password alone is not enough.
-  if (!account || (account.secondFactorSince && !secondFactor)) throw accountChangedError();
+  if (!account || (account.secondFactorSince && !secondFactor && !via)) throw accountChangedError();
+  if (account.needsSso && !via) {
+    if (!account.mayBreakGlass || !secondFactor || !emitBreakGlass) throw ssoRequiredError();
+    emitBreakGlass(tx, { user, secondFactor, address });
+    audit(tx, toUserActor(user), {
+      action: 'user.break_glass',
+      target: { type: 'user', id: user.id },
+      changes: { secondFactor, address },
+    });
+  }
   const id = newId();
   const token = generateSessionToken(id);
   const { now } = tx;
@@ -53,10 +83,18 @@ export async function insertSession(
     ],
   );
   await recordSignInAddress(tx, { user, address, now });
-  const actor = { kind: 'user' as const, id: user.id, email: user.email, organizationId: user.organizationId };
-  const target = { type: 'session', id };
-  audit(tx, actor, { action: 'session.create', target, ...(secondFactor ? { changes: { secondFactor } } : {}) });
+  audit(tx, toUserActor(user), {
+    action: 'session.create',
+    target: { type: 'session', id },
+    changes: { ...(secondFactor ? { secondFactor } : {}), ...(via ? { via } : {}) },
+  });
   return { id, token };
+}
+
+type OwnerState = Pick<UserEntity, 'secondFactorSince'> & { needsSso: boolean; mayBreakGlass: boolean };
+
+function toUserActor({ id, email, organizationId }: SessionOwner) {
+  return { kind: 'user' as const, id, email, organizationId };
 }
 
 /** Loads the principal of a new session after its commit. */

@@ -6,7 +6,13 @@ import { audit } from '../audit/audit';
 import { readProof, consumeProof } from '../second-factor/proofs';
 import type { RelyingParty } from '../second-factor/relying-party';
 import { toUserActor, startTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
-import { insertSession, type OpenedSession, readOpenedSession, type SignInClient } from './open-session';
+import {
+  type EmitBreakGlass,
+  insertSession,
+  type OpenedSession,
+  readOpenedSession,
+  type SignInClient,
+} from './open-session';
 import { countFailedCode, findTicketHolder, deleteTicket, invalidTicketError } from './tickets';
 
 export interface CodeParts {
@@ -19,6 +25,7 @@ export interface CodeParts {
    * called only for a proof by passkey.
    */
   relyingParty: () => RelyingParty;
+  emitBreakGlass: EmitBreakGlass;
 }
 
 /**
@@ -44,7 +51,7 @@ export async function logInWithCode(
       const secondFactor = await consumeProof(tx, parts, user, proof);
       if (secondFactor) {
         await deleteTicket(tx, ticketId);
-        return insertSession(tx, { user, client, secondFactor });
+        return insertSession(tx, { user, client, secondFactor, emitBreakGlass: parts.emitBreakGlass });
       }
       const isStillValid = await countFailedCode(tx, ticketId);
       // A client with a ticket knows the password, so the audit trail records that it has used up the attempts of the

@@ -1,4 +1,5 @@
-import { BaseConfig, EnvInt } from '@muster/platform';
+import { isIP } from 'node:net';
+import { BaseConfig, EnvInt, EnvList } from '@muster/platform';
 
 /** Configuration of sign-in, for the app that serves it. */
 export class SignInConfig extends BaseConfig {
@@ -28,4 +29,21 @@ export class SignInConfig extends BaseConfig {
     min: 1,
   })
   readonly rateLimitFailedLoginsPerMinute!: number;
+
+  @EnvList('DOMAIN_PROOF_DNS_SERVERS', {
+    description:
+      'Addresses of the DNS servers that are asked for the TXT records that prove email domains, each with an optional ' +
+      'port. The servers of the machine by default. Set public servers if those of the machine answer differently.',
+    default: [],
+    check: (words) =>
+      words
+        .filter((word) => !isServerAddress(word))
+        .map((word) => `DOMAIN_PROOF_DNS_SERVERS: ${word} is not an IP address with an optional port`),
+  })
+  readonly domainProofDnsServers!: string[];
+}
+
+function isServerAddress(word: string): boolean {
+  const [, bracketed] = /^\[(.+)\](?::\d{1,5})?$/.exec(word) ?? [];
+  return isIP(bracketed ?? word) !== 0 || isIP(word.replace(/:\d{1,5}$/, '')) === 4;
 }

@@ -11,25 +11,31 @@ import { newId, type Page } from '@muster/platform';
 import { type Actor, audit, listChangedFields } from '../audit/audit';
 import { announceAccessChange } from '../authentication/access-changes';
 import type { Principal } from '../principal';
+import { readProvedDomains, setProvedDomains } from '../sso/domains';
 import { insertUser } from '../users/users';
 
 export function listOrganizations(
   database: Database,
   { page, q }: { page: Page; q?: string | undefined },
-): Promise<OrganizationEntity[]> {
-  return database.transaction('system', (tx) => {
+): Promise<OrganizationRow[]> {
+  return database.transaction('system', async (tx) => {
     const organizations = tx.manager
       .createQueryBuilder(OrganizationEntity, 'o')
       .orderBy('o.id')
       .limit(page.limit + 1);
     if (q) organizations.andWhere(containsIgnoringCaseSql('o.name', ':q'), { q });
     if (page.after) organizations.andWhere('o.id > :after', { after: page.after[0] });
-    return organizations.getMany();
+    const rows = await organizations.getMany();
+    const domains = await readProvedDomains(
+      tx,
+      rows.map(({ id }) => id),
+    );
+    return rows.map((row) => ({ ...row, domains: domains.get(row.id) ?? [] }));
   });
 }
 
-export function findOrganization(database: Database, id: string): Promise<OrganizationEntity> {
-  return database.transaction('system', (tx) => loadOrganization(tx, id));
+export function findOrganization(database: Database, id: string): Promise<OrganizationRow> {
+  return database.transaction('system', async (tx) => addDomains(tx, await loadOrganization(tx, id)));
 }
 
 /** Creates an organization with its settings and its first admin. */
@@ -37,7 +43,7 @@ export async function createOrganization(
   tx: Transaction,
   actor: Actor | Principal,
   { name, adminEmail, adminPasswordHash }: { name: string; adminEmail: string; adminPasswordHash: string },
-): Promise<{ organization: OrganizationEntity; admin: UserEntity }> {
+): Promise<{ organization: OrganizationRow; admin: UserEntity }> {
   const organization = await insertOrganization(tx, actor, { id: newId(), name });
   const admin = await insertUser(tx, actor, {
     organizationId: organization.id,
@@ -45,7 +51,7 @@ export async function createOrganization(
     passwordHash: adminPasswordHash,
     role: 'admin',
   });
-  return { organization, admin };
+  return { organization: { ...organization, domains: [] }, admin };
 }
 
 export async function insertOrganization(
@@ -64,24 +70,36 @@ export async function insertOrganization(
   return tx.manager.findOneByOrFail(OrganizationEntity, { id });
 }
 
-/** Renames or suspends an organization. A suspended one can read but launch nothing: its billing gate is closed. */
+/** An organization with its proved email domains. */
+export type OrganizationRow = OrganizationEntity & { domains: string[] };
+
+/** Renames or suspends an organization, or sets its proved email domains. A suspended one can read but launch nothing: its billing gate is closed. */
 export async function updateOrganization(
   tx: Transaction,
   caller: Principal,
   id: string,
   change: UpdateOrganizationBody,
-): Promise<OrganizationEntity> {
+): Promise<OrganizationRow> {
   const before = await loadOrganization(tx, id);
   const after = { name: change.name ?? before.name, suspended: change.suspended ?? before.suspended };
   await tx.manager.update(OrganizationEntity, { id }, after);
+  const domains = change.domains && (await setProvedDomains(tx, id, change.domains));
   await announceAccessChange(tx);
   audit(tx, caller, {
     action: after.suspended && !before.suspended ? 'organization.suspend' : 'organization.update',
     target: { type: 'organization', id },
-    changes: listChangedFields(before, after),
+    changes: {
+      ...listChangedFields(before, after),
+      ...(domains ? listChangedFields({ domains: domains.before }, { domains: domains.after }) : {}),
+    },
     organizationId: id,
   });
-  return { ...before, ...after };
+  return addDomains(tx, { ...before, ...after });
+}
+
+async function addDomains(tx: Transaction, organization: OrganizationEntity): Promise<OrganizationRow> {
+  const domains = (await readProvedDomains(tx, [organization.id])).get(organization.id) ?? [];
+  return { ...organization, domains };
 }
 
 async function loadOrganization(tx: Transaction, id: string): Promise<OrganizationEntity> {

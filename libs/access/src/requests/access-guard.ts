@@ -110,7 +110,7 @@ export class AccessGuard implements OnModuleInit {
         void reply.headers(buildRateHeaders(state));
         if (access === 'cron') requireCronSecret(request, this.cron?.cronSecret);
         else if (access !== 'anyone') admitPrincipal(request, endpoint, { principal, now: this.clock.now() });
-        if (!principal && access !== 'cron') this.unverifiedBodies.countSender(request);
+        if (!principal && access !== 'cron') this.unverifiedBodies.limitBodiesOfSender(request);
         // A stream may stay open for long, so the access log records the read when the stream starts.
         if (isStreamedRoute(request)) this.recordReadAccess(request);
       });

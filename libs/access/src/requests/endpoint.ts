@@ -44,7 +44,7 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   /** The response is a zip file instead of JSON. */
   zip?: true;
   /** Status of the response; 200 by default. */
-  status?: 200 | 201 | 202 | 204;
+  status?: 200 | 201 | 202 | 204 | 302;
   /** Another response, with another status. */
   otherwise?: { status: number; description: string; answer: new () => Other };
   /** Errors in addition to those that all routes of this kind have. */
@@ -150,6 +150,9 @@ export function Endpoint<Answer = void, Other = never>(
         ...(status === 201 || status === 202
           ? { Location: { description: 'URL of the created or accepted resource.', schema: { type: 'string' } } }
           : {}),
+        ...(status === 302
+          ? { Location: { description: 'URL that the browser opens next.', schema: { type: 'string' } } }
+          : {}),
       },
     }),
     ...(otherwise
@@ -200,7 +203,7 @@ function describeUnionSchema(types: (new () => unknown)[]) {
   return { oneOf: types.map((type) => ({ $ref: getSchemaPath(type as new () => object) })) };
 }
 
-const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, without a body' };
+const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, without a body', 302: 'Redirected' };
 
 function declareSecurity(access: Exclude<AccessRule, 'anyone'>) {
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];

@@ -4,15 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../principal';
 import { getApiKeyCaller, requirePrincipal } from './access-guard';
 import { MutationRequest } from './mutations';
-import { requireSameOrigin } from './same-origin';
-import { clearSessionCookie, setSessionCookie } from './session-cookie';
+import { requireOwnNavigation, requireSameOrigin } from './same-origin';
+import { clearSessionCookie, readSsoCookie, setSessionCookie, setSsoCookie } from './session-cookie';
 
 function getRequestAndReply(context: ExecutionContext): [FastifyRequest, FastifyReply] {
   const http = context.switchToHttp();
   return [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
 }
 
-/** The browser of a sign-in or sign-out: checks its origin, and sets or clears its session cookie. */
+/** The browser of a sign-in or sign-out: checks its origin, and sets or clears its cookies. */
 export class Browser {
   constructor(
     private readonly request: FastifyRequest,
@@ -29,6 +29,37 @@ export class Browser {
 
   clearSessionCookie(config: BaseConfig): void {
     clearSessionCookie(this.reply, getAddressForRequest(this.request, config));
+  }
+
+  readSsoCookie(config: BaseConfig): string | null {
+    return readSsoCookie(this.request, getAddressForRequest(this.request, config)) ?? null;
+  }
+
+  setSsoCookie(config: BaseConfig, cookie: { value: string; seconds: number } | null): void {
+    setSsoCookie(this.reply, getAddressForRequest(this.request, config), cookie);
+  }
+
+  /**
+   * Throws if a page of another site started the navigation. Otherwise such a page could sign the browser in to an
+   * account of its own.
+   */
+  requireOwnNavigation(): void {
+    requireOwnNavigation(this.request);
+  }
+
+  /** The query of the URL as it was sent. */
+  get query(): string {
+    return new URL(this.request.url, 'http://localhost').search.slice(1);
+  }
+
+  /** Whether a person opened the address, so that an error must be a page. */
+  get wantsPage(): boolean {
+    return this.request.headers.accept?.includes('text/html') === true;
+  }
+
+  /** Sends the browser to an address. */
+  redirect(url: string): void {
+    void this.reply.header('cache-control', 'no-store').header('location', url).status(302);
   }
 }
 

@@ -21,6 +21,12 @@ export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string)
     });
 }
 
+/** Throws for a navigation that a page of another site started. `none` is an address that the user typed or opened. */
+export function requireOwnNavigation({ headers: { 'sec-fetch-site': site } }: FastifyRequest): void {
+  if (site === undefined || site === 'same-origin' || site === 'none') return;
+  throw new AppError('permission_denied', { detail: 'This request comes from another site.' });
+}
+
 /**
  * Whether the origin is a page of the requested host. If the service is behind https, a page over plain http does not
  * count, because the network could have replaced it; except on this machine, which uses no network.

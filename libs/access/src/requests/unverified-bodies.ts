@@ -23,7 +23,7 @@ export class UnverifiedBodies {
   /**
    * Counts the request until its body has arrived or its connection is closed. Throws `rate_limited` above the limit.
    */
-  countSender(request: FastifyRequest): void {
+  limitBodiesOfSender(request: FastifyRequest): void {
     if (!hasBody(request)) return;
     const address = getClientAddress(request);
     const count = (this.sending.get(address) ?? 0) + 1;

@@ -5,6 +5,7 @@ import { readPasskey } from './passkey-challenges';
 import { type PasskeyParts, verifyAndUpdatePasskey } from './passkeys';
 import { type FactorOwner, lockAndReadSetupTime } from './second-factors';
 import {
+  type EmitBreakGlass,
   insertSession,
   type OpenedSession,
   readOpenedSession,
@@ -16,6 +17,7 @@ export interface PasskeySignInParts extends PasskeyParts {
   attempts: Attempts;
   /** Maximum number of failures of one address per minute. */
   failures: RatePolicy;
+  emitBreakGlass: EmitBreakGlass;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function logInWithPasskey(
     await lockAndReadSetupTime(tx, user.id);
     // Returns instead of throwing, so that the audit row of a rejected passkey is committed.
     if (!(await verifyAndUpdatePasskey(tx, relyingParty, user, answer))) return null;
-    return insertSession(tx, { user, client, secondFactor: 'passkey' });
+    return insertSession(tx, { user, client, secondFactor: 'passkey', emitBreakGlass: parts.emitBreakGlass });
   });
   if (!session) throw passkeyRefusedError();
   attempt.forgive();

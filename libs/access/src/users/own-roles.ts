@@ -129,8 +129,8 @@ export async function deleteOwnRole(tx: Transaction, caller: Principal, name: st
 }
 
 /**
- * Returns the permissions of a role that a user has or will get. An own role is locked against changes until the
- * transaction ends. A name without a role has no permissions.
+ * Returns the permissions of a role that a user has or will get; null if the organization has no role of this name. An
+ * own role is locked against changes until the transaction ends.
  */
 export async function loadRole(tx: Transaction, organizationId: string, role: string): Promise<RoleHolder | null> {
   if (isBuiltInRole(role)) return { role };

@@ -1,4 +1,11 @@
-import { AppError, type CreateUserBody, hasPermissionsOf, notFoundError, type UpdateUserBody } from '@muster/contracts';
+import {
+  AppError,
+  type CreateUserBody,
+  hasPermissionsOf,
+  notFoundError,
+  type Role,
+  type UpdateUserBody,
+} from '@muster/contracts';
 import {
   type Database,
   containsIgnoringCaseSql,
@@ -41,6 +48,8 @@ export function findUser(database: Database, organizationId: string, id: string)
 export type NewUser = Omit<CreateUserBody, 'password'> & { passwordHash: string };
 export type UserChange = Omit<UpdateUserBody, 'password'> & { passwordHash?: string };
 
+type ActiveUser = Pick<UserEntity, 'id' | 'organizationId' | 'role' | 'disabled'>;
+
 export async function createUser(tx: Transaction, caller: Principal, input: NewUser): Promise<UserEntity> {
   await loadGrantableRole(tx, caller, input.role);
   return insertUser(tx, caller, { ...input, organizationId: caller.organizationId });
@@ -76,7 +85,10 @@ export async function insertUser(
   return tx.manager.findOneByOrFail(UserEntity, { id });
 }
 
-/** Changes the role, the password or `disabled`. Sessions and keys that the change no longer allows end at once. */
+/**
+ * Changes the role, the password, the emergency access or `disabled`. Sessions and keys that the change no longer
+ * allows end at once.
+ */
 export async function updateUser(
   tx: Transaction,
   caller: Principal,
@@ -90,7 +102,8 @@ export async function updateUser(
   const disabled = change.disabled ?? user.disabled;
   if (isActiveAdmin(user) && (disabled || !isAdmin(role))) await requireAnotherAdmin(tx, user);
   const passwordHash = change.passwordHash ?? user.passwordHash;
-  await tx.manager.update(UserEntity, { id }, { role, disabled, passwordHash });
+  const breakGlass = resolveBreakGlass(user, role, change.breakGlass);
+  await saveUser(tx, id, { role, disabled, passwordHash, breakGlass });
   if (user.role === 'super_admin' && role !== user.role) {
     // Otherwise a user who becomes super_admin again would still be switched to another organization.
     await tx.execute('UPDATE user_session SET override_organization_id = NULL WHERE user_id = $1', [id]);
@@ -108,10 +121,50 @@ export async function updateUser(
     changes: {
       ...(role === user.role ? {} : { role: [user.role, role] }),
       ...(disabled === user.disabled ? {} : { disabled: [user.disabled, disabled] }),
+      ...(breakGlass === user.breakGlass ? {} : { breakGlass: [user.breakGlass, breakGlass] }),
       ...(change.passwordHash ? { passwordChanged: true } : {}),
     },
   });
-  return { ...user, role, disabled };
+  return { ...user, role, disabled, breakGlass };
+}
+
+/** Returns whether the user has emergency access after the change. A user who is no longer an admin loses it. */
+function resolveBreakGlass(user: UserEntity, role: string, wanted: boolean | undefined): boolean {
+  if (wanted && role !== 'admin') {
+    throw new AppError('conflict', {
+      detail: 'Only an admin can have the emergency access; a super_admin does not need it.',
+    });
+  }
+  return role === 'admin' && (wanted ?? user.breakGlass);
+}
+
+async function saveUser(
+  tx: Transaction,
+  id: string,
+  set: Pick<UserEntity, 'role' | 'disabled' | 'passwordHash' | 'breakGlass'>,
+): Promise<void> {
+  try {
+    await tx.manager.update(UserEntity, { id }, set);
+  } catch (error) {
+    if (getViolatedConstraint(error) !== 'app_user_break_glass_key') throw error;
+    throw new AppError('conflict', {
+      detail: 'Another admin has the emergency access. Remove it from that admin first.',
+    });
+  }
+}
+
+/**
+ * Sets the role that the identity provider reports for a locked user. The last admin stays an admin, because an
+ * organization without an admin could only be repaired by hand.
+ */
+export async function setReportedRole(tx: Transaction, user: ActiveUser, role: Role): Promise<void> {
+  if (isActiveAdmin(user) && !isAdmin(role) && !(await hasAnotherAdmin(tx, user))) return;
+  const { id, organizationId } = user;
+  await tx.manager.update(UserEntity, { id }, { role, ...(role === 'admin' ? {} : { breakGlass: false }) });
+  await limitKeysOfUsers(tx, organizationId, [id], { role });
+  await announceAccessChange(tx);
+  const actor = { kind: 'system', id: 'single sign-on', organizationId } as const;
+  audit(tx, actor, { action: 'user.update', target: { type: 'user', id }, changes: { role: [user.role, role] } });
 }
 
 /** Removes all second factors of a user who has lost them. Callers remove their own ones with a proof instead. */
@@ -147,7 +200,7 @@ async function loadUser(tx: Transaction, organizationId: string, id: string, loc
   return user;
 }
 
-function isActiveAdmin(user: UserEntity): boolean {
+function isActiveAdmin(user: ActiveUser): boolean {
   return isAdmin(user.role) && !user.disabled;
 }
 
@@ -156,15 +209,19 @@ function isAdmin(role: string): boolean {
 }
 
 /** Throws for the last active admin: an organization without an admin could only be repaired by hand. */
-async function requireAnotherAdmin(tx: Transaction, user: UserEntity): Promise<void> {
+async function requireAnotherAdmin(tx: Transaction, user: ActiveUser): Promise<void> {
+  if (await hasAnotherAdmin(tx, user)) return;
+  throw new AppError('conflict', {
+    detail: 'This is the last admin of the organization. Give another user the role admin first.',
+  });
+}
+
+async function hasAnotherAdmin(tx: Transaction, user: ActiveUser): Promise<boolean> {
   const others = await tx.query(
     `SELECT id FROM app_user
      WHERE organization_id = $1 AND id <> $2 AND role IN ('admin', 'super_admin') AND NOT disabled
      FOR SHARE`,
     [user.organizationId, user.id],
   );
-  if (others.length === 0)
-    throw new AppError('conflict', {
-      detail: 'This is the last admin of the organization. Give another user the role admin first.',
-    });
+  return others.length > 0;
 }

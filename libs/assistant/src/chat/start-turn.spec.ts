@@ -14,7 +14,7 @@ describe('startTurn', () => {
   });
   afterAll(() => harness.close());
 
-  it('two messages that wait for the same chat session start one turn, and the other message is rejected', async () => {
+  it('if two messages wait for the same chat session, one starts a turn and the other is rejected', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const { id: agentId } = await makeAgent(harness.db, { organizationId });
     const parts = {

@@ -88,6 +88,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   recording_not_found: 'The agent has no recording with this id. List the recordings of the agent to find the id.',
   request_timeout: 'The request did not arrive completely in time. Nothing was changed; send it again.',
   service_unavailable: 'The service cannot do this at the moment. Nothing was changed; try again later.',
+  sso_required: 'The organization of this email domain requires single sign-on: GET /api/auth/sso/start.',
   stage_in_use:
     'Installations that are not marked as pilot use the version; `installationIds` lists them. Pin them to another ' +
     'version first.',

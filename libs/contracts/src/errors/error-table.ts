@@ -61,6 +61,8 @@ export const errorTable = {
   recording_not_found: { status: 404, title: 'Recording not found' },
   request_timeout: { status: 503, title: 'Request timeout' },
   service_unavailable: { status: 503, title: 'Service unavailable' },
+  // The error of a password or a passkey of a domain whose organization enforces single sign-on.
+  sso_required: { status: 403, title: 'Single sign-on required' },
   stage_in_use: { status: 409, title: 'Stage in use' },
   stage_transition_not_allowed: { status: 409, title: 'Stage transition not allowed' },
   step_up_required: { status: 403, title: 'Second factor required again' },

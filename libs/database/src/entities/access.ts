@@ -6,6 +6,7 @@ import { OrganizationEntity } from './organization';
 @Entity('app_user')
 @Index('app_user_organization_idx', ['organizationId', 'id'])
 @Index('app_user_email_key', ['email'], { unique: true })
+@Index('app_user_break_glass_key', ['organizationId'], { unique: true, where: 'break_glass' })
 export class UserEntity {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid')
@@ -27,6 +28,8 @@ export class UserEntity {
    * enough, also while the second factor is being set up.
    */
   @Column('timestamptz', { nullable: true }) secondFactorSince!: Date | null;
+  /** Whether this admin may sign in with a password although single sign-on is enforced; one admin at most. */
+  @Column('boolean', { default: false }) breakGlass!: boolean;
 }
 
 @Entity('user_session')

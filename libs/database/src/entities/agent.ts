@@ -93,7 +93,7 @@ export class AgentEntity {
   statusSource!: LifecycleSource;
   @Column('text', { default: '' })
   statusReason!: string;
-  /** Drain mode, independent of what the machine does; null if the agent is not being drained. */
+  /** Drain mode, regardless of the machine's state; null if the agent is not being drained. */
   @Column('text', { nullable: true })
   drain!: 'finish' | 'now' | null;
   @Column('uuid', { nullable: true })

@@ -82,6 +82,7 @@ import { QuestionEntity } from './question';
 import { RecordingEntity } from './recording';
 import { RunCostChangeEntity, RunCostDayEntity, RunCostMonthEntity, RunCostStateEntity } from './run-cost-rollup';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
+import { OrganizationDomainEntity, OrganizationSsoEntity, SsoSignInEntity } from './sso';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import {
   LimitNoticeEntity,
@@ -150,6 +151,8 @@ export const entities = [
   OrganizationEntity,
   OrganizationModelEntity,
   OrganizationSettingsEntity,
+  OrganizationDomainEntity,
+  OrganizationSsoEntity,
   OutboxEntity,
   PackBundleEntity,
   PackInstallationEntity,
@@ -205,6 +208,7 @@ export const entities = [
   SessionTimelineEntity,
   SignInAddressEntity,
   SignInTicketEntity,
+  SsoSignInEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,
   LimitNoticeEntity,

@@ -118,4 +118,7 @@ export class PilotRoiCostEntity {
   jobs!: number;
   @Column('bigint')
   costMicros!: number | bigint;
+  /** Time for which the jobs waited for people, as far as their questions have ended. */
+  @Column('bigint', { default: 0 })
+  waitingMicros!: number | bigint;
 }

@@ -75,6 +75,9 @@ export class PilotBatchEntity {
   /** Cost of the named job in micro-dollars when it was deleted; null before, while the job's own cost applies. */
   @Column('bigint', { nullable: true })
   deletedJobCostMicros!: number | null;
+  /** Time for which the job waited for people, once the job is deleted. */
+  @Column('bigint', { nullable: true })
+  deletedJobWaitingMicros!: number | null;
   /**
    * Totals as the organization reported them; null if it reported none. They are stored and displayed, but the figures
    * of the service are computed from the claims.

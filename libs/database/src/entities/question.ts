@@ -1,4 +1,4 @@
-import type { AnswerWay, QuestionKind, QuestionStatus } from '@muster/contracts';
+import type { AnswerWay, QuestionAnswerer, QuestionKind, QuestionStatus } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { AutopilotSessionEntity } from './autopilot';
@@ -61,8 +61,11 @@ export class QuestionEntity {
   /** The encrypted code; deleted when the run of the question ends. Null if the answer is not a code. */
   @Column('jsonb', { nullable: true })
   sealed!: Record<string, string> | null;
+  /** Name of the answerer; processes of the previous version write and read only this. */
   @Column('text', { nullable: true })
   answeredBy!: string | null;
+  @Column('jsonb', { nullable: true })
+  answerer!: QuestionAnswerer | null;
   @Column('text', { nullable: true })
   answeredVia!: AnswerWay | null;
   @Column('text', { nullable: true })

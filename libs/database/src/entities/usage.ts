@@ -26,8 +26,8 @@ export class RunCostEntity {
   @Column('bigint')
   totalMicros!: MicroUsd;
   /**
-   * Time from the run's start to its end in milliseconds; null if it never started. It is not a column of `job`,
-   * because this row is written once.
+   * Time from the run's start to its end in milliseconds; null if it never started. It is stored here
+   * and not in `job`, because a row of this table is written once and a row of `job` is updated several times.
    */
   @Column('bigint', { nullable: true })
   durationMs!: number | null;

@@ -92,11 +92,15 @@ import { Takeover1763836200101 } from './1763836200101-takeover';
 import { DeletedOrganizations1763836600000 } from './1763836600000-deleted-organizations';
 import { RowsUpdatedInPlace1763836600100 } from './1763836600100-rows-updated-in-place';
 import { OwnRoles1763837000100 } from './1763837000100-own-roles';
+import { QuestionAnswerers1763837200100 } from './1763837200100-question-answerers';
+import { WaitingOutOfRoi1763837200200 } from './1763837200200-waiting-out-of-roi';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
 import { DeliveriesByRecipient1763833400001 } from './1763833400001-deliveries-by-recipient';
 import { DeliveryStatuses1763833400002 } from './1763833400002-delivery-statuses';
+import { SingleSignOn1763837100100 } from './1763837100100-single-sign-on';
+import { OneBreakGlass1763837100101 } from './1763837100101-one-break-glass';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -199,4 +203,8 @@ export const migrations = [
   DeletedOrganizations1763836600000,
   RowsUpdatedInPlace1763836600100,
   OwnRoles1763837000100,
+  SingleSignOn1763837100100,
+  OneBreakGlass1763837100101,
+  QuestionAnswerers1763837200100,
+  WaitingOutOfRoi1763837200200,
 ];

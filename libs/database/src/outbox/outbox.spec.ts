@@ -286,7 +286,7 @@ describe('outbox', () => {
     expect(handled).toHaveLength(1);
   });
 
-  it('only dead letters can be replayed and discarded', async () => {
+  it('only dead letters can be replayed or discarded', async () => {
     const [{ id }] = (await harness.db.query<{ id: string }>(
       'system',
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at)

@@ -9,7 +9,7 @@ import { type Enrichment, enrichByRule } from './enrich-by-rule';
 
 export interface EnrichParts {
   database: Database;
-  /** Opens the language model; null if no model is used. */
+  /** Settings with which the language model is called; null if no model is used. */
   models: Omit<ModelParts, 'database'> | null;
   /** Time limit of the model’s answer. */
   modelMs: number;

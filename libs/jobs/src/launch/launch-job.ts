@@ -69,7 +69,7 @@ export async function launchJob(
   requireScriptOrSteps(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
   requireVaultKeyNames(options.vaultKeys);
-  // Runs of a schedule are not checked here: the scheduler checks their secrets before and skips a run with a missing
+  // Runs of a schedule are not checked here: the scheduler has checked their secrets and skips a run with a missing
   // secret.
   if (!options.scheduleId) await requireExistingSecrets(tx, organizationId, options.vaultKeys ?? []);
   // The installation's row is locked until the commit. This launch may have to wait for a transaction that pins a

@@ -83,7 +83,7 @@ export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.w
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
   (SELECT json_build_object('questionId', q.id, 'question', q.question, 'since', q.asked_at, 'expiresAt', q.expires_at)
    FROM question q WHERE q.job_id = j.id AND q.status = 'open' AND j.status IN ('queued', 'running')
-   ORDER BY q.id LIMIT 1) AS asking,
+   ORDER BY q.expires_at, q.id LIMIT 1) AS asking,
   (SELECT COALESCE(sum(extract(epoch FROM upper(w) - lower(w))), 0)::float8 FROM unnest((
      SELECT range_agg(tstzrange(q.asked_at, GREATEST(q.asked_at, COALESCE(q.ended_at, muster_now()))))
      FROM question q WHERE q.job_id = j.id)) w) AS waited_for_person_seconds,

@@ -1,7 +1,7 @@
 import { issueCommand, encryptSecrets } from '@muster/commands';
 import { type Actor, audit, describeCaller, type Principal, callerChannel } from '@muster/access';
-import { type AnswerWay, AppError, notFoundError, type QuestionStatus } from '@muster/contracts';
-import type { QuestionEntity, Transaction } from '@muster/database';
+import { type AnswerWay, AppError, notFoundError, type QuestionAnswerer, type QuestionStatus } from '@muster/contracts';
+import type { ApiKeyEntity, QuestionEntity, Transaction, UserEntity } from '@muster/database';
 import { type KeyRing, sealText } from '@muster/vault';
 import { emitEvent } from '@muster/webhooks';
 import { lockJobBeforeRead } from '../lists/job-row';
@@ -18,6 +18,8 @@ export interface Answerer {
    * the audience does not apply.
    */
   audiences: string[] | null;
+  /** The inbound address of a message. */
+  inboundId?: string;
 }
 
 export function toAnswerer(caller: Principal): Answerer {
@@ -42,6 +44,7 @@ export async function answerQuestion(
   const value = checkAnswer(question, answer);
   const isCode = question.kind === 'code';
   const { actor, via } = answerer;
+  const by = await identifyAnswerer(tx, answerer);
   audit(tx, actor, {
     action: 'question.answer',
     target: { type: 'question', id },
@@ -53,6 +56,7 @@ export async function answerQuestion(
     code: isCode ? (value as string) : null,
     value,
     answeredBy: describeCaller(actor),
+    answerer: by,
     answeredVia: via,
     reason: null,
   });
@@ -67,10 +71,12 @@ export async function declineQuestion(
 ): Promise<QuestionRow> {
   const question = await lockOpenQuestion(tx, answerer, id);
   const { actor, via } = answerer;
+  const by = await identifyAnswerer(tx, answerer);
   audit(tx, actor, { action: 'question.decline', target: { type: 'question', id }, changes: { reason, via } });
   return endQuestion(tx, keyRing, question, {
     ...{ status: 'cancelled', answer: null, code: null, value: null },
-    ...{ answeredBy: describeCaller(actor), answeredVia: via, reason: reason ?? 'The question was declined.' },
+    ...{ answeredBy: describeCaller(actor), answerer: by, answeredVia: via },
+    reason: reason ?? 'The question was declined.',
   });
 }
 
@@ -84,8 +90,32 @@ export async function expireQuestion(
   if (question?.status !== 'open' || question.expiresAt > tx.now) return null;
   return endQuestion(tx, keyRing, question, {
     ...{ status: 'expired', answer: null, code: null, value: null },
-    ...{ answeredBy: null, answeredVia: null, reason: null },
+    ...{ answeredBy: null, answerer: null, answeredVia: null, reason: null },
   });
+}
+
+/** Returns the id and the name of the answerer as the API shows them. A person with a link may have no account. */
+async function identifyAnswerer(
+  tx: Transaction,
+  { actor: { kind, id, organizationId, ...others }, inboundId }: Answerer,
+): Promise<QuestionAnswerer> {
+  const email = 'email' in others ? others.email : undefined;
+  if (kind === 'user' && email !== undefined) return { id, email };
+  if (email !== undefined) {
+    const [user] = await tx.query<Pick<UserEntity, 'id'>>(
+      'SELECT id FROM app_user WHERE organization_id = $1 AND email = $2',
+      [organizationId, email.toLowerCase()],
+      'user_of_link',
+    );
+    return { id: user?.id ?? null, email };
+  }
+  if (kind !== 'api_key') return { id: inboundId ?? null, name: id };
+  const [key] = await tx.query<Pick<ApiKeyEntity, 'name'>>(
+    'SELECT name FROM api_key WHERE id = $1 AND organization_id = $2',
+    [id, organizationId],
+    'name_of_key',
+  );
+  return { id, name: key?.name ?? id };
 }
 
 /** Locks the run first and then the question, in the same order as all code that ends runs or creates questions. */
@@ -124,7 +154,7 @@ async function lockOpenQuestion(tx: Transaction, { actor, audiences }: Answerer,
   return question;
 }
 
-interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'answeredVia' | 'reason'> {
+interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'answerer' | 'answeredVia' | 'reason'> {
   status: Exclude<QuestionStatus, 'open'>;
   /**
    * The answered code; it is stored only encrypted and delivered only to the run. Null for other kinds of questions.
@@ -136,15 +166,15 @@ interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'an
 
 async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: QuestionEnd): Promise<QuestionRow> {
   const { id, organizationId, jobId, agentId } = row;
-  const { status, answer, code, value, answeredBy, answeredVia, reason } = end;
-  const ended = { ...row, status, answer, answeredBy, answeredVia, reason, endedAt: tx.now };
+  const { status, answer, code, value, answeredBy, answerer, answeredVia, reason } = end;
+  const ended = { ...row, status, answer, answeredBy, answerer, answeredVia, reason, endedAt: tx.now };
   tx.deferStatement(
     `UPDATE question SET status = $2, answer = $3, sealed = $4, answered_by = $5, answered_via = $6, reason = $7,
-       ended_at = muster_now() WHERE id = $1`,
+       answerer = $8, ended_at = muster_now() WHERE id = $1`,
     [
       ...[id, status, answer && JSON.stringify(answer)],
       ...[code === null ? null : JSON.stringify(sealText(keyRing, buildCodeAssociatedData(id), code))],
-      ...[answeredBy, answeredVia, reason],
+      ...[answeredBy, answeredVia, reason, answerer && JSON.stringify(answerer)],
     ],
     'end_question',
   );

@@ -9,7 +9,7 @@ export interface Message {
   fingerprint: string;
 }
 
-/** The HTTP request of a gateway, as received. */
+/** The HTTP request that an SMS or mail gateway sent, unchanged. */
 export interface Posted {
   url: string;
   contentType: string;

@@ -4,6 +4,7 @@ import {
   hasPermissionsOf,
   notFoundError,
   type Question,
+  type QuestionAnswerer,
   type QuestionsQuery,
   type RoleHolder,
   roles,
@@ -16,8 +17,8 @@ import type { ObjectStorage } from '@muster/storage';
 export type QuestionRow = Omit<QuestionEntity, 'sealed' | 'defaultAnswer' | 'questionKey' | 'inboundId'>;
 
 export const questionColumns = `q.id, q.organization_id, q.job_id, q.session_id, q.agent_id, q.workflow_id, q.question,
-  q.kind, q.choices, q.fields, q.audience, q.context, q.screenshot_key, q.status, q.answer, q.answered_by, q.answered_via,
-  q.reason, q.asked_at, q.ended_at, q.expires_at, q.cut,
+  q.kind, q.choices, q.fields, q.audience, q.context, q.screenshot_key, q.status, q.answer, q.answered_by, q.answerer,
+  q.answered_via, q.reason, q.asked_at, q.ended_at, q.expires_at, q.cut,
   q.takeover`;
 
 const screenshotSeconds = 3600;
@@ -89,7 +90,7 @@ export async function presentQuestion(row: QuestionRow, storage: ObjectStorage):
     to: row.audience,
     status: row.status,
     answer: row.answer?.value ?? null,
-    answeredBy: row.answeredBy,
+    answeredBy: row.answerer ?? parseAnsweredBy(row.answeredBy),
     answeredVia: row.answeredVia,
     reason: row.reason,
     askedAt: row.askedAt.toISOString(),
@@ -102,4 +103,12 @@ export async function presentQuestion(row: QuestionRow, storage: ObjectStorage):
       : null,
     context: row.context,
   };
+}
+
+/** Returns the answerer of a question that a process of the previous version ended. It stored only a text. */
+function parseAnsweredBy(text: string | null): QuestionAnswerer | null {
+  if (text === null) return null;
+  const [, kind, id] = /^(api_key|system) (.+)$/s.exec(text) ?? [];
+  if (kind === undefined) return { id: null, email: text };
+  return kind === 'api_key' ? { id: id!, name: id! } : { id: null, name: id! };
 }

@@ -123,7 +123,7 @@ async function findInboundCode(database: Database, id: string): Promise<Inbound 
   return row;
 }
 
-function toInboundAnswerer({ organizationId, name }: Pick<Inbound, 'organizationId' | 'name'>, from: string): Answerer {
+function toInboundAnswerer({ id: inboundId, organizationId, name }: Inbound, from: string): Answerer {
   const id = `${name}: ${from}`.slice(0, 200);
-  return { actor: { kind: 'system', id, organizationId }, via: 'inbound', audiences: null };
+  return { actor: { kind: 'system', id, organizationId }, via: 'inbound', audiences: null, inboundId };
 }

@@ -48,6 +48,7 @@ export async function readIdleSavings(
   };
 }
 
-function toHours(ms: number): number {
+/** Converts milliseconds to hours with at most four decimals. */
+export function toHours(ms: number): number {
   return Math.round(ms / 360) / 10_000;
 }

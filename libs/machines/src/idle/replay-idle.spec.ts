@@ -28,7 +28,7 @@ describe('the saving of the adaptive policy in an idle time', () => {
     expect(computeSavedMs({ ...awake, lengthMs: minute, onMs: minute }, facts)).toBe(minute - 1.5 * minute);
   });
 
-  it('the saving of the adaptive policy counts the boot ahead of a scheduled run for both policies', () => {
+  it('the comparison of the adaptive with the fixed policy counts the boot ahead of a scheduled run as a cost of both', () => {
     // The machine was on for half an hour, and before the scheduled run for the lead time: 1.1 boots and 3 s.
     const lead = 69_000;
     const woken = { lengthMs: 240 * minute, scheduled: true, onMs: 30 * minute + lead, slept: false };

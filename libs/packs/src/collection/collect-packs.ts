@@ -53,9 +53,9 @@ const unusedDraft = `
   AND NOT EXISTS (SELECT FROM workflow_pack p WHERE p.draft_runtime_bundle_id = b.id)`;
 
 /**
- * Deletes replaced drafts, and bundles that were never stored completely. A replaced draft never becomes the draft head
- * or a version again. A slow request that still stores such a bundle finds its row missing. The manifest is deleted
- * while the row is locked. If the process dies in between, the row remains and is deleted in a later round.
+ * Deletes replaced drafts, and bundles that were never stored completely. This is safe, because a replaced draft never
+ * becomes the draft head or a version again, and a slow upload fails when the row of its bundle is gone. The manifest
+ * is deleted before the row, so that a later round finds the row again if the process dies between the two.
  */
 async function removeOldDrafts({ database, storage }: Parts, round: Round, now: Date): Promise<number> {
   const { removed } = await sweepRows<Draft, 'removed'>(round, {

@@ -1,8 +1,10 @@
 import type { PilotBatchEntity, Transaction } from '@muster/database';
+import { waitingOfJobSql } from '../roi/compute-roi';
 
 /**
  * Deletes the details of a job's batches when the job is deleted: sessions, stop events and claims. The totals of the
- * batches, the processing times of their claims and the cost of the job stay for the return on investment.
+ * batches, the processing times of their claims, and the cost and the waiting time of the job stay for the return on
+ * investment.
  */
 export async function unlinkJobFromBatches(
   tx: Transaction,
@@ -20,7 +22,8 @@ export async function unlinkJobFromBatches(
   tx.deferStatement('UPDATE pilot_roi_metric SET claims_gone = true WHERE pilot_batch_id = ANY($1)', [ids]);
   tx.deferStatement('DELETE FROM pilot_claim_result WHERE pilot_batch_id = ANY($1)', [ids]);
   await tx.execute(
-    `UPDATE pilot_batch b SET job_id = NULL, deleted_job_cost_micros = j.total_cost_micros
+    `UPDATE pilot_batch b SET job_id = NULL, deleted_job_cost_micros = j.total_cost_micros,
+       deleted_job_waiting_micros = ${waitingOfJobSql('j.id')}
      FROM job j WHERE j.id = $2 AND b.id = ANY($1)`,
     [ids, jobId],
   );

@@ -53,11 +53,22 @@ export const batchInRangeSql = (from: string, to: string) => `
   AND b.occurred_at < ${to}::date::timestamp AT TIME ZONE 'UTC' + interval '50 hours'
   AND ${dayInTimezoneSql('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
 
+/** Time in microseconds for which a job waited for people; periods with several open questions count once. */
+export const waitingOfJobSql = (jobId: string) => `(
+  SELECT COALESCE(sum(extract(epoch FROM upper(w) - lower(w)) * 1000000), 0)::bigint
+  FROM unnest((SELECT range_agg(tstzrange(q.asked_at, GREATEST(q.asked_at, q.ended_at)))
+               FROM question q WHERE q.job_id = ${jobId} AND q.ended_at IS NOT NULL)) w)`;
+
+/** The same for the job of batch `b`, also if the job is deleted. */
+export const waitingMicrosSql = `
+  CASE WHEN b.job_id IS NULL THEN COALESCE(b.deleted_job_waiting_micros, 0) ELSE ${waitingOfJobSql('b.job_id')} END`;
+
 const computed = `
   WITH named AS MATERIALIZED (
     SELECT b.id, ${dayInTimezoneSql('b.occurred_at')} AS day, b.job_id, b.named_job_id, b.claims_attempted,
            b.claims_eob_uploaded, b.claims_no_eob_found, b.claims_failed,
-           COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
+           COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros,
+           ${waitingMicrosSql} AS waiting_micros
     FROM pilot_batch b
     JOIN organization_settings s ON s.organization_id = b.organization_id
     LEFT JOIN job j ON j.id = b.job_id
@@ -83,10 +94,11 @@ const computed = `
   batches AS (
     SELECT day, count(*)::int AS batches FROM named GROUP BY day),
   first AS (
-    SELECT DISTINCT ON (named_job_id) day, job_id, cost_micros FROM named
+    SELECT DISTINCT ON (named_job_id) day, job_id, cost_micros, waiting_micros FROM named
     WHERE named_job_id IS NOT NULL ORDER BY named_job_id, day),
   cost AS (
-    SELECT day, count(job_id)::int AS jobs, sum(cost_micros) AS micros FROM first GROUP BY day),
+    SELECT day, count(job_id)::int AS jobs, sum(cost_micros) AS micros, sum(waiting_micros) AS waiting FROM first
+    GROUP BY day),
   percentile AS (
     SELECT percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY micros) AS between FROM claim)
   SELECT day::text AS day, b.batches, COALESCE(c.attempted, 0) + COALESCE(g.attempted, 0) AS attempted,
@@ -94,6 +106,6 @@ const computed = `
          COALESCE(c.none, 0) + COALESCE(g.none, 0) AS no_eob_found,
          COALESCE(c.failed, 0) + COALESCE(g.failed, 0) AS failed, COALESCE(c.timed, 0) AS timed,
          COALESCE(c.micros, 0)::bigint AS processing_micros, COALESCE(cost.jobs, 0) AS jobs,
-         COALESCE(cost.micros, 0)::bigint AS cost_micros, p.between
+         COALESCE(cost.micros, 0)::bigint AS cost_micros, COALESCE(cost.waiting, 0)::bigint AS waiting_micros, p.between
   FROM batches b LEFT JOIN counted c USING (day) LEFT JOIN gone_total g USING (day) LEFT JOIN cost USING (day)
   CROSS JOIN percentile p ORDER BY day`;

@@ -48,11 +48,14 @@ const isCurrent = `
 // day.
 const daysSql = `
   SELECT state.*, d.day::text AS day, d.batches, d.attempted, d.eob_uploaded, d.no_eob_found, d.failed, d.timed,
-         d.processing_micros, d.histogram, COALESCE(cost.jobs, 0) AS jobs, COALESCE(cost.cost_micros, 0) AS cost_micros
+         d.processing_micros, d.histogram, COALESCE(cost.jobs, 0) AS jobs, COALESCE(cost.cost_micros, 0) AS cost_micros,
+         COALESCE(cost.waiting_micros, 0) AS waiting_micros
   FROM (SELECT ${isCurrent}) state
   LEFT JOIN pilot_roi_day d ON d.organization_id = $1 AND d.workflow_id = $4 AND d.day BETWEEN $2::date AND $3::date
   CROSS JOIN LATERAL (
-    SELECT sum(c.jobs)::int AS jobs, sum(c.cost_micros)::bigint AS cost_micros FROM pilot_roi_cost c
+    SELECT sum(c.jobs)::int AS jobs, sum(c.cost_micros)::bigint AS cost_micros,
+           sum(c.waiting_micros)::bigint AS waiting_micros
+    FROM pilot_roi_cost c
     WHERE c.organization_id = $1 AND c.workflow_id = $4 AND c.day = d.day AND c.day_before < $2::date) cost
   ORDER BY d.day`;
 

@@ -5,7 +5,7 @@ import {
   type PilotRoiStateEntity,
   type Transaction,
 } from '@muster/database';
-import { batchInRangeSql, dayInTimezoneSql } from './compute-roi';
+import { batchInRangeSql, dayInTimezoneSql, waitingMicrosSql } from './compute-roi';
 import { type BatchOfDay, everyWorkflow, summarizeDay } from './summarize-day';
 
 /** Maximum number of changed days and jobs per transaction, so that it does not block other transactions for long. */
@@ -175,7 +175,8 @@ const insertCosts = `
   WITH named AS (
     SELECT DISTINCT ON (b.named_job_id, ${dayInTimezoneSql('b.occurred_at')})
       ${dayInTimezoneSql('b.occurred_at')} AS day, b.named_job_id, b.job_id, b.workflow_id, s.timezone,
-      COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros
+      COALESCE(j.total_cost_micros, b.deleted_job_cost_micros, 0) AS cost_micros,
+      ${waitingMicrosSql} AS waiting_micros
     FROM unnest($2::date[]) AS recomputed (day)
     JOIN organization_settings s ON s.organization_id = $1
     JOIN pilot_batch b ON b.organization_id = $1 AND ${batchInRangeSql('recomputed.day', 'recomputed.day')}
@@ -187,8 +188,8 @@ const insertCosts = `
       WHERE p.organization_id = $1 AND p.named_job_id = named.named_job_id
         AND ${dayInTimezoneSql('p.occurred_at', 'named.timezone')} < named.day), '-infinity'::date) AS day_before
     FROM named)
-  INSERT INTO pilot_roi_cost (organization_id, workflow_id, day, day_before, jobs, cost_micros)
-  SELECT $1, target.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros)
+  INSERT INTO pilot_roi_cost (organization_id, workflow_id, day, day_before, jobs, cost_micros, waiting_micros)
+  SELECT $1, target.workflow_id, day, day_before, count(job_id)::int, sum(cost_micros), sum(waiting_micros)
   FROM before CROSS JOIN LATERAL (
     SELECT $3::uuid AS workflow_id UNION SELECT before.workflow_id WHERE before.workflow_id IS NOT NULL) target
   GROUP BY target.workflow_id, day, day_before`;

@@ -22,6 +22,8 @@ export interface DaySums {
   processingMicros: number | bigint;
   jobs: number;
   costMicros: MicroUsd;
+  /** Time for which the jobs waited for people. It is not processing time. */
+  waitingMicros: number | bigint;
 }
 
 /** Percentiles in twentieths of a microsecond, in which both are whole numbers. */
@@ -53,7 +55,10 @@ export function computeRoiFigures(
     noEobFound: sumOverDays('noEobFound'),
     failed: sumOverDays('failed'),
   });
-  const processing = sumMoney(days.map(({ processingMicros }) => processingMicros));
+  const processing = computeProcessing(
+    sumMoney(days.map(({ processingMicros }) => processingMicros)),
+    sumMoney(days.map(({ waitingMicros }) => waitingMicros)),
+  );
   const compute = sumMoney(days.map(({ costMicros }) => costMicros));
   const laborMicros = sumMoney(days.map((each) => each.laborMicros));
   const net = laborMicros - compute;
@@ -87,7 +92,7 @@ export function computeRoiFigures(
     daily: days.map((each) => ({
       date: each.day,
       claims: presentClaimCounts(each),
-      processingSeconds: toSeconds(BigInt(each.processingMicros), 1n),
+      processingSeconds: toSeconds(computeProcessing(BigInt(each.processingMicros), BigInt(each.waitingMicros)), 1n),
       computeUsd: microsToUsd(each.costMicros),
       laborUsd: microsToUsd(each.laborMicros),
       netUsd: microsToUsd(each.netMicros),
@@ -105,7 +110,13 @@ const nothing: Omit<DaySums, 'day'> = {
   processingMicros: 0,
   jobs: 0,
   costMicros: 0,
+  waitingMicros: 0,
 };
+
+/** A claim without a processing time can belong to a job that waited, so the difference may be negative. */
+function computeProcessing(claims: bigint, waiting: bigint): bigint {
+  return claims > waiting ? claims - waiting : 0n;
+}
 
 function presentClaimCounts({
   attempted,

@@ -21,8 +21,8 @@ export function resolveRoiRange({ from, to }: Partial<RoiRange>, today: string):
 /** Returns every day of the range, in order. */
 export function listDays({ from, to }: RoiRange): string[] {
   const days = [from];
-  // The loop ends when the last day is reached (equality), because the day after 9999-12-31 has a five-digit year and
-  // would compare as smaller.
+  // The loop compares with !== instead of <=, because the day after 9999-12-31 has a five-digit year and would compare
+  // as smaller.
   for (let day = from; day !== to; days.push(day)) day = addDays(day, 1);
   return days;
 }

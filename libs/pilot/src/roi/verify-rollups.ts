@@ -56,9 +56,14 @@ async function findRollupDifferences(database: Database, read: Parameters<typeof
   return differs;
 }
 
+/** The figures of a day that the rollups store. */
+const rollupFigures = [
+  ...(['batches', 'attempted', 'eobUploaded', 'noEobFound', 'failed', 'timed'] as const),
+  ...(['processingMicros', 'jobs', 'costMicros', 'waitingMicros'] as const),
+];
+
 function formatDayFigures(day: Awaited<ReturnType<typeof computeRoi>>['days'][number]): string {
-  const { batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros } = day;
-  return [batches, attempted, eobUploaded, noEobFound, failed, timed, processingMicros, jobs, costMicros].join(' ');
+  return rollupFigures.map((name) => day[name]).join(' ');
 }
 
 /** Rebuilds an organization's rollups in steps. Until that is finished, its figures are computed from the claims. */

@@ -21,7 +21,7 @@ describe('work within a time', () => {
     await expect(finishWithin(1, never, refuse)).rejects.toThrow('no answer within 1 ms');
   });
 
-  it('finishWithin calls `late` at once when the signal aborts, also if it aborted before', async () => {
+  it('finishWithin calls `late` at once when the signal aborts, even if it had already aborted', async () => {
     const ending = new AbortController();
     const waiting = finishWithin(600_000, never, tooLate, ending.signal);
     ending.abort();

@@ -31,6 +31,8 @@ declare module 'fastify' {
     noTimeout?: boolean;
     /** Whether the body is not parsed. The handler verifies the signature of its bytes before it parses them. */
     unparsed?: boolean;
+    /** Whether the path contains a secret, such as the token of a link. The log then contains the route instead. */
+    secretPath?: boolean;
     /** How half of a surrogate pair in a JSON body is handled. The default is `refuse`. */
     halfPairs?: 'refuse' | 'replace';
     /** Whether the route accepts multipart/form-data, which its handler reads. */
@@ -84,7 +86,9 @@ export function createHttpAdapter(config: BaseConfig, metrics: Metrics, readines
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: true,
     logger: false,
-    return503OnClosing: true,
+    // A request that reaches a stopping app on an open connection is answered, like the requests in progress. Fastify
+    // would refuse it with a 503, which a client cannot tell from a fault.
+    return503OnClosing: false,
   });
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   addBodyParsers(fastify);

@@ -41,7 +41,7 @@ export class ProblemFilter implements ExceptionFilter {
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, error: unknown, logger: Logger): void {
   const thrown = toAppError(error);
   const mapped = request.routeOptions?.config?.failsAs?.(thrown, request) ?? thrown;
-  if (!thrown) logger.error('request failed', { err: error, method: request.method, url: getRequestPath(request) });
+  if (!thrown) logger.error('request failed', { err: error, method: request.method, url: getLoggedPath(request) });
   else if (thrown.status >= 500)
     logger.warn(`${thrown.code}: ${thrown.message}`, { err: thrown.options.cause ?? thrown });
   if (reply.sent || reply.raw.headersSent) return;
@@ -59,6 +59,12 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
     .type(problemType)
     .send(JSON.stringify(toProblem(answer, { instance: getRequestPath(request), requestId: findRequestId(request) })));
+}
+
+/** Returns the path for the log; the route if the path contains a secret. */
+function getLoggedPath(request: FastifyRequest): string {
+  const { config, url } = request.routeOptions ?? {};
+  return config?.secretPath ? (url ?? '') : getRequestPath(request);
 }
 
 function findRequestId(request: FastifyRequest): string | undefined {

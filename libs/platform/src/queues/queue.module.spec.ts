@@ -9,7 +9,7 @@ import { RedisConnections } from './redis-connections';
 describe('the queue catalogue', () => {
   const whole = queueNames.map((queue) => ({ queue, jobs: Object.keys(getQueueDefinition(queue).jobs) }));
 
-  it('the queue catalogue accepts one handler for every job', () => {
+  it('the queue catalogue accepts exactly one handler for each job name', () => {
     expect(compareProcessorsWithCatalogue('standalone', whole)).toEqual([]);
   });
 

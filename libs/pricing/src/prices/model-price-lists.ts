@@ -1,7 +1,7 @@
 import { audit, type Principal } from '@muster/access';
 import type { ModelPrice, ModelPriceInput } from '@muster/contracts';
 import { type Database, acquireAdvisoryLock, type Transaction } from '@muster/database';
-import { toEtag, requireEtagMatch, hashToRevision } from '@muster/platform';
+import { toEtag, requireEtagMatch, computeRevision } from '@muster/platform';
 import { getPriceIdentity, presentPrice, type PriceRow, toPriceRows, shippedRows } from './price-row';
 
 type Query = <T extends object>(sql: string, values?: unknown[]) => Promise<T[]>;
@@ -99,7 +99,7 @@ const columns = `provider_key, model_key, from_day::text AS from_day, provider, 
 
 function toPriceList(rows: readonly PriceRow[], source: ModelPrice['source']): PriceList {
   const prices = sortPrices(rows).map((row) => presentPrice(row, source));
-  return { prices, revision: hashToRevision(prices) };
+  return { prices, revision: computeRevision(prices) };
 }
 
 /** Sorts prices for display by provider, model and day, with names compared case-insensitively. */

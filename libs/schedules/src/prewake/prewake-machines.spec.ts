@@ -262,7 +262,7 @@ describe('prewakeMachines', () => {
     expect([await statusOf(), (await wakes()).length]).toEqual(['stopping', 1]);
   });
 
-  it('a prewoken machine stays on until its run, even if the idle limit is shorter', async () => {
+  it('a machine that was started ahead of a run stays on until this run, even if the idle limit is shorter', async () => {
     await settings('idle_stop_minutes = 0.05');
     const id = await schedule(inSeconds(40));
     await tick();

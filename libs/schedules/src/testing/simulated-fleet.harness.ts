@@ -24,7 +24,7 @@ import {
 } from './simulated-machines.harness';
 
 // Simulates machines, their jobs and the service over days, in memory and within seconds. The real decision functions
-// decide; events of machines, of the service and of its clock are drawn from a seed.
+// decide; events of machines, of the service and of its clock are generated from a seed.
 
 export interface FleetOptions {
   agents: number;

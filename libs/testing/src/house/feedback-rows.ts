@@ -1,6 +1,6 @@
 /**
- * Statements for feedback, with one submission for every tenth run, and for packs, each with a version and an
- * installation.
+ * SQL statements that insert feedback and packs: one submission for every ten runs, and packs with one version and one
+ * installation each.
  */
 export const feedbackAndPacksSql = (idSql: (at: string, salt: string) => string) => [
   `INSERT INTO feedback_submission (id, organization_id, type, status, title, description, reporter_id, created_at, updated_at)

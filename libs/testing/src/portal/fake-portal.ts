@@ -86,7 +86,12 @@ export class FakePortal implements Portal {
       void response.writeHead(303, { location: where, ...headers }).end();
 
     if (path === '/leave') return redirectTo(`${this.elsewhere}/left`);
-    if (path === '/slow') await sleep(this.slowMs);
+    if (path === '/slow') {
+      // The wait ends with its connection, so that a closed portal leaves no timer behind.
+      const gone = new AbortController();
+      response.once('close', () => gone.abort());
+      await sleep(this.slowMs, undefined, { signal: gone.signal });
+    }
     if (request.method === 'POST' && path === '/login') {
       if (form['user'] !== this.user || form['password'] !== this.password) return redirectTo('/login?wrong=1');
       const id = randomBytes(8).toString('hex');

@@ -3,7 +3,7 @@ import type { Environment } from '@muster/platform';
 import { type Confinement, type ConfinementInput, findConfinement } from './confinement';
 import { readImagingEnvironment } from './read-imaging-environment';
 
-/** Variables of the service's environment that a worker and its scripts get. */
+/** Variables of the service's environment that are passed to a worker and its scripts. */
 const passedOn = ['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TZ', 'DISPLAY', 'SSL_CERT_FILE', 'PYTHON', 'CHROMIUM'];
 
 /** Variables whose names end with _FILE although their files contain no secret. */

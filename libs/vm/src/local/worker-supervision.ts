@@ -316,7 +316,7 @@ export class WorkerSupervision implements LocalSupervisor {
     }
   }
 
-  /** Runs the work of each agent one at a time. */
+  /** Runs tasks of the same agent one after the other; those of different agents run at the same time. */
   private runInTurn<T>(agentId: string, work: () => Promise<T>): Promise<T> {
     const before = this.queues.get(agentId) ?? Promise.resolve();
     const turn = before.then(work, work);

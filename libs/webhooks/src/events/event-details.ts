@@ -41,6 +41,8 @@ interface DetailsOfKind {
     since: string;
     jobId: string;
   };
+  /** These fields are the whole data of the event. */
+  user: { userId: string; email: string; secondFactor: string; address: string };
   /** Filters select alerts by the two ids. `to` is the audience of the question that the alert is about. */
   alert: {
     status: AlertStatus;

@@ -52,6 +52,7 @@ const labels: Record<WebhookType, EventLabel> = {
   'question.answered': { title: 'Question answered', severity: 'info' },
   'question.expired': { title: 'Question expired', severity: 'warning' },
   'account.set_aside': { title: 'Account set aside', severity: 'error' },
+  'user.break_glass': { title: 'Emergency access was used', severity: 'error' },
   // The title and the severity of an alert are those of its rule, so that a filter by severity passes both events.
   'alert.opened': { title: 'Alert', severity: 'warning' },
   'alert.resolved': { title: 'Alert', severity: 'warning' },
@@ -86,7 +87,8 @@ function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
     const detail = count > 1 ? `It has happened ${count} times.` : null;
     return { title: shortenText(name ? `${title}: ${name}` : title), detail, link };
   }
-  const name = findFirstText(data, ['workflowName', 'name', 'agentName', 'limit']);
+  const names = type === 'user.break_glass' ? ['email'] : ['workflowName', 'name', 'agentName', 'limit'];
+  const name = findFirstText(data, names);
   const details = type.startsWith('question.') ? ['question'] : ['error', 'reason', 'message', 'title'];
   const detail = findFirstText(data, details);
   return { title: shortenText(name ? `${title}: ${name}` : title), detail: detail && shortenText(detail), link };

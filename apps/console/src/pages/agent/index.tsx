@@ -20,6 +20,7 @@ const Recordings = lazy(async () => ({ default: (await import('./recordings')).R
 const Imaging = lazy(async () => ({ default: (await import('./imaging')).Imaging }));
 const Chat = lazy(async () => ({ default: (await import('./chat')).Chat }));
 const AgentSessions = lazy(async () => ({ default: (await import('./agent-sessions')).AgentSessions }));
+const MachineTime = lazy(async () => ({ default: (await import('./machine-time')).MachineTime }));
 const AgentSettings = lazy(async () => ({ default: (await import('./settings')).AgentSettings }));
 
 export function AgentPage() {
@@ -69,6 +70,12 @@ export function AgentPage() {
           },
           { id: 'chat', name: 'Chat', needs: 'assistant.use' as const, content: <Chat agentId={id} /> },
           { id: 'autopilot', name: 'Autopilot', needs: null, content: <AgentSessions agentId={id} mayAsk={mayAsk} /> },
+          {
+            id: 'machine-time',
+            name: 'Machine time',
+            needs: 'costs.read' as const,
+            content: <MachineTime agentId={id} />,
+          },
           { id: 'settings', name: 'Settings', needs: null, content: <AgentSettings agent={agent} /> },
         ].filter(({ needs }) => needs === null || permissions.includes(needs))}
       />

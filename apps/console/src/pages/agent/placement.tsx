@@ -9,11 +9,12 @@ import { showErrorToast, showToast } from '../../ui/toast';
 /** Switch that excludes an agent from the runs that require labels instead of naming their agent. */
 export function Placement({ agent }: { agent: Agent }) {
   const client = useQueryClient();
-  const isAdmin = usePermission('agents.admin');
-  const [isBusy, setIsBusy] = useState(false);
+  const mayAdminister = usePermission('agents.admin');
+  // The switch shows the requested value until the service has answered, so that a press is seen at once.
+  const [requested, setRequested] = useState<boolean | null>(null);
   const id = useId();
   const change = async (placement: boolean) => {
-    setIsBusy(true);
+    setRequested(placement);
     try {
       client.setQueryData(['agent', agent.id], await agentsUpdate({ path: { id: agent.id }, body: { placement } }));
       showToast(placement ? 'The agent takes runs by its labels.' : 'The agent takes only runs that name it.');
@@ -21,9 +22,9 @@ export function Placement({ agent }: { agent: Agent }) {
     } catch (error) {
       showErrorToast(error);
     }
-    setIsBusy(false);
+    setRequested(null);
   };
-  const isFixed = !isAdmin || isBusy || agent.status === 'terminated';
+  const isFixed = !mayAdminister || requested !== null || agent.status === 'terminated';
   return (
     <Panel title="Placement">
       <label className="flex items-center gap-2 font-medium">
@@ -31,7 +32,7 @@ export function Placement({ agent }: { agent: Agent }) {
           type="checkbox"
           role="switch"
           className="size-4 shrink-0"
-          checked={agent.placement}
+          checked={requested ?? agent.placement}
           disabled={isFixed}
           aria-describedby={id}
           onChange={({ target }) => void change(target.checked)}

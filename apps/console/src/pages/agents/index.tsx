@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
 import { Pin, Plus } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { agentStatuses } from '@muster/contracts/words';
 import { type Agent, type AgentList, agentsList } from '../../api/generated';
 import { usePermission } from '../../api/session';
@@ -22,8 +22,10 @@ import { useUrlState } from '../../ui/table/use-url-state';
 import { AgentCost } from './agent-cost';
 import { AgentName } from './agent-name';
 import { AgentsByLabel } from './agents-by-label';
-import { NewAgentDialog } from './new-agent';
 import { SelectedAgentsActions } from './several-agents';
+
+// Loaded when it is opened, because most visits to the list do not need it.
+const NewAgentDialog = lazy(async () => ({ default: (await import('./new-agent')).NewAgentDialog }));
 
 const getAgents = (page: AgentList) => page.agents;
 
@@ -165,11 +167,15 @@ export function AgentsPage() {
           }
         />
       )}
-      <NewAgentDialog
-        open={isNew}
-        onOpenChange={setIsNew}
-        made={() => void client.invalidateQueries({ queryKey: ['agents'] })}
-      />
+      <Suspense>
+        {isNew && (
+          <NewAgentDialog
+            open
+            onOpenChange={setIsNew}
+            made={() => void client.invalidateQueries({ queryKey: ['agents'] })}
+          />
+        )}
+      </Suspense>
     </Page>
   );
 }

@@ -1,12 +1,16 @@
 import type { ColumnDef } from '@tanstack/react-table';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { usePermission } from '../../api/session';
 import { SessionList } from '../../parts/autopilot/session-list';
-import { NewSessionDialog } from '../../parts/autopilot/new-session';
 import { Button } from '../../ui/button';
 import { Page } from '../../ui/page';
 import type { AutopilotSessionSummary } from '../../api/generated';
 import { AgentLink } from '../../parts/names';
+
+// Loaded when it is opened, because most visits to the list do not need it.
+const NewSessionDialog = lazy(async () => ({
+  default: (await import('../../parts/autopilot/new-session')).NewSessionDialog,
+}));
 
 const agentColumn: ColumnDef<AutopilotSessionSummary> = {
   id: 'agent',
@@ -31,7 +35,7 @@ export function AutopilotPage() {
       }
     >
       <SessionList column={agentColumn} />
-      <NewSessionDialog open={isMaking} onOpenChange={setMaking} />
+      <Suspense>{isMaking && <NewSessionDialog open onOpenChange={setMaking} />}</Suspense>
     </Page>
   );
 }

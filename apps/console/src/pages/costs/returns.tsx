@@ -125,7 +125,11 @@ function buildFigures({ batches, jobs, claims, processing, cost, savings }: Roi)
       formatOrDash(claims.perHour, formatOneDecimal),
       'Attempted claims divided by the hours of processing.',
     ],
-    ['Processing time', formatSeconds(processing.totalSeconds), 'Total processing time of all claims that report one.'],
+    [
+      'Processing time',
+      formatSeconds(processing.totalSeconds),
+      'Total processing time of all claims that report one, without the time for which runs waited for people.',
+    ],
     [
       'Average per claim',
       formatOrDash(processing.averageSeconds, formatSeconds),

@@ -1,6 +1,6 @@
 import type { ColumnDef } from '@tanstack/react-table';
 import { Link } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { feedbackStatuses, feedbackTypes } from '@muster/contracts/words';
 import {
   type FeedbackSubmission,
@@ -19,7 +19,9 @@ import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { TrackerLinks } from './external';
 import { typeNames } from './feedback-names';
-import { SubmissionDetails } from './submission';
+
+// Loaded when a report is opened, because most visits to the list do not need it.
+const SubmissionDetails = lazy(async () => ({ default: (await import('./submission')).SubmissionDetails }));
 
 const getSubmissions = (page: FeedbackSubmissionList) => page.submissions;
 const types = feedbackTypes.map((value) => ({ value, label: typeNames[value] }));
@@ -59,7 +61,9 @@ export function FeedbackPage() {
           </EmptyNote>
         }
       />
-      {state['id'] && <SubmissionDetails id={state['id']} close={() => change({ id: undefined })} />}
+      <Suspense>
+        {state['id'] && <SubmissionDetails id={state['id']} close={() => change({ id: undefined })} />}
+      </Suspense>
     </Page>
   );
 }

@@ -6,7 +6,7 @@ import { SignInForm } from '../../parts/sign-in/sign-in-form';
 import type { UrlState } from '../../ui/table/use-url-state';
 
 export function LoginPage() {
-  const { from }: UrlState = useSearch({ strict: false });
+  const { from, sso }: UrlState = useSearch({ strict: false });
   const navigate = useNavigate();
   const client = useQueryClient();
   const page = useRef<HTMLElement>(null);
@@ -19,6 +19,11 @@ export function LoginPage() {
       <div className="flex w-full max-w-sm flex-col gap-4 rounded-panel border border-line bg-surface p-6">
         <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" className="size-9" />
         <h1>Sign in to Muster</h1>
+        {sso && (
+          <p role="alert" className="rounded-control border border-bad/40 bg-bad-soft p-3">
+            {failures[sso] ?? failures['unauthenticated']}
+          </p>
+        )}
         <SignInForm
           onDone={(me) => {
             client.clear();
@@ -33,6 +38,13 @@ export function LoginPage() {
     </main>
   );
 }
+
+/** Messages about a failed single sign-on, by the error code with which the service sends the browser back. */
+const failures: Record<string, string> = {
+  unauthenticated: 'Single sign-on did not succeed. Try again. If it fails again, ask an admin of your organization.',
+  not_found: 'Single sign-on is not set up for this email domain.',
+  rate_limited: 'Too many attempts. Wait a minute, then try again.',
+};
 
 /** Whether the path is a console page. Prevents a crafted link from redirecting to another site after the sign-in. */
 function isOwnPath(from: string | undefined): from is string {

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ColumnDef } from '@tanstack/react-table';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { packsList, type WorkflowPackList, type WorkflowPackSummary } from '../../api/generated';
 import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
@@ -11,7 +11,9 @@ import { EmptyNote, Page } from '../../ui/page';
 import { DataTable } from '../../ui/table/data-table';
 import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
-import { NewPackDialog } from './new-pack';
+
+// Loaded when it is opened, because most visits to the list do not need it.
+const NewPackDialog = lazy(async () => ({ default: (await import('./new-pack')).NewPackDialog }));
 
 const getPacks = (page: WorkflowPackList) => page.packs;
 
@@ -53,7 +55,7 @@ export function PacksPage() {
           )
         }
       />
-      <NewPackDialog open={isNew} onOpenChange={setIsNew} />
+      <Suspense>{isNew && <NewPackDialog open onOpenChange={setIsNew} />}</Suspense>
     </Page>
   );
 }

@@ -83,7 +83,7 @@ function NewPackForm({ close }: { close: () => void }) {
         label="Name"
         name="name"
         maxLength={200}
-        hint="If empty, the name of the process is used."
+        hint="If this is empty, the process name is used."
         autoComplete="off"
       />
       <TextField label="Description" name="description" autoComplete="off" />

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { isTerminalStatus } from '@muster/contracts/words';
 import { costsOfJob, type Job } from '../../api/generated';
 import { buildRunQuery } from '../../api/queries';
@@ -12,7 +12,6 @@ import { useThrottled } from '../../live/use-throttled';
 import { InstallationLink } from '../../parts/installation-link';
 import { AgentOfRun, LabelLinks, RunLink, shortenId, WorkflowLink } from '../../parts/names';
 import { ReportIssue } from '../../parts/report-issue';
-import { RunAgainDialog } from '../../parts/run/run-dialog';
 import { CancelRunDialog, useReplayRun } from '../../parts/run/run-menu';
 import { RunStatus } from '../../parts/run/run-status';
 import { formatRunTitle } from '../../parts/run/run-title';
@@ -26,6 +25,9 @@ import { OpenQuestion } from './open-question';
 import { RunLog } from './run-log';
 import { Steps } from './steps';
 import { RunExplanation } from './why';
+
+// Loaded when it is opened, because most visits to the page do not need it.
+const RunAgainDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunAgainDialog }));
 
 export function RunPage() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -102,7 +104,7 @@ export function RunPage() {
           <RunData run={run} />
         </div>
       </div>
-      <RunAgainDialog run={run} open={isChanging} onOpenChange={setIsChanging} />
+      <Suspense>{isChanging && <RunAgainDialog run={run} open onOpenChange={setIsChanging} />}</Suspense>
       <CancelRunDialog run={run} open={asks} onOpenChange={setAsks} />
     </Page>
   );

@@ -23,7 +23,7 @@ const reasons: Record<JobWaiting['reason'], string> = {
   billing_gate: 'The monthly limit of runs or spending is reached. An admin can raise it in the settings.',
   secret_missing: 'A secret that the workflow needs is not in the vault. Add it to the vault.',
   draining: 'The agent is draining and accepts no new runs.',
-  no_agent_free: 'Every agent with the required labels is busy. The run starts when one of them is free.',
+  no_agent_free: 'No agent with the required labels is free. The run starts when one of them is free.',
   no_agent_online:
     'No agent with the required labels is online, and the organization does not start machines for runs. Start one ' +
     'yourself.',

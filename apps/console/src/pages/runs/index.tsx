@@ -1,5 +1,5 @@
 import type { ColumnDef } from '@tanstack/react-table';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { type Job, type JobList, jobsList, type JobsListData } from '../../api/generated';
 import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
@@ -7,17 +7,18 @@ import { formatCount, formatMoney } from '../../format/format';
 import { Duration, Time } from '../../format/time';
 import { AgentOfRun } from '../../parts/names';
 import { RunMenu } from '../../parts/run/run-menu';
-import { RunAnyDialog } from '../../parts/run/run-dialog';
 import { RunStatus } from '../../parts/run/run-status';
 import { RunCause, RunTitle } from '../../parts/run/run-title';
 import { Button, getButtonClass } from '../../ui/button';
 import { EmptyNote, Page } from '../../ui/page';
 import { TableCard } from '../../ui/table/card';
 import { DataTable } from '../../ui/table/data-table';
-
 import { useUrlState } from '../../ui/table/use-url-state';
 import { RunFilters } from './filters';
 import { SelectedRunsActions } from './several-runs';
+
+// Loaded when it is opened, because most visits to the list do not need it.
+const RunAnyDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunAnyDialog }));
 
 const getRuns = (page: JobList) => page.jobs;
 const filterNames = [
@@ -76,7 +77,7 @@ export function RunsPage() {
           </EmptyNote>
         }
       />
-      <RunAnyDialog open={isLaunching} onOpenChange={setIsLaunching} />
+      <Suspense>{isLaunching && <RunAnyDialog open onOpenChange={setIsLaunching} />}</Suspense>
     </Page>
   );
 }

@@ -28,6 +28,8 @@ export function parseSafeguards(markdown: string): SafeguardsText {
 
 const sectionForm =
   /^(?<title>[^\n]+)\n\n- \*\*Muster:\*\* (?<product>.+?)\n- \*\*Operator:\*\* (?<operator>.+?)\n- \*\*Tests:\*\*\n(?<tests>.+)$/s;
+/** Part of a test's name that each case of the test replaces. */
+const placeholder = /%[a-z]|\$\{\w+\}/g;
 const testForm = /^- `(?<file>[^`]+)`: `(?<name>[^`]+)`$/;
 
 function parseSection(text: string): Safeguard {
@@ -42,7 +44,7 @@ function parseSection(text: string): Safeguard {
     tests: tests!.split(/\n(?= *- )/).map((line) => {
       const test = testForm.exec(joinLines(line))?.groups;
       if (!test) throw new Error(`a test must have the form - \`file\`: \`name\`, unlike ${line.trim()}`);
-      return { file: test['file']!, name: test['name']! };
+      return { file: test['file']!, name: test['name']!.replaceAll(placeholder, '…') };
     }),
   };
 }

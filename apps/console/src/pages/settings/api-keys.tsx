@@ -45,7 +45,11 @@ export function ApiKeys() {
     <>
       <SimpleList
         title="API keys"
-        actions={<Button onClick={() => setMaking(true)}>New API key</Button>}
+        actions={
+          <Button look="primary" onClick={() => setMaking(true)}>
+            New API key
+          </Button>
+        }
         list={list}
         search="Search API keys"
         empty="No API keys yet. Use “New API key” to create one for a program or a machine."

@@ -7,7 +7,7 @@ import { ApiKeys } from './api-keys';
 import { UsageLimits } from './limits';
 import { ModelSettings } from './model';
 import { OrganizationPart } from './organization';
-import { SignIn } from './sign-in';
+import { SignIn } from './sign-in/sign-in';
 import { Vault } from './vault';
 
 const Accounts = lazy(async () => ({ default: (await import('./accounts/accounts')).Accounts }));

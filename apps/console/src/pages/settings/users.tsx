@@ -39,7 +39,11 @@ export function Users() {
     fetchPage: (page, signal) => usersList({ query: { ...page, q }, signal }),
     itemsOf: getUsers,
   });
-  const changeUser = async ({ id, email }: User, body: { role?: string; disabled?: boolean }, what: string) => {
+  const changeUser = async (
+    { id, email }: User,
+    body: { role?: string; disabled?: boolean; breakGlass?: boolean },
+    what: string,
+  ) => {
     try {
       await usersUpdate({ path: { id }, body });
       showToast(`${email} ${what}.`);
@@ -62,7 +66,10 @@ export function Users() {
             <td>
               <bdi>{user.email}</bdi>
             </td>
-            <td>{user.disabled ? 'disabled' : user.role}</td>
+            <td>
+              {user.disabled ? 'disabled' : user.role}
+              {user.breakGlass && ' (emergency access)'}
+            </td>
             <td>{user.secondFactorSince ? 'yes' : 'no'}</td>
             <td>
               <Time at={user.lastSignInAt} relative />
@@ -79,6 +86,16 @@ export function Users() {
                         label: `Make ${role}`,
                         run: () => void changeUser(user, { role }, `is ${role} now`),
                       })),
+                    user.role === 'admin' &&
+                      (user.breakGlass
+                        ? {
+                            label: 'Remove emergency access',
+                            run: () => void changeUser(user, { breakGlass: false }, 'has no emergency access any more'),
+                          }
+                        : {
+                            label: 'Give emergency access',
+                            run: () => void changeUser(user, { breakGlass: true }, 'has the emergency access now'),
+                          }),
                     { label: 'New password', run: () => setRenewing(user) },
                     user.id !== me.user.id &&
                       user.secondFactorSince !== null && {

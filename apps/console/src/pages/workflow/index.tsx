@@ -5,20 +5,21 @@ import type { Workflow } from '../../api/generated';
 import { buildWorkflowQuery } from '../../api/queries';
 import { usePermission } from '../../api/session';
 import type { Versioned } from '../../api/versioned';
-import { RunDialog } from '../../parts/run/run-dialog';
 import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { Page, Panel, Skeleton } from '../../ui/page';
 import { WorkflowDetails } from './about';
-import { BatchDialog } from './batch/batch-dialog';
 import { WorkflowDurations } from './durations/durations';
-import { EditWorkflowDialog } from './edit-workflow';
-import { Revisions } from './revisions';
 import { Steps } from './steps/steps';
 import { useWorkflowEditing } from './use-editing';
 import { Variables } from './variables';
 
 const CodeEditor = lazy(async () => ({ default: (await import('../../ui/code-editor')).CodeEditor }));
+// These parts are loaded when they are opened, because most visits to the page do not need them.
+const RunDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunDialog }));
+const BatchDialog = lazy(async () => ({ default: (await import('./batch/batch-dialog')).BatchDialog }));
+const EditWorkflowDialog = lazy(async () => ({ default: (await import('./edit-workflow')).EditWorkflowDialog }));
+const Revisions = lazy(async () => ({ default: (await import('./revisions')).Revisions }));
 
 export function WorkflowPage() {
   const { id } = useParams({ strict: false }) as { id: string };
@@ -45,7 +46,6 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
     disabled: !editing.isChanged,
     enableBeforeUnload: editing.isChanged,
   });
-  const createOpenHandler = (part: Open) => (isShown: boolean) => setOpen(isShown ? part : null);
   return (
     <Page
       title={workflow.name}
@@ -99,7 +99,7 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
           {stepId && <code className="font-mono text-xs">{stepId}</code>} {message}
         </p>
       ))}
-      {showsRevisions && <Revisions workflow={workflow} />}
+      <Suspense fallback={<Skeleton rows={4} />}>{showsRevisions && <Revisions workflow={workflow} />}</Suspense>
       <div className="grid gap-4 xl:grid-cols-[minmax(0,1fr)_minmax(0,26rem)]">
         <div className="flex min-w-0 flex-col gap-4">
           {workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={mayChange} />}
@@ -122,9 +122,11 @@ function WorkflowView({ workflow }: { workflow: Versioned<Workflow> }) {
           {!workflow.source && <Steps workflow={workflow} editing={editing} mayEdit={mayChange} />}
         </div>
       </div>
-      <RunDialog workflow={workflow} open={open === 'run'} onOpenChange={createOpenHandler('run')} />
-      <BatchDialog workflow={workflow} open={open === 'batch'} onOpenChange={createOpenHandler('batch')} />
-      {open === 'edit' && <EditWorkflowDialog workflow={workflow} close={() => setOpen(null)} />}
+      <Suspense>
+        {open === 'run' && <RunDialog workflow={workflow} open onOpenChange={() => setOpen(null)} />}
+        {open === 'batch' && <BatchDialog workflow={workflow} open onOpenChange={() => setOpen(null)} />}
+        {open === 'edit' && <EditWorkflowDialog workflow={workflow} close={() => setOpen(null)} />}
+      </Suspense>
       {editing.conflict}
     </Page>
   );

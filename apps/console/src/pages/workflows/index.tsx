@@ -15,7 +15,6 @@ import {
 import { usePermission } from '../../api/session';
 import { useList } from '../../api/use-list';
 import { Time } from '../../format/time';
-import { RunDialog } from '../../parts/run/run-dialog';
 import { Button } from '../../ui/button';
 import { ConfirmDialog, Dialog } from '../../ui/dialog';
 import { Field, Form, inputClass, TextField } from '../../ui/form';
@@ -27,9 +26,12 @@ import { ListSearchAndFilters } from '../../ui/table/list-tools';
 import { useUrlState } from '../../ui/table/use-url-state';
 import { showToast } from '../../ui/toast';
 import { VideoAnalysisProgress } from './film-analysis';
-import { WorkflowFromVideoDialog } from './from-film';
 
 // These dialogs are loaded when they are opened, because most visits to the list do not need them.
+const RunDialog = lazy(async () => ({ default: (await import('../../parts/run/run-dialog')).RunDialog }));
+const WorkflowFromVideoDialog = lazy(async () => ({
+  default: (await import('./from-film')).WorkflowFromVideoDialog,
+}));
 const BatchDialog = lazy(async () => ({ default: (await import('../workflow/batch/batch-dialog')).BatchDialog }));
 const NewScheduleDialog = lazy(async () => ({
   default: (await import('../schedules/new-schedule')).NewScheduleDialog,
@@ -190,10 +192,11 @@ function LaunchButtons({ launch }: { launch: (as: Launch) => void }) {
 
 function LaunchDialog({ workflow, as, close }: { workflow: WorkflowSummary; as: Launch; close: () => void }) {
   const client = useQueryClient();
-  if (as === 'Run') return <RunDialog workflow={workflow} open onOpenChange={close} />;
   return (
     <Suspense>
-      {as === 'Batch' ? (
+      {as === 'Run' ? (
+        <RunDialog workflow={workflow} open onOpenChange={close} />
+      ) : as === 'Batch' ? (
         <BatchDialog workflow={workflow} open onOpenChange={close} />
       ) : (
         <NewScheduleDialog
@@ -239,7 +242,7 @@ function CreateWorkflowDialog({ making, close }: { making: 'new' | 'upload' | 'f
           <TextField label="Variables" name="variables" hint="Their names, separated by commas." autoComplete="off" />
         </Form>
       </Dialog>
-      {making === 'film' && <WorkflowFromVideoDialog close={close} />}
+      <Suspense>{making === 'film' && <WorkflowFromVideoDialog close={close} />}</Suspense>
       <Dialog open={making === 'upload'} onOpenChange={close} title="Upload recording">
         <Form
           submit="Upload"

@@ -39,7 +39,7 @@ export function LiveScreen({ jobId, usable, children }: LiveScreenProps) {
         aria-label="Click into the browser"
         className="cursor-crosshair self-start"
         onClick={({ currentTarget, clientX, clientY, detail }) => {
-          // A click by the keyboard has no position.
+          // A click that is made with the keyboard has no position.
           if (detail === 0) return;
           const box = currentTarget.querySelector('img')!.getBoundingClientRect();
           const x = Math.round(((clientX - box.left) / box.width) * width);

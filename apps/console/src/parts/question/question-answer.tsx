@@ -18,7 +18,7 @@ interface FormField {
 }
 
 /** The parts of a question that determine its answer form. */
-type AskedQuestion = Pick<Question, 'kind' | 'choices' | 'fields'> & Partial<Pick<Question, 'takeover'>>;
+type AskedQuestion = Pick<Question, 'kind' | 'choices' | 'fields' | 'takeover'>;
 
 /** The form that answers a question, according to its kind. */
 export function QuestionAnswer({ question }: { question: Question }) {
@@ -44,11 +44,11 @@ interface AnswerFormProps {
   question: AskedQuestion;
   answer: (value: Answer) => Promise<void>;
   /** Further buttons. */
-  children?: ReactNode;
+  children: ReactNode;
 }
 
 /** The buttons or fields for the answer. */
-export function AnswerForm({ question, answer, children }: AnswerFormProps) {
+function AnswerForm({ question, answer, children }: AnswerFormProps) {
   const [isBusy, setIsBusy] = useState(false);
   const sendChoice = async (value: Answer) => {
     setIsBusy(true);

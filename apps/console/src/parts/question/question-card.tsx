@@ -97,7 +97,7 @@ function mayAnswer({ to }: Question, { permissions, email }: IdentityUser): bool
   return to.length === 0 || to.some(includesUser);
 }
 
-/** For a user who is not allowed to answer: shows who is. */
+/** Shows who may answer, to a user who may not. */
 function QuestionAudience({ to }: Pick<Question, 'to'>) {
   const who = [...new Set(to.length > 0 ? to.map(formatAudience) : ['every member'])];
   const list = new Intl.ListFormat('en', { type: 'disjunction' });
@@ -121,7 +121,7 @@ function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason } 
   if (status === 'answered') {
     return (
       <p role="status" className="[overflow-wrap:anywhere]">
-        Answered by <bdi>{answeredBy}</bdi> <Time at={answeredAt} relative />. The run continues.
+        Answered by <bdi>{formatAnswerer(answeredBy)}</bdi> <Time at={answeredAt} relative />. The run continues.
       </p>
     );
   }
@@ -130,7 +130,7 @@ function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason } 
     <p role="status" className="[overflow-wrap:anywhere]">
       {answeredBy ? (
         <>
-          Declined by <bdi>{answeredBy}</bdi>
+          Declined by <bdi>{formatAnswerer(answeredBy)}</bdi>
         </>
       ) : (
         'Cancelled'
@@ -142,4 +142,8 @@ function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason } 
       )}
     </p>
   );
+}
+
+function formatAnswerer(answerer: Question['answeredBy']): string {
+  return answerer?.email ?? answerer?.name ?? '';
 }

@@ -103,7 +103,7 @@ function GuardFields({ schedule }: { schedule?: Schedule }) {
         {...number}
         label="Minutes between runs"
         name="idempotencyWindowMinutes"
-        hint="A time is skipped if a run was launched less than this number of minutes before."
+        hint="A scheduled time is skipped if a run was launched within this many minutes before it."
         defaultValue={schedule?.idempotencyWindowMinutes ?? ''}
       />
       <TextField

@@ -5,15 +5,23 @@ import { Form, TextField } from '../../ui/form';
 import { Skeleton } from '../../ui/page';
 import { PasskeyButton } from '../second-factor/passkey-button';
 import { SecondFactorCodeField, readProof } from '../second-factor/proof-field';
+import { SingleSignOn } from './single-sign-on';
 
 const RequiredEnrolment = lazy(async () => ({
   default: (await import('../second-factor/required-enrolment')).RequiredEnrolment,
 }));
 
+interface Props {
+  onDone: (me: Identity) => void;
+  /** Whether the form lies over a page that must stay open. */
+  overPage?: boolean;
+}
+
 /** The sign-in form, on the sign-in page and over a page whose session has ended. */
-export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
-  const [next, setNext] = useState<SignInNeeds | null>(null);
+export function SignInForm({ onDone, overPage = false }: Props) {
+  const [next, setNext] = useState<SignInNeeds | 'sso' | null>(null);
   const again = <Button onClick={() => setNext(null)}>Back</Button>;
+  if (next === 'sso') return <SingleSignOn inNewTab={overPage} back={again} onDone={onDone} />;
   const byPasskey = (
     <PasskeyButton
       act={async (response) => onDone(await passkeysSignIn({ body: { response } }))}
@@ -63,6 +71,7 @@ export function SignInForm({ onDone }: { onDone: (me: Identity) => void }) {
         <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
       </Form>
       {byPasskey}
+      <Button onClick={() => setNext('sso')}>Continue with single sign-on</Button>
     </>
   );
 }

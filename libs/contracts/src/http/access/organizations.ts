@@ -1,4 +1,13 @@
-import { BooleanField, DateTimeField, EmailField, ListField, ObjectField, TextField, UuidField } from '../fields';
+import {
+  BooleanField,
+  DateTimeField,
+  EmailField,
+  ListField,
+  ObjectField,
+  TextField,
+  TextListField,
+  UuidField,
+} from '../fields';
 import { IdentityUser } from './auth';
 import { passwordLength } from './users';
 
@@ -6,6 +15,8 @@ export class Organization {
   @UuidField() id!: string;
   @TextField({ example: 'Northside Dental' }) name!: string;
   @BooleanField({ example: false }) suspended!: boolean;
+  @TextListField({ max: 253, example: ['northside.example'], description: 'Proved email domains of the organization.' })
+  domains!: string[];
   @DateTimeField() createdAt!: string;
 }
 
@@ -28,4 +39,13 @@ export class CreatedOrganization {
 export class UpdateOrganizationBody {
   @TextField({ optional: true, visible: true, example: 'Southside Dental Group' }) name?: string;
   @BooleanField({ optional: true, example: false }) suspended?: boolean;
+  @TextListField({
+    optional: true,
+    max: 253,
+    example: ['southside.example'],
+    description:
+      'Email domains that are proved from now on; other domains of the organization lose their proof. A domain that ' +
+      'another organization has proved is a conflict.',
+  })
+  domains?: string[];
 }

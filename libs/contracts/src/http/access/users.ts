@@ -16,6 +16,13 @@ export class User {
     description: 'Time since which the user has a second factor. Null if the user has none.',
   })
   secondFactorSince!: string | null;
+  @BooleanField({
+    example: false,
+    description:
+      'Whether this admin may sign in with a password and a second factor, or with a passkey, although single sign-on ' +
+      'is enforced. Each such sign-in emits the event `user.break_glass`.',
+  })
+  breakGlass!: boolean;
 }
 
 export class UserList {
@@ -33,4 +40,10 @@ export class UpdateUserBody {
   @TextField({ ...userRole, optional: true, example: 'viewer' }) role?: string;
   @TextField({ optional: true, ...passwordLength, example: 'staple battery horse' }) password?: string;
   @BooleanField({ optional: true, example: false }) disabled?: boolean;
+  @BooleanField({
+    optional: true,
+    example: false,
+    description: 'Emergency access while single sign-on is enforced. Only one admin of the organization can have it.',
+  })
+  breakGlass?: boolean;
 }

@@ -63,7 +63,7 @@ export class CommandOutputBody {
   @TextField({
     min: 0,
     max: 65_536,
-    description: 'Everything that the code has printed so far; if that is too long, its last part.',
+    description: 'Everything that the code has printed so far; only the end, if it is too long.',
   })
   output!: string;
 }

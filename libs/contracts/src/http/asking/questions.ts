@@ -7,6 +7,7 @@ import {
   JsonField,
   JsonListField,
   ListField,
+  ObjectField,
   QueryIntField,
   TextField,
   TextListField,
@@ -122,6 +123,27 @@ export class AskedQuestion {
   shortened!: boolean;
 }
 
+export class QuestionAnswerer {
+  @TextField({
+    nullable: true,
+    max: 200,
+    example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e',
+    description:
+      'Id of the user, of the API key or of the inbound address. Null for a person without an account, who answered ' +
+      'by a link.',
+  })
+  id!: string | null;
+  @TextField({ optional: true, max: 254, example: 'dana@example.com', description: 'E-mail address of a person.' })
+  email?: string;
+  @TextField({
+    optional: true,
+    max: 500,
+    example: 'Nightly import',
+    description: 'Name of the API key, or the inbound address and the sender of the message.',
+  })
+  name?: string;
+}
+
 export class Question {
   @UuidField() id!: string;
   @UuidField({ nullable: true, description: 'Job that asks. Null for a question of an autopilot session.' }) jobId!:
@@ -142,13 +164,11 @@ export class Question {
     description: 'Answer to the question. Null if `kind` is `code`, because codes are never shown.',
   })
   answer!: unknown;
-  @TextField({
+  @ObjectField(() => QuestionAnswerer, {
     nullable: true,
-    max: 500,
-    example: null,
-    description: 'Person, API key or message sender that gave the answer: an email address, a name or a sender.',
+    description: 'Person, API key or message sender that answered or declined the question; null if nobody did.',
   })
-  answeredBy!: string | null;
+  answeredBy!: QuestionAnswerer | null;
   @EnumField(answerWays, { nullable: true, example: null }) answeredVia!: AnswerWay | null;
   @TextField({
     nullable: true,

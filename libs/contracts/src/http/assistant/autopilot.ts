@@ -182,7 +182,7 @@ export class AutopilotAnswer {
 export class AutopilotQuery extends PageQuery {
   @UuidField({
     optional: true,
-    description: 'Id of the session to return in full; the agent’s sessions are listed, newest first, if absent.',
+    description: 'Id of the session to return in full. If absent, the agent’s sessions are listed, newest first.',
   })
   sessionId?: string;
 }
@@ -256,7 +256,8 @@ export class SessionMetrics {
   @IntField() outputTokens!: number;
   @NumberField() costUsd!: number;
   @IntField({ max: Number.MAX_SAFE_INTEGER }) durationMs!: number;
-  @IntField({ description: 'Number of steps whose stable code failed and was replaced.' }) healed!: number;
+  @IntField({ description: 'Number of steps whose saved code failed, so that the model wrote it again.' })
+  healed!: number;
 }
 
 export class AutopilotSessionSummary {

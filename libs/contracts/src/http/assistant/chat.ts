@@ -78,7 +78,7 @@ export class ChatAnswer {
 export class ChatQuery extends PageQuery {
   @UuidField({
     optional: true,
-    description: 'Id of the session whose messages are returned; the sessions are listed if absent.',
+    description: 'Id of the session whose messages are returned. If absent, the sessions are listed.',
   })
   sessionId?: string;
 }

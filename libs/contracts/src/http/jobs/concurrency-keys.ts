@@ -49,7 +49,8 @@ export class WaitingDetail {
   holders?: string[];
   @IntField({ optional: true, example: 4, description: 'Number of agents that have the labels of the run’s target.' })
   fits?: number;
-  @IntField({ optional: true, example: 2, description: 'Agents that fit and are online but occupied.' }) busy?: number;
+  @IntField({ optional: true, example: 2, description: 'Agents that meet the requirements and are online, but busy.' })
+  busy?: number;
   @IntField({ optional: true, example: 1, description: 'Agents that fit and are being started.' }) waking?: number;
   @IntField({ optional: true, example: 0, description: 'Agents that fit and are being drained.' }) draining?: number;
   @IntField({ optional: true, example: 1, description: 'Agents that fit and are off or not reachable.' }) off?: number;

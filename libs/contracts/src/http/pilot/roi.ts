@@ -27,7 +27,12 @@ export class RoiClaims extends JobClaims {
 }
 
 export class RoiProcessing {
-  @NumberField({ max: Number.MAX_SAFE_INTEGER, example: 421.25 }) totalSeconds!: number;
+  @NumberField({
+    max: Number.MAX_SAFE_INTEGER,
+    example: 421.25,
+    description: 'Processing time of the claims, without the time for which the runs of the batches waited for people.',
+  })
+  totalSeconds!: number;
   @NumberField({ nullable: true, example: 42.125 }) averageSeconds!: number | null;
   @NumberField({ nullable: true, example: 40 }) p50Seconds!: number | null;
   @NumberField({ nullable: true, example: 61.8 }) p95Seconds!: number | null;

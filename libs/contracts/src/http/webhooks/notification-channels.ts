@@ -126,6 +126,26 @@ export class NotificationAttempt {
   @TextField({ nullable: true, max: 500, example: null }) error!: string | null;
 }
 
+export class NotificationTestResult {
+  @TextField({
+    nullable: true,
+    max: 254,
+    example: 'front-desk@practice.example',
+    description: 'Recipient of the message, for the kind email; otherwise null.',
+  })
+  recipient!: string | null;
+  @EnumField(messageStatuses, { example: 'delivered', description: 'Status of the message to this recipient.' })
+  status!: MessageStatus;
+  @IntField({ nullable: true, example: 250, description: 'Status code of the last response; null without one.' })
+  statusCode!: number | null;
+  @TextField({ nullable: true, max: 500, example: null }) error!: string | null;
+}
+
+export class NotificationTest {
+  @DateTimeField() at!: string;
+  @ListField(() => NotificationTestResult) results!: NotificationTestResult[];
+}
+
 export class NotificationChannel {
   @UuidField() id!: string;
   @TextField(name) name!: string;
@@ -150,6 +170,11 @@ export class NotificationChannel {
     description: 'Last attempt to send a message; null if there was none.',
   })
   lastAttempt!: NotificationAttempt | null;
+  @ObjectField(() => NotificationTest, {
+    nullable: true,
+    description: 'Last test of the channel, with the result of each recipient; null if there was none.',
+  })
+  lastTest!: NotificationTest | null;
   @DateTimeField() createdAt!: string;
   @DateTimeField() updatedAt!: string;
 }

@@ -24,6 +24,7 @@ export const webhookTypes = [
   'question.answered',
   'question.expired',
   'account.set_aside',
+  'user.break_glass',
   'alert.opened',
   'alert.resolved',
   'webhook.test',

@@ -21,7 +21,10 @@ export function describeTarget({ target: { to = [], host, url } }: NotificationC
 }
 
 /** Returns the result of an attempt to send a message as a sentence. */
-export function describeAttempt(kind: ChannelKind, { status, statusCode, error }: NotificationAttempt): string {
+export function describeAttempt(
+  kind: ChannelKind,
+  { status, statusCode, error }: Omit<NotificationAttempt, 'at'>,
+): string {
   const receiver = receivers[kind];
   const reason = error ? `: ${error}` : '';
   if (status === 'delivered') return `${receiver} accepted the message.`;

@@ -54,7 +54,11 @@ export function Channels() {
       </p>
       <SimpleList
         title="Channels"
-        actions={<Button onClick={() => setWriting('new')}>New channel</Button>}
+        actions={
+          <Button look="primary" onClick={() => setWriting('new')}>
+            New channel
+          </Button>
+        }
         list={list}
         search="Search channels"
         empty="No channels yet. Use “New channel” to notify people by e-mail, Slack or Teams, or a program by webhook."

@@ -1,5 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { type NotificationChannel, notificationChannelsRead, notificationChannelsTest } from '../../../api/generated';
+import {
+  type NotificationChannel,
+  notificationChannelsRead,
+  notificationChannelsTest,
+  type NotificationTestResult,
+} from '../../../api/generated';
 import { Button } from '../../../ui/button';
 import { Dialog, DialogActions } from '../../../ui/dialog';
 import { ErrorNote } from '../../../ui/error-note';
@@ -10,17 +15,12 @@ import { describeAttempt } from './channel-texts';
 /** Time between two reads of the result, in milliseconds. */
 const pollMs = 1000;
 
-/** Sends a test message to a channel, and shows its result as soon as there is one. */
+/** Sends a test message to a channel, and shows the result of each recipient as soon as there is one. */
 export function TestDialog({ channel, close }: { channel: NotificationChannel; close: () => void }) {
   const { id, name, kind } = channel;
   const sent = useQuery({
     queryKey: ['notification-channel-test', id],
-    // The attempt before the test is read first, because a message may have been sent since the list was loaded.
-    queryFn: async ({ signal }) => {
-      const { lastAttempt } = await notificationChannelsRead({ path: { id }, signal });
-      const { messages } = await notificationChannelsTest({ path: { id } });
-      return { messages, before: lastAttempt?.at ?? null };
-    },
+    queryFn: () => notificationChannelsTest({ path: { id } }),
     staleTime: Infinity,
     gcTime: 0,
     retry: false,
@@ -29,15 +29,12 @@ export function TestDialog({ channel, close }: { channel: NotificationChannel; c
   });
   const result = useQuery({
     queryKey: ['notification-channel-test', id, 'result', sent.dataUpdatedAt],
-    queryFn: async ({ signal }) => {
-      const { lastAttempt } = await notificationChannelsRead({ path: { id }, signal });
-      return lastAttempt && lastAttempt.at !== sent.data?.before ? lastAttempt : null;
-    },
+    queryFn: async ({ signal }) => (await notificationChannelsRead({ path: { id }, signal })).lastTest?.results ?? [],
     enabled: sent.isSuccess,
     gcTime: 0,
-    refetchInterval: ({ state }) => (state.data && state.data.status !== 'sending' ? false : pollMs),
+    refetchInterval: ({ state: { data = [] } }) => (data.length > 0 && data.every(hasResult) ? false : pollMs),
   });
-  const attempt = result.data;
+  const results = result.data ?? [];
   return (
     <Dialog open onOpenChange={close} title={`Test of ${name}`}>
       {sent.isPending && <Skeleton rows={1} />}
@@ -47,19 +44,15 @@ export function TestDialog({ channel, close }: { channel: NotificationChannel; c
           <p>
             {sent.data.messages === 1 ? 'A test message was sent.' : `${sent.data.messages} test messages were sent.`}
           </p>
-          {attempt ? (
-            <div className="flex flex-wrap items-center gap-2">
-              <StatusMark status={attempt.status} />
-              <span>
-                <bdi>{describeAttempt(kind, attempt)}</bdi>
-              </span>
-            </div>
-          ) : (
-            <p className="text-dim">Waiting for the result…</p>
-          )}
-          {attempt && sent.data.messages > 1 && (
-            <p className="text-xs text-dim">This is the result of the last message.</p>
-          )}
+          <ul className="flex flex-col gap-2">
+            {results.map((each) => (
+              <li key={each.recipient ?? ''} className="flex flex-wrap items-center gap-2">
+                {hasResult(each) && <StatusMark status={each.status} />}
+                {each.recipient !== null && <bdi className="font-medium">{each.recipient}</bdi>}
+                <bdi>{hasResult(each) ? describeAttempt(kind, each) : 'Waiting for the result…'}</bdi>
+              </li>
+            ))}
+          </ul>
         </div>
       )}
       {result.isError && <ErrorNote error={result.error} retry={() => void result.refetch()} />}
@@ -70,4 +63,10 @@ export function TestDialog({ channel, close }: { channel: NotificationChannel; c
       </DialogActions>
     </Dialog>
   );
+}
+
+/** Whether the message was attempted. A message whose attempt failed is pending again until it is repeated. */
+function hasResult({ status, statusCode, error }: NotificationTestResult): boolean {
+  const isAttempted = statusCode !== null || error !== null;
+  return status !== 'sending' && (status !== 'pending' || isAttempted);
 }

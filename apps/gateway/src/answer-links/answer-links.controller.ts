@@ -2,24 +2,21 @@ import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { anyone, Browser, Endpoint, FromBrowser, SignInConfig } from '@muster/access';
 import { AnswerByLinkBody, AnswerLinkBody, LinkedQuestion } from '@muster/contracts';
-import { Database } from '@muster/database';
-import { answerQuestion, findByAnswerLink, presentLinkedQuestion } from '@muster/jobs';
-import { Attempts, ClientAddress } from '@muster/platform';
+import { presentLinkedQuestion } from '@muster/jobs';
+import { ClientAddress } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
-import { KeyRing } from '@muster/vault';
+import { AnswerLinks } from './answer-links';
 
 /**
- * Lets a person answer a question without an account, by the link in a message. The token is sent only in request
- * bodies: paths are logged, and programs that open links automatically, such as mail scanners, send no bodies.
+ * Lets a program answer a question by the link in a message, without an account. People use the link's page
+ * (`AnswerPageRoutes`).
  */
 @ApiTags('Questions')
 @Controller('/api/answer-links')
 export class AnswerLinksController {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(AnswerLinks) private readonly links: AnswerLinks,
     @Inject(ObjectStorage) private readonly storage: ObjectStorage,
-    @Inject(Attempts) private readonly attempts: Attempts,
     @Inject(SignInConfig) private readonly config: SignInConfig,
   ) {}
 
@@ -38,7 +35,8 @@ export class AnswerLinksController {
     @ClientAddress() address: string,
     @Body() { token }: AnswerLinkBody,
   ): Promise<LinkedQuestion> {
-    const { row } = await this.findQuestion(browser, address, token);
+    browser.requireSameOrigin(this.config);
+    const { row } = await this.links.findQuestion(address, token);
     return presentLinkedQuestion(row, this.storage);
   }
 
@@ -57,21 +55,8 @@ export class AnswerLinksController {
     @ClientAddress() address: string,
     @Body() { token, answer }: AnswerByLinkBody,
   ): Promise<LinkedQuestion> {
-    const { row, answerer } = await this.findQuestion(browser, address, token);
-    const { organizationId, id } = row;
-    const answered = await this.database.transaction({ organizationId }, (tx) =>
-      answerQuestion(tx, this.keyRing, answerer, { id, answer }),
-    );
-    return presentLinkedQuestion(answered, this.storage);
-  }
-
-  /** The number of wrong tokens per client address is limited, in the same way as failed sign-ins. */
-  private async findQuestion(browser: Browser, address: string, token: string) {
     browser.requireSameOrigin(this.config);
-    const policy = { name: 'answer-links', limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
-    const attempt = await this.attempts.countAttempt(policy, [`address:${address}`]);
-    const found = await findByAnswerLink(this.database, this.keyRing, token);
-    attempt.forgive();
-    return found;
+    const found = await this.links.findQuestion(address, token);
+    return presentLinkedQuestion(await this.links.answerQuestion(found, answer), this.storage);
   }
 }

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
-import { waitFor } from '@muster/testing';
-import { SMTPServer } from 'smtp-server';
+import type { SMTPServer } from 'smtp-server';
+import { waitFor } from '../wait-for';
 
 export interface Mail {
   to: string;
@@ -19,7 +19,9 @@ export class Mailbox {
   private constructor(private readonly server: SMTPServer) {}
 
   static async start(): Promise<Mailbox> {
-    const server = new SMTPServer({
+    // Loaded only here, because most tests receive no mail.
+    const smtp = await import('smtp-server');
+    const server = new smtp.SMTPServer({
       authMethods: ['PLAIN'],
       allowInsecureAuth: true,
       disabledCommands: ['STARTTLS'],

@@ -1,5 +1,7 @@
-import { CheckField, TextField } from '../../ui/form';
-import { type SettingLabels, SettingsForm } from './settings-form';
+import { CheckField, TextField } from '../../../ui/form';
+import { usePermission } from '../../../api/session';
+import { SsoSettings } from './sso';
+import { type SettingLabels, SettingsForm } from '../settings-form';
 
 const labels = {
   sessionIdleMinutes: 'Session idle timeout (minutes)',
@@ -7,8 +9,18 @@ const labels = {
   requireSecondFactor: 'Require a second factor',
 } as const satisfies SettingLabels;
 
-/** Session timeout, maximum lifetime of API keys, and the second factor requirement. */
+/** Session timeout, maximum lifetime of API keys, the second factor requirement, and for admins single sign-on. */
 export function SignIn() {
+  const isAdmin = usePermission('settings.admin');
+  return (
+    <>
+      <SessionSettings />
+      {isAdmin && <SsoSettings />}
+    </>
+  );
+}
+
+function SessionSettings() {
   return (
     <SettingsForm
       title="Sign-in"

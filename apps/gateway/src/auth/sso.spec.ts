@@ -1,0 +1,267 @@
+import { listPermissions, type Role } from '@muster/contracts';
+import { FakeClock, makeUser, RealProvider, testPassword } from '@muster/testing';
+import { publicAddress, redirectUri, SsoFixture } from './sso-fixture.harness';
+import type { TestBrowser } from './sso.harness';
+
+const refused = 'Single sign-on did not succeed. Start again. If it fails again, ask an admin of your organization.';
+
+const permitted = (role: Role) => ({ role, permissions: [...listPermissions({ role })] });
+
+describe('single sign-on with a real provider', () => {
+  let provider: RealProvider;
+  let fixture: SsoFixture;
+  const clock = new FakeClock(new Date());
+
+  beforeAll(async () => {
+    provider = await RealProvider.start(redirectUri);
+    fixture = await SsoFixture.start(provider, clock, { REDIS_PREFIX: `sso${process.pid}` });
+  });
+  afterAll(async () => {
+    await fixture.harness.close();
+    await provider.close();
+  });
+  beforeEach(async () => {
+    clock.set(new Date());
+    await fixture.reset();
+    provider.subject = 'dana';
+    provider.accounts['dana'] = { email: `dana@${fixture.domain}`, email_verified: true };
+  });
+
+  const dana = () => `dana@${fixture.domain}`;
+  /** Expects that the address opens no session, with the one error that all causes have. */
+  const expectRefused = async (browser: TestBrowser, callback: string) => {
+    const answer = await browser.open(callback);
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated', detail: refused } });
+    expect(browser.cookie('muster_session')).toBeUndefined();
+    expect((await browser.open('/api/auth/me')).status).toBe(401);
+  };
+
+  it('the browser is sent to the provider with PKCE, a state and a nonce, which are new each time', async () => {
+    const start = async () => (await fixture.browse().open(`/api/auth/sso/start?email=${dana()}`)).location!;
+    const [first, second] = [await start(), await start()];
+    expect(first.origin).toBe(provider.issuer);
+    const sent = Object.fromEntries(first.searchParams);
+    expect(sent).toMatchObject({
+      ...{ client_id: 'muster', response_type: 'code', redirect_uri: redirectUri, scope: 'openid email profile' },
+      ...{ code_challenge_method: 'S256', login_hint: dana() },
+    });
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      expect(sent[name]).toMatch(/^[\w-]{43}$/);
+      expect(second.searchParams.get(name)).not.toBe(sent[name]);
+    }
+  });
+
+  it('a first sign-in creates the account as a viewer and opens a session', async () => {
+    const { status, location, me, browser } = await fixture.signIn();
+    expect([status, location?.href]).toEqual([302, `${publicAddress}/app`]);
+    const { id } = me.body.user;
+    expect(me.body.user).toEqual({ id, email: dana(), ...permitted('viewer') });
+    expect(browser.cookie('muster_sso')).toBeUndefined();
+    expect((await fixture.signIn()).me.body.user.id).toBe(id);
+    expect(await fixture.audited('user.create')).toMatchObject([
+      { actor: { kind: 'system', id: 'single sign-on' }, target: { id }, changes: { email: dana(), role: 'viewer' } },
+    ]);
+    const sessions = await fixture.audited('session.create');
+    expect(sessions.filter(({ actor }: any) => actor.id === id)).toMatchObject([
+      { changes: { via: 'sso' } },
+      { changes: { via: 'sso' } },
+    ]);
+    const password = await fixture.from().post('/api/auth/login', { email: dana(), password: testPassword });
+    expect(password.status).toBe(401);
+  });
+
+  it('the role of a user follows the claim at each sign-in, and the highest role counts', async () => {
+    await fixture.put({ roleClaim: 'groups', roleMap: { Owners: 'admin', Staff: 'member' } });
+    const roleWith = async (groups: unknown) => {
+      provider.accounts['dana'] = { email: dana(), email_verified: true, groups };
+      return (await fixture.signIn()).me.body.user.role;
+    };
+    expect(await roleWith(['Staff', 'Owners', 'Others'])).toBe('admin');
+    expect(await roleWith(['Staff'])).toBe('member');
+    expect(await roleWith('Owners')).toBe('admin');
+    expect(await roleWith(['constructor', 'super_admin', 'admin'])).toBe('viewer');
+    expect(await roleWith(undefined)).toBe('viewer');
+    expect((await fixture.audited('user.update')).map(({ changes }: any) => changes.role)).toEqual([
+      ['admin', 'viewer'],
+      ['member', 'admin'],
+      ['admin', 'member'],
+    ]);
+  });
+
+  it('the last admin stays an admin although the claim has a lower role', async () => {
+    const { tenant } = fixture;
+    await fixture.put({ roleClaim: 'groups', roleMap: { Owners: 'admin' } });
+    provider.accounts['dana'] = { email: dana(), email_verified: true, groups: 'Owners' };
+    const { browser } = await fixture.signIn();
+    const admin = fixture.harness.http.with({ cookie: `muster_session=${browser.cookie('muster_session')}` });
+    for (const id of [tenant.userIds.admin, tenant.userIds.super_admin]) {
+      await fixture.harness.db.query('system', 'UPDATE app_user SET disabled = true WHERE id = $1', [id]);
+    }
+    provider.accounts['dana'] = { email: dana(), email_verified: true };
+    expect((await fixture.signIn()).me.body.user.role).toBe('admin');
+    expect((await admin.get('/api/auth/me')).body.user.role).toBe('admin');
+  });
+
+  it('an existing account with the verified address signs in and keeps its role without a role claim', async () => {
+    const { organizationId } = fixture.tenant;
+    const user = await makeUser(fixture.harness.db, { organizationId, role: 'member', email: dana() });
+    provider.accounts['dana'] = { email: dana().toUpperCase(), email_verified: true };
+    expect((await fixture.signIn()).me.body.user).toEqual({ id: user.id, email: dana(), ...permitted('member') });
+    expect(await fixture.usersOf(dana())).toHaveLength(1);
+  });
+
+  it.each([
+    ['an unverified address', { email_verified: false }],
+    ['an address without email_verified', { email_verified: undefined }],
+    ['an address of another domain', { email: 'dana@other.test' }],
+    ['an address of a subdomain', { email: 'dana@sub.acme.test' }],
+    ['no address', { email: undefined }],
+    ['two addresses in one', { email: 'dana@other.test@acme.test' }],
+  ])('a user with %s is refused and gets no account', async (_, claims: Record<string, unknown>) => {
+    const email = claims['email'] as string | undefined;
+    provider.accounts['dana'] = {
+      ...{ email: dana(), email_verified: true, ...claims },
+      ...(email ? { email: email.replace('acme.test', fixture.domain) } : {}),
+    };
+    const browser = fixture.browse();
+    await expectRefused(browser, await browser.signInAtProvider(dana()));
+    expect(await fixture.usersOf('dana@')).toEqual([]);
+  });
+
+  it('disabled users, super_admins and users of other organizations are refused with the same error', async () => {
+    const { organizationId } = fixture.tenant;
+    const other = await fixture.harness.makeTenant();
+    for (const [name, user] of Object.entries({
+      disabled: { organizationId, disabled: true },
+      root: { organizationId, role: 'super_admin' as const },
+      elsewhere: { organizationId: other.organizationId, role: 'admin' as const },
+    })) {
+      const email = `${name}@${fixture.domain}`;
+      await makeUser(fixture.harness.db, { ...user, email });
+      provider.accounts['dana'] = { email, email_verified: true };
+      const browser = fixture.browse();
+      await expectRefused(browser, await browser.signInAtProvider(email));
+    }
+    expect(fixture.harness.logs.join('')).toMatch(/the account is disabled/);
+  });
+
+  it('a user is refused when the domain has lost its proof or is not named any more', async () => {
+    const browser = fixture.browse();
+    const callback = await browser.signInAtProvider(dana());
+    await fixture.setDomains([]);
+    await expectRefused(browser, callback);
+    expect((await fixture.from().get(`/api/auth/sso/start?email=${dana()}`)).status).toBe(404);
+    await fixture.setDomains([fixture.domain]);
+    const again = await browser.signInAtProvider(dana());
+    await fixture.put({ domains: [] });
+    await expectRefused(browser, again);
+  });
+
+  it('a response is used once, and only by the browser that started the sign-in', async () => {
+    const [browser, stranger] = [fixture.browse(), fixture.browse()];
+    await stranger.signInAtProvider(dana());
+    const callback = await browser.signInAtProvider(dana());
+    await expectRefused(fixture.browse(), callback);
+    await expectRefused(stranger, callback);
+    expect((await browser.open(callback)).status).toBe(302);
+    expect((await browser.open('/api/auth/me')).status).toBe(200);
+    const replay = await browser.open(callback);
+    expect(replay.status).toBe(401);
+    expect(replay.headers.getSetCookie()).toEqual([]);
+  });
+
+  it('a response is refused with the code of another sign-in, without a state, and after ten minutes', async () => {
+    const [browser, victim] = [fixture.browse(), fixture.browse()];
+    const stolen = new URL(await victim.signInAtProvider(dana())).searchParams.get('code')!;
+    const swapped = new URL(await browser.signInAtProvider(dana()));
+    swapped.searchParams.set('code', stolen);
+    await expectRefused(browser, swapped.href);
+    const stateless = new URL(await browser.signInAtProvider(dana()));
+    stateless.searchParams.delete('state');
+    await expectRefused(browser, stateless.href);
+    const late = await browser.signInAtProvider(dana());
+    clock.advance(600_001);
+    await expectRefused(browser, late);
+  });
+
+  it('a response is refused if it names another issuer or none', async () => {
+    for (const iss of ['https://other.test', null]) {
+      const browser = fixture.browse();
+      const callback = new URL(await browser.signInAtProvider(dana()));
+      if (iss === null) callback.searchParams.delete('iss');
+      else callback.searchParams.set('iss', iss);
+      await expectRefused(browser, callback.href);
+    }
+  });
+
+  it('a response is refused after the organization has changed its provider', async () => {
+    const browser = fixture.browse();
+    const callback = await browser.signInAtProvider(dana());
+    await fixture.put({ issuer: 'https://other.test' });
+    await expectRefused(browser, callback);
+  });
+
+  it('the clocks may differ by 30 seconds', async () => {
+    const signInAt = async (ms: number) => {
+      const browser = fixture.browse();
+      const callback = await browser.signInAtProvider(dana());
+      clock.advance(ms);
+      const { status } = await browser.open(callback);
+      clock.advance(-ms);
+      return status;
+    };
+    // The ID token of the provider is valid for 120 seconds.
+    expect(await signInAt(140_000)).toBe(302);
+    expect(await signInAt(155_000)).toBe(401);
+    expect(await signInAt(-20_000)).toBe(302);
+    expect(await signInAt(-45_000)).toBe(401);
+  });
+
+  it('a sign-in works at once after the provider has changed its keys', async () => {
+    expect((await fixture.signIn()).me.status).toBe(200);
+    await provider.rotateKeys();
+    expect((await fixture.signIn()).me.status).toBe(200);
+  });
+
+  it('a browser that cannot sign in is sent to the sign-in page, and never to another site', async () => {
+    const page = { accept: 'text/html,application/xhtml+xml' };
+    const browser = fixture.browse();
+    const failed = await browser.open('/api/auth/sso/callback?state=x&code=y&RelayState=https://evil.test', page);
+    expect([failed.status, failed.headers.get('location')]).toEqual([302, '/app/login?sso=unauthenticated']);
+    const unknown = await browser.open('/api/auth/sso/start?email=dana@unknown.test', page);
+    expect([unknown.status, unknown.headers.get('location')]).toEqual([302, '/app/login?sso=not_found']);
+    const denied = new URL(await browser.signInAtProvider(dana()));
+    denied.search = new URLSearchParams({
+      ...{ error: 'access_denied', error_description: '<script>', iss: provider.issuer },
+      state: denied.searchParams.get('state')!,
+    }).toString();
+    expect((await browser.open(denied.href, page)).headers.get('location')).toBe('/app/login?sso=unauthenticated');
+  });
+
+  it('a page of another site cannot start a sign-in', async () => {
+    const start = (site: string) =>
+      fixture.from().with({ 'sec-fetch-site': site }).get(`/api/auth/sso/start?email=${dana()}`);
+    expect([(await start('cross-site')).status, (await start('same-site')).status]).toEqual([403, 403]);
+    expect([(await start('same-origin')).status, (await start('none')).status]).toEqual([302, 302]);
+  });
+
+  it('the start does not reveal whether an address has an account', async () => {
+    await makeUser(fixture.harness.db, { organizationId: fixture.tenant.organizationId, email: dana() });
+    const [known, unknown] = await Promise.all(
+      [dana(), `nobody@${fixture.domain}`].map((email) => fixture.browse().open(`/api/auth/sso/start?email=${email}`)),
+    );
+    expect([known!.status, unknown!.status]).toEqual([302, 302]);
+    expect([...unknown!.location!.searchParams.keys()]).toEqual([...known!.location!.searchParams.keys()]);
+  });
+
+  it('failed sign-ins of one address are limited like those with a password', async () => {
+    const address = fixture.newAddress();
+    const statuses = [];
+    for (let times = 0; times < 21; times += 1) {
+      statuses.push((await fixture.from(address).get('/api/auth/sso/callback?state=x&code=y')).status);
+    }
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429]);
+    expect((await fixture.from(address).get(`/api/auth/sso/start?email=${dana()}`)).status).toBe(429);
+    expect((await fixture.from().get(`/api/auth/sso/start?email=${dana()}`)).status).toBe(302);
+  });
+});
