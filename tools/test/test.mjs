@@ -6,7 +6,7 @@
 // `npm run test:long` runs the files that are long by their name (`*.long.spec.ts`) and those that call `chooseSize` or
 // `isLongRun`, in their long form, and then the in-process suites under other dates (other-dates.mjs).
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -117,6 +117,8 @@ function readText(file) {
 /** Runs Jest with a folder for temporary files of its own, which is removed afterwards with all that tests left in it. */
 function runJest(args) {
   const temporary = mkdtempSync(join(tmpdir(), 'muster-test-'));
+  // Workers with another account reach their folders through this one.
+  chmodSync(temporary, 0o711);
   const child = spawn(process.execPath, [jestProgram, ...args], {
     cwd: root,
     env: { ...process.env, TMPDIR: temporary },

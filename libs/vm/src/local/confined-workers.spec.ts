@@ -117,8 +117,11 @@ describe('the folders of an organization', () => {
   (isRoot && mapsOwners ? it : it.skip)(
     'an organization’s folders can be read with the permissions of their owner but not written',
     async () => {
-      const [root, imageFolder] = [await makeFolder(), await makeFolder()];
-      await chmod(root, 0o711);
+      const [dataFolder, imageFolder] = [await makeFolder(), await makeFolder()];
+      // The service hides the folder that contains the folder of the agents.
+      const root = join(dataFolder, 'agents');
+      await mkdir(root);
+      await Promise.all([dataFolder, root].map((each) => chmod(each, 0o711)));
       await writeFile(join(imageFolder, 'image'), 'seen', { mode: 0o600 });
       const machine = join(root, 'machine');
       await mkdir(machine);
@@ -131,7 +134,7 @@ describe('the folders of an organization', () => {
       const [program, ...args] = buildConfinedCommand({ account: true, namespaces: true }, worker, input);
       const { stdout, stderr } = spawnSync(program!, args, { encoding: 'utf8', env: input.baseEnv, cwd: '/' });
       expect([stdout, stderr]).toEqual(['EROFS\nseen\n', '']);
-      await Promise.all([root, imageFolder].map((each) => rm(each, { recursive: true })));
+      await Promise.all([dataFolder, imageFolder].map((each) => rm(each, { recursive: true })));
     },
   );
 });
