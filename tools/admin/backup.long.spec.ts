@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { dropPartitions } from '@muster/database';
 import type { ClonedDatabase } from '@muster/testing';
 import { BackupFixture, failAtStep, ignoreProgress, countRowsByTable } from './backup.harness';
 import { connectTo } from './backup/dump-database';
@@ -79,6 +80,27 @@ describe('a backup', () => {
        WHERE table_schema = 'public' AND column_name ~ '(storage|screenshot|upload|frame|object)_key$' AND table_name <> 'object_removal'`,
     );
     expect(Object.keys(objectQueries)).toEqual(expect.arrayContaining(rows.map(({ name }) => name)));
+  });
+
+  it('a partition of the timeline that a backup will read is not dropped before the backup ends', async () => {
+    const { url } = fixture.source.database;
+    // The smallest tables are read last.
+    const { rows } = await fixture.client.query<{ name: string }>(
+      `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+       WHERE i.inhparent = 'timeline_entry'::regclass ORDER BY pg_table_size(c.oid), c.relname LIMIT 1`,
+    );
+    const { name } = rows[0]!;
+    let dropped: Promise<number | null> | undefined;
+    const { tables } = await fixture.takeBackup({
+      jobs: 1,
+      onProgress: () => {
+        dropped ??= dropPartitions(url, 'timeline_entry', [{ name, state: 'attached' }]);
+      },
+    });
+    expect(tables.map((table) => table.name)).toContain(name);
+    if ((await dropped) === 0)
+      expect(await dropPartitions(url, 'timeline_entry', [{ name, state: 'pending' }])).toBe(1);
+    expect((await fixture.takeBackup()).tables.map((table) => table.name)).not.toContain(name);
   });
 
   it('a backup can be stored in a bucket', async () => {

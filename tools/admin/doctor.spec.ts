@@ -70,6 +70,23 @@ describe('muster-admin doctor', () => {
     await broken.onApplicationShutdown();
   });
 
+  it('muster-admin doctor reports each app that is connected with another version, once', async () => {
+    const connect = async (name: string) => {
+      const app = new Client({ connectionString: database.url, application_name: name });
+      await app.connect();
+      return app;
+    };
+    const names = ['muster-ingest 0.0.9', 'muster-ingest 0.0.9', `muster-gateway ${version}`, 'muster-listener'];
+    const apps = await Promise.all(names.map(connect));
+    try {
+      expect((await found()).filter((each) => each.includes('The app'))).toEqual([
+        `warning: The app ingest runs version 0.0.9 instead of ${version}: complete or undo the rollout, or use the muster-admin of that version.`,
+      ]);
+    } finally {
+      await Promise.all(apps.map((app) => app.end()));
+    }
+  });
+
   it('muster-admin doctor reports a disk with less free space than --min-free', async () => {
     const full = new RegExp(`^fault: The disk of ${folder} has \\d+ % free space, less than 100 %`);
     expect(await found({ dataDir: folder, minFreePercent: 100 })).toContainEqual(expect.stringMatching(full));

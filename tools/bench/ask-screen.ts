@@ -30,8 +30,8 @@ const page = `<canvas width="900" height="600"></canvas><script>
  * Returns the line of the report.
  */
 export async function measureScreen(stack: BenchStack, tenant: BenchTenant): Promise<string> {
-  const browser = findChromium();
-  if (!browser) return 'ask: live screen: skipped, no Chromium in CHROMIUM or on PATH';
+  const browser = await findChromium();
+  if (!browser) return 'ask: live screen: skipped without Chromium';
   const folder = mkdtempSync(join(tmpdir(), 'muster-bench-screen-'));
   const pages = createServer((_request, response) => response.setHeader('content-type', 'text/html').end(page));
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));

@@ -108,6 +108,19 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
       (name) => new RegExp(`^  ${name}(?: +${figure}){2}  off by ${figure} %, target 30: `, 'm'),
     ),
   ],
+  backup: [
+    /^backup of 300 runs, 600 timeline entries and 10 objects:/m,
+    new RegExp(`^  backup: ${figure} s`, 'm'),
+    new RegExp(`^  restore: ${figure} s`, 'm'),
+    new RegExp(
+      `^  launches: p99 ${figure} ms before and ${figure} ms during the backup \\([1-9]\\d* launches, 0 failed\\)`,
+      'm',
+    ),
+  ],
+  migrations: [
+    new RegExp(`^  \\w+\\d{13} +${figure} s; longest wait ${figure} ms \\(\\w+\\): (?:not )?met$`, 'm'),
+    /^migrations: no statement waits over 500 ms: (?:met|not met by \d of 2)$/m,
+  ],
   console: ['Home', 'Runs', 'A run', 'An agent'].map(
     (name) =>
       new RegExp(

@@ -22,5 +22,7 @@ export const benchmarks = [
   'load',
   'growth',
   'sizing',
+  'backup',
+  'migrations',
   'console',
 ] as const;

@@ -29,8 +29,8 @@ interface Person {
 }
 
 void (async () => {
-  const executablePath = findChromium();
-  if (!executablePath) return console.log('console: skipped, no Chromium in CHROMIUM or on PATH\n');
+  const executablePath = await findChromium();
+  if (!executablePath) return console.log('console: skipped without Chromium\n');
   const dataDir = await mkdtemp(join(tmpdir(), 'muster-bench-'));
   const port = await findFreePort();
   const service = await startNpmProcess(['--port', String(port), '--data-dir', dataDir, '--no-demo']);

@@ -1,16 +1,25 @@
-import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import { type ServiceApp, serviceApps } from '@muster/contracts';
-import { computeDemand } from '../admin/size/demand';
 import { getFiguresFile, type Part, parts, type SizingFigures } from '../admin/size/figures';
 import { version } from '../admin/version';
 import { runOnBenchStack } from './bench-stack';
-import { chooseSize } from './short';
+import { chooseSize, short } from './short';
+import {
+  compareSimulation,
+  type Comparison,
+  formatComparison,
+  getCpuOfPart,
+  getSeconds,
+  heartbeatSeconds,
+  mapParts,
+  storeFigures,
+  toMebibytes,
+} from './sizing/compare';
 import { SizingHouse, type Usage } from './sizing/house';
 import { type PhaseLoad, type PhaseResult, runPhase } from './sizing/phase';
 
-// Measures what a heartbeat, a run, a step and a batch of log lines cost in each part, writes k8s/sizing.json for
-// `muster-admin size`, and compares what that command computes with simulations of two other sizes.
+// Measures what a heartbeat, a run, a step and a batch of log lines cost in each part, and compares what `muster-admin
+// size` computes from these costs with simulations of two other sizes. If every figure is close enough, writes the costs
+// to k8s/sizing.json; otherwise leaves that file unchanged and fails.
 
 const agents = chooseSize(2000, 20);
 const seconds = chooseSize(40, 2);
@@ -19,9 +28,6 @@ const quiet = { seconds, heartbeatsPerSecond: 0, runsPerSecond: 0, steps: 0, lin
 const steps = 10;
 const lines = 500;
 const linesPerBatch = 100;
-const heartbeatSeconds = 30;
-const tolerance = 0.3;
-const secondsPerDay = 86_400;
 
 /** Sizes at which the computed figures are compared with a simulation. Neither is the size of the measurement. */
 const simulations: PhaseLoad[] = [
@@ -43,11 +49,21 @@ void runOnBenchStack(async (stack) => {
     };
     await runPhase(house, { ...everything, seconds: chooseSize(90, 2) });
     const figures = await measureResourceUse(house);
-    if (process.env['BENCH_SHORT'] !== 'true')
-      await writeFile(getFiguresFile(), `${JSON.stringify(figures, null, 2)}\n`);
     printFigures(figures);
-    for (const load of simulations) printComparison(load, await runPhase(house, load), figures);
+    const comparisons: Comparison[] = [];
+    for (const load of simulations) {
+      const ofLoad = compareSimulation(load, await runPhase(house, load), figures);
+      console.log(`sizing at ${ofLoad[0]!.simulation}: computed and measured`);
+      for (const comparison of ofLoad) console.log(formatComparison(comparison));
+      comparisons.push(...ofLoad);
+    }
     console.log('');
+    // The short form measures too little for figures of any value.
+    const fault = short ? null : await storeFigures(getFiguresFile(), figures, comparisons);
+    if (fault) {
+      console.error(`sizing: ${fault}`);
+      process.exitCode = 1;
+    }
   } finally {
     await house.close();
   }
@@ -122,45 +138,6 @@ function computeBytesPerRun({ before, after, runs }: PhaseResult): { total: numb
   };
 }
 
-/** Compares a simulation with the demand that is computed for its load. */
-function printComparison(load: PhaseLoad, phase: PhaseResult, figures: SizingFigures): void {
-  const duration = getSeconds(phase);
-  const days = duration / secondsPerDay;
-  const size = {
-    // The phase also waits for its last runs, so its rates are lower than those at which it sent.
-    agents: (phase.heartbeats / duration) * heartbeatSeconds,
-    runsPerDay: phase.runs / days,
-    stepsPerRun: load.steps,
-    logLinesPerRun: load.lines,
-    retentionDays: days,
-    peak: 1,
-  };
-  const processes = Object.fromEntries(serviceApps.map((app) => [app, 1])) as Record<ServiceApp, number>;
-  const { after, before } = phase;
-  const demand = computeDemand(size, processes, after.connections, figures);
-  const measured = mapParts((part) => getCpuOfPart(phase, part) / 1000 / duration);
-  const sumOfApps = (values: Record<Part, number>) => serviceApps.reduce((sum, app) => sum + values[app], 0);
-  const { runs, steps: ofSteps, logLines } = demand.diskBytes;
-  console.log(
-    `sizing at ${load.agents} agents, ${load.runsPerSecond} runs/s with ${load.steps} steps and ${load.lines} log lines: computed and measured`,
-  );
-  printRow('cores of the apps', sumOfApps(demand.cores), sumOfApps(measured));
-  printRow('cores of Postgres', demand.cores.postgres, measured.postgres);
-  printRow('cores of Redis', demand.cores.redis, measured.redis);
-  printRow(
-    'MiB added on disk',
-    toMebibytes(runs + ofSteps + logLines),
-    toMebibytes(after.diskBytes.total - before.diskBytes.total),
-  );
-  printRow('MiB of the apps', toMebibytes(demand.memoryBytes.apps), toMebibytes(sumOfApps(after.memoryBytes)));
-  printRow(
-    'MiB of Postgres',
-    toMebibytes(demand.memoryBytes.postgres),
-    toMebibytes(after.memoryBytes.postgres + after.connections * after.connectionBytes),
-  );
-  printRow('MiB of Redis', toMebibytes(demand.memoryBytes.redis), toMebibytes(after.memoryBytes.redis));
-}
-
 function printFigures({ cpuMs, diskBytes, memoryBytes }: SizingFigures): void {
   console.log('sizing: processor time of one unit, in ms');
   console.log(`  ${''.padEnd(12)}${parts.map((part) => part.padStart(15)).join('')}`);
@@ -170,30 +147,6 @@ function printFigures({ cpuMs, diskBytes, memoryBytes }: SizingFigures): void {
   console.log(`  on disk: ${run} bytes per run, ${step} per step, ${logLine} per log line`);
   const memory = parts.map((part) => `${part} ${toMebibytes(memoryBytes[part]).toFixed(0)}`).join(', ');
   console.log(`  memory in MiB: ${memory}, a connection ${toMebibytes(memoryBytes.connection).toFixed(1)}`);
-}
-
-function printRow(name: string, computed: number, measured: number): void {
-  const off = Math.abs(computed - measured) / measured;
-  const values = [computed, measured].map((value) => value.toFixed(3).padStart(10)).join('');
-  console.log(
-    `  ${name.padEnd(20)}${values}  off by ${(off * 100).toFixed(0)} %, target ${tolerance * 100}: ${off <= tolerance ? 'met' : 'not met'}`,
-  );
-}
-
-function getCpuOfPart({ before, after }: PhaseResult, part: Part): number {
-  return after.cpuMs[part] - before.cpuMs[part];
-}
-
-function getSeconds({ before, after }: PhaseResult): number {
-  return (after.atMs - before.atMs) / 1000;
-}
-
-function toMebibytes(bytes: number): number {
-  return bytes / 1024 ** 2;
-}
-
-function mapParts(value: (part: Part) => number): Record<Part, number> {
-  return Object.fromEntries(parts.map((part) => [part, value(part)])) as Record<Part, number>;
 }
 
 function roundValues<K extends string>(values: Record<K, number>, digits: number): Record<K, number> {

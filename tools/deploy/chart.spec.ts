@@ -86,7 +86,7 @@ describe('the chart', () => {
 
   it.each([...serviceApps])('the chart sets every secret that %s reads, except those that an operator adds', (app) => {
     // The operator also decides whether a collector is used.
-    const operators = [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
+    const operators = [...(leftOut[app] ?? []), 'DATABASE_READ_URL', 'OTEL_EXPORTER_OTLP_HEADERS'].sort();
     expect(listMissingSecrets(app, environmentOf(app, values))).toEqual(operators);
   });
 

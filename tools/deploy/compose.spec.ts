@@ -48,7 +48,7 @@ describe.each([...serviceApps])('%s in the compose file', (app) => {
   it('a service of the compose file sets every secret that its app reads, except those that only an operator can have', () => {
     // The headers are needed only if a collector is used.
     expect(listMissingSecrets(app, environmentOf(service))).toEqual(
-      [...(leftOut[app] ?? []), 'OTEL_EXPORTER_OTLP_HEADERS'].sort(),
+      [...(leftOut[app] ?? []), 'DATABASE_READ_URL', 'OTEL_EXPORTER_OTLP_HEADERS'].sort(),
     );
   });
 

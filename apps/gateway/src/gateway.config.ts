@@ -1,5 +1,5 @@
 import { checkBootstrapInput, type BootstrapInput } from '@muster/access';
-import { EnvInt, EnvText } from '@muster/platform';
+import { EnvChoice, EnvInt, EnvText } from '@muster/platform';
 import { StorageConfig } from '@muster/storage';
 
 /** Configuration of the gateway. The bootstrap values are used only while the database has no organization. */
@@ -88,6 +88,15 @@ export class GatewayConfig extends StorageConfig {
     min: 20,
   })
   readonly eventStreamsLookMs!: number;
+
+  @EnvChoice('STATUS_PAGE', ['public', 'signed-in', 'off'], {
+    description:
+      'Visibility of the status page at /status: public, signed-in (users who are signed in, and API keys) or off. The ' +
+      'page shows whether the parts of the service work and how far the service level objectives are met. It contains ' +
+      'no data of organizations.',
+    default: 'public',
+  })
+  readonly statusPage!: 'public' | 'signed-in' | 'off';
 
   /** Null if BOOTSTRAP_ORGANIZATION is absent. */
   get bootstrapInput(): BootstrapInput | null {

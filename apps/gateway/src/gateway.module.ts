@@ -76,6 +76,8 @@ import { ConsoleRoutes } from './console/console.routes';
 import { DocsController } from './docs/docs.controller';
 import { FeedbackSubmissionsController } from './feedback/feedback-submissions.controller';
 import { HealthController } from './health/health.controller';
+import { ServiceStatus } from './health/service-status';
+import { StatusPageRoutes } from './health/status-page.routes';
 import { ApiKeysController } from './organization/api-keys.controller';
 import { AccessLogController } from './organization/access-log.controller';
 import { AuditController } from './organization/audit.controller';
@@ -87,6 +89,10 @@ import { InvitationsController } from './organization/invitations.controller';
 import { OrganizationController } from './organization/organization.controller';
 import { RolesController } from './organization/roles.controller';
 import { OrganizationSsoController } from './organization/sso.controller';
+import { ScimTokenController } from './organization/scim-token.controller';
+import { ScimGroupsController } from './scim/scim-groups.controller';
+import { ScimServiceController } from './scim/scim-service.controller';
+import { ScimUsersController } from './scim/scim-users.controller';
 import { UsersController } from './organization/users.controller';
 import { VaultController } from './organization/vault.controller';
 
@@ -104,6 +110,10 @@ import { VaultController } from './organization/vault.controller';
     OrganizationController,
     OrganizationModelController,
     OrganizationSsoController,
+    ScimTokenController,
+    ScimServiceController,
+    ScimUsersController,
+    ScimGroupsController,
     UsersController,
     RolesController,
     InvitationsController,
@@ -173,6 +183,8 @@ import { VaultController } from './organization/vault.controller';
     IdentityProviders,
     TxtRecords,
     ResetRequests,
+    ServiceStatus,
+    StatusPageRoutes,
     Bootstrap,
     ObjectsRoutes,
     { provide: ConsoleFiles, useFactory: () => new ConsoleFiles() },

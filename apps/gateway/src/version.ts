@@ -1,11 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readServiceVersion } from '@muster/platform';
 
-/** Version of the service, from the package.json of the repository. */
-export const version: string = (JSON.parse(readFileSync(findPackageFile(), 'utf8')) as { version: string }).version;
-
-/** Returns the path of package.json. The compiled code in `dist` has the same folder structure as the sources. */
-function findPackageFile(): string {
-  const root = join(__dirname, '../../..');
-  return root.endsWith('dist') ? join(root, '../package.json') : join(root, 'package.json');
-}
+/** Version of the service. */
+export const version = readServiceVersion();

@@ -5,6 +5,7 @@ import { ScheduleTicks } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock } from '@muster/platform';
 import { presentTicks, runDueSchedules } from '@muster/schedules';
+import { KeyRing } from '@muster/vault';
 
 const scheduledRuns = {
   summary: 'Execute due schedules of all organizations',
@@ -21,6 +22,7 @@ export class CronController {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Get('/scheduled-runs')
@@ -41,6 +43,7 @@ export class CronController {
       limit: 1000,
       budgetMs: 20_000,
       whenScanned: 'wait',
+      keyRing: this.keyRing,
     });
     return presentTicks(report);
   }

@@ -6,6 +6,7 @@ import {
   rewrapSecondFactors,
   rewrapSecrets,
   rewrapSsoSecrets,
+  rewrapValueKeys,
 } from '@muster/access';
 import { enqueueDueRemovals, purgeOldImages } from '@muster/commands';
 import { purgeIdleTimes } from '@muster/machines';
@@ -60,6 +61,7 @@ export class SchedulerLoops extends AppLoops {
               limit: 100_000,
               budgetMs: 60_000,
               whenScanned: 'leave',
+              keyRing,
             });
             for (const { scheduleId, reason, detail } of failed) {
               round.recordFailure(`schedule ${scheduleId}`, `${reason}: ${detail}`);
@@ -213,16 +215,22 @@ export class SchedulerLoops extends AppLoops {
             const webhooks = await rewrapWebhookSecrets(database, keyRing, round);
             const factors = await rewrapSecondFactors(database, keyRing, round);
             const providers = await rewrapSsoSecrets(database, keyRing, round);
+            const values = await rewrapValueKeys(database, keyRing, round);
+            const all = [secrets, webhooks, factors, providers, values];
             return {
-              looked: secrets.looked + webhooks.looked + factors.looked + providers.looked,
-              rewrapped: secrets.rewrapped + webhooks.rewrapped + factors.rewrapped + providers.rewrapped,
+              looked: all.reduce((sum, { looked }) => sum + looked, 0),
+              rewrapped: all.reduce((sum, { rewrapped }) => sum + rewrapped, 0),
             };
           },
         },
         {
           name: 'keep timeline partitions',
           intervalMs: maintenanceTickMs,
-          runOnce: () => maintainTimelinePartitions(database, { retentionDays: config.timelineRetentionDays }),
+          runOnce: () =>
+            maintainTimelinePartitions(database, {
+              databaseUrl: config.databaseUrl,
+              retentionDays: config.timelineRetentionDays,
+            }),
         },
         {
           name: 'send canaries',

@@ -26,15 +26,30 @@ describe('codes that arrive without a person', () => {
     });
 
     it('a run gets the code of a TOTP secret but never the secret, and the code is redacted in output', async () => {
-      const jobId = await launch('code = muster.totp("DD_TOTP")\nprint(code)\nmuster.result([len(code), code])');
-      expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]'] });
-      const { workflowId } = await running();
-      const body = { workflowId, agentId: pilot.agentId, vaultKeys: ['DD_TOTP'] };
-      expect((await pilot.tenant.api.post('/api/jobs/launch', body)).status).toBe(400);
+      const script = `
+import os
+code = muster.totp("DD_TOTP")
+print(code)
+muster.result([len(code), code, [name for name, value in os.environ.items() if name == "DD_TOTP" or "${secret}" in value]])`;
+      const jobId = await launch(script, { vaultKeys: ['DD_TOTP', 'PORTAL_PASSWORD'] });
+      expect(await ended(jobId)).toMatchObject({ status: 'completed', result: [8, '[redacted]', []] });
+    });
+
+    it('a run that does not name a TOTP secret in its vault keys gets no code', async () => {
+      const { id } = await running();
+      const refused = await totp(id);
+      expect([refused.status, refused.body.detail]).toEqual([404, expect.stringMatching('DD_TOTP in its vaultKeys')]);
+    });
+
+    it('an account cannot name a TOTP secret, because a run would need its value', async () => {
+      const account = { pool: 'payer', vaultKeys: { code: 'DD_TOTP' } };
+      const put = await pilot.tenant.as.admin.put('/api/accounts/payer-1', account);
+      expect([put.status, put.body.errors?.[0].field]).toEqual([400, 'vaultKeys.code']);
     });
 
     it('a TOTP code is returned to one run only, and not before the code is valid', async () => {
-      const [one, two] = [await running(), await running()];
+      const vaultKeys = ['DD_TOTP', 'PORTAL_PASSWORD'];
+      const [one, two] = [await running({ vaultKeys }), await running({ vaultKeys })];
       const responses = await Promise.all([totp(one.id), totp(two.id)]);
       const [first, second] = responses.map(({ body }) => body).sort((a, b) => a.validFrom.localeCompare(b.validFrom));
       expect(first.code).not.toBe(second.code);

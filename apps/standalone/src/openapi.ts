@@ -19,6 +19,7 @@ export function buildOpenApiDocument(app: INestApplication): Record<string, unkn
     .addSecurity('apiKey', { type: 'apiKey', in: 'header', name: 'x-api-key' })
     .addSecurity('signature', { type: 'apiKey', in: 'header', name: 'x-service-signature' })
     .addSecurity('cronKey', { type: 'apiKey', in: 'header', name: 'x-cron-key' })
+    .addSecurity('scimToken', { type: 'http', scheme: 'bearer' })
     .addSecurity('cronBearer', { type: 'http', scheme: 'bearer' })
     .build();
   const document = SwaggerModule.createDocument(app, builder, {

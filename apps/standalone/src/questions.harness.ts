@@ -4,11 +4,11 @@ import type { AutopilotHarness } from './autopilot/autopilot.harness';
 
 /** Helpers for specs of runs that ask questions, with the real worker or with the test as the worker's client. */
 export function createQuestionHelpers(fixture: () => Pick<AutopilotHarness, 'tenant' | 'harness' | 'agentId'>) {
-  const launchScript = async (script: string) => {
+  const launchScript = async (script: string, more: object = {}) => {
     const { tenant, agentId } = fixture();
     const body = { name: newId(), description: '', variables: [], script: `import muster, json\n${script}` };
     const workflow = await tenant.as.member.post('/api/workflows', body);
-    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId });
+    const launched = await tenant.api.post('/api/jobs/launch', { workflowId: workflow.body.id, agentId, ...more });
     expect(launched.status).toBe(202);
     return launched.body.jobId as string;
   };

@@ -33,7 +33,10 @@ describe('every route', () => {
   });
   afterAll(() => harness.close());
 
-  const all = listOperations(openApiDocument);
+  const documented = listOperations(openApiDocument);
+  /** Routes with the errors of this service. SCIM defines its own ones. */
+  const all = documented.filter(({ access }) => access !== 'scim');
+  const forScim = documented.filter(({ access }) => access === 'scim');
   const named = (list: Operation[]) =>
     list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
   const closed = all.filter(({ access }) => access !== 'anyone');
@@ -56,7 +59,9 @@ describe('every route', () => {
   };
 
   it('every route documents who may call it', () => {
-    expect(all.filter(({ access }) => access === undefined).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+    expect(
+      documented.filter(({ access }) => access === undefined).map(({ method, path }) => `${method} ${path}`),
+    ).toEqual([]);
     expect(all.length).toBeGreaterThan(30);
   });
 
@@ -88,6 +93,17 @@ describe('every route', () => {
     }
     for (const client of [tenant.api, tenant.worker, ...roles.map((role) => tenant.as[role])]) {
       expectProblem(await client.send(each.method, each.path), 401, 'unauthenticated');
+    }
+  });
+
+  it.each(named(forScim))('%s accepts only the SCIM token of an organization', async (_, operation) => {
+    const wrong = `Bearer mscim_${tenant.organizationId}_${'x'.repeat(43)}`;
+    const clients = [wrong, 'Bearer nonsense', ''].map((authorization) => harness.http.with({ authorization }));
+    for (const client of [...clients, tenant.api, tenant.worker, ...roles.map((role) => tenant.as[role])]) {
+      const answer = await call(client, operation);
+      expect([answer.status, answer.headers.get('content-type'), answer.body.status]).toEqual([
+        ...[401, 'application/scim+json; charset=utf-8', '401'],
+      ]);
     }
   });
 

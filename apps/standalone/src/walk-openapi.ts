@@ -10,7 +10,7 @@ export interface Access {
 export interface Operation {
   method: string;
   path: string;
-  access: Access | 'anyone' | 'cron' | undefined;
+  access: Access | 'anyone' | 'cron' | 'scim' | undefined;
   /** Permission that the route needs; null if it needs none, undefined if the document does not say. */
   permission: Permission | null | undefined;
   statuses: string[];
@@ -58,7 +58,7 @@ interface Document {
 }
 
 interface RawOperation {
-  'x-access'?: Access | 'anyone' | 'cron';
+  'x-access'?: Access | 'anyone' | 'cron' | 'scim';
   'x-permission'?: Permission | null;
   responses: Record<string, unknown>;
   'x-unknown-fields'?: string;
@@ -155,6 +155,8 @@ export function fillPath(path: string, id: string = newId()): string {
     )
     .replace('{id}', id)
     .replace('{name}', id)
+    .replace('{user}', id)
+    .replace('{group}', id)
     .replace('{pool}', 'delta-dental')
     .replace('{batchId}', id)
     .replace('{organizationId}', id)

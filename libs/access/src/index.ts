@@ -58,6 +58,7 @@ export {
   allowSessionsAndKeys,
   allowSessions,
   signedIn,
+  scim,
   signers,
   workers,
   allowWorkersAndSessions,
@@ -73,6 +74,8 @@ export {
   IfMatch,
   Mutation,
   OrganizationId,
+  ScimCaller,
+  SetLocation,
   SentHeader,
 } from './requests/request-parts';
 export { type LastingAccess, AccessRecheck } from './requests/access-recheck';
@@ -93,6 +96,30 @@ export {
 } from './second-factor/passkeys';
 export { deriveRelyingParty } from './second-factor/relying-party';
 export { readOwnFactor, rewrapSecondFactors } from './second-factor/second-factors';
+export { readGroupBody, readGroupPatch } from './scim/group-changes';
+export { parseFilter } from './scim/parse-filter';
+export { scimContentType, toScimError } from './scim/scim-error';
+export {
+  createScimGroup,
+  deleteScimGroup,
+  findScimGroup,
+  groupFilters,
+  listScimGroups,
+  type ScimGroupRow,
+  updateScimGroup,
+} from './scim/scim-groups';
+export { createScimToken, deleteScimToken, readScimToken, type ScimClient } from './scim/scim-tokens';
+export {
+  createScimUser,
+  deleteScimUser,
+  findScimUser,
+  listScimUsers,
+  type ScimPage,
+  type ScimUserRow,
+  updateScimUser,
+  userFilters,
+} from './scim/scim-users';
+export { readUserBody, readUserPatch } from './scim/user-changes';
 export { type DomainRow, listDomains, proveDomain, recordOfDomain, requireDomainRecord } from './sso/domains';
 export { IdentityProviders } from './sso/identity-providers';
 export { SsoRefused } from './sso/sso-refused';
@@ -107,12 +134,21 @@ export { urlOfLink, writeAccountMail } from './users/account-mail';
 export { changeOwnPassword } from './users/own-password';
 export { createOwnRole, deleteOwnRole, listRoles, updateOwnRole } from './users/own-roles';
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
+export {
+  loadOpener,
+  loadSealer,
+  openVariables,
+  rewrapValueKeys,
+  sealNamed,
+  sealVariables,
+} from './vault/sealed-values';
 export { generateVaultTotp, type GivenCode } from './vault/generate-vault-totp';
 export { type Hidden, loadSecretRedactor } from './vault/hide-secrets';
 export {
   deleteSecret,
   listSecrets,
   putSecret,
+  findTotpKeys,
   requireExistingSecrets,
   resolveSecrets,
   rewrapSecrets,

@@ -281,6 +281,26 @@ export {
   OrganizationList,
   UpdateOrganizationBody,
 } from './http/access/organizations';
+export {
+  maxScimMembers,
+  maxScimResults,
+  NewScimToken,
+  Scim,
+  ScimDefinitionList,
+  ScimGroup,
+  ScimGroupBody,
+  ScimGroupList,
+  ScimListQuery,
+  ScimOperation,
+  ScimPatchBody,
+  ScimReadQuery,
+  scimSchemas,
+  ScimServiceProviderConfig,
+  ScimUser,
+  ScimUserBody,
+  ScimUserList,
+} from './http/access/scim';
+export { isEmailAddress } from './http/field-checks';
 export { ProveDomainBody, PutSsoBody, Sso, SsoDomain, SsoStartQuery, SsoTest } from './http/access/sso';
 export {
   type IdleStopPolicy,
@@ -775,3 +795,11 @@ export {
   VideoAnalysisStarted,
   VideoAnalyzeBody,
 } from './http/assistant/video-analysis';
+export {
+  isSealedValue,
+  maskResult,
+  maskVariables,
+  type SealedValue,
+  sealedMark,
+  type StoredVariables,
+} from './sealed-values';

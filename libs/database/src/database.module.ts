@@ -7,7 +7,15 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { InjectDataSource, TypeOrmModule } from '@nestjs/typeorm';
-import { BaseConfig, MessageLedger, LoopLedger, Readiness, RecoveryHold, registerErrorReader } from '@muster/platform';
+import {
+  AppIdentity,
+  BaseConfig,
+  MessageLedger,
+  LoopLedger,
+  Readiness,
+  RecoveryHold,
+  registerErrorReader,
+} from '@muster/platform';
 import type { PoolClient } from 'pg';
 import type { DataSource } from 'typeorm';
 import { ClockSync } from './clock-sync';
@@ -20,6 +28,7 @@ import { OutboxLedger } from './outbox/outbox-ledger';
 import { OutboxRelay } from './outbox/outbox-relay';
 import { PostgresListener } from './postgres-listener';
 import { StoredRecoveryHold } from './recovery/recovery-hold';
+import { ReadReplica } from './replica/read-replica';
 import { getPool } from './transactions/run-scoped-statement';
 
 /**
@@ -30,14 +39,15 @@ import { getPool } from './transactions/run-scoped-statement';
 @Module({
   imports: [
     TypeOrmModule.forRootAsync({
-      inject: [BaseConfig],
-      useFactory: (config: BaseConfig) => ({
+      inject: [BaseConfig, AppIdentity],
+      useFactory: (config: BaseConfig, app: AppIdentity) => ({
         ...buildServiceOptions({
           url: config.databaseUrl,
           poolSize: config.databasePoolSize,
           connectTimeoutMs: config.databaseConnectTimeoutMs,
           statementTimeoutMs: config.databaseStatementTimeoutMs,
-          applicationName: 'muster',
+          // `muster-admin doctor` reads the apps and their versions from these names.
+          applicationName: `muster-${app.name} ${app.version}`,
         }),
         manualInitialization: true,
       }),
@@ -45,6 +55,7 @@ import { getPool } from './transactions/run-scoped-statement';
   ],
   providers: [
     Database,
+    ReadReplica,
     ClockSync,
     OutboxRelay,
     { provide: MessageLedger, useClass: OutboxLedger },

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { OutboxMessage } from '@muster/contracts';
-import { Clock, Metrics, PubSub, type Topic } from '@muster/platform';
+import { Clock, getRequestContext, Metrics, PubSub, type Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { DataSource } from 'typeorm';
 import { isRetryableError } from './database-errors';
 import { OutboxRelay } from './outbox/outbox-relay';
+import { ReadReplica } from './replica/read-replica';
 import { runWorksAsSet, type Work } from './sets/run-set';
 import { runStatements, type SharedStatement } from './sets/run-statements';
 import { type SetResult, Sets } from './sets/sets';
@@ -15,6 +16,7 @@ import { OwnConnection } from './transactions/own-connection';
 import { bindRow } from './transactions/row-statement';
 import { getPool, runScopedStatement } from './transactions/run-scoped-statement';
 import { type Scope, setScopeStatement, setScopeOfSetStatement } from './transactions/scope';
+import type { Statement } from './transactions/statement-batch';
 import { Transaction } from './transactions/transaction';
 import { TakeTurn, Turns } from './transactions/turns';
 
@@ -45,6 +47,7 @@ export class Database {
     @Inject(PubSub) private readonly pubSub: PubSub,
     @Inject(Metrics) private readonly metrics: Metrics,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(ReadReplica) private readonly replica: ReadReplica,
   ) {}
 
   /** Current time by the clock that dates the rows. */
@@ -57,7 +60,9 @@ export class Database {
    * often.
    */
   query<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[] = [], name?: string): Promise<T[]> {
-    return runScopedStatement<T>(this.dataSource, scope, { text: sql, values: parameters, name }, { now: this.now() });
+    const statement = { text: sql, values: parameters, name };
+    if (this.replica.isConfigured && getRequestContext()?.mayLag) return this.readFromReplica(scope, statement);
+    return runScopedStatement<T>(this.dataSource, scope, statement, { now: this.now() });
   }
 
   /**
@@ -89,12 +94,30 @@ export class Database {
 
   /** Like `query`, for a page that an index has in order. Uses this index, whatever the statistics of the table are. */
   queryInOrder<T extends QueryResultRow>(scope: Scope, sql: string, parameters: unknown[]): Promise<T[]> {
-    return runScopedStatement<T>(
-      this.dataSource,
-      scope,
-      { text: sql, values: parameters },
-      { now: this.now(), inOrder: true },
-    );
+    const statement = { text: sql, values: parameters };
+    if (this.replica.isConfigured && getRequestContext()?.mayLag)
+      return this.readFromReplica(scope, statement, { inOrder: true });
+    return runScopedStatement<T>(this.dataSource, scope, statement, { now: this.now(), inOrder: true });
+  }
+
+  /** Runs the statement on the replica, or on the primary if the replica is behind or fails. */
+  private async readFromReplica<T extends QueryResultRow>(
+    scope: Scope,
+    statement: Statement,
+    options: { inOrder?: boolean } = {},
+  ): Promise<T[]> {
+    const source = await this.replica.getFresh();
+    if (source) {
+      try {
+        const rows = await runScopedStatement<T>(source, scope, statement, { now: this.now(), ...options });
+        this.metrics.replicaReads.inc({ server: 'replica' });
+        return rows;
+      } catch (error) {
+        if (!this.replica.isOwnFailure(error)) throw error;
+      }
+    }
+    this.metrics.replicaReads.inc({ server: 'primary' });
+    return runScopedStatement<T>(this.dataSource, scope, statement, { now: this.now(), ...options });
   }
 
   /** Notifies every process of new data, after a single statement has written it. */

@@ -14,9 +14,11 @@ export {
   SessionEntity,
   SignInTicketEntity,
   UserEntity,
+  ValueKeyEntity,
   VaultSecretEntity,
 } from './entities/access';
 export type { AccountLinkEntity } from './entities/account-link';
+export type { ScimGroupEntity, ScimTokenEntity, ScimUserEntity } from './entities/scim';
 export type { OrganizationDomainEntity, OrganizationSsoEntity, SsoSignInEntity } from './entities/sso';
 export type { AuditChainEntity } from './entities/audit-chain';
 export { AgentEntity } from './entities/agent';
@@ -143,6 +145,7 @@ export { containsIgnoringCaseSql, foldCaseSql } from './fold-case';
 export { afterPositionSql, sortKeyTextSql, orderedListSql, parseOrder, getPositionValues } from './ordered-list';
 export { limitPageSizeSql } from './page-within';
 export { maxRowsLookedAt, scanWithinSql } from './scan-within';
+export { dropPartitions, type ExpiredPartition } from './partitions/drop-partitions';
 export { PostgresListener } from './postgres-listener';
 export type { SharedStatement } from './sets/run-statements';
 export type { Scope } from './transactions/scope';

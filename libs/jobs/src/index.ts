@@ -38,7 +38,13 @@ export { listSteps } from './lists/list-steps';
 export { measureRuns } from './lists/measure-runs';
 export { readActivity } from './lists/read-activity';
 export { findByAnswerLink, mayAnswerByLink, presentLinkedQuestion, signAnswerLink } from './questions/answer-links';
-export { toAnswerer, type Answerer, answerQuestion, declineQuestion } from './questions/answer-question';
+export {
+  toAnswerer,
+  type Answerer,
+  answerByResuming,
+  answerQuestion,
+  declineQuestion,
+} from './questions/answer-question';
 export type { FormField } from './questions/check-answer';
 export { askQuestion } from './questions/ask-question';
 export { awaitAnswer } from './questions/await-answer';
@@ -56,14 +62,23 @@ export { setAccountAside } from './accounts/fail-account';
 export { deleteAccount, putAccount, enableAccountsWithKey, updateAccount } from './accounts/save-account';
 export { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from './questions/inbound-codes';
 export { listMessages } from './questions/list-messages';
-export type { Posted } from './questions/parse-inbound-message';
+export { findCodeInText, type Posted } from './questions/parse-inbound-message';
 export { purgeInboundMessages, receiveInboundMessage } from './questions/receive-inbound-message';
+export {
+  askForSession,
+  closeSessionQuestions,
+  findSessionQuestion,
+  forgetCodesOfSession,
+  readCodeOfSession,
+  type SessionQuestion,
+} from './questions/session-questions';
 export { expireQuestions } from './questions/expire-questions';
 export { findQuestion, listQuestions, presentQuestion, type QuestionRow } from './questions/question-row';
 export { FrameLimit, ScreenRelay } from './screen/screen-relay';
 export { FrameLimits, requireOwnRun, serveScreenWorker, takeFrame } from './screen/serve-worker';
 export { auditOpenScreen, auditScreenInput, watchScreen } from './screen/watch-screen';
 export { presentJob, presentJobStatus, presentRun, presentStep } from './lists/present-job';
+export { revealValues } from './lists/reveal-values';
 export { enqueueWaitingAgents } from './dispatch/enqueue-waiting-agents';
 export { replayJob } from './launch/replay-job';
 export { bookJobCost, bookJobCosts } from './ends/book-job-cost';

@@ -10,6 +10,7 @@ import { createHttpAdapter } from './http/http-app';
 import { ProblemFilter } from './http/problem-filter';
 import { OpenStreams } from './http/streams';
 import { InputPipe } from './http/bodies/validation';
+import { AppIdentity, readServiceVersion } from './operations/app-identity';
 import { createLogger, NestLogger } from './operations/logger';
 import { Metrics } from './operations/metrics';
 import { Readiness } from './operations/readiness';
@@ -42,11 +43,12 @@ export async function createApp({ name, configs, modules, clock, logDestination 
   const streams = new OpenStreams(metrics.openStreams);
   const logger = createLogger({ app: name, level: config.logLevel, destination: logDestination });
 
+  const identity = new AppIdentity(name, readServiceVersion());
   const tracing = await startTracing(config, name, metrics);
 
   @Module({
     imports: [
-      HostModule.withParts({ configs, metrics, readiness, streams, clock }),
+      HostModule.withParts({ configs, app: identity, metrics, readiness, streams, clock }),
       QueueModule.forApp(name),
       ...modules,
     ],

@@ -5,12 +5,14 @@ import { Attempts } from './http/attempts';
 import { Outbound } from './http/addresses/outbound';
 import { RateLimiter } from './http/rate-limiter';
 import { OpenStreams } from './http/streams';
+import { AppIdentity } from './operations/app-identity';
 import { Metrics } from './operations/metrics';
 import { Readiness } from './operations/readiness';
 
 export interface HostParts {
   /** One configuration per app of the process. Settings of the process itself are read from the first one. */
   configs: [BaseConfig, ...BaseConfig[]];
+  app: AppIdentity;
   metrics: Metrics;
   readiness: Readiness;
   streams: OpenStreams;
@@ -21,7 +23,7 @@ export interface HostParts {
 @Global()
 @Module({})
 export class HostModule {
-  static withParts({ configs, metrics, readiness, streams, clock }: HostParts): DynamicModule {
+  static withParts({ configs, app, metrics, readiness, streams, clock }: HostParts): DynamicModule {
     // A configuration can be injected by its own class and by the parents of that class.
     const byType = new Map<new () => unknown, BaseConfig>();
     for (const config of configs) {
@@ -31,6 +33,7 @@ export class HostModule {
       module: HostModule,
       providers: [
         ...[...byType].map(([type, config]) => ({ provide: type, useValue: config })),
+        { provide: AppIdentity, useValue: app },
         { provide: Metrics, useValue: metrics },
         { provide: Readiness, useValue: readiness },
         { provide: OpenStreams, useValue: streams },
@@ -39,7 +42,7 @@ export class HostModule {
         Attempts,
         RateLimiter,
       ],
-      exports: [...byType.keys(), Clock, Metrics, Readiness, OpenStreams, Outbound, Attempts, RateLimiter],
+      exports: [...byType.keys(), AppIdentity, Clock, Metrics, Readiness, OpenStreams, Outbound, Attempts, RateLimiter],
     };
   }
 }

@@ -1,4 +1,10 @@
-import { type Schedule, type SchedulePreview, type ScheduleRun, microsToUsdOrNull } from '@muster/contracts';
+import {
+  type Schedule,
+  type SchedulePreview,
+  type ScheduleRun,
+  maskVariables,
+  microsToUsdOrNull,
+} from '@muster/contracts';
 import { presentTarget } from '@muster/jobs';
 import { parseCron } from './cron/cron-rule';
 import { previewRuns } from './cron/preview-runs';
@@ -8,6 +14,7 @@ export function presentSchedule(row: ScheduleRow): Schedule {
   const { organizationId: _organization, version: _version, maxCostMicros, targetLabels, targetPrefer, ...shown } = row;
   return {
     ...shown,
+    variables: maskVariables(row.variables),
     target: presentTarget({ targetLabels, targetPrefer }),
     maxCostUsd: microsToUsdOrNull(maxCostMicros),
     nextRunAt: row.nextRunAt?.toISOString() ?? null,

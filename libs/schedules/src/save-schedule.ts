@@ -1,4 +1,4 @@
-import { audit, listChangedFields, type Principal, requireExistingSecrets } from '@muster/access';
+import { audit, listChangedFields, type Principal, requireExistingSecrets, sealVariables } from '@muster/access';
 import {
   AppError,
   type CreateScheduleBody,
@@ -6,6 +6,9 @@ import {
   usdToMicrosIfSet,
   notFoundError,
   agentNotFoundError,
+  isSealedValue,
+  sealedMark,
+  type StoredVariables,
   type UpdateScheduleBody,
   microsToUsdOrNull,
 } from '@muster/contracts';
@@ -20,7 +23,14 @@ import {
 } from '@muster/jobs';
 import { requireInstallation } from '@muster/packs';
 import { toEtag, newId, requireEtagMatch } from '@muster/platform';
-import { requireVariablesOfKeys, requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
+import type { KeyRing } from '@muster/vault';
+import {
+  requireKeysWithoutSensitive,
+  requireVariablesOfKeys,
+  requireScriptOrSteps,
+  resolveAccounts,
+  runsAnythingSql,
+} from '@muster/workflows';
 import { parseCron, parseCronOrFault } from './cron/cron-rule';
 import { findNextRun } from './cron/find-next-run';
 import { lockSchedule, type ScheduleRow } from './schedule-row';
@@ -52,7 +62,7 @@ export async function createSchedule(
   tx: Transaction,
   caller: Principal,
   body: CreateScheduleBody,
-  now: Date,
+  { now, keyRing }: { now: Date; keyRing: KeyRing },
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
   requireAgentOrTarget(body);
@@ -60,7 +70,7 @@ export async function createSchedule(
   const definition: Definition = { ...defaults, ...toDefinitionChange(body), timezone } as Definition;
   requireValidDefinition(definition);
   await requireInstallation(tx, organizationId, definition.workflowPackInstallationId);
-  await requireRunnableDefinition(tx, organizationId, definition);
+  definition.variables = await requireRunnableDefinition(tx, organizationId, { definition, keyRing });
   await requireExistingSecrets(tx, organizationId, definition.vaultKeys);
   const id = newId();
   await tx.execute(
@@ -85,13 +95,14 @@ export async function updateSchedule(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { change, ifMatch, now }: { change: UpdateScheduleBody; ifMatch?: string; now: Date },
+  { change, ifMatch, now, keyRing }: { change: UpdateScheduleBody; ifMatch?: string; now: Date; keyRing: KeyRing },
 ): Promise<ScheduleRow> {
   const { organizationId } = caller;
   if (change.agentId && change.target) requireAgentOrTarget(change);
   const before = await lockSchedule(tx, organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
   const definition: Definition = { ...toDefinition(before), ...toDefinitionChange(change) };
+  definition.variables = restoreMasked(definition.variables, before.variables);
   requireValidDefinition(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
   // Only new secrets are checked: a schedule whose secret was deleted can still be renamed, disabled or changed to
@@ -109,7 +120,7 @@ export async function updateSchedule(
       change.accounts ??
       change.enabled)
   ) {
-    await requireRunnableDefinition(tx, organizationId, definition);
+    definition.variables = await requireRunnableDefinition(tx, organizationId, { definition, keyRing });
   }
   const sameTimes =
     definition.cronExpression === before.cronExpression &&
@@ -181,20 +192,33 @@ function requireValidDefinition(definition: Definition): void {
   requireVaultKeyNames(definition.vaultKeys);
 }
 
+/** A client that read the schedule sends back the marks of sealed values, which then stay as they are. */
+function restoreMasked(variables: StoredVariables, before: StoredVariables): StoredVariables {
+  return Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [
+      name,
+      value === sealedMark && isSealedValue(before[name]) ? before[name] : value,
+    ]),
+  );
+}
+
+/** Throws unless the schedule can run. Returns its variables, of which the sensitive ones are sealed. */
 async function requireRunnableDefinition(
   tx: Transaction,
   organizationId: string,
-  definition: Definition,
-): Promise<void> {
+  { definition, keyRing }: { definition: Definition; keyRing: KeyRing },
+): Promise<StoredVariables> {
   const [found] = await tx.query<{
     variables: WorkflowRevisionEntity['variables'] | null;
     runs: boolean;
     installationId: string | null;
     agent: string | null;
     workflowAccounts: WorkflowEntity['accounts'];
+    sensitiveVariables: WorkflowEntity['sensitiveVariables'];
   }>(
     `SELECT r.variables, ${runsAnythingSql} AS runs,
             w.workflow_pack_installation_id AS installation_id, w.accounts AS workflow_accounts,
+            w.sensitive_variables,
             (SELECT id FROM agent WHERE id = $3 AND organization_id = $1 AND status <> 'terminated') AS agent
      FROM workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision
      WHERE w.id = $2 AND w.organization_id = $1 AND w.archived_at IS NULL`,
@@ -206,7 +230,10 @@ async function requireRunnableDefinition(
   requireScriptOrSteps(found.runs || (definition.workflowPackInstallationId ?? found.installationId) !== null);
   requireVariables(found.variables, definition.variables);
   requireVariablesOfKeys(definition.concurrencyKeys, found.variables);
+  requireKeysWithoutSensitive(definition.concurrencyKeys, found.sensitiveVariables);
   resolveAccounts({ requested: definition.accounts, workflowAccounts: found.workflowAccounts });
+  const { variables } = definition;
+  return sealVariables(tx, keyRing, organizationId, { variables, names: found.sensitiveVariables });
 }
 
 function throwIfErrors(errors: FieldError[]): void {

@@ -41,6 +41,21 @@ function unwrapDataKey(keyRing: KeyRing, associatedData: string, { masterKeyId, 
   return decryptBytes(master.key, associatedData, wrappedKey);
 }
 
+/** Creates a data key for many values. It must itself be sealed before it is stored. */
+export function generateDataKey(): Buffer {
+  return randomBytes(32);
+}
+
+/** Encrypts a text with a data key. The result is base64. */
+export function encryptText(dataKey: Buffer, associatedData: string, text: string): string {
+  return encryptBytes(dataKey, associatedData, Buffer.from(text, 'utf8')).toString('base64');
+}
+
+/** Decrypts a text that `encryptText` returned. Throws if the text or the associated data was changed. */
+export function decryptText(dataKey: Buffer, associatedData: string, encrypted: string): string {
+  return decryptBytes(dataKey, associatedData, Buffer.from(encrypted, 'base64')).toString('utf8');
+}
+
 const nonceLength = 12;
 const tagLength = 16;
 

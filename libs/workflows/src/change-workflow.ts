@@ -3,7 +3,7 @@ import { usdToMicrosIfSet, type UpdateWorkflowBody, microsToUsdOrNull } from '@m
 import type { Transaction } from '@muster/database';
 import { toEtag, requireEtagMatch } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
-import { requireVariablesOfKeys } from './check-variables';
+import { requireSensitiveVariables, requireVariablesOfKeys } from './check-variables';
 import { resolveAccounts } from './resolve-accounts';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
@@ -20,17 +20,20 @@ export async function updateWorkflow(
   const maxCostUsd = change.maxCostUsd === undefined ? microsToUsdOrNull(before.maxCostMicros) : change.maxCostUsd;
   const { workflowPackInstallationId = before.workflowPackInstallationId } = change;
   const { concurrencyKeys = before.concurrencyKeys, accounts = before.accounts } = change;
+  const { sensitiveVariables = before.sensitiveVariables, sensitiveResults = before.sensitiveResults } = change;
   if (change.concurrencyKeys) requireVariablesOfKeys(concurrencyKeys, before.variables);
+  if (change.sensitiveVariables ?? change.concurrencyKeys)
+    requireSensitiveVariables(sensitiveVariables, { variables: before.variables, concurrencyKeys });
   resolveAccounts({ requested: accounts });
   await requireInstallation(tx, caller.organizationId, change.workflowPackInstallationId);
   await tx.execute(
     `UPDATE workflow
      SET name = $2, description = $3, max_cost_micros = $4, workflow_pack_installation_id = $5, concurrency_keys = $6,
-         accounts = $7, version = version + 1, updated_at = muster_now()
+         accounts = $7, sensitive_variables = $8, sensitive_results = $9, version = version + 1, updated_at = muster_now()
      WHERE id = $1`,
     [
       ...[id, name, description, usdToMicrosIfSet(maxCostUsd), workflowPackInstallationId],
-      ...[JSON.stringify(concurrencyKeys), JSON.stringify(accounts)],
+      ...[JSON.stringify(concurrencyKeys), JSON.stringify(accounts), sensitiveVariables, sensitiveResults],
     ],
   );
   audit(tx, caller, {
@@ -38,7 +41,10 @@ export async function updateWorkflow(
     target: { type: 'workflow', id },
     changes: listChangedFields(
       { ...before, maxCostUsd: microsToUsdOrNull(before.maxCostMicros) },
-      { name, description, maxCostUsd, workflowPackInstallationId, concurrencyKeys, accounts },
+      {
+        ...{ name, description, maxCostUsd, workflowPackInstallationId, concurrencyKeys, accounts },
+        ...{ sensitiveVariables, sensitiveResults },
+      },
     ),
   });
   return lockWorkflow(tx, caller.organizationId, id);

@@ -32,6 +32,40 @@ export function requireVariablesOfKeys(keys: readonly ConcurrencyKey[], names: r
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
+/** Throws if a sensitive name is not a variable, or if a concurrency key, which everybody sees, contains its value. */
+export function requireSensitiveVariables(
+  sensitive: readonly string[],
+  { variables, concurrencyKeys }: { variables: readonly string[]; concurrencyKeys: readonly ConcurrencyKey[] },
+): void {
+  const errors = [
+    ...sensitive.flatMap((name, at) =>
+      variables.includes(name)
+        ? []
+        : [{ field: `sensitiveVariables.${at}`, message: `the workflow has no variable ${name}` }],
+    ),
+    ...listSensitiveKeyErrors(concurrencyKeys, sensitive),
+  ];
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}
+
+/** Throws if a concurrency key contains a sensitive variable. */
+export function requireKeysWithoutSensitive(keys: readonly ConcurrencyKey[], sensitive: readonly string[]): void {
+  const errors = listSensitiveKeyErrors(keys, sensitive);
+  if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
+}
+
+function listSensitiveKeyErrors(keys: readonly ConcurrencyKey[], sensitive: readonly string[]) {
+  return keys.flatMap(({ key }, at) =>
+    [...key.matchAll(keyVariables)]
+      .map(([, name]) => name!.trim())
+      .filter((name) => sensitive.includes(name))
+      .map((name) => ({
+        field: `concurrencyKeys.${at}.key`,
+        message: `the variable ${name} is sensitive, so a concurrency key cannot contain it`,
+      })),
+  );
+}
+
 export interface WorkflowWarning {
   /** Step that the warning is about; null if the warning is about the whole workflow. */
   stepId: string | null;

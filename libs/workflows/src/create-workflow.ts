@@ -4,7 +4,7 @@ import type { Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
 import { requireInstallation } from '@muster/packs';
 import { requireValidSteps } from './check-steps';
-import { requireVariablesOfKeys, requireVariableNames } from './check-variables';
+import { requireSensitiveVariables, requireVariablesOfKeys, requireVariableNames } from './check-variables';
 import { resolveAccounts } from './resolve-accounts';
 import { lockWorkflow, type WorkflowRow } from './workflow-row';
 
@@ -18,15 +18,17 @@ export async function createWorkflow(
 ): Promise<WorkflowRow> {
   const { name, description = '', variables = [], script = '', steps = [], maxCostUsd = null } = body;
   const { workflowPackInstallationId = null, concurrencyKeys = [], accounts = [] } = body;
+  const { sensitiveVariables = [], sensitiveResults = [] } = body;
   requireVariableNames(variables);
   requireVariablesOfKeys(concurrencyKeys, variables);
+  requireSensitiveVariables(sensitiveVariables, { variables, concurrencyKeys });
   resolveAccounts({ requested: accounts });
   requireValidSteps(steps);
   await requireInstallation(tx, caller.organizationId, workflowPackInstallationId);
   await tx.execute(
     `INSERT INTO workflow (id, organization_id, name, description, max_cost_micros, workflow_pack_installation_id,
-       source, concurrency_keys, accounts)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+       source, concurrency_keys, accounts, sensitive_variables, sensitive_results)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       ...[
         id,
@@ -37,7 +39,7 @@ export async function createWorkflow(
         workflowPackInstallationId,
         source,
       ],
-      ...[JSON.stringify(concurrencyKeys), JSON.stringify(accounts)],
+      ...[JSON.stringify(concurrencyKeys), JSON.stringify(accounts), sensitiveVariables, sensitiveResults],
     ],
   );
   await tx.execute(

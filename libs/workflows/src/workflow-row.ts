@@ -11,6 +11,8 @@ export type WorkflowRow = Pick<
   | 'workflowPackInstallationId'
   | 'concurrencyKeys'
   | 'accounts'
+  | 'sensitiveVariables'
+  | 'sensitiveResults'
   | 'revision'
   | 'version'
   | 'source'
@@ -20,7 +22,7 @@ export type WorkflowRow = Pick<
   Pick<WorkflowRevisionEntity, 'variables' | 'script' | 'steps'>;
 
 const columns = `w.id, w.name, w.description, w.max_cost_micros, w.workflow_pack_installation_id, w.concurrency_keys,
-  w.accounts, w.revision, w.version, w.source, r.variables, r.script, r.steps,
+  w.accounts, w.sensitive_variables, w.sensitive_results, w.revision, w.version, w.source, r.variables, r.script, r.steps,
   w.created_at, w.updated_at`;
 const join = 'workflow w JOIN workflow_revision r ON r.workflow_id = w.id AND r.revision = w.revision';
 

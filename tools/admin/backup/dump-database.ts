@@ -38,6 +38,8 @@ export async function dumpDatabase(options: DumpOptions): Promise<DumpedDatabase
   const leader = await connectTo(databaseUrl);
   try {
     await leader.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+    // The scheduler drops no partition of the snapshot while this lock is held.
+    await leader.query('LOCK TABLE timeline_entry IN ACCESS SHARE MODE');
     const [{ snapshot }] = await queryRows<{ snapshot: string }>(leader, 'SELECT pg_export_snapshot() AS snapshot');
     const [{ postgres }] = await queryRows<{ postgres: string }>(
       leader,
@@ -148,7 +150,7 @@ interface DescribedTable {
 
 /**
  * Query for the tables, the largest one first, so that no connection is left with a large table at the end. Generated
- * columns are left out.
+ * columns are left out, and so are detached partitions, which the scheduler is about to drop.
  */
 const describeTables = `
   SELECT c.relname AS name, parent.relname AS parent, pg_get_expr(c.relpartbound, c.oid) AS bounds,
@@ -159,6 +161,7 @@ const describeTables = `
   LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
   LEFT JOIN pg_class parent ON parent.oid = i.inhparent
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_migration'
+    AND (i.inhparent IS NOT NULL OR c.relname !~ '^timeline_entry_[0-9]{6}$')
   ORDER BY pg_table_size(c.oid) DESC`;
 
 /**

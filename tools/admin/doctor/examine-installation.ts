@@ -122,6 +122,22 @@ const checks: Record<string, Check> = {
     ];
   },
 
+  apps: async ({ version }, client) => {
+    const rows = await queryRows<{ app: string; appVersion: string }>(
+      client,
+      `SELECT DISTINCT name[1] AS app, name[2] AS "appVersion"
+       FROM pg_stat_activity, regexp_match(application_name, '^muster-([a-z-]+) (\\S+)$') AS name
+       WHERE datname = current_database() AND name IS NOT NULL ORDER BY 1, 2`,
+    );
+    return rows
+      .filter(({ appVersion }) => appVersion !== version)
+      .map(({ app, appVersion }) =>
+        createWarning(
+          `The app ${app} runs version ${appVersion} instead of ${version}: complete or undo the rollout, or use the muster-admin of that version.`,
+        ),
+      );
+  },
+
   connections: async (_, client) => {
     const [{ used, most }] = await queryRows<{ used: number; most: number }>(
       client,

@@ -12,6 +12,8 @@ import { useOpenAlerts } from '../parts/alert/use-open-alerts';
 import { useOpenQuestions } from '../parts/question/use-open-questions';
 import { Button, IconButton } from '../ui/button';
 import { Menu } from '../ui/menu';
+import { callWhenIdle } from '../ui/overlay/call-when-idle';
+import { preloadSurfaces } from '../ui/overlay/use-surfaces';
 import { Skeleton } from '../ui/page';
 import { showErrorToast } from '../ui/toast';
 import { useVisibleCurrent } from '../ui/use-visible-current';
@@ -38,6 +40,7 @@ export function Frame() {
   useKeys({ openPalette: () => setOpen('palette'), openHelp: () => setOpen('keys') });
   useEffect(() => onReconnect(() => void client.invalidateQueries()), [client]);
   useOrganizationEvents();
+  useEffect(() => callWhenIdle(preloadSurfaces), []);
   // The note is not needed on localhost, because other computers cannot reach such a service.
   const isExposed = usePermission('settings.admin') && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(location.hostname);
   const isAsked = useIsProofRequested();
@@ -154,11 +157,8 @@ function AccountMenu({ showKeys }: { showKeys: () => void }) {
   };
   return (
     <Menu
-      trigger={
-        <IconButton label="Account">
-          <CircleUser aria-hidden className="size-5" />
-        </IconButton>
-      }
+      label="Account"
+      icon={<CircleUser aria-hidden className="size-5" />}
       head={
         <div className="max-w-64 px-2.5 py-1.5 text-xs text-dim">
           <p className="truncate font-medium text-ink">{user.email}</p>

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Dialog as Radix } from 'radix-ui';
 import { useEffect, useRef, useState } from 'react';
 import { authLogout, authMe, authSessions, type Session } from '../api/generated';
 import { meQuery, useCurrentUser } from '../api/session';
 import { reportSessionEnd, reportSignedIn, useSessionEnded } from '../api/session-end';
 import { SignInForm } from '../parts/sign-in/sign-in-form';
 import { Button } from '../ui/button';
+import { useSurfaces } from '../ui/overlay/use-surfaces';
 
 /** Warns before the session ends, ends an idle session, and shows the sign-in over the page, which stays mounted. */
 export function SessionEnd() {
@@ -17,31 +17,31 @@ export function SessionEnd() {
 function SignInAgain() {
   const client = useQueryClient();
   const before = useCurrentUser();
+  const [hasFailed, setFailed] = useState(false);
+  const surfaces = useSurfaces(true, () => setFailed(true));
+  // Covers the page until the surface is loaded, because the next person at this computer must not see it.
+  if (!surfaces) {
+    return (
+      <div className="fixed inset-0 z-50 flex items-center justify-center bg-page">
+        {hasFailed && <Button onClick={() => location.reload()}>Reload and sign in</Button>}
+      </div>
+    );
+  }
   return (
-    <Radix.Root open>
-      <Radix.Portal>
-        <Radix.Content
-          aria-describedby={undefined}
-          className="fixed inset-0 z-[60] flex items-center justify-center bg-page p-4"
-        >
-          <div className="flex w-full max-w-sm flex-col gap-4 rounded-panel border border-line bg-surface p-6">
-            <Radix.Title className="text-base font-semibold">Your session has ended</Radix.Title>
-            <p className="text-dim">Sign in again to continue on this page. What you typed is still there.</p>
-            <SignInForm
-              overPage
-              onDone={(me) => {
-                const isSame = me.user.id === before.user.id && me.organization.id === before.organization.id;
-                // A different user must not see the page of the previous one.
-                if (!isSame) return location.assign(import.meta.env.BASE_URL);
-                client.setQueryData(meQuery.queryKey, me);
-                reportSignedIn();
-                void client.invalidateQueries();
-              }}
-            />
-          </div>
-        </Radix.Content>
-      </Radix.Portal>
-    </Radix.Root>
+    <surfaces.CoverSurface title="Your session has ended">
+      <p className="text-dim">Sign in again to continue on this page. What you typed is still there.</p>
+      <SignInForm
+        overPage
+        onDone={(me) => {
+          const isSame = me.user.id === before.user.id && me.organization.id === before.organization.id;
+          // A different user must not see the page of the previous one.
+          if (!isSame) return location.assign(import.meta.env.BASE_URL);
+          client.setQueryData(meQuery.queryKey, me);
+          reportSignedIn();
+          void client.invalidateQueries();
+        }}
+      />
+    </surfaces.CoverSurface>
   );
 }
 

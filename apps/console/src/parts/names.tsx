@@ -68,6 +68,14 @@ export function RunLink({ id, children }: { id: string; children?: React.ReactNo
   );
 }
 
+export function SessionLink({ id }: { id: string }) {
+  return (
+    <Link to="/autopilot/$id" params={{ id }} className={linkClass} title={id}>
+      Autopilot session <span className="font-mono text-xs">{shortenId(id)}</span>
+    </Link>
+  );
+}
+
 /** The end of an id. Ids start with their time of creation, so only their ends differ clearly. */
 export function shortenId(id: string): string {
   return id.slice(-8);

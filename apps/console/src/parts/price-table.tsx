@@ -56,7 +56,16 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
   };
   const removePrice = (price: ModelPrice | 'new' | null) => own.filter((each) => each !== price);
   return (
-    <Panel title={title} actions={editable && <Button onClick={() => setWriting('new')}>New price</Button>}>
+    <Panel
+      title={title}
+      actions={
+        editable && (
+          <Button look="primary" onClick={() => setWriting('new')}>
+            New price
+          </Button>
+        )
+      }
+    >
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
       {data?.prices.length === 0 && (

@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes, ReactNode } from 'react';
+import type { ComponentPropsWithRef, ReactNode } from 'react';
 
 type Look = 'primary' | 'plain' | 'danger' | 'quiet';
 
@@ -15,7 +15,7 @@ export function getButtonClass(look: Look = 'plain'): string {
     whitespace-nowrap select-none disabled:cursor-not-allowed disabled:opacity-60 ${looks[look]}`;
 }
 
-interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ComponentPropsWithRef<'button'> {
   look?: Look;
   /** Whether the action is in progress: the button is disabled and has `aria-busy`. */
   busy?: boolean;
@@ -34,7 +34,7 @@ export function Button({ look, busy = false, type = 'button', className = '', di
   );
 }
 
-interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface IconButtonProps extends ComponentPropsWithRef<'button'> {
   label: string;
   children: ReactNode;
 }

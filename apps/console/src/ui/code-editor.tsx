@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
+import { callWhenIdle } from './overlay/call-when-idle';
 
 interface CodeEditorProps {
   /** Accessible name of the editor. */
@@ -75,16 +76,4 @@ function Editor({ label, name, initial, onChange, readOnly = false }: CodeEditor
       )}
     </>
   );
-}
-
-const idleWithinMs = 2000;
-
-/** Calls back when the browser is idle, or after 2 s if it lacks requestIdleCallback (Safari). Returns the cancel. */
-function callWhenIdle(call: () => void): () => void {
-  if (!('requestIdleCallback' in window)) {
-    const timer = setTimeout(call, idleWithinMs);
-    return () => clearTimeout(timer);
-  }
-  const handle = requestIdleCallback(call, { timeout: idleWithinMs });
-  return () => cancelIdleCallback(handle);
 }

@@ -1,59 +1,76 @@
 import { Ellipsis } from 'lucide-react';
-import { DropdownMenu } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useId, useRef, useState } from 'react';
 import { IconButton } from './button';
+import type { Action } from './overlay/surfaces';
+import { preloadSurfaces, useSurfaces } from './overlay/use-surfaces';
 import { useHoldTableRows } from './table/held-rows';
-
-export interface Action {
-  label: string;
-  run: () => void;
-  danger?: boolean;
-  /** Reason for which the action is disabled, shown as its tooltip. */
-  off?: string | false;
-}
-
-const surface = 'z-50 min-w-44 rounded-control border border-line bg-raised p-1 shadow-panel';
-const item = `flex w-full items-center rounded px-2.5 py-1.5 outline-none select-none
-  data-[highlighted]:bg-picked data-[disabled]:opacity-60`;
 
 /** Menu with a row's actions; its button has the row's name in its label. */
 export function ActionMenu({ name, actions }: { name: string; actions: (Action | false)[] }) {
   const offered = actions.filter((action) => action !== false);
   if (offered.length === 0) return null;
-  return (
-    <Menu
-      trigger={
-        <IconButton label={`Actions for ${name}`}>
-          <Ellipsis aria-hidden className="size-4" />
-        </IconButton>
-      }
-      actions={offered}
-    />
-  );
+  return <Menu label={`Actions for ${name}`} icon={<Ellipsis aria-hidden className="size-4" />} actions={offered} />;
 }
 
-export function Menu({ trigger, actions, head }: { trigger: ReactNode; actions: Action[]; head?: ReactNode }) {
+interface MenuProps {
+  /** Accessible name of the button that opens the menu. */
+  label: string;
+  icon: ReactNode;
+  actions: Action[];
+  head?: ReactNode;
+}
+
+/** A button that opens a menu. It opens as soon as the surface of menus is loaded, even if it was pressed before. */
+export function Menu({ label, icon, actions, head }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
+  const [openedBy, setOpenedBy] = useState<'key' | 'pointer'>();
+  const trigger = useRef<HTMLButtonElement>(null);
+  const id = useId();
+  const surfaces = useSurfaces(isOpen, () => setOpen(false));
   useHoldTableRows(isOpen);
+  const toggle = (by: 'key' | 'pointer') => {
+    setOpenedBy(by);
+    setOpen(!isOpen);
+  };
+  // Like the trigger of Radix: the pointer opens the menu when it is pressed, so that one gesture can pick an action.
+  const onPointerDown = (event: PointerEvent) => {
+    if (event.button !== 0 || event.ctrlKey) return;
+    // The button must not take the focus from the menu.
+    if (!isOpen) event.preventDefault();
+    toggle('pointer');
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (!['Enter', ' ', 'ArrowDown'].includes(event.key)) return;
+    event.preventDefault();
+    if (event.key !== 'ArrowDown' || !isOpen) toggle('key');
+  };
   return (
-    <DropdownMenu.Root modal={false} open={isOpen} onOpenChange={setOpen}>
-      <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
-        <DropdownMenu.Content align="end" sideOffset={4} className={surface}>
-          {head}
-          {actions.map(({ label, run, danger, off }) => (
-            <DropdownMenu.Item
-              key={label}
-              disabled={Boolean(off)}
-              title={off || undefined}
-              onSelect={run}
-              className={`${item} ${danger ? 'text-bad' : ''}`}
-            >
-              {label}
-            </DropdownMenu.Item>
-          ))}
-        </DropdownMenu.Content>
-      </DropdownMenu.Portal>
-    </DropdownMenu.Root>
+    <>
+      <IconButton
+        ref={trigger}
+        id={`${id}-trigger`}
+        label={label}
+        aria-haspopup="menu"
+        aria-expanded={isOpen}
+        aria-controls={isOpen && surfaces ? id : undefined}
+        onPointerEnter={preloadSurfaces}
+        onFocus={preloadSurfaces}
+        onPointerDown={onPointerDown}
+        onKeyDown={onKeyDown}
+      >
+        {icon}
+      </IconButton>
+      {surfaces && openedBy && (
+        <surfaces.MenuSurface
+          id={id}
+          isOpen={isOpen}
+          onOpenChange={setOpen}
+          trigger={trigger}
+          isOpenedByKey={openedBy === 'key'}
+          head={head}
+          actions={actions}
+        />
+      )}
+    </>
   );
 }

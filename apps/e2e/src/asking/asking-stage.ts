@@ -11,6 +11,7 @@ import {
   findProcesses,
   HttpClient,
   killAll,
+  FakeModel,
   Mailbox,
   testPassword,
   TraceCollector,
@@ -22,6 +23,7 @@ import { findChromiumPath, launchBrowser } from '../console/console-browser';
 import { type FaultFixture, openFaultFixture } from '../fault-fixture';
 import { root, ServiceProcess } from '../service-process';
 import { CodePortal } from './code-portal';
+import { RedisRecorder } from './read-redis';
 
 export const email = 'super@example.com';
 export const victims = [...serviceApps, 'worker', 'Postgres'] as const;
@@ -46,6 +48,8 @@ export class AskingStage {
   portal!: CodePortal;
   mailbox!: Mailbox;
   collector!: TraceCollector;
+  model!: FakeModel;
+  redis!: RedisRecorder;
   browser!: Browser;
   proxy!: DevProxy;
   admin!: HttpClient;
@@ -56,19 +60,22 @@ export class AskingStage {
     const stage = new AskingStage();
     execFileSync(process.execPath, [join(root, 'tools/build/console.mjs')], { stdio: 'ignore' });
     execFileSync(process.execPath, [join(root, 'apps/worker/one-file.mjs'), join(stage.folder, 'muster-worker.js')]);
-    [stage.fixture, stage.portal, stage.mailbox, stage.collector, stage.browser] = await Promise.all([
+    [stage.fixture, stage.portal, stage.mailbox, stage.collector, stage.model, stage.browser] = await Promise.all([
       openFaultFixture(),
       CodePortal.start(),
       Mailbox.start(),
       TraceCollector.start(),
+      FakeModel.start(),
       launchBrowser(findChromiumPath()!),
     ]);
+    stage.redis = await RedisRecorder.start(stage.fixture.stack.redisUrl);
     const port = await findFreePort();
     stage.env = {
       ...stage.fixture.env,
       ...{ PUBLIC_APP_URL: `http://localhost:${port}`, OUTBOUND_ALLOW: '127.0.0.0/8', LOG_LEVEL: 'debug' },
       ...{ COMMAND_SWEEP_MS: '200', RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000' },
       ...{ SMTP_URL: stage.mailbox.url, SMTP_FROM: 'Muster <muster@practice.example>' },
+      ...stage.model.environment,
       ...{ OTEL_EXPORTER_OTLP_ENDPOINT: stage.collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' },
     };
     for (const app of serviceApps) stage.ports.set(app, await findFreePort());
@@ -88,7 +95,9 @@ export class AskingStage {
     for (const service of this.services.values()) await service.end('SIGKILL');
     this.receiver.closeAllConnections();
     this.receiver.close();
-    await Promise.all([this.proxy.close(), this.portal.close(), this.mailbox.stop(), this.collector.stop()]);
+    this.redis.stop();
+    const servers = [this.proxy.close(), this.portal.close(), this.mailbox.stop(), this.collector.stop()];
+    await Promise.all([...servers, this.model.close()]);
     await this.fixture.close();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
@@ -134,6 +143,17 @@ export class AskingStage {
       },
       60_000,
     );
+  }
+
+  /** Reads all pages of a list. Returns the bodies as text. */
+  async readPages(path: string): Promise<string> {
+    const pages: string[] = [];
+    for (let cursor: string | null | undefined = ''; cursor !== null && cursor !== undefined;) {
+      const body = await this.read(`${path}${path.includes('?') ? '&' : '?'}limit=200${cursor && `&cursor=${cursor}`}`);
+      pages.push(JSON.stringify(body));
+      cursor = body.nextCursor;
+    }
+    return pages.join('\n');
   }
 
   private async startApp(app: ServiceApp): Promise<void> {

@@ -84,8 +84,9 @@ export class CodePortal {
 
 function renderForm(action: string, label: string, type: string, button: string): string {
   const name = label.toLowerCase();
+  const hint = name === 'code' ? ' autocomplete="one-time-code"' : '';
   return (
-    `<form method="post" action="${action}"><label>${label} <input name="${name}" type="${type}"></label>` +
+    `<form method="post" action="${action}"><label>${label} <input name="${name}" type="${type}"${hint}></label>` +
     `<button>${button}</button></form>`
   );
 }

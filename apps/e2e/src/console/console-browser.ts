@@ -93,6 +93,14 @@ export class ConsoleTab {
     return found;
   }
 
+  /** Returns by how many pixels the window or the content of the page can be scrolled sideways. */
+  measureOverflow(): Promise<number> {
+    return this.page.evaluate<number>(
+      `Math.max(...[document.documentElement, document.getElementById('content')]
+        .map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`,
+    );
+  }
+
   close(): Promise<void> {
     return this.context.close();
   }

@@ -117,6 +117,7 @@ describeInBrowser('the frame around every page', () => {
     const names = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts();
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await help.waitFor();
     const keys = await help.getByRole('term').allInnerTexts();
     const meanings = await help.getByRole('definition').allInnerTexts();
     expect(await tab.findBarriersInBothThemes()).toEqual([]);

@@ -138,7 +138,7 @@ const allLines = `(async () => {
   for (log.scrollTop = 0; ; log.scrollTop += 100) {
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     for (const row of log.querySelectorAll('[data-testid=log-line]')) {
-      seen.set(Number(row.dataset.index), row.lastElementChild.textContent);
+      seen.set(Number(row.parentElement.dataset.index), row.lastElementChild.textContent);
     }
     if (log.scrollTop + log.clientHeight >= log.scrollHeight - 1) break;
   }

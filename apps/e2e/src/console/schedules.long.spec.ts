@@ -186,7 +186,7 @@ describeInBrowser('the pages of schedules', () => {
       const tab = await fixture.openSignedInTab('/app/schedules?view=week', appearance);
       const { page } = tab;
       await page.getByTestId('week-day').first().waitFor();
-      const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      const overflow = () => tab.measureOverflow();
       expect(await tab.findBarriers()).toEqual([]);
       expect(await overflow()).toBeLessThanOrEqual(0);
       await tab.goto(`/app/schedules/${id}`);

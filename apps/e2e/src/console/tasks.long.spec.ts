@@ -49,7 +49,7 @@ describeInBrowser('the daily tasks', () => {
       await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
       const hand = new Hand(page, way);
       await walk(hand, page);
-      const spilled = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+      const spilled = await tab.measureOverflow();
       lines.push(`  ${name.padEnd(44)}${hand.clicks}`);
       if (hand.clicks > goal) over.push(`${name}: ${hand.clicks} clicks`);
       if (spilled > 0) over.push(`${name}: the page is ${spilled} px too wide`);

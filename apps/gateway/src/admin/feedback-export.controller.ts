@@ -26,6 +26,7 @@ export class FeedbackExportController {
       'that a spreadsheet would run as a formula is prefixed with an apostrophe. The response is sent in chunks ' +
       'while it is read from the database. If the connection closes before the last chunk, the file is incomplete.',
     access: allowSessions('platform.admin'),
+    mayLag: true,
     reads: 'feedback',
     csv: true,
     waits: true,

@@ -3,6 +3,7 @@ import { newId } from '@muster/platform';
 import {
   type Answer,
   type Harness,
+  type HttpClient,
   makeAgent,
   makeJob,
   makeWorkflow,
@@ -11,6 +12,7 @@ import {
   testPassword,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
+import { oktaUser, startProvider, usersPath } from '../scim/scim.harness';
 
 describe('a suspended organization', () => {
   let harness: Harness;
@@ -20,6 +22,7 @@ describe('a suspended organization', () => {
   let workflowId: string;
   let jobId: string;
   let endedId: string;
+  let provider: HttpClient;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
@@ -30,6 +33,7 @@ describe('a suspended organization', () => {
     workflowId = (await makeWorkflow(harness.db, { organizationId })).id;
     jobId = (await makeJob(harness.db, { organizationId, agentId, workflowId })).id;
     endedId = (await makeJob(harness.db, { organizationId, agentId, workflowId, status: 'completed' })).id;
+    provider = await startProvider(harness.http, tenant);
     const path = `/api/admin/organizations/${organizationId}`;
     expect((await root.as.super_admin.patch(path, { suspended: true })).status).toBe(200);
   });
@@ -88,6 +92,7 @@ describe('a suspended organization', () => {
       tenant.as.admin.post('/api/invitations', { email: 'guest@example.com', role: 'viewer' }),
     'POST /api/users': () =>
       tenant.as.admin.post('/api/users', { email: `u-${newId()}@example.com`, password: testPassword, role: 'viewer' }),
+    'POST /api/scim/v2/Users': () => provider.post(usersPath, oktaUser(`u-${newId()}@example.com`)),
     'POST /api/agent/{id}/action': () => act({ action: 'start' }),
     'start_job of a workflow': () => act({ action: 'start_job', workflowId }),
     'start_job of a queued job': () => act({ action: 'start_job', jobId }),

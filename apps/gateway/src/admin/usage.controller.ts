@@ -23,6 +23,7 @@ export class AdminUsageController {
       'Returns the usage of one month, by default the current one, and the result of the last comparison of the ' +
       'usage counters with their events.',
     access: allowSessions('platform.admin'),
+    mayLag: true,
     answer: AdminUsage,
   })
   async usage(@Query() query: AdminUsageQuery): Promise<AdminUsage> {

@@ -78,6 +78,8 @@ export class AutopilotController {
       'machine_cannot',
       'billing_gate_closed',
       'conflict',
+      'already_answered',
+      'question_over',
       'execution_timeout',
       'model_failed',
       'model_not_configured',
@@ -186,8 +188,8 @@ export class AutopilotController {
     return this.mutations.runMutation(mutation, async (tx) => {
       const changed =
         action === 'cancel'
-          ? await cancelSession(tx, caller, { agentId, sessionId })
-          : await resumeSession(tx, caller, { agentId, sessionId, stepOverride });
+          ? await cancelSession(tx, this.keyRing, caller, { agentId, sessionId })
+          : await resumeSession(tx, this.keyRing, caller, { agentId, sessionId, stepOverride });
       return { body: changed, location: getSessionLocation(agentId, sessionId) };
     });
   }

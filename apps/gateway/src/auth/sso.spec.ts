@@ -1,5 +1,5 @@
 import { listPermissions, type Role } from '@muster/contracts';
-import { FakeClock, makeUser, RealProvider, testPassword } from '@muster/testing';
+import { FakeClock, makeUser, RealProvider, runBehindLock, testPassword } from '@muster/testing';
 import { publicAddress, redirectUri, SsoFixture } from './sso-fixture.harness';
 import type { TestBrowser } from './sso.harness';
 
@@ -88,6 +88,23 @@ describe('single sign-on with a real provider', () => {
     ]);
   });
 
+  it('an own role is given by the map or by its name, and the role with the most permissions counts', async () => {
+    const { admin } = fixture.tenant.as;
+    const permissions = ['runs.read', 'audit.read'];
+    expect((await admin.post('/api/roles', { name: 'Front desk', permissions })).status).toBe(201);
+    const roleWith = async (groups: unknown) => {
+      provider.accounts['dana'] = { email: dana(), email_verified: true, groups };
+      return (await fixture.signIn()).me.body.user.role;
+    };
+    await fixture.put({ roleClaim: 'groups', roleMap: { Desk: 'Front desk', Staff: 'member' } });
+    expect(await roleWith(['Desk'])).toBe('Front desk');
+    expect(await roleWith(['Desk', 'Staff'])).toBe('member');
+    expect(await roleWith(['Front desk'])).toBe('viewer');
+    await fixture.put({ roleClaim: 'groups' });
+    expect(await roleWith(['Front desk', 'super_admin', 'No role'])).toBe('Front desk');
+    expect(await roleWith(['super_admin'])).toBe('viewer');
+  });
+
   it('the last admin stays an admin although the claim has a lower role', async () => {
     const { tenant } = fixture;
     await fixture.put({ roleClaim: 'groups', roleMap: { Owners: 'admin' } });
@@ -157,6 +174,21 @@ describe('single sign-on with a real provider', () => {
     await expectRefused(browser, again);
   });
 
+  it('a sign-in waits for a change of its domain, and is refused if the domain loses its proof', async () => {
+    const browser = fixture.browse();
+    const callback = await browser.signInAtProvider(dana());
+    const [answer] = await runBehindLock(
+      fixture.harness.db,
+      (tx) =>
+        tx.execute('UPDATE organization_domain SET proved_at = NULL, proved_by = NULL WHERE domain = $1', [
+          fixture.domain,
+        ]),
+      () => [browser.open(callback)],
+    );
+    expect(answer!.status).toBe(401);
+    expect(await fixture.usersOf(dana())).toEqual([]);
+  });
+
   it('a response is used once, and only by the browser that started the sign-in', async () => {
     const [browser, stranger] = [fixture.browse(), fixture.browse()];
     await stranger.signInAtProvider(dana());
@@ -182,6 +214,19 @@ describe('single sign-on with a real provider', () => {
     const late = await browser.signInAtProvider(dana());
     clock.advance(600_001);
     await expectRefused(browser, late);
+  });
+
+  it('a sign-in expires after ten minutes, even if the user has just signed in at the provider', async () => {
+    const finishAfter = async (ms: number) => {
+      const now = Date.now();
+      clock.set(new Date(now - ms));
+      const browser = fixture.browse();
+      const callback = await browser.signInAtProvider(dana());
+      clock.set(new Date(now));
+      return (await browser.open(callback)).status;
+    };
+    expect(await finishAfter(599_999)).toBe(302);
+    expect(await finishAfter(600_000)).toBe(401);
   });
 
   it('a response is refused if it names another issuer or none', async () => {

@@ -5,6 +5,7 @@ import { invalidFieldError, LaunchedJob, RunList, RunOnAgentBody } from '@muster
 import { Database } from '@muster/database';
 import { launchJob, listAgentRuns, presentRun } from '@muster/jobs';
 import { Clock } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
 
 @ApiTags('Agents')
 @Controller('/api/agents/:id')
@@ -13,6 +14,7 @@ export class AgentRunsController {
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Post('run')
@@ -36,7 +38,7 @@ export class AgentRunsController {
       throw invalidFieldError('workflowId', message);
     }
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      const launched = await launchJob(tx, caller, { ...options, workflowId, agentId }, this.clock.now());
+      const launched = await launchJob(tx, caller, { ...options, workflowId, agentId }, this.clock.now(), this.keyRing);
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     });
   }

@@ -25,6 +25,7 @@ import {
   requestBatchCancel,
 } from '@muster/jobs';
 import { Clock, FormOrJson, Given, parsePage, buildPage } from '@muster/platform';
+import { KeyRing } from '@muster/vault';
 import { parseBatchRequest, parseBatchForCheck } from './parse-batch-request';
 
 @ApiTags('Batches')
@@ -34,6 +35,7 @@ export class BatchesController {
     @Inject(Database) private readonly database: Database,
     @Inject(Mutations) private readonly mutations: Mutations,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Post('/api/jobs/batch')
@@ -59,7 +61,9 @@ export class BatchesController {
   async create(@Mutation() mutation: MutationRequest, @Given() body: FormOrJson): Promise<CreatedBatch> {
     const { input, rows } = await parseBatchRequest(body);
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      const launched = await launchBatch(tx, caller, { input, rows, now: this.clock.now() });
+      const launched = await launchBatch(tx, caller, {
+        ...{ input, rows, now: this.clock.now(), keyRing: this.keyRing },
+      });
       return { body: launched, location: `/api/batches/${launched.batchId}` };
     });
   }

@@ -27,6 +27,7 @@ export class JobsExportController {
       'is incomplete.',
     reads: 'runs',
     access: allowSessionsAndKeys('runs.read'),
+    mayLag: true,
     csv: true,
     waits: true,
     errors: ['invalid_payload'],

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, Inject, Param, Post, Query } from '@nest
 import { ApiTags } from '@nestjs/swagger';
 import { readJobLogs } from '@muster/timeline';
 import {
+  Caller,
   Endpoint,
   Mutation,
   MutationRequest,
@@ -43,11 +44,14 @@ import {
   presentStep,
   previewPlacement,
   replayJob,
+  revealValues,
+  type JobRow,
   getSortKinds,
 } from '@muster/jobs';
 import { unlinkJobFromBatches } from '@muster/pilot';
 import { Clock, parsePage, buildPage } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
+import { KeyRing } from '@muster/vault';
 import { presentTimelineEntry } from '../agents/present-entry';
 
 @ApiTags('Jobs')
@@ -58,6 +62,7 @@ export class JobsController {
     @Inject(Mutations) private readonly mutations: Mutations,
     @Inject(ObjectStorage) private readonly storage: ObjectStorage,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Get('/api/jobs')
@@ -95,7 +100,7 @@ export class JobsController {
   })
   launch(@Mutation() mutation: MutationRequest, @Body() body: LaunchJobBody): Promise<LaunchedJob> {
     const launchInTransaction = async (tx: Transaction, caller: Principal) => {
-      const launched = await launchJob(tx, caller, body, this.clock.now());
+      const launched = await launchJob(tx, caller, body, this.clock.now(), this.keyRing);
       return { body: launched, location: `/api/jobs/${launched.jobId}` };
     };
     return this.mutations.runMutation(mutation, launchInTransaction, { shared: 'launch' });
@@ -138,9 +143,9 @@ export class JobsController {
     answer: JobStatusAnswer,
     errors: ['invalid_payload', 'not_found'],
   })
-  async status(@OrganizationId() organizationId: string, @Query() { jobId }: JobStatusQuery): Promise<JobStatusAnswer> {
-    const row = await findJob(this.database, organizationId, jobId);
-    return presentJobStatus(row, this.storage);
+  async status(@Caller() caller: Principal, @Query() { jobId }: JobStatusQuery): Promise<JobStatusAnswer> {
+    const [row] = await this.reveal(caller, [await findJob(this.database, caller.organizationId, jobId)]);
+    return presentJobStatus(row!, this.storage);
   }
 
   @Get('/api/jobs/:id')
@@ -152,8 +157,9 @@ export class JobsController {
     answer: Job,
     errors: ['invalid_payload', 'not_found'],
   })
-  async read(@OrganizationId() organizationId: string, @Param('id') id: string): Promise<Job> {
-    return presentJob(await findJob(this.database, organizationId, id), this.storage);
+  async read(@Caller() caller: Principal, @Param('id') id: string): Promise<Job> {
+    const [row] = await this.reveal(caller, [await findJob(this.database, caller.organizationId, id)]);
+    return presentJob(row!, this.storage);
   }
 
   @Delete('/api/jobs/:id')
@@ -194,15 +200,15 @@ export class JobsController {
   })
   async cancel(
     @Mutation() mutation: MutationRequest,
-    @OrganizationId() organizationId: string,
+    @Caller() caller: Principal,
     @Param('id') id: string,
     @Body() { reason }: CancelJobBody,
   ): Promise<Job> {
-    await this.mutations.runMutation(mutation, async (tx, caller) => {
+    await this.mutations.runMutation(mutation, async (tx) => {
       await cancelJob(tx, caller, id, { reason, now: this.clock.now() });
       return { body: undefined, location: `/api/jobs/${id}` };
     });
-    return this.read(organizationId, id);
+    return this.read(caller, id);
   }
 
   @Post('/api/jobs/:id/replay')
@@ -261,5 +267,9 @@ export class JobsController {
     if (rows.length === 0) await findJob(this.database, organizationId, jobId);
     const { items, nextCursor } = buildPage(rows, page, ({ seq }) => [String(seq)]);
     return { entries: items.map(presentTimelineEntry), nextCursor };
+  }
+
+  private reveal(caller: Principal, rows: JobRow[]): Promise<JobRow[]> {
+    return revealValues({ database: this.database, keyRing: this.keyRing }, caller, rows);
   }
 }

@@ -26,6 +26,7 @@ export class AccessLogController {
       'about a second after the read. Rows are retained for six years, unless the operator of the service has set ' +
       'another period.',
     access: allowSessions('audit.read'),
+    mayLag: true,
     answer: AccessLogList,
     errors: ['invalid_payload'],
   })
@@ -40,6 +41,7 @@ export class AccessLogController {
   @Endpoint({
     summary: 'Export the access log as CSV',
     access: allowSessions('audit.read'),
+    mayLag: true,
     reads: 'access_log',
     csv: true,
     waits: true,

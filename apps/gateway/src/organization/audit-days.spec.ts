@@ -1,4 +1,4 @@
-import { purgeExpiredCredentials } from '@muster/access';
+import { purgeExpiredCredentials, verifyLogs } from '@muster/access';
 import { createOwnerDataSource } from '@muster/database';
 import { newId } from '@muster/platform';
 import { type Tenant, waitFor } from '@muster/testing';
@@ -182,5 +182,25 @@ describe('the days of the audit trail and the access log', () => {
     expect(await chain.link()).toEqual({ linked: 0 });
     expect(await chain.tryClose()).toEqual({ closed: 0 });
     expect(await state()).toEqual(before);
+  });
+
+  it('the verification does not count a day as closed while the day is being closed', async () => {
+    const { organizationId } = tenant;
+    await chain.change(organizationId, 'a closed day');
+    await closeToday();
+    await chain.change(organizationId, 'an open day');
+    const before = await verifyLogs(chain.db, organizationId);
+    expect(before.faults).toEqual([]);
+    // The hash of a day is stored before the position of the chain moves past the day.
+    await chain.tamper(
+      `INSERT INTO audit_day (organization_id, log, day, row_count, form, previous, hash, faults)
+       VALUES ($1, 'audit', $2, 1, 1, '', '', '{}')`,
+      [organizationId, chain.today()],
+    );
+    expect(await verifyLogs(chain.db, organizationId)).toEqual(before);
+    await chain.tamper('DELETE FROM audit_day WHERE organization_id = $1 AND day = $2', [
+      organizationId,
+      chain.today(),
+    ]);
   });
 });

@@ -17,6 +17,7 @@ export class AuditController {
   @Endpoint({
     summary: 'List audit entries, newest first',
     access: allowSessions('audit.read'),
+    mayLag: true,
     answer: AuditList,
     errors: ['invalid_payload'],
   })

@@ -23,6 +23,7 @@ export class RoiController {
       'has expired since. To list the batches that they are computed from, use `GET /api/pilot/batches` with the ' +
       'same days.',
     access: allowSessionsAndKeys('costs.read'),
+    mayLag: true,
     answer: Roi,
     errors: ['invalid_payload'],
   })

@@ -36,6 +36,7 @@ export class CostsController {
       'hours that machines were on between their runs, and how many of these hours the idle stop policy `adaptive` ' +
       'saved or would have saved.',
     access: allowSessionsAndKeys('costs.read'),
+    mayLag: true,
     answer: Costs,
   })
   async costs(@OrganizationId() organizationId: string, @Query() query: CostsQuery): Promise<Costs> {
@@ -48,6 +49,7 @@ export class CostsController {
     summary: 'Export the costs of runs as CSV',
     description: 'An apostrophe is added before a value that a spreadsheet would execute as a formula.',
     access: allowSessionsAndKeys('costs.read'),
+    mayLag: true,
     reads: 'costs',
     csv: true,
   })

@@ -47,6 +47,7 @@ import {
   updateSchedule,
 } from '@muster/schedules';
 import { VmConfig } from '@muster/vm';
+import { KeyRing } from '@muster/vault';
 
 @ApiTags('Schedules')
 @Controller('/api/schedules')
@@ -56,6 +57,7 @@ export class SchedulesController {
     @Inject(Mutations) private readonly mutations: Mutations,
     @Inject(VmConfig) private readonly vm: VmConfig,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(KeyRing) private readonly keyRing: KeyRing,
   ) {}
 
   @Get()
@@ -89,7 +91,7 @@ export class SchedulesController {
   })
   create(@Mutation() mutation: MutationRequest, @Body() body: CreateScheduleBody): Promise<Schedule> {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      const row = await createSchedule(tx, caller, body, this.clock.now());
+      const row = await createSchedule(tx, caller, body, { now: this.clock.now(), keyRing: this.keyRing });
       return { body: presentSchedule(row), etag: toEtag(row.version), location: `/api/schedules/${row.id}` };
     });
   }
@@ -134,7 +136,11 @@ export class SchedulesController {
     const scheduleId = body.scheduleId ?? undefined;
     const now = this.clock.now();
     if (!force) {
-      return presentTicks(await executeSchedules(this.database, caller, { now, dryRun, limit, scheduleId }));
+      return presentTicks(
+        await executeSchedules(this.database, caller, {
+          ...{ now, dryRun, limit, scheduleId, keyRing: this.keyRing },
+        }),
+      );
     }
     if (!scheduleId) {
       const detail = 'force runs a single schedule. Specify it in scheduleId.';
@@ -143,7 +149,7 @@ export class SchedulesController {
     if (dryRun) return presentTicks(await previewForcedRun(this.database, caller, scheduleId, now));
     const { wakeTimeoutMs } = this.vm;
     return this.mutations.runMutation(mutation, async (tx) => ({
-      body: presentTicks(await runScheduleNow(tx, caller, scheduleId, { now, wakeTimeoutMs })),
+      body: presentTicks(await runScheduleNow(tx, caller, scheduleId, { now, wakeTimeoutMs, keyRing: this.keyRing })),
     }));
   }
 
@@ -187,7 +193,9 @@ export class SchedulesController {
     @IfMatch() ifMatch?: string,
   ): Promise<Schedule> {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      const row = await updateSchedule(tx, caller, id, { change, ifMatch, now: this.clock.now() });
+      const row = await updateSchedule(tx, caller, id, {
+        ...{ change, ifMatch, now: this.clock.now(), keyRing: this.keyRing },
+      });
       return { body: presentSchedule(row), etag: toEtag(row.version) };
     });
   }

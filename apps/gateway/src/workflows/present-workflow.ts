@@ -11,11 +11,13 @@ export async function presentWorkflow(
   row: WorkflowRow,
 ): Promise<Workflow> {
   const steps = await Promise.all(row.steps.map((step) => addFrameUrl(storage, organizationId, step)));
-  const { source, script, concurrencyKeys, accounts } = row;
+  const { source, script, concurrencyKeys, accounts, sensitiveVariables, sensitiveResults } = row;
   return {
     ...presentWorkflowSummary(row),
     concurrencyKeys,
     accounts,
+    sensitiveVariables,
+    sensitiveResults,
     source,
     script,
     steps,
@@ -23,9 +25,10 @@ export async function presentWorkflow(
   };
 }
 
-export function presentWorkflowSummary(
-  row: Omit<WorkflowRow, 'script' | 'steps' | 'source' | 'concurrencyKeys' | 'accounts'>,
-) {
+type HiddenInLists =
+  'script' | 'steps' | 'source' | 'concurrencyKeys' | 'accounts' | 'sensitiveVariables' | 'sensitiveResults';
+
+export function presentWorkflowSummary(row: Omit<WorkflowRow, HiddenInLists>) {
   const { id, name, description, variables, revision, createdAt, updatedAt } = row;
   return {
     id,

@@ -120,10 +120,14 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '7.0' })).toMatch(/^404 /);
     expect(await contentOf({ version: '7.0', key })).toMatch(/^404 /);
 
+    await send('marker-1.4.0.zip', 'own');
     const command = await order({ version: '1.4.0' });
     expect((await ask(command, otherTenant.worker)).status).toBe(404);
     expect((await ask(command, tenant.api)).status).toBe(403);
     expect((await ask(newId())).status).toBe(404);
+    const { id: colleague } = await makeAgent(harness.db, { organizationId: tenant.organizationId, name: newId() });
+    const answer = await tenant.worker.post(`/api/agents/${colleague}/downloads`, { commandId: command });
+    expect(answer.status).toBe(404);
     expect((await ask(await order({ version: '1.4.0' }, 'snippet'))).status).toBe(404);
     await sql(`UPDATE agent_command SET status = 'failed', finished_at = now() WHERE id = $1`, [command]);
     expect((await ask(command)).status).toBe(409);

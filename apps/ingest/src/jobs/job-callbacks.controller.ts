@@ -65,7 +65,7 @@ export class JobCallbacksController {
     errors: ['not_found'],
   })
   webhook(@Caller() caller: Principal, @Body() body: JobWebhookBody): Promise<JobWebhookAnswer> {
-    return this.countCallback('job-webhook', applyJobReport(this.database, toReporter(caller), body));
+    return this.countCallback('job-webhook', applyJobReport(this.database, toReporter(caller), body, this.keyRing));
   }
 
   @Post('/api/agents/:id/step-status')

@@ -85,8 +85,9 @@ export class RunQuestionsController {
   @Endpoint({
     summary: 'Request a TOTP code from the vault',
     description:
-      'Returns the current code. If that code is valid for less than 3 s or was returned to another run, the ' +
-      'response is delayed until the next code becomes valid, and contains that code.',
+      'Returns the current code of a TOTP secret that the run names in its vaultKeys. If that code is valid for less ' +
+      'than 3 s or was returned to another run, the response is delayed until the next code becomes valid, and ' +
+      'contains that code.',
     access: workers,
     body: GiveTotpBody,
     answer: GivenTotp,

@@ -103,16 +103,23 @@ export class Redactor {
 
 /** The secrets of a run. Secrets that the run receives later, such as one-time codes, are added. */
 export class KnownSecrets {
-  /** Redacts all secrets that are known so far. */
+  /** Redacts all secrets that are known so far, and the sensitive values. */
   redactor: Redactor;
+  /** Redacts only the secrets: the service stores sensitive values in results and claims. */
+  secretRedactor: Redactor;
 
-  constructor(private readonly values: string[]) {
-    this.redactor = new Redactor(values);
+  constructor(
+    private readonly secrets: string[],
+    private readonly sensitive: readonly string[] = [],
+  ) {
+    this.redactor = new Redactor([...secrets, ...sensitive]);
+    this.secretRedactor = new Redactor(secrets);
   }
 
   addSecret(value: string): void {
-    this.values.push(value);
-    this.redactor = new Redactor(this.values);
+    this.secrets.push(value);
+    this.redactor = new Redactor([...this.secrets, ...this.sensitive]);
+    this.secretRedactor = new Redactor(this.secrets);
   }
 }
 

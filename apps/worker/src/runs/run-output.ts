@@ -14,6 +14,7 @@ import { writeAtomically } from '../host/files';
 import { splitIntoLines } from './output-lines';
 import type { KnownSecrets } from './redactor';
 import type { FilePosition, RunState } from './run-state';
+import { isObject } from '../protocol/command';
 import { parseEvents, type ParsedEvents, resultKey } from './script-events';
 import type { Spool } from '../spool/spool';
 import type { Item } from '../spool/spool-item';
@@ -152,7 +153,9 @@ export class RunOutput {
 
   private parseEventLine(line: string): unknown {
     try {
-      return this.secrets.redactor.redactDeep(JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown);
+      const event = JSON.parse(line.replaceAll('\\u0000', '\\ufffd')) as unknown;
+      const { redactor, secretRedactor } = this.secrets;
+      return (hasValues(event) ? secretRedactor : redactor).redactDeep(event);
     } catch {
       return null;
     }
@@ -174,6 +177,11 @@ export class RunOutput {
       closeSync(file);
     }
   }
+}
+
+/** Whether the event reports values of the run's result, in which sensitive values stay. */
+function hasValues(event: unknown): boolean {
+  return isObject(event) && ['result', 'claim', 'run_summary'].includes(String(event.type));
 }
 
 /** Returns the last result that the script reported; it is redacted already. */

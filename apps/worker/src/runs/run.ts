@@ -15,13 +15,13 @@ import { describeFailure } from './ends/describe-failure';
 import { readRemainingOutput } from './ends/read-remaining-output';
 import { findProcesses, isAlive, killProcesses, readEnvironment, readProcess, signalProcesses } from './processes';
 import type { Grace, Marker } from './processes';
-import { KnownSecrets } from './redactor';
+import type { KnownSecrets } from './redactor';
 import { collectInputs, createRunFolder } from './run-files';
 import { readResult, RunOutput } from './run-output';
 import { getOrigin } from '../protocol/origin';
 import { createFirstState } from './run-state';
 import { closeOpenSteps, toProgressItem } from './script-events';
-import { buildScriptEnvironment, listSecretNames, listSecretValues, type WorkerFacts } from './script-environment';
+import { buildScriptEnvironment, collectSecrets, listSecretNames, type WorkerFacts } from './script-environment';
 import type { Service } from '../protocol/service';
 import { closeTemporaryFolder, openTemporaryFolder } from '../host/short-folder';
 import { Spool } from '../spool/spool';
@@ -41,6 +41,8 @@ interface RunRecord {
   startedAt: number;
   maxRuntimeMs: number | null;
   secretNames: string[];
+  /** Names of variables whose values may be about a patient; absent in the record of an older worker. */
+  sensitiveNames?: string[];
   ending?: Ending;
 }
 
@@ -91,9 +93,10 @@ export class Run {
       startedAt: Date.now(),
       maxRuntimeMs: toPositiveNumberOrNull(payload.maxRuntimeMs),
       secretNames: listSecretNames(command),
+      sensitiveNames: Array.isArray(payload.sensitiveNames) ? payload.sensitiveNames.map(String) : [],
     };
     const env = buildScriptEnvironment(command, context.facts, runRoot);
-    const secrets = new KnownSecrets(listSecretValues(record.secretNames, env));
+    const secrets = collectSecrets(record, env);
     return new Run(commandId, spool, record, secrets, context, (run) => run.launchScript(command, env));
   }
 
@@ -110,10 +113,7 @@ export class Run {
     record.root ??= findProcesses({ runId: commandId, root: null }).sort((a, b) => a.pid - b.pid)[0] ?? null;
     if (record.root && !isAlive(record.root)) record.root = null;
     const env = record.root ? readEnvironment(record.root.pid) : {};
-    const secrets = new KnownSecrets([
-      ...listSecretValues(record.secretNames, env),
-      ...readReceivedCodes(spool.state.runRoot),
-    ]);
+    const secrets = collectSecrets(record, env, readReceivedCodes(spool.state.runRoot));
     const run = new Run(commandId, spool, record, secrets, context, () => Promise.resolve());
     // Without the launcher's environment the secrets are unknown, so output that is still unread must stay unread.
     run.isUnreadable = record.root === null;

@@ -84,6 +84,32 @@ describe('Checks of the muster module', () => {
       expect(refused).toMatch(/^muster(\.[a-z_]+)?: ./);
     }
   });
+
+  it('a step that ends the script has passed only if the exit code is 0', () => {
+    const script = `
+import muster
+for code in (None, 0, 1, "portal down"):
+    try:
+        with muster.step(str(code)):
+            raise SystemExit(code)
+    except SystemExit:
+        pass
+`;
+    const lines = execFileSync('python3', ['-c', script], {
+      env: { PYTHONPATH: resolve(__dirname), PYTHONDONTWRITEBYTECODE: '1' },
+    })
+      .toString()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line.replace('[muster] ', '')) as Record<string, unknown>);
+    const ends = lines.filter(({ type }) => type === 'step_finished');
+    expect(ends.map(({ status, error }) => [status, error])).toEqual([
+      ['passed', undefined],
+      ['passed', undefined],
+      ['failed', 'SystemExit: 1'],
+      ['failed', 'SystemExit: portal down'],
+    ]);
+  });
 });
 
 /** Returns the validation errors with which the service would answer. */

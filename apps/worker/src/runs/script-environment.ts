@@ -2,6 +2,7 @@ import { delimiter, join } from 'node:path';
 import { listDeployedExtensionFolders } from '../browser/extensions';
 import { findBrowser } from '../browser/find-browser';
 import { isObject, type Command } from '../protocol/command';
+import { KnownSecrets } from './redactor';
 
 export interface WorkerFacts {
   baseUrl: string;
@@ -57,4 +58,13 @@ export function listSecretNames({ env, payload }: Command): string[] {
 
 export function listSecretValues(names: string[], env: Record<string, string>): string[] {
   return names.map((name) => env[name]).filter((value): value is string => Boolean(value));
+}
+
+/** Returns the secrets and the sensitive values in the environment of a run's script, and its one-time codes. */
+export function collectSecrets(
+  { secretNames, sensitiveNames = [] }: { secretNames: string[]; sensitiveNames?: string[] },
+  env: Record<string, string>,
+  codes: string[] = [],
+): KnownSecrets {
+  return new KnownSecrets([...listSecretValues(secretNames, env), ...codes], listSecretValues(sensitiveNames, env));
 }

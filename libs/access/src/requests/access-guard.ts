@@ -21,17 +21,27 @@ import { readCredential } from './read-credential';
 import { CronConfig, requireCronSecret } from './cron-secret';
 import { requireAccess, requireRecentFactor, requireUnsuspended } from './access-rule';
 import type { EndpointOptions } from './endpoint';
+import { type ScimClient, ScimTokens } from '../scim/scim-tokens';
 import { signatureHeader } from '../signing/signature';
+import { RecentWriters } from './recent-writers';
 import { requireSameOrigin } from './same-origin';
 import { UnverifiedBodies } from './unverified-bodies';
 
 const principals = new WeakMap<FastifyRequest, Principal>();
+const scimClients = new WeakMap<FastifyRequest, ScimClient>();
 
 /** Returns the caller. Throws unauthenticated if the request was admitted without one. */
 export function requirePrincipal(request: FastifyRequest): Principal {
   const principal = principals.get(request);
   if (!principal) throw new AppError('unauthenticated', { detail: 'Sign in, or send an API key.' });
   return principal;
+}
+
+/** Returns the identity provider that calls a SCIM route. */
+export function requireScimClient(request: FastifyRequest): ScimClient {
+  const client = scimClients.get(request);
+  if (!client) throw new AppError('unauthenticated', { detail: 'Send a valid SCIM token as Authorization: Bearer.' });
+  return client;
 }
 
 /** Returns the caller of a route that also accepts a signature; null if the request has only a signature. */
@@ -65,6 +75,8 @@ export class AccessGuard implements OnModuleInit {
     @Inject(BaseConfig) private readonly config: BaseConfig,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AccessLog) private readonly accessLog: AccessLog,
+    @Inject(ScimTokens) private readonly scimTokens: ScimTokens,
+    @Inject(RecentWriters) private readonly recentWriters: RecentWriters,
     @Optional() @Inject(CronConfig) private readonly cron?: CronConfig,
   ) {
     this.authenticated = { name: 'default', limit: config.rateLimitPerMinute, windowSeconds: 60 };
@@ -87,6 +99,24 @@ export class AccessGuard implements OnModuleInit {
       done();
     });
     fastify.addHook('preHandler', (request, _reply, done) => done(unexpectedBodyError(request)));
+    if (this.config.databaseReadUrl !== undefined) this.separateReads(fastify);
+  }
+
+  /**
+   * Lets responses that may be a second old be read from the replica of the database, unless the caller has just written
+   * something. A write is recorded before its response is sent.
+   */
+  private separateReads(fastify: FastifyInstance): void {
+    fastify.addHook('preHandler', async (request) => {
+      const principal = principals.get(request);
+      if (!principal || !request.routeOptions.config.endpoint?.mayLag) return;
+      request.context.mayLag = !(await this.recentWriters.hasWritten(principal.id));
+    });
+    fastify.addHook('onSend', async (request) => {
+      const principal = principals.get(request);
+      if (principal && request.method !== 'GET' && request.method !== 'HEAD')
+        await this.recentWriters.recordWrite(principal.id);
+    });
   }
 
   private admitRequest(request: FastifyRequest, reply: FastifyReply): void | Promise<void> {
@@ -96,6 +126,7 @@ export class AccessGuard implements OnModuleInit {
     if (!endpoint) throw new AppError('permission_denied', { detail: 'This path does not exist. Check the address.' });
     const { access, exempt } = endpoint;
     if (exempt) return;
+    if (access === 'scim') return this.admitScimClient(request, reply, endpoint);
     const caller =
       access === 'anyone' || access === 'cron'
         ? null
@@ -115,6 +146,21 @@ export class AccessGuard implements OnModuleInit {
         if (isStreamedRoute(request)) this.recordReadAccess(request);
       });
     });
+  }
+
+  private async admitScimClient(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { unsuspended }: EndpointOptions,
+  ): Promise<void> {
+    const client = await this.scimTokens.authenticate(request.headers.authorization);
+    const policy = client ? this.authenticated : this.anonymous;
+    const subject = client ? `scim:${client.organizationId}` : `address:${getClientAddress(request)}`;
+    void reply.headers(buildRateHeaders(await this.limiter.countRequest(policy, subject)));
+    if (!client) throw new AppError('unauthenticated', { detail: 'Send a valid SCIM token as Authorization: Bearer.' });
+    if (unsuspended === true) requireUnsuspended(client);
+    scimClients.set(request, client);
+    request.context.organizationId = client.organizationId;
   }
 
   private recordReadAccess(request: FastifyRequest): void {

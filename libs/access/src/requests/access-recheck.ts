@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hasPermissionsOf } from '@muster/contracts';
-import { getAddressForRequest, BaseConfig, Semaphore } from '@muster/platform';
+import { getAddressForRequest, BaseConfig, getExactAddress, Semaphore } from '@muster/platform';
 import type { FastifyRequest } from 'fastify';
 import { Authenticator } from '../authentication/authenticator';
 import { requirePrincipal } from './access-guard';
@@ -31,6 +31,12 @@ export class AccessRecheck {
     @Inject(Authenticator) private readonly authenticator: Authenticator,
     @Inject(BaseConfig) private readonly config: BaseConfig,
   ) {}
+
+  /** Whether the request has a valid credential. For a route that is open to anyone in some deployments only. */
+  async hasCredential(request: FastifyRequest): Promise<boolean> {
+    const credential = readCredential(request, getAddressForRequest(request, this.config));
+    return (await this.authenticator.authenticate(credential, getExactAddress(request))) !== null;
+  }
 
   createRecheck(request: FastifyRequest, rule: AccessRule): LastingAccess {
     const opener = requirePrincipal(request);

@@ -2,11 +2,13 @@ import { AppError, getLowestRole, hasPermission, type Permission, type Role } fr
 import type { Principal } from '../principal';
 
 /**
- * The callers of a route. `anyone` needs no credentials; `cron` needs the deployment's cron secret and nothing else.
+ * The callers of a route. `anyone` needs no credentials; `cron` needs the deployment's cron secret and nothing else;
+ * `scim` needs the SCIM token of an organization.
  */
 export type AccessRule =
   | 'anyone'
   | 'cron'
+  | 'scim'
   | {
       /** The permission that people and API keys need; null if people cannot call the route. */
       sessions: Permission | typeof signedIn | null;
@@ -25,6 +27,9 @@ export const anyone: AccessRule = 'anyone';
 
 /** Admits only a client with CRON_SECRET, such as an operator's crontab. The request has no principal. */
 export const cron: AccessRule = 'cron';
+
+/** Admits only the identity provider of an organization. The request has no principal, but a SCIM client. */
+export const scim: AccessRule = 'scim';
 
 /** Admits people with this permission. A key gets 403. */
 export function allowSessions(permission: Permission | typeof signedIn): AccessRule {
@@ -52,6 +57,7 @@ export function requireAccess(rule: AccessRule, principal: Principal): void {
   if (rule === 'anyone') return;
   if (rule === 'cron')
     throw permissionDeniedError('This operation requires the cron secret (CRON_SECRET). Send it as x-cron-key.');
+  if (rule === 'scim') throw permissionDeniedError('This operation requires the SCIM token of an organization.');
   if (principal.kind === 'api_key') {
     if (!rule.keys.includes(principal.scope)) {
       const needed = rule.keys.length ? `a key of scope ${rule.keys.join(' or ')}` : 'a signed-in person';
@@ -86,7 +92,7 @@ export function describeRule(rule: AccessRule): unknown {
 }
 
 /** Throws billing_gate_closed for a suspended organization, as the billing gate of a run does. */
-export function requireUnsuspended({ organizationSuspended }: Principal): void {
+export function requireUnsuspended({ organizationSuspended }: Pick<Principal, 'organizationSuspended'>): void {
   if (!organizationSuspended) return;
   throw new AppError('billing_gate_closed', {
     detail:

@@ -60,6 +60,11 @@ export interface EndpointOptions<Answer = unknown, Other = unknown> {
   unsuspended?: true | 'sometimes';
   /** The route reads data that may be about a patient, so the access log records the caller. */
   reads?: ReadSubject;
+  /**
+   * The response may be a second old, except for what the caller wrote. Its statements outside of transactions may run
+   * on a replica, so they must not write.
+   */
+  mayLag?: true;
   /** A user with a second factor must have proved it within the last 15 minutes. */
   sensitive?: true;
   /**
@@ -206,6 +211,7 @@ function describeUnionSchema(types: (new () => unknown)[]) {
 const statusText = { 200: 'Done', 201: 'Created', 202: 'Accepted', 204: 'Done, without a body', 302: 'Redirected' };
 
 function declareSecurity(access: Exclude<AccessRule, 'anyone'>) {
+  if (access === 'scim') return [ApiSecurity('scimToken')];
   if (access === 'cron') return [ApiSecurity('cronKey'), ApiSecurity('cronBearer')];
   const { sessions, keys, signed } = access;
   return [
@@ -228,7 +234,7 @@ function listErrorCodes({
 }: EndpointOptions): ErrorCode[] {
   return [
     ...(access === 'anyone' ? [] : (['unauthenticated'] as const)),
-    ...(access === 'anyone' || access === 'cron' ? [] : (['permission_denied'] as const)),
+    ...(typeof access === 'string' ? [] : (['permission_denied'] as const)),
     ...(sensitive ? (['step_up_required'] as const) : []),
     // Any request can have an invalid URL.
     'invalid_payload' as const,

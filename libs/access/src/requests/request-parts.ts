@@ -2,7 +2,8 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { getAddressForRequest, type BaseConfig } from '@muster/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../principal';
-import { getApiKeyCaller, requirePrincipal } from './access-guard';
+import type { ScimClient } from '../scim/scim-tokens';
+import { getApiKeyCaller, requirePrincipal, requireScimClient } from './access-guard';
 import { MutationRequest } from './mutations';
 import { requireOwnNavigation, requireSameOrigin } from './same-origin';
 import { clearSessionCookie, readSsoCookie, setSessionCookie, setSsoCookie } from './session-cookie';
@@ -72,6 +73,17 @@ export const Caller = createParamDecorator((_: unknown, context): Principal =>
 export const OrganizationId = createParamDecorator(
   (_: unknown, context) => requirePrincipal(getRequestAndReply(context)[0]).organizationId,
 );
+
+/** The identity provider that calls a SCIM route. */
+export const ScimCaller = createParamDecorator((_: unknown, context): ScimClient =>
+  requireScimClient(getRequestAndReply(context)[0]),
+);
+
+/** A function that sets the Location header of the response, for a route without a `Mutation`. */
+export const SetLocation = createParamDecorator((_: unknown, context) => {
+  const [, reply] = getRequestAndReply(context);
+  return (url: string) => void reply.header('location', url);
+});
 
 /** The caller of a route that also accepts a signature; null if the request has only a signature. */
 export const CallerIfAny = createParamDecorator((_: unknown, context): Principal | null =>

@@ -34,6 +34,12 @@ describe('a signature', () => {
     expect([at(300), at(-300), at(301), at(-301)]).toEqual(['valid', 'valid', 'expired', 'expired']);
   });
 
+  it('a header may have eight signatures', () => {
+    const header = (count: number) => signText([...Array<string>(count - 1).fill('old'), 's'], 'x', now);
+    expect(checkSignature(['s'], header(8), 'x', now)).toBe('valid');
+    expect(checkSignature(['s'], header(9), 'x', now)).toBe('malformed');
+  });
+
   it.each([
     undefined,
     '',

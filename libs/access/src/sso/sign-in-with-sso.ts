@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { AppError, type Role } from '@muster/contracts';
+import { AppError, type RoleHolder } from '@muster/contracts';
 import type { Database, Transaction, UserEntity } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
@@ -9,13 +9,15 @@ import {
   readOpenedSession,
   type SignInClient,
 } from '../authentication/open-session';
+import type { Actor } from '../audit/audit';
 import type { Passwords } from '../authentication/passwords';
+import { listProvidableRoles } from '../users/provided-roles';
 import { insertUser, setReportedRole } from '../users/users';
 import { domainOfEmail } from './domains';
 import type { IdentityProviders } from './identity-providers';
 import { deleteSignIn, insertSignIn } from './sign-ins';
 import { SsoRefused } from './sso-refused';
-import { openSso, resolveRole, type SsoProvider } from './sso-settings';
+import { chooseProvidedRole, openSso, type SsoProvider } from './sso-settings';
 import { readVerifiedEmail } from './verified-email';
 
 export interface SsoParts {
@@ -74,7 +76,7 @@ export async function finishSso(
   if (provider.issuer !== issuer) throw new SsoRefused('the provider was changed during the sign-in');
   const claims = await providers.exchangeCode(provider, binding, query);
   const email = readVerifiedEmail(claims, provider.issuer);
-  const session = await openSessionOf(parts, { provider, email, role: resolveRole(claims, provider), client });
+  const session = await openSessionOf(parts, { provider, email, claims, client });
   attempt.forgive();
   return readOpenedSession(database, session);
 }
@@ -94,14 +96,13 @@ async function findOrganizationOfDomain(database: Database, domain: string): Pro
 interface SsoUser {
   provider: SsoProvider;
   email: string;
-  /** Role by the claims; null if the provider decides about no roles. */
-  role: Exclude<Role, 'super_admin'> | null;
+  claims: Record<string, unknown>;
   client: SignInClient;
 }
 
 async function openSessionOf(
   { database, passwords }: SsoParts,
-  { provider, email, role, client }: SsoUser,
+  { provider, email, claims, client }: SsoUser,
 ): Promise<{ id: string; token: string }> {
   const { organizationId } = provider;
   // An account without a known password has the hash of a random one, so a sign-in with a password takes the same time.
@@ -110,11 +111,13 @@ async function openSessionOf(
   try {
     return await database.transaction({ organizationId }, async (tx) => {
       await requireOwnDomain(tx, provider, email);
+      const provided = chooseProvidedRole(claims, provider, await listProvidableRoles(tx, organizationId));
+      const actor = { kind: 'system', id: 'single sign-on', organizationId } as const;
       const user =
         (await lockUser(tx, provider, email)) ??
-        (await createSsoUser(tx, { organizationId, email, role, passwordHash }));
+        (await createSsoUser(tx, actor, { email, role: provided, passwordHash }));
       requireAdmittedUser(user);
-      if (role !== null && role !== user.role) await setReportedRole(tx, user, role);
+      if (provided && provided.role !== user.role) await setReportedRole(tx, user, provided, actor);
       return insertSession(tx, { user, client, via: 'sso' });
     });
   } catch (error) {
@@ -149,16 +152,12 @@ async function lockUser(tx: Transaction, { organizationId }: SsoProvider, email:
 
 async function createSsoUser(
   tx: Transaction,
-  {
-    organizationId,
-    email,
-    role,
-    passwordHash,
-  }: Omit<SsoUser, 'provider' | 'client'> & { organizationId: string; passwordHash: string | null },
+  actor: Actor,
+  { email, role, passwordHash }: { email: string; role: RoleHolder | null; passwordHash: string | null },
 ): Promise<AccountUser> {
   if (passwordHash === null) throw new SsoRefused('the account was removed during the sign-in');
-  const actor = { kind: 'system', id: 'single sign-on', organizationId } as const;
-  return insertUser(tx, actor, { organizationId, email, role: role ?? 'viewer', passwordHash });
+  const { organizationId } = actor;
+  return insertUser(tx, actor, { organizationId, email, role: role?.role ?? 'viewer', passwordHash });
 }
 
 /** Throws unless the provider may speak for the address: its domain must be proved and named by the organization. */

@@ -1,16 +1,13 @@
-import {
-  AppError,
-  hasPermissionsOf,
-  invalidFieldError,
-  organizationRoles,
-  type PutSsoBody,
-  type Role,
-} from '@muster/contracts';
+import { isDeepStrictEqual } from 'node:util';
+import { AppError, hasPermissionsOf, invalidFieldError, type PutSsoBody, type RoleHolder } from '@muster/contracts';
 import type { Database, OrganizationSsoEntity, Transaction } from '@muster/database';
-import { Round, sweepRows, type SweepCounts } from '@muster/platform';
-import { type KeyRing, openEnvelope, rewrapEnvelope, sealValue } from '@muster/vault';
+import { Round, type SweepCounts } from '@muster/platform';
+import { type KeyRing, openEnvelope, sealValue } from '@muster/vault';
 import { audit, listChangedFields } from '../audit/audit';
 import type { Principal } from '../principal';
+import { applyGroupRoles } from '../scim/group-roles';
+import { chooseHighestRole, listProvidableRoles } from '../users/provided-roles';
+import { rewrapOrganizationRows } from '../vault/rewrap-organization-rows';
 import { claimDomains, normalizeDomains } from './domains';
 import { isLoopback } from './loopback';
 
@@ -62,6 +59,7 @@ export async function putSso(
   requireRightsOfAdmin(caller);
   const { organizationId } = caller;
   const settings = checkSettings(body);
+  await requireProvidableRoles(tx, organizationId, settings.roleMap);
   await claimDomains(tx, organizationId, settings.domains);
   const [before] = await tx.query<OrganizationSsoEntity>(
     `SELECT ${columns}, master_key_id, wrapped_key, sealed FROM organization_sso WHERE organization_id = $1 FOR UPDATE`,
@@ -92,6 +90,8 @@ export async function putSso(
       ...(before && body.clientSecret ? { clientSecretChanged: true } : {}),
     },
   });
+  // The roles of SCIM groups follow the map too.
+  if (!isDeepStrictEqual(before?.roleMap ?? null, settings.roleMap)) await applyGroupRoles(tx, organizationId, null);
   return settings;
 }
 
@@ -100,6 +100,7 @@ export async function deleteSso(tx: Transaction, caller: Principal): Promise<voi
   const { organizationId } = caller;
   const deleted = await tx.execute('DELETE FROM organization_sso WHERE organization_id = $1', [organizationId]);
   if (deleted === 0) throw noProviderError();
+  await applyGroupRoles(tx, organizationId, null);
   audit(tx, caller, { action: 'organization.delete_sso', target: { type: 'organization', id: organizationId } });
 }
 
@@ -117,37 +118,11 @@ export function rewrapSsoSecrets(
   keyRing: KeyRing,
   round = new Round('rewrap single sign-on'),
 ): Promise<SweepCounts<'rewrapped'>> {
-  type Key = Pick<OrganizationSsoEntity, 'organizationId'>;
-  return sweepRows(round, {
-    name: 'single sign-on',
-    outcomes: ['rewrapped'],
-    candidates: (after: Key | null, limit) =>
-      database.query<Key & object>(
-        'system',
-        `SELECT organization_id FROM organization_sso
-         WHERE master_key_id <> $1 AND ($2::uuid IS NULL OR organization_id > $2) ORDER BY organization_id LIMIT $3`,
-        [keyRing.activeKey.id, after?.organizationId ?? null, limit],
-      ),
-    settle: ({ organizationId }) =>
-      database.transaction({ organizationId }, (tx) => rewrapSecret(tx, keyRing, organizationId)),
-    rowOf: ({ organizationId }) => `client secret of organization ${organizationId}`,
+  return rewrapOrganizationRows(database, keyRing, round, {
+    ...{ name: 'single sign-on', table: 'organization_sso', row: 'client secret' },
+    update: 'UPDATE organization_sso SET master_key_id = $2, wrapped_key = $3 WHERE organization_id = $1',
+    buildAssociatedData,
   });
-}
-
-async function rewrapSecret(tx: Transaction, keyRing: KeyRing, organizationId: string) {
-  const [row] = await tx.query<Pick<OrganizationSsoEntity, 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
-    `SELECT master_key_id, wrapped_key, sealed FROM organization_sso
-     WHERE organization_id = $1 FOR UPDATE SKIP LOCKED`,
-    [organizationId],
-  );
-  const rewrapped = row && rewrapEnvelope(keyRing, buildAssociatedData(organizationId), row);
-  if (!rewrapped) return null;
-  await tx.execute('UPDATE organization_sso SET master_key_id = $2, wrapped_key = $3 WHERE organization_id = $1', [
-    organizationId,
-    rewrapped.masterKeyId,
-    rewrapped.wrappedKey,
-  ]);
-  return 'rewrapped' as const;
 }
 
 function checkSettings({ issuer, clientId, domains, roleClaim, roleMap, enforced }: PutSsoBody): SsoSettings {
@@ -155,16 +130,24 @@ function checkSettings({ issuer, clientId, domains, roleClaim, roleMap, enforced
   if (roleMap && !roleClaim) {
     throw invalidFieldError('roleClaim', 'roleClaim is required with roleMap', 'A role map needs a role claim.');
   }
-  for (const [value, role] of Object.entries(roleMap ?? {})) {
-    // A provider of an organization must not give rights over other organizations.
-    if ((organizationRoles as readonly string[]).includes(role)) continue;
-    const detail = `The role of ${value} must be one of ${organizationRoles.join(', ')}.`;
-    throw invalidFieldError('roleMap', detail, detail);
-  }
   return {
     ...{ issuer, clientId, domains: normalizeDomains(domains), enforced },
     ...{ roleClaim: roleClaim ?? null, roleMap: roleMap ?? null },
   };
+}
+
+/** Throws unless the roles exist. A provider of an organization cannot give rights over other organizations. */
+async function requireProvidableRoles(
+  tx: Transaction,
+  organizationId: string,
+  roleMap: Record<string, string> | null,
+): Promise<void> {
+  const names = (await listProvidableRoles(tx, organizationId)).map(({ role }) => role);
+  for (const [value, role] of Object.entries(roleMap ?? {})) {
+    if (names.includes(role)) continue;
+    const detail = `The role of ${value} must be one of ${names.join(', ')}.`;
+    throw invalidFieldError('roleMap', detail, detail);
+  }
 }
 
 /** Throws unless the tokens and the client secret are encrypted on their way to the provider. */
@@ -194,15 +177,16 @@ function requireSameProvider(before: OrganizationSsoEntity | undefined, { issuer
   );
 }
 
-/** Returns the highest role that the claims give; null if the provider decides about no roles. */
-export function resolveRole(
+/** Returns the role with the most permissions that the claims give; null if the provider decides about no roles. */
+export function chooseProvidedRole(
   claims: Record<string, unknown>,
   { roleClaim, roleMap }: Pick<SsoSettings, 'roleClaim' | 'roleMap'>,
-): Exclude<Role, 'super_admin'> | null {
+  roles: readonly RoleHolder[],
+): RoleHolder | null {
   if (roleClaim === null) return null;
   const values = [claims[roleClaim]].flat().filter((value) => typeof value === 'string');
   const names = roleMap ? values.map((value) => (Object.hasOwn(roleMap, value) ? roleMap[value] : null)) : values;
-  return organizationRoles.findLast((role) => names.includes(role)) ?? 'viewer';
+  return chooseHighestRole(roles.filter(({ role }) => names.includes(role)));
 }
 
 /** The associated data that binds the sealed secret to its organization. */

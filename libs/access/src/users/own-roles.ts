@@ -115,6 +115,7 @@ export async function deleteOwnRole(tx: Transaction, caller: Principal, name: st
       detail: `Users with this role: ${users.length}. Give them another role before you delete this one.`,
     });
   }
+  await requireUnmappedRole(tx, organizationId, name);
   const invitations = await tx.execute('DELETE FROM account_link WHERE organization_id = $1 AND role = $2', [
     organizationId,
     name,
@@ -125,6 +126,20 @@ export async function deleteOwnRole(tx: Transaction, caller: Principal, name: st
     action: 'role.delete',
     target: { type: 'role', id: name },
     changes: { permissions, ...(invitations ? { deletedInvitations: invitations } : {}) },
+  });
+}
+
+/** Throws if the identity provider gives the role. Its users would become viewers without a notice. */
+async function requireUnmappedRole(tx: Transaction, organizationId: string, name: string): Promise<void> {
+  const mapping = await tx.query(
+    `SELECT 1 FROM organization_sso
+     WHERE organization_id = $1 AND EXISTS (SELECT FROM jsonb_each_text(role_map) AS entry WHERE entry.value = $2)
+     FOR SHARE`,
+    [organizationId, name],
+  );
+  if (mapping.length === 0) return;
+  throw new AppError('conflict', {
+    detail: 'Single sign-on gives this role to users. Remove it from the role map of single sign-on first.',
   });
 }
 

@@ -3,7 +3,7 @@ import {
   type CreateUserBody,
   hasPermissionsOf,
   notFoundError,
-  type Role,
+  type RoleHolder,
   type UpdateUserBody,
 } from '@muster/contracts';
 import {
@@ -157,13 +157,18 @@ async function saveUser(
  * Sets the role that the identity provider reports for a locked user. The last admin stays an admin, because an
  * organization without an admin could only be repaired by hand.
  */
-export async function setReportedRole(tx: Transaction, user: ActiveUser, role: Role): Promise<void> {
+export async function setReportedRole(
+  tx: Transaction,
+  user: ActiveUser,
+  holder: RoleHolder,
+  actor: Actor,
+): Promise<void> {
+  const { role } = holder;
   if (isActiveAdmin(user) && !isAdmin(role) && !(await hasAnotherAdmin(tx, user))) return;
   const { id, organizationId } = user;
   await tx.manager.update(UserEntity, { id }, { role, ...(role === 'admin' ? {} : { breakGlass: false }) });
-  await limitKeysOfUsers(tx, organizationId, [id], { role });
+  await limitKeysOfUsers(tx, organizationId, [id], holder);
   await announceAccessChange(tx);
-  const actor = { kind: 'system', id: 'single sign-on', organizationId } as const;
   audit(tx, actor, { action: 'user.update', target: { type: 'user', id }, changes: { role: [user.role, role] } });
 }
 
@@ -209,7 +214,7 @@ function isAdmin(role: string): boolean {
 }
 
 /** Throws for the last active admin: an organization without an admin could only be repaired by hand. */
-async function requireAnotherAdmin(tx: Transaction, user: ActiveUser): Promise<void> {
+export async function requireAnotherAdmin(tx: Transaction, user: ActiveUser): Promise<void> {
   if (await hasAnotherAdmin(tx, user)) return;
   throw new AppError('conflict', {
     detail: 'This is the last admin of the organization. Give another user the role admin first.',

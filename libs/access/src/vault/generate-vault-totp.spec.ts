@@ -26,7 +26,7 @@ describe('codes of a TOTP secret', () => {
     );
     const give = (jobId: string) =>
       harness.db.transaction({ organizationId }, (tx) =>
-        generateVaultTotp(tx, keyRing, caller, { key: 'PORTAL', jobId }),
+        generateVaultTotp(tx, keyRing, caller, { key: 'PORTAL', holder: { jobId } }),
       );
     const jobs = [newId(), newId(), newId()];
     const codes = [];
@@ -51,7 +51,7 @@ describe('codes of a TOTP secret', () => {
     );
     const give = (jobId: string) =>
       harness.db.transaction({ organizationId }, (tx) =>
-        generateVaultTotp(tx, keyRing, caller, { key: 'PORTAL', jobId }),
+        generateVaultTotp(tx, keyRing, caller, { key: 'PORTAL', holder: { jobId } }),
       );
     const codes = await runBehindLock(
       harness.db,

@@ -65,46 +65,77 @@ export async function deleteSecret(tx: Transaction, caller: Principal, key: stri
   audit(tx, caller, { action: 'secret.delete', target: { type: 'secret', id: key } });
 }
 
-/** Throws invalid_payload if the vault lacks a name, so that a request fails at once and not at the later delivery. */
+/**
+ * Throws invalid_payload if the vault lacks a name, so that a request fails at once and not at the later delivery. With
+ * `valuesOnly`, TOTP secrets are rejected too, because only their codes may be used.
+ */
 export async function requireExistingSecrets(
   tx: Transaction,
   organizationId: string,
   keys: readonly string[],
-  fieldAt = (at: number) => `vaultKeys.${at}`,
+  { fieldAt = (at) => `vaultKeys.${at}`, valuesOnly = false }: SecretRequirement = {},
 ): Promise<void> {
   if (keys.length === 0) return;
-  const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
-    "SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2) AND kind = 'secret'",
+  const rows = await tx.query<Pick<VaultSecretEntity, 'key' | 'kind'>>(
+    'SELECT key, kind FROM vault_secret WHERE organization_id = $1 AND key = ANY($2)',
     [organizationId, keys],
     'known_secrets',
   );
-  const existing = new Set(rows.map(({ key }) => key));
-  const errors = keys.flatMap((key, at) =>
-    existing.has(key) ? [] : [{ field: fieldAt(at), message: `the vault has no secret ${key}` }],
-  );
+  const kinds = new Map(rows.map(({ key, kind }) => [key, kind]));
+  const errors = keys.flatMap((key, at) => {
+    const kind = kinds.get(key);
+    if (kind === undefined) return [{ field: fieldAt(at), message: `the vault has no secret ${key}` }];
+    if (!valuesOnly || kind === 'secret') return [];
+    return [{ field: fieldAt(at), message: `${key} is a TOTP secret, which has no value that may be used here` }];
+  });
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 
-/** Opens the named secrets for their delivery, and returns which of them are missing. */
+interface SecretRequirement {
+  fieldAt?: (at: number) => string;
+  valuesOnly?: boolean;
+}
+
+/** Returns which of the named secrets are TOTP secrets. */
+export async function findTotpKeys(
+  tx: Transaction,
+  organizationId: string,
+  keys: readonly string[],
+): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const rows = await tx.query<Pick<VaultSecretEntity, 'key'>>(
+    "SELECT key FROM vault_secret WHERE organization_id = $1 AND key = ANY($2) AND kind = 'totp'",
+    [organizationId, keys],
+    'totp_keys',
+  );
+  return rows.map(({ key }) => key);
+}
+
+/**
+ * Opens the named secrets for their delivery, and returns which of them are missing. TOTP secrets have no value here,
+ * because only their codes leave the service.
+ */
 export async function resolveSecrets(
   database: Database,
   keyRing: KeyRing,
   organizationId: string,
   keys: string[],
 ): Promise<{ values: Record<string, string>; missing: string[] }> {
-  const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
+  const rows = await database.query<Pick<VaultSecretEntity, 'key' | 'kind' | 'masterKeyId' | 'wrappedKey' | 'sealed'>>(
     { organizationId },
-    `SELECT key, master_key_id, wrapped_key, sealed FROM vault_secret
-     WHERE organization_id = $1 AND key = ANY($2) AND kind = 'secret'`,
+    `SELECT key, kind, master_key_id, wrapped_key, sealed FROM vault_secret
+     WHERE organization_id = $1 AND key = ANY($2)`,
     [organizationId, keys],
   );
   const values = Object.fromEntries(
-    rows.map(({ key, masterKeyId, wrappedKey, sealed }) => [
-      key,
-      openEnvelope(keyRing, buildSecretAssociatedData(organizationId, key), { masterKeyId, wrappedKey, sealed }),
-    ]),
+    rows
+      .filter(({ kind }) => kind === 'secret')
+      .map(({ key, masterKeyId, wrappedKey, sealed }) => [
+        key,
+        openEnvelope(keyRing, buildSecretAssociatedData(organizationId, key), { masterKeyId, wrappedKey, sealed }),
+      ]),
   );
-  return { values, missing: keys.filter((key) => !(key in values)) };
+  return { values, missing: keys.filter((name) => !rows.some(({ key }) => key === name)) };
 }
 
 /** Opens all secrets of an organization. Use it only to hide their values in data that is sent elsewhere. */

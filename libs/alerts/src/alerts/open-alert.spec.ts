@@ -1,7 +1,7 @@
 import type { Principal } from '@muster/access';
 import { type Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
-import { runBehindLock, type Harness, makeOrganization, startHarness } from '@muster/testing';
+import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import type { EventRow } from '@muster/webhooks';
 import { evaluateEvent } from '../rules/evaluate-event';
 import { purgeAlerts } from '../sweeps/purge-alerts';
@@ -164,6 +164,46 @@ describe('alerts', () => {
     await rows('UPDATE account SET set_aside_reason = NULL, set_aside_since = NULL WHERE id = $1', id);
     await sweepOnce();
     expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: expect.any(Date) }]);
+  });
+
+  it('the alert of a machine that could not be woken is open until the machine is on or terminated', async () => {
+    await turnOn('wake_failed');
+    const statuses = ['stopped', 'starting', 'offline', 'online', 'draining', 'terminated'] as const;
+    for (const status of statuses) {
+      const { id } = await makeAgent(db, { organizationId, status, name: status });
+      const alert: NewAlert = {
+        ...{ organizationId, rule: 'wake_failed', channelIds: [channelId], workflowId: null, agentId: id },
+        subject: { type: 'agent', id, name: status },
+      };
+      await db.transaction('system', (tx) => addToAlert(tx, alert, { at: new Date() }));
+    }
+    await sweepOnce();
+    const open = await rows(
+      'SELECT subject_name AS name FROM alert WHERE organization_id = $1 AND resolved_at IS NULL ORDER BY id',
+      organizationId,
+    );
+    expect(open.map(({ name }) => name)).toEqual(['stopped', 'starting', 'offline']);
+  });
+
+  it('an alert whose rule is off is resolved even if the rule is on in another organization', async () => {
+    await turnOn('wake_failed');
+    const { id: other } = await makeOrganization(db);
+    await rows(
+      `INSERT INTO alert_rule (organization_id, rule, enabled, channel_ids, options)
+       SELECT $1, rule, true, '{}', options FROM alert_rule WHERE organization_id = $2`,
+      ...[other, organizationId],
+    );
+    const { id } = await makeAgent(db, { organizationId, status: 'stopped' });
+    const alert: NewAlert = {
+      ...{ organizationId, rule: 'wake_failed', channelIds: [channelId], workflowId: null, agentId: id },
+      subject: { type: 'agent', id, name: 'Front desk' },
+    };
+    await db.transaction('system', (tx) => addToAlert(tx, alert, { at: new Date() }));
+    await sweepOnce();
+    expect(await alerts()).toMatchObject([{ resolvedAt: null }]);
+    await rows('UPDATE alert_rule SET enabled = false WHERE organization_id = $1', organizationId);
+    await sweepOnce();
+    expect(await alerts()).toMatchObject([{ resolvedAt: expect.any(Date) }]);
   });
 
   it('a resolved alert is deleted after 90 days, an open one is not', async () => {

@@ -1,7 +1,7 @@
 export { cancelSession } from './session/cancel-session';
 export { createImagePresigner, presentSession, presentSessionSummary } from './session/present-session';
 export { findSession, listSessions } from './session/read-sessions';
-export { resumeSession } from './session/resume-session';
+export { resumeSession } from './pauses/resume-session';
 export { findStreamStart, followSession } from './session/session-stream';
 export { startSession } from './session/start-session';
 export { Autopilot } from './steps/advance-session';

@@ -1,11 +1,21 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
-import { runBehindLock, runBesideLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
+import {
+  runBehindLock,
+  runBesideLock,
+  type Harness,
+  makeAgent,
+  makeOrganization,
+  startHarness,
+  testMasterKey,
+} from '@muster/testing';
+import { KeyRing } from '@muster/vault';
 import { retryOrFailSession } from './retry-or-fail-session';
 import { sweepSessions } from './steps/sweep-sessions';
 
 describe('an autopilot session', () => {
   let harness: Harness;
+  const keyRing = KeyRing.parseKeyRing(testMasterKey);
 
   beforeAll(async () => {
     harness = await startHarness({ name: 'gateway', configs: [BaseConfig], modules: [DatabaseModule] });
@@ -31,7 +41,7 @@ describe('an autopilot session', () => {
     await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM autopilot_session WHERE id = $1 FOR UPDATE', [id]),
-      () => [retryOrFailSession(harness.db, id)],
+      () => [retryOrFailSession({ database: harness.db, keyRing }, id)],
       (tx) => tx.execute("UPDATE autopilot_session SET phase = 'over', status = 'cancelled' WHERE id = $1", [id]),
     );
     expect(await sql('SELECT phase, status, faults FROM autopilot_session WHERE id = $1', id)).toEqual([

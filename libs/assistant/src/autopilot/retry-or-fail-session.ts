@@ -1,5 +1,6 @@
 import type { Database } from '@muster/database';
 import type { ReceivedMessage } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
 import { startEndingSession, finishEndingSession } from './session/end-session';
 import { saveSession } from './session/save-session';
 import { lockSession, readSteps } from './session/session-row';
@@ -15,7 +16,7 @@ const maxDelayMs = 60_000;
  * fails with internal_error.
  */
 export async function retryOrFailSession(
-  database: Database,
+  { database, keyRing }: { database: Database; keyRing: KeyRing },
   sessionId: string,
   message?: ReceivedMessage,
 ): Promise<void> {
@@ -26,7 +27,9 @@ export async function retryOrFailSession(
     session.faults += 1;
     const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (session.faults - 1));
     session.ringAt = new Date(session.now.getTime() + delayMs);
-    if (session.faults >= maxFaults) await failSession({ tx, session, steps: await readSteps(tx, sessionId) });
+    if (session.faults >= maxFaults) {
+      await failSession({ tx, keyRing, session, steps: await readSteps(tx, sessionId) });
+    }
     saveSession(tx, session);
   });
 }

@@ -1,7 +1,15 @@
 import { findAgent } from '@muster/machines';
 import { runCommand, waitForCommand } from '@muster/commands';
 import { listTimeline } from '@muster/timeline';
-import { isTerminalStatus, notFoundError, microsToUsd, microsToUsdOrNull, type WaitingReason } from '@muster/contracts';
+import {
+  isTerminalStatus,
+  maskResult,
+  maskVariables,
+  microsToUsd,
+  microsToUsdOrNull,
+  notFoundError,
+  type WaitingReason,
+} from '@muster/contracts';
 import { cancelJob, findJob, type JobRow, launchJob, listAgentRuns, listSteps, computeProgress } from '@muster/jobs';
 import { buildPage } from '@muster/platform';
 import { buildArgumentsSchema } from './check-arguments';
@@ -119,9 +127,9 @@ export const runTools: Tool[] = [
     permission: 'runs.write',
     changes: true,
     spends: true,
-    perform: ({ caller, agentId, change, clock }, args) => {
+    perform: ({ caller, agentId, change, clock, keyRing }, args) => {
       const { workflowId, variables } = args as { workflowId: string; variables?: Record<string, string> };
-      return change((tx) => launchJob(tx, caller, { workflowId, agentId, variables }, clock.now()));
+      return change((tx) => launchJob(tx, caller, { workflowId, agentId, variables }, clock.now(), keyRing));
     },
   },
   {
@@ -189,7 +197,7 @@ function presentJob(row: JobRow): Record<string, unknown> {
     workflowRevision: row.workflowRevision,
     scheduleId: row.scheduleId,
     attempt: row.attempt,
-    variables: row.variables,
+    variables: maskVariables(row.variables),
     queuedAt: row.queuedAt.toISOString(),
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt?.toISOString() ?? null,
@@ -198,7 +206,7 @@ function presentJob(row: JobRow): Record<string, unknown> {
     totalCostUsd: microsToUsdOrNull(row.totalCostMicros),
     error: row.error,
     errorCode: row.errorCode,
-    result: row.result ?? null,
+    result: maskResult(row.result, row.sensitiveResults),
   };
 }
 

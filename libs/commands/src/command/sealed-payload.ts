@@ -4,7 +4,7 @@ import { isSealedText, type KeyRing, openText, type SealedText, sealText } from 
 export function encryptSecrets(
   keyRing: KeyRing,
   agentId: string,
-  secrets: Record<string, string>,
+  secrets: Record<string, unknown>,
 ): { sealed: SealedText } {
   return { sealed: sealText(keyRing, buildAssociatedData(agentId), JSON.stringify(secrets)) };
 }
@@ -18,7 +18,7 @@ export function decryptPayload(
   const { sealed, ...rest } = payload;
   if (!isSealedText(sealed)) return payload;
   const text = openText(keyRing, buildAssociatedData(agentId), sealed);
-  return { ...rest, ...(JSON.parse(text) as Record<string, string>) };
+  return { ...rest, ...(JSON.parse(text) as Record<string, unknown>) };
 }
 
 /**

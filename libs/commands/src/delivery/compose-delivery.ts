@@ -1,5 +1,5 @@
-import { deriveAgentSigningSecrets, resolveSecrets } from '@muster/access';
-import type { AgentCommand } from '@muster/contracts';
+import { deriveAgentSigningSecrets, openVariables, resolveSecrets } from '@muster/access';
+import { type AgentCommand, maskVariables, type StoredVariables } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { ObjectStorage } from '@muster/storage';
 import type { KeyRing } from '@muster/vault';
@@ -32,8 +32,8 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   const { database, keyRing, storage, serviceUrl, workerKeys } = parts;
   const { organizationId, agentId } = first;
   const keys = [...new Set(commands.flatMap((command) => Object.values(secretsOf(command))))];
-  const [{ values }, apiKey] = await Promise.all([
-    keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {} as Record<string, string> },
+  const [resolved, apiKey] = await Promise.all([
+    keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {}, missing: [] },
     workerKeys
       ? deriveMatchingKey(keyRing, workerKeys)
       : deriveAgentKey(database, keyRing, { organizationId, agentId }),
@@ -47,11 +47,10 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   return Promise.all(
     commands.map(async (command): Promise<Composed> => {
       const { id, kind, jobId, deadline, env, payload } = command;
-      const secretKeys = secretsOf(command);
-      const missing = Object.values(secretKeys).filter((key) => !(key in values));
+      const { secrets, missing } = readSecrets(command, resolved);
       if (missing.length) return { id, kind, missing };
       const { requestId, traceparent } = command;
-      const secrets = Object.fromEntries(Object.entries(secretKeys).map(([name, key]) => [name, values[key]!]));
+      const opened = await openVariables(database, keyRing, organizationId, env);
       return {
         command: {
           commandId: id,
@@ -63,7 +62,8 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           env: {
             SERVICE_BASE_URL: serviceUrl,
             ...(traceparent ? { TRACEPARENT: deriveWorkerTrace({ id, traceparent }).worker } : {}),
-            ...env,
+            ...maskVariables(env),
+            ...opened,
             ...secrets,
             ...own,
             ...(requestId ? { MUSTER_REQUEST_ID: requestId } : {}),
@@ -71,7 +71,11 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           payload: {
             ...decryptPayload(keyRing, agentId, payload),
             ...(await presignBundle(storage, payload, serviceUrl)),
-            secretNames: Object.keys(secretKeys),
+            ...(Object.keys(opened).length > 0
+              ? { variables: { ...(payload['variables'] as StoredVariables), ...opened } }
+              : {}),
+            secretNames: Object.keys(secrets),
+            ...(Object.keys(opened).length > 0 ? { sensitiveNames: Object.keys(opened) } : {}),
           },
         },
       };
@@ -82,6 +86,23 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
 /** Returns the environment variables of a command that contain secrets, each with its vault key. */
 function secretsOf({ vaultKeys, secretAliases }: CommandRow): Record<string, string> {
   return { ...Object.fromEntries(vaultKeys.map((key) => [key, key])), ...secretAliases };
+}
+
+/**
+ * Returns the environment variables that contain secrets. A TOTP secret among the vault keys only allows the run to
+ * request codes, so it has no variable.
+ */
+function readSecrets(
+  command: CommandRow,
+  { values, missing: lost }: { values: Record<string, string>; missing: string[] },
+): { secrets: Record<string, string>; missing: string[] } {
+  const named = Object.entries(secretsOf(command));
+  const aliases = command.secretAliases ?? {};
+  const isLost = (name: string, key: string) => lost.includes(key) || (name in aliases && !(key in values));
+  return {
+    secrets: Object.fromEntries(named.flatMap(([name, key]) => (key in values ? [[name, values[key]!]] : []))),
+    missing: named.flatMap(([name, key]) => (isLost(name, key) ? [key] : [])),
+  };
 }
 
 /**

@@ -90,6 +90,25 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
+  it('a repair is pushed to an offline agent, but not to an agent whose machine is stopped', async () => {
+    const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
+    const push = async (status: 'offline' | 'stopped', kind: 'repair' | 'snippet') => {
+      const { id } = await makeAgent(harness.db, {
+        ...{ organizationId, status, name: newId(), tunnelUrl: 'http://127.0.0.1:9' },
+      });
+      const [command] = await commands(1, { deadline: '1 hour' });
+      await query('UPDATE agent_command SET agent_id = $2, kind = $3 WHERE id = $1', [command, id, kind]);
+      await delivery.deliverCommand(command!);
+      const [row] = await query<{ pushError: string }>('SELECT push_error FROM agent_command WHERE id = $1', [command]);
+      return row!.pushError;
+    };
+    expect(await push('offline', 'repair')).not.toBe('the agent is offline');
+    expect(await push('offline', 'snippet')).toBe('the agent is offline');
+    expect(await push('stopped', 'repair')).toBe('the agent is stopped');
+    await query('DELETE FROM agent_command');
+    await query('DELETE FROM agent WHERE id <> $1', [agentId]);
+  });
+
   it('an agent does not become offline while its report is being stored', async () => {
     await query("UPDATE agent SET status_since = muster_now() - interval '1 hour', last_seen = NULL");
     const swept = await runBesideLock(

@@ -1,4 +1,4 @@
-import type { CommandKind } from '@muster/contracts';
+import type { CommandKind, StoredVariables } from '@muster/contracts';
 import { buildRowStatements, type Transaction } from '@muster/database';
 import { chooseRequestId, getRequestContext, newId, OpenSpan } from '@muster/platform';
 import { recordCommandActivity } from '@muster/machines';
@@ -11,7 +11,7 @@ export interface NewCommand {
   kind: CommandKind;
   payload: Record<string, unknown>;
   /** Environment variables in addition to those that the service adds. They never contain a secret. */
-  env?: Record<string, string>;
+  env?: StoredVariables;
   /** Names of the secrets that are added to the environment just before each delivery. */
   vaultKeys?: string[];
   /** Environment variables that get secrets under other names, each with its vault key. */

@@ -12,6 +12,8 @@ export interface AppErrorOptions {
   /** Additional fields of the error response (problem+json), such as parseError. */
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;
+  /** Content type of the error response, on routes whose interface defines another one than problem+json. */
+  contentType?: string;
   cause?: unknown;
 }
 

@@ -57,10 +57,12 @@ export function makeTextCheck({ min, max, pattern, visible }: TextRule): FieldCh
 /** Invisible and direction-changing characters, which can make an address look like a different one. */
 const disguise = /[\p{Cc}\p{Cf}\p{Z}\u115f\u1160\u2800\u3164\uffa0]/u;
 
+export function isEmailAddress(text: string): boolean {
+  return text.length <= 254 && isEmail(text) && !disguise.test(text);
+}
+
 export const checkEmail: FieldCheck = (value, name, place) =>
-  isString(value) && value.length <= 254 && isEmail(value) && !disguise.test(value)
-    ? value
-    : addFieldError(place, `${name} must be an email`);
+  isString(value) && isEmailAddress(value) ? value : addFieldError(place, `${name} must be an email`);
 
 export function makeUrlCheck(max: number): FieldCheck {
   const options = { protocols: ['http', 'https'], require_protocol: true, require_tld: false };

@@ -313,3 +313,14 @@ export class IdempotencyKeyEntity {
   @Column('timestamptz', { default: () => 'muster_now()' }) createdAt!: Date;
   @Column('timestamptz') expiresAt!: Date;
 }
+
+/** The sealed key of an organization, with which the sensitive values of its runs are encrypted. */
+@Entity('value_key')
+export class ValueKeyEntity {
+  @PrimaryColumn('uuid')
+  @ForeignKey(() => OrganizationEntity, { name: 'value_key_organization_fk', onDelete: 'CASCADE' })
+  organizationId!: string;
+  @Column('text') masterKeyId!: string;
+  @Column('bytea') wrappedKey!: Buffer;
+  @Column('bytea') sealed!: Buffer;
+}

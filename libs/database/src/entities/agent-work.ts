@@ -1,4 +1,4 @@
-import type { AgentStatus, CommandKind, LifecycleSource } from '@muster/contracts';
+import type { AgentStatus, CommandKind, LifecycleSource, StoredVariables } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
 import { JobEntity } from './job';
@@ -108,7 +108,7 @@ export class AgentCommandEntity {
   @Column('jsonb')
   payload!: Record<string, unknown>;
   @Column('jsonb', { default: {} })
-  env!: Record<string, string>;
+  env!: StoredVariables;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
   /** Environment variables that contain secrets under other names, each with its vault key; null if there are none. */

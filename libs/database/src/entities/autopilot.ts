@@ -39,6 +39,8 @@ export interface AutopilotPause {
   reason: PauseReason;
   question: string;
   screenshotKey: string | null;
+  /** The row of the question; absent if a process of the previous version paused the session. */
+  questionId?: string;
 }
 
 export interface AutopilotEnding {

@@ -12,6 +12,7 @@ import {
   SignInAddressEntity,
   SignInTicketEntity,
   UserEntity,
+  ValueKeyEntity,
   VaultSecretEntity,
 } from './access';
 import { AccountLinkEntity } from './account-link';
@@ -82,6 +83,7 @@ import { QuestionEntity } from './question';
 import { RecordingEntity } from './recording';
 import { RunCostChangeEntity, RunCostDayEntity, RunCostMonthEntity, RunCostStateEntity } from './run-cost-rollup';
 import { ScheduleEntity, ScheduleRunEntity } from './schedule';
+import { ScimGroupEntity, ScimGroupMemberEntity, ScimTokenEntity, ScimUserEntity } from './scim';
 import { OrganizationDomainEntity, OrganizationSsoEntity, SsoSignInEntity } from './sso';
 import { TimelineEntryEntity, TimelineHeadEntity } from './timeline';
 import {
@@ -209,6 +211,10 @@ export const entities = [
   SignInAddressEntity,
   SignInTicketEntity,
   SsoSignInEntity,
+  ScimTokenEntity,
+  ScimUserEntity,
+  ScimGroupEntity,
+  ScimGroupMemberEntity,
   TimelineEntryEntity,
   TimelineHeadEntity,
   LimitNoticeEntity,
@@ -216,6 +222,7 @@ export const entities = [
   UsageEventEntity,
   UsageReconciliationEntity,
   UserEntity,
+  ValueKeyEntity,
   VaultSecretEntity,
   VideoAnalysisEntity,
   VideoAnswerEntity,

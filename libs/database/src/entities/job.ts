@@ -8,6 +8,7 @@ import type {
   JobStatus,
   MicroUsd,
   StepStatus,
+  StoredVariables,
   TargetPreference,
   WaitingReason,
 } from '@muster/contracts';
@@ -90,7 +91,7 @@ export class JobEntity {
   @Column('integer', { default: 5 })
   priority!: number;
   @Column('jsonb', { default: {} })
-  variables!: Record<string, string>;
+  variables!: StoredVariables;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
   /** Concurrency keys that the run must hold, with variables filled in; null if it requests none. */
@@ -172,6 +173,9 @@ export class JobEntity {
   errorCode!: string | null;
   @Column('jsonb', { nullable: true })
   result!: Record<string, unknown> | null;
+  /** Names in the result whose values are encrypted, as the workflow listed them at the launch; null for none. */
+  @Column('text', { array: true, nullable: true })
+  sensitiveResults!: string[] | null;
   @Column('jsonb', { default: [] })
   incomplete!: JobLack[];
   @Column('text', { nullable: true })

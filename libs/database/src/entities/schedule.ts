@@ -5,6 +5,7 @@ import type {
   MisfirePolicy,
   TargetPreference,
   TickOutcome,
+  StoredVariables,
 } from '@muster/contracts';
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import { AgentEntity } from './agent';
@@ -50,7 +51,7 @@ export class ScheduleEntity {
   @Column('boolean', { default: true })
   enabled!: boolean;
   @Column('jsonb', { default: {} })
-  variables!: Record<string, string>;
+  variables!: StoredVariables;
   @Column('text', { array: true, default: [] })
   vaultKeys!: string[];
   /** Concurrency keys that each run holds from start to end, in addition to the keys of its workflow. */

@@ -26,6 +26,12 @@ export class WorkflowEntity {
   /** Accounts that each run requests. */
   @Column('jsonb', { default: [] })
   accounts!: AccountRequest[];
+  /** Variables whose values are stored encrypted in each run. */
+  @Column('text', { array: true, default: [] })
+  sensitiveVariables!: string[];
+  /** Top-level names of the result whose values are stored encrypted in each run. */
+  @Column('text', { array: true, default: [] })
+  sensitiveResults!: string[];
   /** Source from which the workflow was generated; null if a person wrote it. */
   @Column('jsonb', { nullable: true })
   source!: { kind: 'video'; recordingId: string | null } | null;

@@ -94,6 +94,7 @@ import { RowsUpdatedInPlace1763836600100 } from './1763836600100-rows-updated-in
 import { OwnRoles1763837000100 } from './1763837000100-own-roles';
 import { QuestionAnswerers1763837200100 } from './1763837200100-question-answerers';
 import { WaitingOutOfRoi1763837200200 } from './1763837200200-waiting-out-of-roi';
+import { PausesAsQuestions1763837300100 } from './1763837300100-pauses-as-questions';
 import { DeviceLogins1763833100000 } from './1763833100000-device-logins';
 import { ScheduleKeys1763833300000 } from './1763833300000-schedule-keys';
 import { NotificationChannels1763833400000 } from './1763833400000-notification-channels';
@@ -101,6 +102,8 @@ import { DeliveriesByRecipient1763833400001 } from './1763833400001-deliveries-b
 import { DeliveryStatuses1763833400002 } from './1763833400002-delivery-statuses';
 import { SingleSignOn1763837100100 } from './1763837100100-single-sign-on';
 import { OneBreakGlass1763837100101 } from './1763837100101-one-break-glass';
+import { Scim1763837500100 } from './1763837500100-scim';
+import { SealedValues1763837500200 } from './1763837500200-sealed-values';
 
 /** One linear history, oldest first. */
 export const migrations = [
@@ -207,4 +210,7 @@ export const migrations = [
   OneBreakGlass1763837100101,
   QuestionAnswerers1763837200100,
   WaitingOutOfRoi1763837200200,
+  PausesAsQuestions1763837300100,
+  Scim1763837500100,
+  SealedValues1763837500200,
 ];

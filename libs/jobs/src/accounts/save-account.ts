@@ -77,7 +77,10 @@ async function saveAccount(
   const { vaultKeys, pool, limit, cooldownSeconds, enabled } = definition;
   requireVaultNames(vaultKeys);
   const names = Object.keys(vaultKeys);
-  await requireExistingSecrets(tx, organizationId, Object.values(vaultKeys), (at) => `vaultKeys.${names[at]}`);
+  await requireExistingSecrets(tx, organizationId, Object.values(vaultKeys), {
+    fieldAt: (at) => `vaultKeys.${names[at]}`,
+    valuesOnly: true,
+  });
   const pools = [...new Set([pool, ...(before ? [before.pool] : [])])].sort();
   for (const each of pools) await lockPool(tx, organizationId, each);
   const saved = await tx.query(

@@ -77,11 +77,11 @@ async function findOrLaunchJob(
   caller: Principal,
   id: string,
   { jobId, workflowId, variables }: AgentActionBody,
-  { now }: CommandActionParts,
+  { now, keyRing }: CommandActionParts,
 ): Promise<string> {
   if (workflowId) {
     const input = { workflowId, agentId: id, ...(variables ? { variables } : {}) };
-    return (await launchJob(tx, caller, input, now)).jobId;
+    return (await launchJob(tx, caller, input, now, keyRing)).jobId;
   }
   const { status } = await requireJobOfAgent(tx, caller, id, jobId!);
   if (status !== 'queued')

@@ -16,6 +16,7 @@ import { recordOrganizationEvent, type Transaction } from '@muster/database';
 import { getRequestContext, newId } from '@muster/platform';
 import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
 import { reserveRuns } from '@muster/pricing';
+import type { KeyRing } from '@muster/vault';
 import { requireScriptOrSteps } from '@muster/workflows';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
@@ -24,6 +25,7 @@ import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
 import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 import { checkBatchRow, type InputRow, type RowRule } from './check-batch-row';
+import { type CheckedRun, encodeVariables, type Run, rowsPerChunk, splitIntoChunks } from './batch-runs';
 import { invalidPayloadError, readBatchFacts } from './read-batch-facts';
 import { enqueuePlacements } from '../placement/enqueue-placements';
 import { digestLabels, requireFittingAgent, toTargetColumns } from '../placement/target';
@@ -38,19 +40,6 @@ export interface LaunchedBatch {
   jobIds: string[];
 }
 
-interface Run {
-  id: string;
-  /** Agent of the run; null if the batch has a target. */
-  agentId: string | null;
-  row: number;
-  variables: string;
-  /** The concurrency keys of the run as JSON, in the form of the column `concurrency_keys`; null if there are none. */
-  keys: string | null;
-}
-
-const rowsPerChunk = 500;
-const charactersPerChunk = 1024 * 1024;
-
 /**
  * Queues a run for each valid row and returns the errors of the invalid rows. All runs are inserted in the caller's
  * transaction.
@@ -58,20 +47,27 @@ const charactersPerChunk = 1024 * 1024;
 export async function launchBatch(
   tx: Transaction,
   caller: Actor,
-  { input, rows, now }: { input: BatchInput; rows: readonly InputRow[]; now: Date },
+  { input, rows, now, keyRing }: { input: BatchInput; rows: readonly InputRow[]; now: Date; keyRing?: KeyRing },
 ): Promise<LaunchedBatch> {
   const { organizationId } = caller;
   const { workflowId, agentIds, target } = input;
   if ((agentIds === undefined) === (target === undefined)) {
     throw invalidPayloadError([{ field: 'agentIds', message: 'exactly one of agentIds and target is required' }]);
   }
-  const { facts, installationId, runs, rejected } = await checkBatchInput(tx, organizationId, { input, rows, now });
+  const checked = await checkBatchInput(tx, organizationId, { input, rows, now });
+  const { facts, installationId, rejected } = checked;
   if (input.strict && rejected.length) throw rejectedRowsError(rejected);
   const maxCostMicros = findSmallestLimit(usdToMicrosIfSet(input.maxCostUsd ?? null), facts.workflowMaxCost);
-  await reserveRuns(tx, organizationId, { requested: { count: runs.length, maxCostMicros }, limits: facts, now });
+  await reserveRuns(tx, organizationId, {
+    requested: { count: checked.runs.length, maxCostMicros },
+    limits: facts,
+    now,
+  });
   const installed = installationId
     ? buildLineage(await lockBundleOfInstallation(tx, organizationId, installationId))
     : null;
+  const names = facts.sensitiveVariables;
+  const runs = await encodeVariables(tx, organizationId, { runs: checked.runs, names, keyRing });
   const batchId = newId();
   const createdBy = describeCaller(caller);
   await tx.execute(
@@ -98,6 +94,7 @@ export async function launchBatch(
       installed,
       maxCostMicros,
       accounts: facts.workflowAccounts,
+      sensitiveResults: facts.sensitiveResults,
       runs: chunk,
     });
   }
@@ -168,8 +165,8 @@ function buildRowRule(names: readonly string[], { mapping, variables: defaults =
 async function separateValidRows(
   rows: readonly InputRow[],
   { rule, agentIds, keys }: { rule: RowRule; agentIds: string[]; keys: readonly ConcurrencyKey[] },
-): Promise<{ runs: Run[]; rejected: RejectedRow[] }> {
-  const runs: Run[] = [];
+): Promise<{ runs: CheckedRun[]; rejected: RejectedRow[] }> {
+  const runs: CheckedRun[] = [];
   const rejected: RejectedRow[] = [];
   for (const [at, inputRow] of rows.entries()) {
     if (at % rowsPerChunk === rowsPerChunk - 1) await breathe();
@@ -180,7 +177,7 @@ async function separateValidRows(
     else if ('errors' in resolved) rejected.push({ row, errors: resolved.errors });
     else {
       const agentId = agentIds[runs.length % agentIds.length] ?? null;
-      runs.push({ id: newId(), agentId, row, variables: JSON.stringify(checked.variables), keys: resolved.keys });
+      runs.push({ id: newId(), agentId, row, variables: checked.variables, keys: resolved.keys });
     }
   }
   return { runs, rejected };
@@ -213,20 +210,6 @@ function rejectedRowsError(rejected: RejectedRow[]): AppError {
   });
 }
 
-function* splitIntoChunks(runs: Run[]): Generator<Run[]> {
-  let chunk: Run[] = [];
-  let characters = 0;
-  for (const run of runs) {
-    if (chunk.length === rowsPerChunk || (chunk.length && characters + run.variables.length > charactersPerChunk)) {
-      yield chunk;
-      [chunk, characters] = [[], 0];
-    }
-    chunk.push(run);
-    characters += run.variables.length;
-  }
-  if (chunk.length) yield chunk;
-}
-
 /**
  * Inserts the runs of a batch in the same way as insertJob inserts one run, but without a timeline entry and a queue
  * message for each run: recordLaunchOnTimelines writes these once per agent.
@@ -241,6 +224,7 @@ async function insertRuns(
     installed,
     maxCostMicros,
     accounts,
+    sensitiveResults,
     runs,
   }: {
     organizationId: string;
@@ -250,6 +234,7 @@ async function insertRuns(
     installed: { bundle: JobBundle; lineage: Record<string, string> } | null;
     maxCostMicros: MicroUsd | null;
     accounts: AccountRequest[] | null;
+    sensitiveResults: string[];
     runs: Run[];
   },
 ): Promise<void> {
@@ -260,9 +245,9 @@ async function insertRuns(
        (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
         retry_delay_ms, retry_backoff, max_runtime_ms, batch_id, batch_row, request_id, traceparent,
         max_cost_micros, reserved_micros, workflow_pack_installation_id, bundle, lineage, concurrency_keys, accounts,
-        target_labels, target_prefer, target_group, retry_same_agent)
+        target_labels, target_prefer, target_group, retry_same_agent, sensitive_results)
      SELECT r.id, $1, $2, $3, r.agent_id, r.variables, $4, $5, $6, $7, $8, $9, $10, r.row, $11, $12, $17::bigint, COALESCE($17::bigint, 0),
-            $18, $19, $20, r.keys, $22, $23::text[], $24, $25::uuid, $26
+            $18, $19, $20, r.keys, $22, $23::text[], $24, $25::uuid, $26, $27::text[]
      FROM unnest($13::uuid[], $14::uuid[], $15::int[], $16::jsonb[], $21::jsonb[]) AS r (id, agent_id, row, variables, keys)
      RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys, accounts),
      ${insertWaitingKeys},
@@ -292,6 +277,7 @@ async function insertRuns(
       runs.map(({ keys }) => keys),
       accounts?.length ? JSON.stringify(accounts) : null,
       ...[targetLabels, targetPrefer, targetLabels && digestLabels(targetLabels), input.retrySameAgent ?? false],
+      sensitiveResults.length > 0 ? sensitiveResults : null,
     ],
     'insert_batch_jobs',
   );

@@ -20,6 +20,8 @@ export type BatchFacts = LimitFacts & {
   workflowInstallationId: string | null;
   workflowKeys: ConcurrencyKey[] | null;
   workflowAccounts: AccountRequest[] | null;
+  sensitiveVariables: string[];
+  sensitiveResults: string[];
   agents: string[];
 };
 
@@ -37,7 +39,7 @@ export async function readBatchFacts(
     `SELECT ${limitColumnsSql('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
-            w.accounts AS workflow_accounts,
+            w.accounts AS workflow_accounts, w.sensitive_variables, w.sensitive_results,
             ARRAY(SELECT a.id FROM agent a WHERE a.id = ANY($3) AND a.organization_id = o.id
                   AND a.status <> 'terminated') AS agents
      FROM organization o

@@ -25,8 +25,9 @@ export function startRunSpan(
     attributes: { 'muster.organization_id': organizationId, 'muster.agent_id': agentId, 'muster.job_id': jobId },
   });
   tx.onCommit(() => span.end());
-  tx.onCommitMeasure(({ dispatchSeconds }) =>
-    dispatchSeconds.observe({ waited_for: waitingReason ?? 'nothing' }, Math.max(0, waitedSeconds)),
-  );
+  tx.onCommitMeasure(({ dispatchSeconds, levels }) => {
+    dispatchSeconds.observe({ waited_for: waitingReason ?? 'nothing' }, Math.max(0, waitedSeconds));
+    if (!waitingReason) levels.count('starts', waitedSeconds);
+  });
   return span;
 }

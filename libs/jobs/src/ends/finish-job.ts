@@ -1,3 +1,4 @@
+import { loadSealer } from '@muster/access';
 import { releaseMachine } from '@muster/commands';
 import {
   AppError,
@@ -11,6 +12,7 @@ import {
   type TerminalJobStatus,
 } from '@muster/contracts';
 import { type JobEntity, bindRow, buildRowStatements, type Transaction } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
 import { runInTrace } from '@muster/platform';
 import { computeCostSoFar, readLimits, recordRunUsage, reserveRuns } from '@muster/pricing';
 import { emitEvent } from '@muster/webhooks';
@@ -46,6 +48,8 @@ interface EndFacts {
   /** Data of the run that the service rejected permanently, for the field `incomplete` of the job. */
   incomplete?: JobLack[];
   result?: unknown;
+  /** Seals the sensitive values of the result; required with `result`. */
+  keyRing?: KeyRing;
   totalCostUsd?: number | null;
   screenshotKey?: string | null;
   percent?: number | null;
@@ -77,6 +81,7 @@ interface Ended
       | 'workflowId'
       | 'workflowRevision'
       | 'variables'
+      | 'sensitiveResults'
       | 'vaultKeys'
       | 'concurrencyKeys'
       | 'accounts'
@@ -110,6 +115,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   const { previous, applied, agentId } = ended;
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
+  if (ended.sensitiveResults && end.result) await saveSealedResults(tx, end, ended.sensitiveResults);
   if (agentId) releaseMachine(tx, agentId, { jobId, to, error });
   if (ended.hasAsked) await closeQuestions(tx, { organizationId, jobId });
   const { startedAt, finishedAt } = ended;
@@ -137,6 +143,26 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   if (ended.accounts && !end.clears) await releaseAccounts(tx, organizationId, [jobId]);
   emitEvent(tx, { organizationId, type: `job.${to}`, subjects: [{ id: jobId, details: { status: to } }] });
   return { applied, previous, retried };
+}
+
+/** Adds the sensitive values to the result of an ended job, encrypted. */
+async function saveSealedResults(
+  tx: Transaction,
+  { organizationId, jobId, result, keyRing }: JobEnd,
+  names: readonly string[],
+): Promise<void> {
+  const entries = Object.entries(result as Record<string, unknown>).filter(([name]) => names.includes(name));
+  if (entries.length === 0 || Array.isArray(result)) return;
+  if (!keyRing) throw new Error('a result with sensitive values was reported without a key ring');
+  // The first use creates the key of the organization, for which other transactions would wait.
+  tx.requireOwnConnection();
+  const seal = await loadSealer(tx, keyRing, organizationId);
+  const sealed = Object.fromEntries(entries.map(([name, value]) => [name, seal(JSON.stringify(value ?? null))]));
+  await tx.execute('UPDATE job SET result = result || $3 WHERE id = $1 AND organization_id = $2', [
+    jobId,
+    organizationId,
+    JSON.stringify(sealed),
+  ]);
 }
 
 /**
@@ -204,7 +230,10 @@ const finishJobStatement = (name: string, lock: string) =>
      updated_job AS (
        UPDATE job SET status = input.status, finished_at = muster_now(), billed_at = muster_now(),
          started_at = CASE WHEN input.by_worker THEN COALESCE(job.started_at, job.dispatched_at, muster_now()) ELSE job.started_at END,
-         error = input.error, error_code = input.error_code, result = input.result,
+         error = input.error, error_code = input.error_code,
+         -- saveSealedResults stores the sensitive values, which it encrypts.
+         result = CASE WHEN job.sensitive_results IS NULL OR jsonb_typeof(input.result) <> 'object' THEN input.result
+           ELSE input.result - job.sensitive_results END,
          total_cost_micros = COALESCE(input.cost_micros, job.total_cost_micros),
          reported_cost_micros = COALESCE(input.cost_micros, job.reported_cost_micros),
          screenshot_key = COALESCE(input.screenshot_key, job.screenshot_key), percent = COALESCE(input.percent, job.percent),
@@ -218,7 +247,7 @@ const finishJobStatement = (name: string, lock: string) =>
      SELECT locked_job.member, locked_job.status AS previous, m.id IS NOT NULL AS applied, m.agent_id, m.finished_at,
             m.target_labels, m.target_prefer, m.retry_same_agent,
             m.started_at, m.attempt,
-            m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables,
+            m.max_retries, m.retry_delay_ms, m.retry_backoff, m.workflow_id, m.workflow_revision, m.variables, m.sensitive_results,
             m.vault_keys, m.concurrency_keys, m.accounts, m.priority, m.max_runtime_ms, m.max_cost_micros, m.schedule_id, m.batch_id, m.batch_row,
             m.lineage, m.bundle, m.command_id, m.traceparent,
             m.cancel_requested_at IS NOT NULL AS cancel_requested, m.percent,
@@ -291,6 +320,7 @@ async function insertRetry(tx: Transaction, { organizationId, jobId }: JobEnd, e
     workflowId: ended.workflowId,
     workflowRevision: ended.workflowRevision,
     variables: ended.variables,
+    sensitiveResults: ended.sensitiveResults,
     vaultKeys: ended.vaultKeys,
     concurrencyKeys: ended.concurrencyKeys,
     accounts: ended.accounts,

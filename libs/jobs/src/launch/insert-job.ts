@@ -6,6 +6,7 @@ import type {
   JobStatus,
   LifecycleSource,
   MicroUsd,
+  StoredVariables,
   TargetPreference,
   TerminalJobStatus,
 } from '@muster/contracts';
@@ -27,7 +28,10 @@ export interface NewJob {
   targetLabels?: string[] | null;
   targetPrefer?: TargetPreference | null;
   retrySameAgent?: boolean;
-  variables: Record<string, string>;
+  /** Variables; sensitive ones are sealed. */
+  variables: StoredVariables;
+  /** Names in the result that are sealed at the end. */
+  sensitiveResults?: string[] | null;
   vaultKeys?: string[];
   /** Concurrency keys in which the variables are already filled in. */
   concurrencyKeys?: Required<ConcurrencyKey>[] | null;
@@ -98,6 +102,7 @@ export async function insertJob(tx: Transaction, job: NewJob): Promise<string> {
     job.targetPrefer ?? null,
     targetLabels && digestLabels(targetLabels),
     job.retrySameAgent ?? false,
+    job.sensitiveResults?.length ? JSON.stringify(job.sensitiveResults) : null,
   ]);
   const message = job.retryOf ? `queued: attempt ${job.attempt}` : 'queued';
   const entry = buildJobEntry({ jobId: id, status: 'queued', previousStatus: null, message, source });
@@ -120,7 +125,7 @@ const jobRows: RowStatement = {
         retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
         not_before, request_id, traceparent, waiting_reason, waiting_since, max_cost_micros, reserved_micros,
         workflow_pack_installation_id, bundle, concurrency_keys, accounts, target_labels, target_prefer, target_group,
-        retry_same_agent)
+        retry_same_agent, sensitive_results)
      SELECT r.id, r.organization_id, r.workflow_id, r.workflow_revision, r.agent_id, r.variables,
             ARRAY(SELECT jsonb_array_elements_text(r.vault_keys)), r.priority, r.max_retries,
             r.retry_delay_ms, r.retry_backoff, r.max_runtime_ms, r.schedule_id, r.batch_id, r.batch_row, r.retry_of,
@@ -128,15 +133,16 @@ const jobRows: RowStatement = {
             CASE WHEN r.delay_ms > 0 THEN 'retry_delay' END, CASE WHEN r.delay_ms > 0 THEN muster_now() END,
             r.max_cost_micros, COALESCE(r.max_cost_micros, 0), r.installation_id, r.bundle, r.concurrency_keys, r.accounts,
             CASE WHEN r.target_labels IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(r.target_labels)) END,
-            r.target_prefer, r.target_group, r.retry_same_agent
+            r.target_prefer, r.target_group, r.retry_same_agent,
+            CASE WHEN r.sensitive_results IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(r.sensitive_results)) END
      FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[], $5::uuid[], $6::jsonb[], $7::jsonb[], $8::int[], $9::int[],
        $10::bigint[], $11::text[], $12::bigint[], $13::uuid[], $14::uuid[], $15::int[], $16::uuid[], $17::int[], $18::jsonb[],
        $19::bigint[], $20::text[], $21::text[], $22::bigint[], $23::uuid[], $24::jsonb[], $25::jsonb[], $26::jsonb[],
-       $27::jsonb[], $28::text[], $29::uuid[], $30::bool[])
+       $27::jsonb[], $28::text[], $29::uuid[], $30::bool[], $31::jsonb[])
        AS r (id, organization_id, workflow_id, workflow_revision, agent_id, variables, vault_keys, priority, max_retries,
          retry_delay_ms, retry_backoff, max_runtime_ms, schedule_id, batch_id, batch_row, retry_of, attempt, lineage,
          delay_ms, request_id, traceparent, max_cost_micros, installation_id, bundle, concurrency_keys, accounts,
-         target_labels, target_prefer, target_group, retry_same_agent)
+         target_labels, target_prefer, target_group, retry_same_agent, sensitive_results)
      RETURNING id, organization_id, agent_id, priority, queued_at, concurrency_keys, accounts),
      ${insertWaitingKeys},
      ${insertWaitingAccounts}

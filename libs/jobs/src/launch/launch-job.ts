@@ -1,4 +1,4 @@
-import { type Actor, audit, requireExistingSecrets, callerChannel } from '@muster/access';
+import { type Actor, audit, requireExistingSecrets, callerChannel, sealVariables } from '@muster/access';
 import {
   type AccountRequest,
   AppError,
@@ -10,16 +10,21 @@ import {
   notFoundError,
   agentNotFoundError,
   checkVariableName,
+  maskVariables,
+  type StoredVariables,
 } from '@muster/contracts';
 import { buildRowStatements, type Transaction } from '@muster/database';
 import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
 import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
-import { requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
+import type { KeyRing } from '@muster/vault';
+import { requireKeysWithoutSensitive, requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
 import { requireAgentOrTarget, requireFittingAgent, toTargetColumns } from '../placement/target';
 import { insertJob } from './insert-job';
 import { resolveConcurrencyKeys } from './resolve-concurrency-keys';
 
-export interface LaunchInput extends LaunchJobBody {
+export interface LaunchInput extends Omit<LaunchJobBody, 'variables'> {
+  /** Values of the variables. Those of a schedule may be sealed already. */
+  variables?: StoredVariables;
   source?: LifecycleSource;
   scheduleId?: string;
   /** Budget that the schedule sets for its runs. */
@@ -34,6 +39,8 @@ type Facts = LimitFacts & {
   workflowInstallationId: string | null;
   workflowKeys: ConcurrencyKey[] | null;
   workflowAccounts: AccountRequest[] | null;
+  sensitiveVariables: string[];
+  sensitiveResults: string[];
   agentStatus: string | null;
 };
 
@@ -46,6 +53,8 @@ export async function launchJob(
   caller: Actor,
   input: LaunchInput,
   now: Date,
+  /** Seals the sensitive variables. A workflow without any can be launched without it. */
+  keyRing?: KeyRing,
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
   const { workflowId, agentId, target, variables = {}, source = callerChannel(caller), ...request } = input;
@@ -69,6 +78,7 @@ export async function launchJob(
   requireScriptOrSteps(facts.workflowRuns || installationId !== null);
   requireVariables(facts.workflowVariables, variables);
   requireVaultKeyNames(options.vaultKeys);
+  requireKeysWithoutSensitive(concurrencyKeys, facts.sensitiveVariables);
   // Runs of a schedule are not checked here: the scheduler has checked their secrets and skips a run with a missing
   // secret.
   if (!options.scheduleId) await requireExistingSecrets(tx, organizationId, options.vaultKeys ?? []);
@@ -88,10 +98,11 @@ export async function launchJob(
     workflowId,
     workflowRevision: facts.workflowRevision,
     agentId: agentId ?? null,
-    variables,
+    variables: await sealSensitive(tx, keyRing, organizationId, { variables, names: facts.sensitiveVariables }),
+    sensitiveResults: facts.sensitiveResults,
     concurrencyKeys: resolveConcurrencyKeys(
       { requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] },
-      variables,
+      maskVariables(variables),
     ),
     accounts: resolveAccounts({ requested: accounts, workflowAccounts: facts.workflowAccounts }),
     maxCostMicros,
@@ -105,6 +116,17 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
+function sealSensitive(
+  tx: Transaction,
+  keyRing: KeyRing | undefined,
+  organizationId: string,
+  values: { variables: StoredVariables; names: readonly string[] },
+): Promise<StoredVariables> | StoredVariables {
+  if (values.names.length === 0) return values.variables;
+  if (!keyRing) throw new Error('a workflow with sensitive variables was launched without a key ring');
+  return sealVariables(tx, keyRing, organizationId, values);
+}
+
 const launchFacts = buildRowStatements(
   'launch_facts',
   { organization_id: 'uuid', workflow_id: 'uuid', agent_id: 'uuid', month: 'date' },
@@ -112,7 +134,7 @@ const launchFacts = buildRowStatements(
   SELECT input.member, ${limitColumnsSql('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
          ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
          w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
-         w.accounts AS workflow_accounts, a.status AS agent_status
+         w.accounts AS workflow_accounts, w.sensitive_variables, w.sensitive_results, a.status AS agent_status
   FROM ${rows} JOIN organization o ON o.id = input.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
   LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = input.month
@@ -136,7 +158,7 @@ export function requireVaultKeyNames(vaultKeys: readonly string[] = []): void {
 }
 
 /** Throws invalid_payload (400) if a variable is unknown to the workflow or missing. */
-export function requireVariables(names: readonly string[], values: Record<string, string>): void {
+export function requireVariables(names: readonly string[], values: StoredVariables): void {
   const errors = [
     ...Object.keys(values)
       .filter((name) => !names.includes(name))

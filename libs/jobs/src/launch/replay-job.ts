@@ -16,6 +16,7 @@ interface Replayed extends Pick<
   | 'targetPrefer'
   | 'retrySameAgent'
   | 'variables'
+  | 'sensitiveResults'
   | 'vaultKeys'
   | 'concurrencyKeys'
   | 'accounts'
@@ -41,7 +42,7 @@ export async function replayJob(
 ): Promise<{ jobId: string; status: 'queued' }> {
   const { organizationId } = caller;
   const [old] = await tx.query<Replayed>(
-    `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables,
+    `SELECT j.status, j.workflow_id, j.workflow_revision, j.agent_id, a.status AS agent_status, j.variables, j.sensitive_results,
             j.target_labels, j.target_prefer, j.retry_same_agent,
             j.vault_keys, j.concurrency_keys, j.accounts, j.priority, j.max_retries, j.retry_delay_ms, j.retry_backoff,
             j.max_runtime_ms, j.max_cost_micros, j.lineage, j.bundle, ${runsAnythingSql} AS runs

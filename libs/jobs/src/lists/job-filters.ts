@@ -80,11 +80,16 @@ function listFilterRanges(filter: JobFilters): Range[] {
 function hasVariableSql(input: string, addParameter: AddParameter): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
   if (name === undefined) return anyVariableSql(addParameter(input));
-  return `variables ? ${addParameter(name)} AND ${containsIgnoringCaseSql(`variables ->> ${addParameter(name)}`, addParameter(value))}`;
+  // A sealed value is an object, whose text must not be searched.
+  const key = addParameter(name);
+  const contains = containsIgnoringCaseSql(`variables ->> ${key}`, addParameter(value));
+  return `jsonb_typeof(variables -> ${key}) = 'string' AND ${contains}`;
 }
 
 function anyVariableSql(text: string): string {
-  return `EXISTS (SELECT FROM jsonb_each_text(variables) v WHERE ${containsIgnoringCaseSql('v.value', text)})`;
+  const contains = containsIgnoringCaseSql('v.value', text);
+  return `EXISTS (SELECT FROM jsonb_each_text(variables) v
+    WHERE jsonb_typeof(variables -> v.key) = 'string' AND ${contains})`;
 }
 
 /** SQL: the text is part of the run's id, its error, the value of one of its variables, or the name of its workflow. */

@@ -45,6 +45,7 @@ export interface JobRow extends Pick<
   | 'errorCode'
   | 'incomplete'
   | 'result'
+  | 'sensitiveResults'
   | 'screenshotKey'
 > {
   workflowName: string;
@@ -75,10 +76,11 @@ export const jobColumns = `j.id, j.organization_id, j.status, j.workflow_id, j.w
   j.max_runtime_ms, j.max_cost_micros, j.bundle, j.queued_at, j.started_at, j.finished_at, j.waiting_reason, j.waiting_since,
   COALESCE(${waitingForKey}, ${waitingForAccount}, ${waitingForAgent}) AS waiting_for,
   j.cancel_requested_at, j.percent, j.current_step, j.claims_attempted, j.claims_eob_uploaded, j.claims_no_eob_found,
-  j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.incomplete, j.result, j.screenshot_key,
+  j.claims_failed, j.total_cost_micros, j.error, j.error_code, j.incomplete, j.result, j.sensitive_results, j.screenshot_key,
   (SELECT w.name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,
   (SELECT a.name FROM agent a WHERE a.id = j.agent_id) AS agent_name,
-  (SELECT NULLIF(j.variables ->> r.variables[1], '') FROM workflow_revision r
+  (SELECT CASE WHEN jsonb_typeof(j.variables -> r.variables[1]) = 'string'
+          THEN NULLIF(j.variables ->> r.variables[1], '') END FROM workflow_revision r
    WHERE r.workflow_id = j.workflow_id AND r.revision = j.workflow_revision) AS subject,
   COALESCE(j.status = 'running' AND j.stalled_at > COALESCE(j.last_progress_at, j.started_at), false) AS stalled,
   (SELECT json_build_object('questionId', q.id, 'question', q.question, 'since', q.asked_at, 'expiresAt', q.expires_at)

@@ -1,5 +1,12 @@
 import type { Job, JobStatusAnswer, JobStep, RunListItem } from '@muster/contracts';
-import { isTerminalStatus, type JobStatus, microsToUsd, microsToUsdOrNull } from '@muster/contracts';
+import {
+  isTerminalStatus,
+  type JobStatus,
+  maskResult,
+  maskVariables,
+  microsToUsd,
+  microsToUsdOrNull,
+} from '@muster/contracts';
 import type { ObjectStorage } from '@muster/storage';
 import { computeProgress } from './job-progress';
 import type { JobRow } from './job-row';
@@ -31,7 +38,7 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     retryOf: row.retryOf,
     attempt: row.attempt,
     priority: row.priority,
-    variables: row.variables,
+    variables: maskVariables(row.variables),
     subject: row.subject,
     maxRetries: row.maxRetries,
     retryDelayMs: row.retryDelayMs,
@@ -63,18 +70,18 @@ export async function presentJob(row: JobRow, storage: ObjectStorage): Promise<J
     error: row.error,
     errorCode: row.errorCode,
     incomplete: row.incomplete,
-    result: row.result ?? null,
+    result: maskResult(row.result, row.sensitiveResults),
     screenshotUrl: await presignScreenshot(row, storage),
   };
 }
 
 export async function presentJobStatus(row: JobRow, storage: ObjectStorage): Promise<JobStatusAnswer> {
-  const { id, status, result, error, totalCostMicros, finishedAt } = row;
+  const { id, status, error, totalCostMicros, finishedAt } = row;
   const screenshotUrl = await presignScreenshot(row, storage);
   return {
     jobId: id,
     status,
-    result: result ?? null,
+    result: maskResult(row.result, row.sensitiveResults),
     error,
     totalCostUsd: microsToUsdOrNull(totalCostMicros),
     screenshotUrl,

@@ -80,6 +80,27 @@ export async function declineQuestion(
   });
 }
 
+/**
+ * Answers the open question of a session that a person resumes in another way, such as with code for the step. The
+ * caller of this function advances the session. Throws if the question is already answered or has ended.
+ */
+export async function answerByResuming(
+  tx: Transaction,
+  keyRing: KeyRing,
+  caller: Principal,
+  { id, value, code }: { id: string; value: unknown; code: string | null },
+): Promise<void> {
+  const answerer = toAnswerer(caller);
+  const question = await lockOpenQuestion(tx, answerer, id);
+  await endQuestion(tx, keyRing, question, {
+    ...{ status: 'answered', answer: value === null ? null : { value }, code, value, reason: null },
+    answeredBy: describeCaller(caller),
+    answerer: await identifyAnswerer(tx, answerer),
+    answeredVia: answerer.via,
+    isResumed: true,
+  });
+}
+
 /** Expires an open question whose time has passed. Returns null if the question has already ended. */
 export async function expireQuestion(
   tx: Transaction,
@@ -162,10 +183,12 @@ interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'an
   code: string | null;
   /** The value that the script receives. */
   value: unknown;
+  /** Whether the session that asked is resumed in the same transaction. */
+  isResumed?: boolean;
 }
 
 async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: QuestionEnd): Promise<QuestionRow> {
-  const { id, organizationId, jobId, agentId } = row;
+  const { id, organizationId, jobId, sessionId, agentId } = row;
   const { status, answer, code, value, answeredBy, answerer, answeredVia, reason } = end;
   const ended = { ...row, status, answer, answeredBy, answerer, answeredVia, reason, endedAt: tx.now };
   tx.deferStatement(
@@ -192,6 +215,8 @@ async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: 
     });
     tx.notify('job', jobId);
   }
+  if (sessionId && !end.isResumed)
+    await tx.enqueue({ queue: 'autopilot', name: 'advance-session', payload: { sessionId } });
   emitQuestionEvent(tx, ended);
   if (status !== 'cancelled') {
     emitEvent(tx, { organizationId, type: `question.${status}`, subjects: [{ id, details: { status } }] });

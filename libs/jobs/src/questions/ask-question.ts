@@ -93,7 +93,7 @@ export function askQuestion(
   });
 }
 
-type NewQuestion = Pick<
+export type NewQuestion = Pick<
   QuestionEntity,
   | 'id'
   | 'organizationId'
@@ -116,7 +116,7 @@ type NewQuestion = Pick<
 > & { fields: object[] | null };
 
 /** Inserts a question, and records its organization event and its webhook event. */
-function insertQuestion(tx: Transaction, row: NewQuestion): void {
+export function insertQuestion(tx: Transaction, row: NewQuestion): void {
   const { id, organizationId } = row;
   const toJsonOrNull = (value: object | null) => (value === null ? null : JSON.stringify(value));
   tx.deferStatement(

@@ -1,18 +1,16 @@
 import { withdrawAnswerCommands } from '@muster/commands';
-import type { QuestionEntity, Transaction } from '@muster/database';
-import { emitQuestionEvent } from './emit-question-event';
+import type { Transaction } from '@muster/database';
+import { emitQuestionEvent, type Notified, notifiedColumns } from './emit-question-event';
 
 /** Cancels the open questions of a run that ends or is cancelled. The caller must hold the run's lock. */
 export async function cancelQuestions(
   tx: Transaction,
   { organizationId, jobId, reason }: { organizationId: string; jobId: string; reason: string },
 ): Promise<void> {
-  const cancelled = await tx.query<
-    Pick<QuestionEntity, 'id' | 'organizationId' | 'jobId' | 'agentId' | 'kind' | 'status' | 'question' | 'expiresAt'>
-  >(
+  const cancelled = await tx.query<Notified>(
     `UPDATE question SET status = 'cancelled', reason = $3, ended_at = muster_now()
      WHERE job_id = $1 AND organization_id = $2 AND status = 'open'
-     RETURNING id, organization_id, job_id, agent_id, kind, status, question, expires_at`,
+     RETURNING ${notifiedColumns}`,
     [jobId, organizationId, reason],
     'cancel_questions',
   );

@@ -3,7 +3,10 @@ import { AppError, isTerminalStatus, notFoundError } from '@muster/contracts';
 import type { Database, JobEntity } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
-/** Returns the current TOTP code to a run, without the secret that the code is computed from. */
+/**
+ * Returns the current TOTP code to a run that names the secret in its vault keys. The secret that the code is computed
+ * from is not returned.
+ */
 export function giveTotpToRun(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   caller: Principal,
@@ -12,8 +15,8 @@ export function giveTotpToRun(
   const { organizationId } = caller;
   const agentId = getBoundAgent(caller);
   return database.transaction({ organizationId }, async (tx) => {
-    const [job] = await tx.query<Pick<JobEntity, 'status' | 'commandId'>>(
-      `SELECT status, command_id FROM job
+    const [job] = await tx.query<Pick<JobEntity, 'status' | 'commandId' | 'vaultKeys'>>(
+      `SELECT status, command_id, vault_keys FROM job
        WHERE id = $1 AND organization_id = $2 AND ($3::uuid IS NULL OR agent_id = $3)`,
       [jobId, organizationId, agentId],
       'job_of_totp',
@@ -21,6 +24,11 @@ export function giveTotpToRun(
     if (!job) throw notFoundError('job');
     if (isTerminalStatus(job.status) || !job.commandId)
       throw new AppError('conflict', { detail: 'The run is not in progress, so it gets no code.' });
-    return generateVaultTotp(tx, keyRing, caller, { key, jobId });
+    if (!job.vaultKeys.includes(key)) {
+      throw new AppError('not_found', {
+        detail: `The run does not name ${key} in its vaultKeys. Launch the run with this key to let it use the codes.`,
+      });
+    }
+    return generateVaultTotp(tx, keyRing, caller, { key, holder: { jobId } });
   });
 }

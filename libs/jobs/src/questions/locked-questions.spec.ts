@@ -5,6 +5,7 @@ import { runBehindLock } from '@muster/testing';
 import { KeyRing } from '@muster/vault';
 import { finishJob } from '../ends/finish-job';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
+import { answerQuestion, toAnswerer } from './answer-question';
 import { askQuestion } from './ask-question';
 import { createInboundCode } from './inbound-codes';
 import { receiveInboundMessage } from './receive-inbound-message';
@@ -71,5 +72,37 @@ describe('questions and messages that wait for a row', () => {
     );
     const questions = await fixture.query('SELECT status FROM question WHERE job_id = $1', [jobId]);
     expect(questions).toEqual([{ status: 'answered' }, { status: 'answered' }]);
+  });
+
+  it('the second of two answers that wait for a question without a run is rejected', async () => {
+    const { organizationId, harness, caller } = fixture;
+    const {
+      question: { questionId: id },
+    } = await ask('one', { kind: 'text' });
+    // The question of an autopilot session has no run, so only its own row is locked.
+    const sessionId = newId();
+    await fixture.query(
+      `INSERT INTO autopilot_session (id, organization_id, agent_id, status, phase, asked_by, max_steps, max_attempts,
+         max_active_ms, max_cost_micros, approve)
+       SELECT $1, organization_id, agent_id, 'paused', 'look', '{"kind":"api_key","id":"testkey01"}', 10, 3, 60000, 1,
+         'never' FROM question WHERE id = $2`,
+      [sessionId, id],
+    );
+    await fixture.query('UPDATE question SET job_id = NULL, session_id = $2 WHERE id = $1', [id, sessionId]);
+    const answer = (value: string) =>
+      harness.db
+        .transaction({ organizationId }, (tx) =>
+          answerQuestion(tx, keyRing(), toAnswerer(caller), { id, answer: value }),
+        )
+        .then(
+          () => 'answered',
+          ({ code }: { code: string }) => code,
+        );
+    const results = await runBehindLock(
+      harness.db,
+      (tx) => tx.query('SELECT FROM question WHERE id = $1 FOR UPDATE', [id]),
+      () => [answer('first'), answer('second')],
+    );
+    expect(results.sort()).toEqual(['already_answered', 'answered']);
   });
 });

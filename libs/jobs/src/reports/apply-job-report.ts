@@ -18,6 +18,7 @@ import {
   type Transaction,
   getViolatedConstraint,
 } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
 import { emitEvent, eventColumns, eventPartsSql, getEventValues } from '@muster/webhooks';
 import { finishJob } from '../ends/finish-job';
 import { buildJobEntry } from '../launch/insert-job';
@@ -40,11 +41,12 @@ export async function applyJobReport(
   database: Database,
   reporter: Reporter,
   report: JobWebhookBody,
+  keyRing?: KeyRing,
 ): Promise<ReportAnswer> {
   const { status } = report;
   const answer =
     status !== undefined && isTerminalStatus(status)
-      ? await applyReportedEnd(database, reporter, { ...report, status })
+      ? await applyReportedEnd(database, reporter, { ...report, status }, keyRing)
       : await applySignOfLife(database, reporter, report);
   return answer ?? answerForDeletedJob(database, reporter, report.jobId);
 }
@@ -53,6 +55,7 @@ async function applyReportedEnd(
   database: Database,
   { organizationId, agentId }: Reporter,
   report: JobWebhookBody & { status: 'completed' | 'failed' | 'cancelled' },
+  keyRing?: KeyRing,
 ): Promise<ReportAnswer | null> {
   const { jobId, status, error, errorCode, incomplete, result, totalCostUsd, screenshotKey } = report;
   requireOwnUploadKey(organizationId, screenshotKey);
@@ -69,6 +72,7 @@ async function applyReportedEnd(
       error: error ?? (status === 'failed' ? 'the worker gave no reason' : null),
       incomplete,
       result,
+      keyRing,
       totalCostUsd,
       screenshotKey,
       percent,

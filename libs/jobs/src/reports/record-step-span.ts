@@ -24,7 +24,10 @@ export function recordStepSpan(
   const endMs = parseTime(finishedAt) ?? Date.now();
   const label = name ?? stepId ?? String(stepOrder);
   recordSpan({
-    name: `step ${redactValues(label, Object.values(variables ?? {}))}`,
+    name: `step ${redactValues(
+      label,
+      Object.values(variables ?? {}).filter((value) => typeof value === 'string'),
+    )}`,
     kind: 'internal',
     traceparent: withSpanId(worker, deriveSpanId('step', `${jobId} ${stepOrder}`)),
     parentId: getSpanId(worker),

@@ -5,12 +5,12 @@ export const bucketCount = (53 - bits + 1) * 2 ** bits;
 
 /** Returns the bucket of a time. Buckets are in the order of the times. */
 export function computeBucket(micros: number): number {
-  if (micros < 2 ** bits) return micros;
   let octave = Math.floor(Math.log2(micros));
   // The logarithm of a number just below a power of two may be rounded up to that power.
   if (2 ** octave > micros) octave -= 1;
-  const shift = octave - bits;
-  return (shift + 1) * 2 ** bits + Math.floor(micros / 2 ** shift) - 2 ** bits;
+  // In the first octaves, each microsecond has its own bucket. The logarithm of 0 is -Infinity.
+  const shift = Math.max(0, octave - bits);
+  return shift * 2 ** bits + Math.floor(micros / 2 ** shift);
 }
 
 /** Counts of whole numbers. The keys are ascending. */

@@ -15,6 +15,17 @@ export class BaseConfig {
   })
   readonly databaseUrl!: string;
 
+  @EnvUrl('DATABASE_READ_URL', {
+    description:
+      'URL of a standby of the database (streaming replication). Exports, reports, and the lists of the audit trail ' +
+      'and the access log are read from it, while it is at most 1 s behind. A caller who wrote something in the last 3 s ' +
+      'reads from the primary. If absent or not available, everything is read from DATABASE_URL.',
+    protocols: ['postgres:', 'postgresql:'],
+    optional: true,
+    secret: true,
+  })
+  readonly databaseReadUrl?: string;
+
   @EnvInt('DATABASE_POOL_SIZE', {
     description: 'Maximum number of Postgres connections that one process opens.',
     default: 10,

@@ -9,6 +9,8 @@ export interface RequestContext {
   organizationId?: string;
   jobId?: string;
   agentId?: string;
+  /** The response may be a second old, so its data can be read from a replica of the database. */
+  mayLag?: boolean;
 }
 
 interface Stored {

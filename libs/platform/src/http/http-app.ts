@@ -165,7 +165,9 @@ function addRequestHooks(fastify: FastifyInstance, config: BaseConfig, metrics: 
     destroyUnreadBody(request);
     const seconds = (performance.now() - request.startedAt) / 1000;
     const route = request.routeOptions.url ?? 'none';
-    metrics.httpSeconds.observe({ method: request.method, route, status: reply.statusCode }, seconds);
+    const measured = { method: request.method, route, status: reply.statusCode };
+    metrics.httpSeconds.observe(measured, seconds);
+    metrics.levels.countRequest(measured, seconds);
     recordRequest(request, { route, status: reply.statusCode });
     if (tellsAnswers) {
       logger.debug('answered', {

@@ -57,7 +57,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, error:
   void reply
     .status(answer.status)
     .headers({ ...(answer.status === 503 ? { 'retry-after': '2' } : {}), ...answer.options.headers })
-    .type(problemType)
+    .type(answer.options.contentType ?? problemType)
     .send(JSON.stringify(toProblem(answer, { instance: getRequestPath(request), requestId: findRequestId(request) })));
 }
 

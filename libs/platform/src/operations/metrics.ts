@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { LevelCounts } from './level-counts';
 import { collectProcessMetrics, Counter, Gauge, Histogram, Registry } from './prom-client';
 
 /** The metrics that Prometheus reads at /metrics on the internal port. */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
+
+  readonly levels = new LevelCounts();
 
   readonly httpSeconds = new Histogram({
     name: 'muster_http_request_seconds',
@@ -241,6 +244,13 @@ export class Metrics {
     name: 'muster_reaper_actions_total',
     help: 'Actions of the reaper on machine findings, by action.',
     labelNames: ['action'],
+    registers: [this.registry],
+  });
+
+  readonly replicaReads = new Counter({
+    name: 'muster_replica_reads_total',
+    help: 'Statements that may run on the read replica, by the server that ran them: replica or primary.',
+    labelNames: ['server'],
     registers: [this.registry],
   });
 

@@ -4,6 +4,7 @@ import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { type AppName, getQueueDefinition, queueNames, serviceApps } from '@muster/contracts';
 import { CounterStore, RedisCounterStore } from '../http/counter-store';
 import { Readiness } from '../operations/readiness';
+import { ServiceLevels } from '../operations/service-levels';
 import { BullPublisher } from './bull-publisher';
 import { Handoff } from './handoff';
 import { MessagePublisher } from './message-ledger';
@@ -23,9 +24,10 @@ const APP_NAME = Symbol('app name');
     Relay,
     QueueRates,
     Handoff,
+    ServiceLevels,
     { provide: CounterStore, useClass: RedisCounterStore },
   ],
-  exports: [RedisConnections, PubSub, Relay, QueueRates, Handoff, CounterStore],
+  exports: [RedisConnections, PubSub, Relay, QueueRates, Handoff, ServiceLevels, CounterStore],
 })
 class RedisModule {}
 

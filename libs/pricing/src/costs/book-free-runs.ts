@@ -18,7 +18,7 @@ export async function bookFreeRuns(tx: Transaction, organizationId: string, runs
      run AS (
        INSERT INTO usage_event (job_id, kind, organization_id, month, outcome, run_ms, at, counted)
        SELECT job_id, 'run', $1, month, outcome, run_ms, at, true FROM ended
-       ON CONFLICT (job_id, kind, revision) DO NOTHING RETURNING month, outcome, run_ms),
+       ON CONFLICT DO NOTHING RETURNING month, outcome, run_ms),
      cost AS (
        INSERT INTO run_cost
          (job_id, organization_id, compute_micros_per_hour, compute_micros, ai_micros, reported_micros, total_micros,

@@ -44,7 +44,10 @@ export async function putOrganizationModel(
   const { organizationId } = caller;
   await requireUnchangedModel(tx, organizationId, ifMatch);
   const model: OrganizationModelRow = { baseUrl, name, visionName: visionName ?? null, apiKeyVaultKey };
-  await requireExistingSecrets(tx, organizationId, [apiKeyVaultKey], () => 'apiKeyVaultKey');
+  await requireExistingSecrets(tx, organizationId, [apiKeyVaultKey], {
+    fieldAt: () => 'apiKeyVaultKey',
+    valuesOnly: true,
+  });
   tx.deferStatement(
     `INSERT INTO organization_model (organization_id, base_url, name, vision_name, api_key_vault_key)
      VALUES ($1, $2, $3, $4, $5)

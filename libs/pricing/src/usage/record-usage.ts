@@ -10,7 +10,8 @@ export interface EndedRun {
 }
 
 /**
- * Inserts the usage events of ended runs. A repeated call inserts nothing. The events are added to the month's counter
+ * Inserts the usage events of ended runs. A repeated call inserts nothing. The statement names no columns of the
+ * conflict, so that it also works on a table that is partitioned by month, whose key contains the month. The events are added to the month's counter
  * when the cost of the run is booked (`recordSpendUsage`), so that the end of a run does not wait for the counter's
  * lock. Readers of usage add the uncounted events to the counter.
  */
@@ -27,7 +28,7 @@ const runEvents = buildRowStatements(
   (rows) => `
   INSERT INTO usage_event (organization_id, job_id, kind, month, outcome, run_ms, at, counted)
   SELECT input.organization_id, input.job_id, 'run', input.month, input.outcome, input.run_ms, input.at, false FROM ${rows}
-  ON CONFLICT (job_id, kind, revision) DO NOTHING`,
+  ON CONFLICT DO NOTHING`,
 );
 
 export const manyRuns = 'unnest($2::uuid[], $3::date[], $4::text[], $5::bigint[], $6::timestamptz[])';

@@ -10,16 +10,8 @@ import {
 } from '@muster/machines';
 import { DatabaseModule, ScheduleEntity, type Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import {
-  runBehindLock,
-  runBesideLock,
-  type Harness,
-  makeAgent,
-  makeJob,
-  makeOrganization,
-  makeWorkflow,
-  startHarness,
-} from '@muster/testing';
+import { runBehindLock, runBesideLock, type Harness, startHarness } from '@muster/testing';
+import { makeAgent, makeJob, makeOrganization, makeWorkflow } from '@muster/testing';
 import { StorageConfig } from '@muster/storage';
 import { VaultModule } from '@muster/vault';
 import { type MachineProvider, Machines, VmConfig } from '@muster/vm';
@@ -39,13 +31,9 @@ describe('prewakeMachines', () => {
       configs: [StorageConfig, VmConfig],
       modules: [DatabaseModule, AccessModule, VaultModule, MachinesModule],
     });
-    const provider: MachineProvider = {
-      describe: async () => ({ state: 'stopped', ip: null }),
-      start: async () => undefined,
-      stop: async () => undefined,
-      reboot: async () => undefined,
-      terminate: async () => undefined,
-    };
+    const act = async () => undefined;
+    const describe = async () => ({ state: 'stopped' as const, ip: null });
+    const provider: MachineProvider = { describe, start: act, stop: act, reboot: act, terminate: act };
     jest.spyOn(harness.app.nest.get(Machines, { strict: false }), 'get').mockReturnValue(provider);
   });
   afterAll(() => harness.close());
@@ -219,6 +207,14 @@ describe('prewakeMachines', () => {
     for (const seconds of [1, 20, 38]) expect((await tick(inSeconds(seconds))).woken).toBe(0);
     await query('UPDATE schedule SET next_run_at = $2 WHERE id = $1', [id, inSeconds(640)]);
     expect((await tick(inSeconds(600))).woken).toBe(1);
+  });
+
+  it('a failed prewake is not repeated for another schedule of the machine once the pause after it has ended', async () => {
+    await query('UPDATE agent SET boot_ms = 400000 WHERE id = $1', [ground.agentId]);
+    for (const seconds of [400, 401]) await schedule(inSeconds(seconds));
+    expect((await tick()).woken).toBe(1);
+    await failWakes();
+    expect([await statusOf(), (await tick(inSeconds(390))).woken]).toEqual(['stopped', 0]);
   });
 
   it('a machine is not prewoken during the pause after a failed wake', async () => {

@@ -1,6 +1,6 @@
 import { second, type SimulatedAgent } from './simulated-machines.harness';
 
-/** Returns the duration of a boot: near the usual time of the machine, now and then far slower. */
+/** Returns the duration of a boot: usually near the machine's usual time, and occasionally far slower. */
 export function simulateBoot({ baseBootMs }: SimulatedAgent, random: () => number): { ms: number; isSlow: boolean } {
   const isSlow = random() < 0.02;
   return { ms: isSlow ? (130 + 70 * random()) * second : baseBootMs * (0.9 + 0.2 * random()), isSlow };

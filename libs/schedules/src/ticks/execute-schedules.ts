@@ -1,5 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import type { Database } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
 import { runDueSchedules } from './run-due-schedules';
 import type { TickReport } from './tick-report';
 
@@ -8,13 +9,14 @@ export interface ExecuteRequest {
   dryRun: boolean;
   limit: number;
   scheduleId?: string;
+  keyRing?: KeyRing;
 }
 
 /** Runs the due schedules of the caller's organization, or one schedule if it is due, on behalf of the caller. */
 export async function executeSchedules(
   database: Database,
   caller: Principal,
-  { now, dryRun, limit, scheduleId }: ExecuteRequest,
+  { now, dryRun, limit, scheduleId, keyRing }: ExecuteRequest,
 ): Promise<TickReport> {
   const { organizationId } = caller;
   const report = await runDueSchedules(database, {
@@ -26,6 +28,7 @@ export async function executeSchedules(
     actor: caller,
     budgetMs: 20_000,
     whenScanned: 'wait',
+    keyRing,
   });
   if (!dryRun) {
     await database.transaction({ organizationId }, (tx) => {

@@ -3,6 +3,7 @@ import { recordWakeBlocked } from '@muster/machines';
 import { AppError } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { launchJob, presentTarget } from '@muster/jobs';
+import type { KeyRing } from '@muster/vault';
 import { decideScheduledRun } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
 import type { ScheduleRow } from '../schedule-row';
@@ -16,6 +17,7 @@ export interface RunRequest {
   actor: Actor;
   /** Present if a user requested this run; `wakeTimeoutMs` is how long its agent may take to wake. */
   force?: { wakeTimeoutMs: number };
+  keyRing?: KeyRing;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface RunRequest {
 export async function launchScheduledRun(
   tx: Transaction,
   schedule: ScheduleRow,
-  { now, nominalAt, actor, force }: RunRequest,
+  { now, nominalAt, actor, force, keyRing }: RunRequest,
 ): Promise<Outcome> {
   const { organizationId, agentId, targetLabels, targetPrefer } = schedule;
   const decision = decideScheduledRun(await readGuardFacts(tx, schedule, { now, force: force !== undefined }), now);
@@ -58,6 +60,7 @@ export async function launchScheduledRun(
         source: 'schedule',
       },
       now,
+      keyRing,
     );
     return { outcome: 'launched', jobId, nominalAt };
   } catch (error) {

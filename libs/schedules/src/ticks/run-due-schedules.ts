@@ -2,6 +2,7 @@ import type { Actor } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import { type Database, isDatabaseUnavailable, requireReleasedRecovery, type Transaction } from '@muster/database';
 import { runInSpan } from '@muster/platform';
+import type { KeyRing } from '@muster/vault';
 import { parseCron } from '../cron/cron-rule';
 import { decideScheduledRun, decideScheduleTick } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
@@ -27,6 +28,8 @@ export interface TickRequest {
   actor?: Actor;
   /** While another process scans: `wait` for it, or `leave` the scan to it. */
   whenScanned: 'wait' | 'leave';
+  /** Seals the sensitive variables of runs. */
+  keyRing?: KeyRing;
 }
 
 interface Tick extends TickRequest {
@@ -113,7 +116,7 @@ interface Step {
 async function processNextRun(
   tx: Transaction,
   { id, organizationId }: Pick<Due, 'id' | 'organizationId'>,
-  { now, missedUntil, actor = { kind: 'system', id: 'schedules', organizationId } }: Tick,
+  { now, missedUntil, keyRing, actor = { kind: 'system', id: 'schedules', organizationId } }: Tick,
 ): Promise<Step> {
   const schedule = await tryLockSchedule(tx, organizationId, id);
   if (!schedule) return skipSchedule('locked');
@@ -121,14 +124,17 @@ async function processNextRun(
   if (!decision.due) return skipSchedule(decision.reason);
   const { dropped, run, next } = decision;
   const outcomes: Outcome[] = [];
-  tx.onCommitMeasure(({ scheduleLateness }) => {
-    for (const at of [...dropped, ...(run ? [run] : [])])
-      scheduleLateness.observe((now.getTime() - at.getTime()) / 1000);
+  tx.onCommitMeasure(({ scheduleLateness, levels }) => {
+    for (const at of [...dropped, ...(run ? [run] : [])]) {
+      const seconds = (now.getTime() - at.getTime()) / 1000;
+      scheduleLateness.observe(seconds);
+      levels.count('schedules', seconds);
+    }
   });
   recordMisfires(tx, schedule, dropped, now);
   if (dropped.length) outcomes.push(createMisfireOutcome(dropped));
   if (run && !(await isRunRecorded(tx, id, run))) {
-    const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt: run, actor });
+    const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt: run, actor, keyRing });
     recordRunOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
     outcomes.push(outcome);
   }

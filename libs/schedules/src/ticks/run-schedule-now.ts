@@ -1,5 +1,6 @@
 import { audit, type Principal } from '@muster/access';
 import { type Database, type Transaction } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
 import { decideScheduledRun } from './decide-tick';
 import { readGuardFacts } from './guard-facts';
 import { launchScheduledRun } from './launch-scheduled-run';
@@ -15,7 +16,7 @@ export async function runScheduleNow(
   tx: Transaction,
   caller: Principal,
   id: string,
-  { now, wakeTimeoutMs }: { now: Date; wakeTimeoutMs: number },
+  { now, wakeTimeoutMs, keyRing }: { now: Date; wakeTimeoutMs: number; keyRing?: KeyRing },
 ): Promise<TickReport> {
   const { organizationId } = caller;
   const report: TickReport = { ...createEmptyReport(false), scanned: 1 };
@@ -25,7 +26,8 @@ export async function runScheduleNow(
     addOutcomeToReport(report, id, { outcome: 'skipped', reason: 'locked', detail: null, nominalAt: null });
   } else {
     const nominalAt = await findFreeNominalTime(tx, id, now);
-    const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt, actor: caller, force: { wakeTimeoutMs } });
+    const force = { wakeTimeoutMs };
+    const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt, actor: caller, force, keyRing });
     recordRunOutcome(tx, schedule, { ...outcome, nominalAt }, { kind: 'forced', now });
     addOutcomeToReport(report, id, outcome);
   }

@@ -1,4 +1,4 @@
-import type { AccountRequest, ConcurrencyKey } from '@muster/contracts';
+import { type AccountRequest, type ConcurrencyKey, maskVariables } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { decideWakesOfRuns, findGuards, lockWakesOfOrganization } from '@muster/jobs';
 import { requestWake } from '@muster/machines';
@@ -21,7 +21,9 @@ export async function wakeForForcedRun(
 }
 
 async function findAgentToWake(tx: Transaction, schedule: ScheduleRow, now: Date): Promise<string | null> {
-  const { id, organizationId, targetLabels, variables } = schedule;
+  const { id, organizationId, targetLabels } = schedule;
+  // A concurrency key contains no sealed variable.
+  const variables = maskVariables(schedule.variables);
   const [workflow] = await tx.query<{ keys: ConcurrencyKey[] | null; accounts: AccountRequest[] | null }>(
     'SELECT concurrency_keys AS keys, accounts FROM workflow WHERE id = $1 AND organization_id = $2',
     [schedule.scriptId, organizationId],

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
-import { DatabaseModule } from '@muster/database';
+import { DatabaseModule, dropPartitions } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { Client } from 'pg';
 import { maintainTimelinePartitions } from './maintain-timeline-partitions';
@@ -12,6 +13,8 @@ describe('keeping the timeline’s partitions', () => {
   });
   afterAll(() => harness.close());
 
+  const maintain = (retentionDays: number) =>
+    maintainTimelinePartitions(harness.db, { databaseUrl: harness.databaseUrl, retentionDays });
   const partitions = async () => {
     const rows = await harness.db.query<{ name: string }>(
       'system',
@@ -29,22 +32,25 @@ describe('keeping the timeline’s partitions', () => {
     }
   };
 
+  const createExpired = (name: string, bounds: string) =>
+    asOwner(`CREATE TABLE ${name} PARTITION OF timeline_entry FOR VALUES ${bounds}`);
+
   it('partitions older than the retention are dropped, future months are created, others stay unchanged', async () => {
     // Creates the partitions of this month, because the template database may be from the previous month.
-    await maintainTimelinePartitions(harness.db, { retentionDays: 0 });
+    await maintain(0);
     const before = await partitions();
     await asOwner(`
       CREATE TABLE timeline_entry_202401 PARTITION OF timeline_entry FOR VALUES FROM ('2024-01-01Z') TO ('2024-02-01Z');
       DROP TABLE ${before.at(-1)}`);
-    expect(await maintainTimelinePartitions(harness.db, { retentionDays: 0 })).toEqual({ dropped: 0 });
+    expect(await maintain(0)).toEqual({ dropped: 0 });
     expect(await partitions()).toEqual(['timeline_entry_202401', ...before]);
-    expect(await maintainTimelinePartitions(harness.db, { retentionDays: 36_500 })).toEqual({ dropped: 0 });
-    expect(await maintainTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 1 });
+    expect(await maintain(36_500)).toEqual({ dropped: 0 });
+    expect(await maintain(60)).toEqual({ dropped: 1 });
     expect(await partitions()).toEqual(before);
   });
 
   it('an expired partition in use is dropped in a later round without blocking readers or writers', async () => {
-    await maintainTimelinePartitions(harness.db, { retentionDays: 0 });
+    await maintain(0);
     await asOwner(
       `CREATE TABLE timeline_entry_202402 PARTITION OF timeline_entry FOR VALUES FROM ('2024-02-01Z') TO ('2024-03-01Z')`,
     );
@@ -53,25 +59,66 @@ describe('keeping the timeline’s partitions', () => {
     try {
       await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
       // Dropping the partition would wait until the reader ends, and every later statement would wait for the drop.
-      expect(await maintainTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 0 });
+      expect(await maintain(60)).toEqual({ dropped: 0 });
       expect(await partitions()).toContain('timeline_entry_202402');
       // A future partition is created even while the table is being read.
       const last = (await partitions()).at(-1)!;
       await reader.query('COMMIT');
       await asOwner(`DROP TABLE ${last}`);
       await reader.query('BEGIN; SELECT count(*) FROM timeline_entry');
-      await maintainTimelinePartitions(harness.db, { retentionDays: 0 });
+      await maintain(0);
       expect(await partitions()).toContain(last);
     } finally {
       await reader.query('COMMIT');
       await reader.end();
     }
-    expect(await maintainTimelinePartitions(harness.db, { retentionDays: 60 })).toEqual({ dropped: 1 });
+    expect(await maintain(60)).toEqual({ dropped: 1 });
     expect(await partitions()).not.toContain('timeline_entry_202402');
   });
 
+  it('an expired partition is dropped once the transactions that used it have ended, although others use the timeline', async () => {
+    await maintain(0);
+    await createExpired('timeline_entry_202404', "FROM ('2024-04-01Z') TO ('2024-05-01Z')");
+    const [earlier, later] = [0, 1].map(() => new Client({ connectionString: harness.databaseUrl }));
+    await Promise.all([earlier!.connect(), later!.connect()]);
+    try {
+      await earlier!.query('BEGIN; SELECT count(*) FROM timeline_entry');
+      expect(await maintain(60)).toEqual({ dropped: 0 });
+      await later!.query('BEGIN; SELECT count(*) FROM timeline_entry');
+      await earlier!.query('COMMIT');
+      expect(await maintain(60)).toEqual({ dropped: 1 });
+    } finally {
+      await Promise.all([earlier!.end(), later!.end()]);
+    }
+  });
+
+  it('a partition whose drop was interrupted after it was detached is dropped in the next round', async () => {
+    await asOwner('CREATE TABLE timeline_entry_202405 (LIKE timeline_entry)');
+    expect(await maintain(60)).toEqual({ dropped: 1 });
+    expect(await harness.db.query('system', `SELECT to_regclass('timeline_entry_202405') AS name`)).toEqual([
+      { name: null },
+    ]);
+  });
+
+  it('expired partitions are dropped even if the apps connect as a user that does not own the tables', async () => {
+    await createExpired('timeline_entry_202406', "FROM ('2024-06-01Z') TO ('2024-07-01Z')");
+    const user = `apps_${randomBytes(4).toString('hex')}`;
+    const password = randomBytes(8).toString('hex');
+    await asOwner(`CREATE ROLE ${user} LOGIN PASSWORD '${password}'`);
+    try {
+      const url = new URL(harness.databaseUrl);
+      Object.assign(url, { username: user, password });
+      const asApps = { databaseUrl: url.href, retentionDays: 60 };
+      expect(await dropPartitions(url.href, 'timeline_entry', [])).toBeNull();
+      expect(await maintainTimelinePartitions(harness.db, asApps)).toEqual({ dropped: 1 });
+    } finally {
+      await asOwner(`DROP ROLE ${user}`);
+    }
+    expect(await partitions()).not.toContain('timeline_entry_202406');
+  });
+
   it('a row is stored without waiting for a reader that delays the drop of an expired partition', async () => {
-    await maintainTimelinePartitions(harness.db, { retentionDays: 0 });
+    await maintain(0);
     await asOwner(
       `CREATE TABLE timeline_entry_202403 PARTITION OF timeline_entry FOR VALUES FROM ('2024-03-01Z') TO ('2024-04-01Z')`,
     );
@@ -96,12 +143,12 @@ describe('keeping the timeline’s partitions', () => {
       // The drop waits only briefly. If a round ends before the wait is noticed, the next round waits again.
       while (!writing) {
         let isOver = false;
-        rounds.push(maintainTimelinePartitions(harness.db, { retentionDays: 60 }).finally(() => (isOver = true)));
+        rounds.push(maintain(60).finally(() => (isOver = true)));
         while (!isOver && !writing) {
           const waiting = await harness.db.query(
             'system',
             `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-             WHERE NOT granted AND datname = current_database() AND relation = 'timeline_entry'::regclass`,
+             WHERE NOT granted AND datname = current_database() AND application_name = 'muster-partitions'`,
           );
           if (waiting.length > 0) writing = write();
         }
@@ -114,7 +161,7 @@ describe('keeping the timeline’s partitions', () => {
     } finally {
       await Promise.all([reader!.end(), writer!.end()]);
     }
-    await maintainTimelinePartitions(harness.db, { retentionDays: 60 });
+    await maintain(60);
     expect(await partitions()).not.toContain('timeline_entry_202403');
   });
 });

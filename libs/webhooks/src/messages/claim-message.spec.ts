@@ -73,25 +73,37 @@ describe('claimMessage', () => {
     ]);
   });
 
-  /** Inserts a channel with one pending message, and returns the channel's id. */
-  async function insertMessage(): Promise<string> {
-    const { id: organizationId } = await makeOrganization(harness.db);
-    const [endpointId, eventId] = [newId(), newId()];
+  it('a test message of a channel does not postpone the next message', async () => {
+    const endpointId = await insertMessage();
+    await harness.db.query('system', 'UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', [endpointId]);
+    expect(await claimMessage(harness.db, endpointId, new Date())).toMatchObject({ count: 1 });
+    await insertMessage(endpointId);
+    expect(await claimMessage(harness.db, endpointId, new Date())).toMatchObject({ count: 1 });
+    await insertMessage(endpointId);
+    expect(await claimMessage(harness.db, endpointId, new Date())).toBe('later');
+  });
+
+  /** Inserts a pending message, and its channel unless the channel exists; returns the channel's id. */
+  async function insertMessage(existing?: string): Promise<string> {
+    const [endpointId, eventId] = [existing ?? newId(), newId()];
     const sql = (text: string, ...values: unknown[]) => harness.db.query('system', text, values);
-    await sql(
-      `INSERT INTO webhook_endpoint (id, organization_id, url, events, kind, name)
-       VALUES ($1, $2, 'https://hooks.slack.com/services/x', '{*}', 'slack', 'Front desk')`,
-      ...[endpointId, organizationId],
-    );
+    if (!existing) {
+      await sql(
+        `INSERT INTO webhook_endpoint (id, organization_id, url, events, kind, name)
+         VALUES ($1, $2, 'https://hooks.slack.com/services/x', '{*}', 'slack', 'Front desk')`,
+        ...[endpointId, (await makeOrganization(harness.db)).id],
+      );
+    }
     await sql(
       `INSERT INTO webhook_event (id, organization_id, type, subject_id, sequence, body, fanned_out_at)
-       VALUES ($1, $2, 'job.failed', $1, 1, '{}', now())`,
-      ...[eventId, organizationId],
+       SELECT $1, organization_id, 'job.failed', $1, 1, '{}', now() FROM webhook_endpoint WHERE id = $2`,
+      ...[eventId, endpointId],
     );
     await sql(
       `INSERT INTO webhook_delivery (id, organization_id, endpoint_id, event_id, type, due_at, recipient)
-       VALUES ($1, $2, $3, $4, 'job.failed', now() - interval '1 hour', '')`,
-      ...[newId(), organizationId, endpointId, eventId],
+       SELECT $1, organization_id, id, $3, 'job.failed', now() - interval '1 hour', ''
+       FROM webhook_endpoint WHERE id = $2`,
+      ...[newId(), endpointId, eventId],
     );
     return endpointId;
   }

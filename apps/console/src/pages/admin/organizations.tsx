@@ -59,7 +59,11 @@ export function Organizations() {
     <>
       <SimpleList
         title="Organizations"
-        actions={<Button onClick={() => setMaking(true)}>New organization</Button>}
+        actions={
+          <Button look="primary" onClick={() => setMaking(true)}>
+            New organization
+          </Button>
+        }
         list={list}
         search="Search organizations"
         empty="No organizations match the search."

@@ -9,12 +9,9 @@ import { showToast } from '../../ui/toast';
 
 type PricingType = ClientPricingModel['pricingType'];
 const kinds: { value: PricingType; label: string }[] = [
-  {
-    value: 'npi_claim_block',
-    label: 'npi_claim_block: per started block of claims, for each NPI (number of a health care provider)',
-  },
-  { value: 'per_claim', label: 'per_claim: per claim' },
-  { value: 'flat_per_run', label: 'flat_per_run: per run' },
+  { value: 'npi_claim_block', label: 'Per block of claims of one provider (NPI)' },
+  { value: 'per_claim', label: 'Per claim' },
+  { value: 'flat_per_run', label: 'Per run' },
 ];
 /** Initial values for an organization that has no pricing model. */
 const usual: ClientPricingModel = { pricingType: 'npi_claim_block', blockSize: 50, pricePerBlockUsd: 25 };

@@ -9,7 +9,7 @@ export function AgentSessions({ agentId, mayAsk }: { agentId: string; mayAsk: bo
   return (
     <>
       {mayAsk && (
-        <div>
+        <div className="flex justify-end">
           <Button look="primary" onClick={() => setMaking(true)}>
             New session
           </Button>

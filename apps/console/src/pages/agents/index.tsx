@@ -49,7 +49,7 @@ export function AgentsPage() {
       {
         id: 'name',
         header: 'Name',
-        meta: { className: 'sm:w-44 xl:w-56', sort: 'name' },
+        meta: { className: 'sm:w-44 xl:w-52', sort: 'name' },
         cell: ({ row: { original: agent } }) =>
           renaming === agent.id ? (
             <AgentName agent={agent} done={() => setRenaming(null)} />
@@ -86,20 +86,20 @@ export function AgentsPage() {
       {
         id: 'stopAt',
         header: 'Stops',
-        meta: { className: 'w-28 max-xl:hidden' },
+        meta: { className: 'w-24 max-xl:hidden' },
         cell: ({ row: { original } }) => <Time at={original.stopAt} relative />,
       },
       {
         id: 'currentJobId',
         header: 'Current run',
-        meta: { className: 'w-28 max-xl:hidden' },
+        meta: { className: 'w-26 max-xl:hidden' },
         cell: ({ row: { original } }) =>
           original.currentJobId ? <RunLink id={original.currentJobId} /> : <span className="text-dim">–</span>,
       },
       {
         id: 'cost',
         header: () => <span title="Cost of the agent’s runs in the last 30 days">Cost</span>,
-        meta: { className: 'w-24 max-xl:hidden' },
+        meta: { className: 'w-20 max-xl:hidden' },
         cell: ({ row: { original } }) => <AgentCost id={original.id} />,
       },
       {

@@ -1,8 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { autopilotAct, type AutopilotSession, type SessionPause, type StepOverride } from '../../api/generated';
 import { usePermission } from '../../api/session';
+import { buildQuestionQuery } from '../../api/queries';
 import { pauseWords } from '../../parts/autopilot/session-words';
+import { QuestionAnswer } from '../../parts/question/question-answer';
 import { CodeEditor } from '../../ui/code-editor';
 import { CheckField, Field, Form, inputClass } from '../../ui/form';
 import { Panel } from '../../ui/page';
@@ -16,6 +18,11 @@ page.click("aria/Search")`;
 export function SessionQuestion({ session, pause }: { session: AutopilotSession; pause: SessionPause }) {
   const mayControl = usePermission('agents.control');
   const { title, hint } = pauseWords[pause.reason];
+  const mayAnswer = usePermission('runs.write');
+  const { data: question } = useQuery({
+    ...buildQuestionQuery(pause.questionId ?? ''),
+    enabled: mayAnswer && pause.questionId !== null,
+  });
   const step = session.steps.find(({ id }) => id === session.currentStep);
   return (
     <Panel title="Question">
@@ -32,11 +39,15 @@ export function SessionQuestion({ session, pause }: { session: AutopilotSession;
           </p>
           {pause.screenshotUrl && <PageScreenshot url={pause.screenshotUrl} alt="The page when the session paused" />}
         </div>
-        {mayControl ? (
-          <AnswerForm session={session} hint={hint} />
-        ) : (
-          <p className="text-dim">Your role does not allow you to answer.</p>
-        )}
+        <div className="flex min-w-0 flex-col gap-4">
+          {/* The instruction is the answer to a question that is answered with a text. */}
+          {question?.status === 'open' && question.kind !== 'text' && <QuestionAnswer question={question} />}
+          {mayControl ? (
+            <AnswerForm session={session} hint={hint} />
+          ) : (
+            !mayAnswer && <p className="text-dim">Your role does not allow you to answer.</p>
+          )}
+        </div>
       </div>
     </Panel>
   );

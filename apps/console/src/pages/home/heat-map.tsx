@@ -36,7 +36,7 @@ function HourTable({ rows }: { rows: Hour[][] }) {
   const busiest = Math.max(1, ...rows.flat().map(({ runs }) => runs));
   return (
     <>
-      <div className="overflow-x-auto" tabIndex={0} role="region" aria-label="Runs and failures by hour">
+      <div className="relative overflow-x-auto" tabIndex={0} role="region" aria-label="Runs and failures by hour">
         <table
           aria-label="Ended runs by day and hour"
           className="w-full min-w-176 table-fixed border-separate border-spacing-0.5 tabular-nums"

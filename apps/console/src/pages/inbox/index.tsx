@@ -51,9 +51,9 @@ function NoQuestions({ isShort }: { isShort: boolean }) {
   if (isShort) return <p className="text-dim">No open questions.</p>;
   return (
     <EmptyNote title="No open questions.">
-      Questions from running workflows appear here. A script asks with <code>muster.ask(…)</code>, and a recorded
-      workflow with an <code>ask</code> step. The run waits until you answer here or on the run’s page. Open alerts also
-      appear here if an admin has turned on alert rules in the settings.
+      Questions from running workflows and paused autopilot sessions appear here. A script asks with{' '}
+      <code>muster.ask(…)</code>, and a recorded workflow with an <code>ask</code> step. The run waits until you answer
+      here or on the run’s page. Open alerts also appear here if an admin has turned on alert rules in the settings.
     </EmptyNote>
   );
 }

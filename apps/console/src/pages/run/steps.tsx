@@ -46,10 +46,10 @@ function StepRow({ step, span }: { step: JobStep; span: Span }) {
   return (
     <li
       data-testid="step"
-      className="grid grid-cols-[6rem_1fr_5.5rem] items-center gap-x-3 gap-y-1 border-b border-line py-1.5 last:border-0 md:grid-cols-[6rem_minmax(0,14rem)_1fr_5.5rem]"
+      className="grid grid-cols-[5.5rem_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 border-b border-line py-1.5 last:border-0 md:grid-cols-[6rem_minmax(0,14rem)_1fr_5.5rem]"
     >
       <StatusMark status={step.status} />
-      <bdi className="truncate" title={step.name ?? step.stepId ?? undefined}>
+      <bdi className="[overflow-wrap:anywhere] md:truncate" title={step.name ?? step.stepId ?? undefined}>
         {step.name ?? step.stepId ?? `Step ${step.stepOrder}`}
       </bdi>
       <div aria-hidden className="relative h-2 rounded bg-sunken max-md:hidden">

@@ -18,6 +18,7 @@ import { ScheduleMenu } from '../../parts/schedule-menu';
 import { Button, getButtonClass } from '../../ui/button';
 import { ErrorNote } from '../../ui/error-note';
 import { EmptyNote, FactList, Page, Panel, Skeleton } from '../../ui/page';
+import { PlainTable } from '../../ui/table/plain-table';
 import { StatusMark } from '../../ui/status-mark';
 import { EditScheduleDialog } from './edit-schedule';
 
@@ -108,38 +109,27 @@ function ScheduleHistory({ schedule }: { schedule: ScheduleDetail }) {
     <Panel title="History">
       {schedule.recentRuns.length === 0 && <EmptyNote title="No scheduled time has passed yet." />}
       {schedule.recentRuns.length > 0 && (
-        <table className="w-full [&_td]:border-t [&_td]:border-line [&_td]:py-1.5 [&_td]:pr-3">
-          <thead className="text-left text-xs text-dim">
-            <tr>
-              {['Planned for', 'Outcome', 'Reason', 'Run'].map((head) => (
-                <th key={head} scope="col" className="pb-1.5 font-medium">
-                  {head}
-                </th>
-              ))}
+        <PlainTable label="History of this schedule" heads={['Planned for', 'Outcome', 'Run', 'Reason']}>
+          {schedule.recentRuns.map(({ nominalAt, firedAt, outcome, reason, detail, forced, jobId }) => (
+            <tr key={`${nominalAt} ${firedAt}`}>
+              <td>
+                <Time at={nominalAt} />
+              </td>
+              <td>
+                <StatusMark status={outcome} />
+              </td>
+              <td>{jobId && <RunLink id={jobId} />}</td>
+              <td className="text-dim">
+                {reason && (
+                  <>
+                    <code className="font-mono text-xs">{reason}</code> {detail ?? describeSkipReason(reason)}
+                  </>
+                )}
+                {forced && ' by hand'}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {schedule.recentRuns.map(({ nominalAt, firedAt, outcome, reason, detail, forced, jobId }) => (
-              <tr key={`${nominalAt} ${firedAt}`}>
-                <td>
-                  <Time at={nominalAt} />
-                </td>
-                <td>
-                  <StatusMark status={outcome} />
-                </td>
-                <td className="text-dim">
-                  {reason && (
-                    <>
-                      <code className="font-mono text-xs">{reason}</code> {detail ?? describeSkipReason(reason)}
-                    </>
-                  )}
-                  {forced && ' by hand'}
-                </td>
-                <td>{jobId && <RunLink id={jobId} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </PlainTable>
       )}
     </Panel>
   );

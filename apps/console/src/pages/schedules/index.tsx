@@ -46,7 +46,12 @@ export function SchedulesPage() {
         header: 'Name',
         meta: { sort: 'name' },
         cell: ({ row: { original } }) => (
-          <Link to="/schedules/$id" params={{ id: original.id }} className="font-medium hover:underline">
+          <Link
+            to="/schedules/$id"
+            params={{ id: original.id }}
+            className="font-medium hover:underline"
+            title={original.name}
+          >
             <bdi>{original.name}</bdi>
           </Link>
         ),
@@ -66,19 +71,19 @@ export function SchedulesPage() {
       {
         id: 'workflow',
         header: 'Workflow',
-        meta: { className: 'max-lg:hidden' },
+        meta: { className: 'w-40 max-lg:hidden' },
         cell: ({ row: { original } }) => <WorkflowLink id={original.scriptId} />,
       },
       {
         id: 'agent',
         header: 'Agent',
-        meta: { className: 'max-lg:hidden' },
+        meta: { className: 'w-44 max-lg:hidden' },
         cell: ({ row: { original } }) => <AgentOfRun run={original} />,
       },
       {
         id: 'nextRunAt',
         header: 'Next',
-        meta: { className: 'w-28 max-sm:hidden', sort: 'nextRunAt' },
+        meta: { className: 'w-26 max-sm:hidden', sort: 'nextRunAt' },
         cell: ({ row: { original } }) => <Time at={original.nextRunAt} relative />,
       },
       {

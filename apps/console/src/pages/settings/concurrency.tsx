@@ -54,7 +54,13 @@ export function Concurrency() {
     <>
       <SimpleList
         title="Concurrency"
-        actions={mayChange && <Button onClick={() => setLimiting({})}>Set a limit</Button>}
+        actions={
+          mayChange && (
+            <Button look="primary" onClick={() => setLimiting({})}>
+              Set a limit
+            </Button>
+          )
+        }
         list={list}
         search="Search keys"
         empty="No run holds a concurrency key or waits for one. Add concurrency keys to a workflow or a run to limit how many runs are in progress at the same time."

@@ -56,7 +56,13 @@ export function Users() {
     <>
       <SimpleList
         title="Users"
-        actions={mayChange && <Button onClick={() => setInviting(true)}>Invite user</Button>}
+        actions={
+          mayChange && (
+            <Button look="primary" onClick={() => setInviting(true)}>
+              Invite user
+            </Button>
+          )
+        }
         list={list}
         search="Search users"
         empty="No users. Use “Invite user” to add one."

@@ -30,7 +30,11 @@ export function Vault() {
     <>
       <SimpleList
         title="Vault"
-        actions={<Button onClick={() => setWriting('')}>New secret</Button>}
+        actions={
+          <Button look="primary" onClick={() => setWriting('')}>
+            New secret
+          </Button>
+        }
         list={list}
         search="Search secrets"
         empty="No secrets yet. Use “New secret” to store a value that scripts read by its name."

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import type { Workflow } from '../../api/generated';
 import { formatMoney } from '../../format/format';
 import { Time } from '../../format/time';
@@ -9,6 +10,7 @@ import { FactList, Panel } from '../../ui/page';
 
 export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
   const { source, workflowPackInstallationId, maxCostUsd, concurrencyKeys, accounts } = workflow;
+  const sensitive = [...workflow.sensitiveVariables, ...workflow.sensitiveResults];
   return (
     <Panel title="About">
       <FactList
@@ -21,6 +23,9 @@ export function WorkflowDetails({ workflow }: { workflow: Workflow }) {
           ['Pack', workflowPackInstallationId ? <InstallationLink id={workflowPackInstallationId} /> : 'none'],
           ['Concurrency keys', <bdi className="break-words">{formatConcurrencyKeys(concurrencyKeys)}</bdi>],
           ['Accounts', <bdi className="break-words">{formatAccounts(accounts)}</bdi>],
+          ...(sensitive.length > 0
+            ? [['Sensitive', <bdi className="break-words">{sensitive.join(', ')}</bdi>] as [string, ReactNode]]
+            : []),
           [
             'Changed',
             <ChangesLink id={workflow.id}>

@@ -12,7 +12,7 @@ import { AccountsField, readAccounts } from '../../parts/guards/accounts';
 import { ConcurrencyKeysField, readConcurrencyKeys } from '../../parts/guards/concurrency-keys';
 import { useVersionedSave } from '../../ui/conflict';
 import { Dialog } from '../../ui/dialog';
-import { ChoiceField, Form, TextField } from '../../ui/form';
+import { ChoiceField, Form, TextField, type Values } from '../../ui/form';
 import { showToast } from '../../ui/toast';
 
 const most = 200;
@@ -38,6 +38,8 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
       workflowPackInstallationId: 'Pack installation',
       concurrencyKeys: 'Concurrency keys',
       accounts: 'Accounts',
+      sensitiveVariables: 'Sensitive variables',
+      sensitiveResults: 'Sensitive results',
     },
   });
   const installations = (data?.installations ?? []).map(({ id, name }) => ({ value: id, label: name }));
@@ -54,6 +56,8 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
               workflowPackInstallationId: values.readText('workflowPackInstallationId') || null,
               concurrencyKeys: readConcurrencyKeys(values),
               accounts: readAccounts(values),
+              sensitiveVariables: readNames(values, 'sensitiveVariables'),
+              sensitiveResults: readNames(values, 'sensitiveResults'),
             },
             base,
           )
@@ -92,8 +96,27 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
           initial={base.accounts}
           hint="Each run borrows one free account of each pool, and waits until there is one."
         />
+        <TextField
+          label="Sensitive variables"
+          name="sensitiveVariables"
+          defaultValue={base.sensitiveVariables.join(', ')}
+          autoComplete="off"
+          hint="Names of variables with patients’ data, separated by commas. Their values are stored encrypted, and shown only to users who may see screens."
+        />
+        <TextField
+          label="Sensitive results"
+          name="sensitiveResults"
+          defaultValue={base.sensitiveResults.join(', ')}
+          autoComplete="off"
+          hint="Names in the result with patients’ data, separated by commas."
+        />
       </Form>
       {conflict}
     </Dialog>
   );
+}
+
+function readNames(values: Values, name: string): string[] {
+  const names = values.readText(name).split(',');
+  return [...new Set(names.map((each) => each.trim()).filter(Boolean))];
 }

@@ -62,14 +62,18 @@ export function WorkflowsPage() {
       {
         id: 'name',
         header: 'Name',
-        meta: { sort: 'name' },
+        meta: { className: 'lg:w-64', sort: 'name' },
         cell: ({ row: { original } }) => <WorkflowName workflow={original} />,
       },
       {
         id: 'description',
         header: 'Description',
         meta: { className: 'max-lg:hidden' },
-        cell: ({ row: { original } }) => <bdi className="text-dim">{original.description}</bdi>,
+        cell: ({ row: { original } }) => (
+          <bdi className="text-dim" title={original.description ?? undefined}>
+            {original.description}
+          </bdi>
+        ),
       },
       {
         id: 'revision',

@@ -12,7 +12,7 @@ export const pauseWords: Record<SessionPause['reason'], { title: string; hint: s
   },
   one_time_code: {
     title: 'The page asks for a one-time code',
-    hint: 'Enter the code in an instruction, such as: Enter the code 123456 and continue.',
+    hint: 'Enter the code, or write an instruction with the code, such as: Enter the code 123456 and continue.',
   },
   captcha: {
     title: 'The page shows a captcha',

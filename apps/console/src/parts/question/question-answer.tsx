@@ -26,7 +26,7 @@ export function QuestionAnswer({ question }: { question: Question }) {
   const [isDeclining, setIsDeclining] = useState(false);
   const sendAnswer = async (value: Answer) => {
     await questionsAnswer({ path: { id: question.id }, body: { answer: value } }).finally(refresh);
-    showToast('Answered. The run continues.');
+    showToast(`Answered. The ${question.sessionId ? 'session' : 'run'} continues.`);
   };
   return (
     <>
@@ -81,14 +81,14 @@ function AnswerForm({ question, answer, children }: AnswerFormProps) {
   );
 }
 
-function DeclineDialog({ question: { id }, close }: { question: Question; close: () => void }) {
+function DeclineDialog({ question: { id, sessionId }, close }: { question: Question; close: () => void }) {
   const refresh = useRefreshQuestions();
   return (
     <Dialog
       open
       onOpenChange={close}
       title="Decline this question?"
-      description="The script continues with the default answer of the question, or fails if there is none. This cannot be undone."
+      description={`${sessionId ? 'The session fails.' : declinedRun} This cannot be undone.`}
     >
       <Form
         submit="Decline"
@@ -106,6 +106,8 @@ function DeclineDialog({ question: { id }, close }: { question: Question; close:
     </Dialog>
   );
 }
+
+const declinedRun = 'The script continues with the default answer of the question, or fails if there is none.';
 
 function useRefreshQuestions(): () => Promise<unknown> {
   const client = useQueryClient();

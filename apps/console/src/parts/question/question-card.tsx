@@ -2,7 +2,7 @@ import { listPermissions, type Permission } from '@muster/contracts/words';
 import type { IdentityUser, Question } from '../../api/generated';
 import { useCurrentUser } from '../../api/session';
 import { Time, TimeLeft } from '../../format/time';
-import { RunLink, WorkflowLink } from '../names';
+import { RunLink, SessionLink, WorkflowLink } from '../names';
 import { LiveScreen } from './live-screen';
 import { QuestionAnswer } from './question-answer';
 
@@ -19,7 +19,7 @@ interface QuestionCardProps {
 /** A question with its context and screenshot, and the answer form or the outcome. */
 export function QuestionCard({ question, withRun, live, onTouched }: QuestionCardProps) {
   const { user } = useCurrentUser();
-  const { id, jobId, workflowId, context, status, expiresAt } = question;
+  const { id, jobId, sessionId, workflowId, context, status, expiresAt } = question;
   const isOpen = status === 'open';
   return (
     <article
@@ -39,6 +39,7 @@ export function QuestionCard({ question, withRun, live, onTouched }: QuestionCar
           {isOpen && <TimeLeft until={expiresAt} />}
           {withRun && workflowId && <WorkflowLink id={workflowId} />}
           {withRun && jobId && <RunLink id={jobId} />}
+          {withRun && sessionId && <SessionLink id={sessionId} />}
           {isOpen && !live && question.takeover && 'Open the run to use its browser.'}
         </p>
       </div>
@@ -117,11 +118,12 @@ function formatAudience(entry: string): string {
   return entry.startsWith('role:') ? 'every member' : entry;
 }
 
-function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason } }: { question: Question }) {
+function QuestionOutcome({ question: { status, answeredBy, answeredAt, reason, sessionId } }: { question: Question }) {
   if (status === 'answered') {
     return (
       <p role="status" className="[overflow-wrap:anywhere]">
-        Answered by <bdi>{formatAnswerer(answeredBy)}</bdi> <Time at={answeredAt} relative />. The run continues.
+        Answered by <bdi>{formatAnswerer(answeredBy)}</bdi> <Time at={answeredAt} relative />. The{' '}
+        {sessionId ? 'session' : 'run'} continues.
       </p>
     );
   }

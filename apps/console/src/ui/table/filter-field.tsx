@@ -21,14 +21,14 @@ export function FilterField({ name, label, type = 'text', placeholder }: FilterF
     pauseMs,
   );
   return (
-    <label className="flex items-center gap-1.5">
-      <span className="whitespace-nowrap text-dim">{label}</span>
+    <label className="flex items-center gap-1.5 max-sm:w-full">
+      <span className="whitespace-nowrap text-dim max-sm:min-w-16">{label}</span>
       <input
         type={type}
         placeholder={placeholder}
         maxLength={100}
         value={text}
-        className={`${inputClass} ${type === 'date' ? 'w-auto' : 'w-40'}`}
+        className={`${inputClass} ${type === 'date' ? 'w-auto' : 'w-40 max-sm:grow'}`}
         onChange={({ target }) => write(target.value)}
       />
     </label>

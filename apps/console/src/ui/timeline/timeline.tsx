@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { AgentLogEntry } from '../../api/generated';
-import { formatTimeOfDay, formatDateTime } from '../../format/format';
+import { formatDateTime, formatTimeOfDay, formatWeekday } from '../../format/format';
 import { Button } from '../button';
 import { ErrorNote } from '../error-note';
 import { Skeleton } from '../page';
@@ -99,6 +99,7 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
             <EntryRow
               key={key}
               entry={entries[index]!}
+              day={findNewDay(entries, index)}
               index={index}
               start={start}
               measure={inSight.measureElement}
@@ -130,35 +131,47 @@ export function Timeline({ label, live, testId, empty }: TimelineProps) {
 
 interface EntryProps {
   entry: AgentLogEntry;
+  /** Day of the entry, if it differs from the previous entry's day. */
+  day: string | undefined;
   index: number;
   start: number;
   measure: (element: HTMLElement | null) => void;
   testId: string;
 }
 
-function EntryRow({ entry, index, start, measure, testId }: EntryProps) {
+function EntryRow({ entry, day, index, start, measure, testId }: EntryProps) {
   const { kind, level, message, source, timestamp } = entry;
   const isCalm = level === 'info' || level === 'debug';
   return (
     <div
       ref={measure}
       data-index={index}
-      data-testid={testId}
-      className="absolute inset-x-0 top-0 flex gap-2 px-2.5 hover:bg-picked"
+      className="absolute inset-x-0 top-0"
       style={{ transform: `translateY(${start}px)` }}
     >
-      <time dateTime={timestamp} title={formatDateTime(timestamp)} className="shrink-0 text-dim tabular-nums">
-        {formatTimeOfDay(timestamp)}
-      </time>
-      <span className={`w-11 shrink-0 ${levels[level]} ${isCalm ? 'max-sm:hidden' : ''}`}>{level}</span>
-      {kind !== 'execution' && (
-        <span className="hidden w-24 shrink-0 truncate text-dim sm:inline" title={source ?? undefined}>
-          {kind}
+      {day !== undefined && <p className="px-2.5 font-semibold text-dim">{day}</p>}
+      <div data-testid={testId} className="flex gap-2 px-2.5 hover:bg-picked">
+        <time dateTime={timestamp} title={formatDateTime(timestamp)} className="shrink-0 text-dim tabular-nums">
+          {formatTimeOfDay(timestamp)}
+        </time>
+        <span className={`w-11 shrink-0 ${levels[level]} ${isCalm ? 'max-sm:hidden' : ''}`}>{level}</span>
+        {kind !== 'execution' && (
+          <span className="hidden w-24 shrink-0 truncate text-dim sm:inline" title={source ?? undefined}>
+            {kind}
+          </span>
+        )}
+        <span dir="auto" className="min-w-0 grow break-words whitespace-pre-wrap">
+          {message}
         </span>
-      )}
-      <span dir="auto" className="min-w-0 grow break-words whitespace-pre-wrap">
-        {message}
-      </span>
+      </div>
     </div>
   );
+}
+
+/** Entries only show their time of day, so the first loaded entry and the first one of each day name the day. */
+function findNewDay(entries: readonly AgentLogEntry[], index: number): string | undefined {
+  const [day, dayBefore] = [entries[index], entries[index - 1]].map(
+    (entry) => entry && formatWeekday(Date.parse(entry.timestamp)),
+  );
+  return day === dayBefore ? undefined : day;
 }

@@ -1,6 +1,7 @@
 import { audit, type Principal } from '@muster/access';
 import { AppError, type SessionStatus } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
 import { isOpenSession } from './autopilot-life';
 import { startEndingSession } from './end-session';
 import { saveSession } from './save-session';
@@ -10,6 +11,7 @@ import { readSteps, requireSession } from './session-row';
 /** Cancels a session. Its status becomes `cancelled` only when nothing of its browser runs any more. */
 export async function cancelSession(
   tx: Transaction,
+  keyRing: KeyRing,
   caller: Principal,
   { agentId, sessionId }: { agentId: string; sessionId: string },
 ): Promise<{ sessionId: string; status: SessionStatus }> {
@@ -22,7 +24,7 @@ export async function cancelSession(
   }
   audit(tx, caller, { action: 'autopilot.cancel', target: { type: 'autopilot_session', id: sessionId } });
   const steps = await readSteps(tx, sessionId);
-  await startEndingSession({ tx, session, steps }, { to: 'cancelled', error: null, code: null });
+  await startEndingSession({ tx, keyRing, session, steps }, { to: 'cancelled', error: null, code: null });
   if (isOpenSession(session.status)) {
     const data = { status: session.status, previousStatus: session.status, cancelling: true };
     appendSessionEvent(tx, session, {

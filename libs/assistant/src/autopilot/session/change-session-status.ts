@@ -1,5 +1,6 @@
 import { audit } from '@muster/access';
 import type { LifecycleSource } from '@muster/contracts';
+import { closeSessionQuestions, forgetCodesOfSession } from '@muster/jobs';
 import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muster/database';
 import { emitEvent } from '@muster/webhooks';
 import { type SessionStatusChange, sessionStatusChanges } from './autopilot-life';
@@ -41,6 +42,9 @@ export async function changeSessionStatus(
   );
   if (!changed) return false;
   Object.assign(session, changed);
+  if (to !== 'paused')
+    await closeSessionQuestions(tx, { organizationId, sessionId: id, reason: `The session is ${to}.` });
+  if (isEndStatus(to)) forgetCodesOfSession(tx, id);
   const pause = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
   appendSessionEvent(tx, session, {
     type: 'session',

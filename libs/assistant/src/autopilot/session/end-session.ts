@@ -1,6 +1,7 @@
 import { isOffStatus, isOnStatus, setAgentStatus, releaseSession } from '@muster/machines';
 import { withdrawCommand } from '@muster/commands';
 import { shortenText } from '@muster/contracts';
+import { closeSessionQuestions } from '@muster/jobs';
 import type { AgentEntity, AutopilotEnding } from '@muster/database';
 import { endOpenAttempts } from '../steps/attempts';
 import type { EndedCommand } from '../steps/ended-command';
@@ -20,6 +21,8 @@ export async function startEndingSession(work: Work, ending: AutopilotEnding): P
   session.ending = { ...ending, error: ending.error && shortenText(ending.error, maxErrorLength) };
   session.held = null;
   session.asking = null;
+  const { organizationId, id: sessionId } = session;
+  await closeSessionQuestions(tx, { organizationId, sessionId, reason: 'The session ends.' });
   endOpenAttempts(work, ending.to === 'cancelled' ? 'The session was cancelled.' : 'The session ended.');
   const agent = await readAgent(work);
   // A command that the agent never received has opened no browser.

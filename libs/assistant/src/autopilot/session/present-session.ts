@@ -76,8 +76,8 @@ async function presentPause(
   presignImage: PresignImage,
 ): Promise<SessionPause | null> {
   if (!pausedFor) return null;
-  const { reason, question, screenshotKey } = pausedFor;
-  return { reason, question, screenshotUrl: await presignImage(screenshotKey) };
+  const { reason, questionId = null, question, screenshotKey } = pausedFor;
+  return { reason, questionId, question, screenshotUrl: await presignImage(screenshotKey) };
 }
 
 async function presentStep(

@@ -106,6 +106,7 @@ async function buildEventFrame(
   const presented = pause && {
     pausedFor: {
       reason: pause.reason,
+      questionId: pause.questionId ?? null,
       question: pause.question,
       screenshotUrl: await presignImage(pause.screenshotKey ?? null),
     },

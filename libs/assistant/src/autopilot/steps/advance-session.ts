@@ -2,6 +2,7 @@ import { loadSecretRedactor } from '@muster/access';
 import { AppError } from '@muster/contracts';
 import type { AutopilotTask, PageLooked } from '@muster/contracts';
 import { Database, isDatabaseUnavailable } from '@muster/database';
+import { findSessionQuestion, type SessionQuestion } from '@muster/jobs';
 import { maxPictureBytes, ModelAborted, ModelFault, Models, type ModelUsage } from '@muster/models';
 import { Clock, runWhileRenewingLease, cleanNameForSentence, newId, type ReceivedMessage } from '@muster/platform';
 import { openModelForCaller } from '@muster/pricing';
@@ -12,7 +13,9 @@ import { isOpenSession } from '../session/autopilot-life';
 import { startEndingSession, finishSessionIfMachineIsOff, applyCloseResult } from '../session/end-session';
 import { insertSteps, saveSession, saveStep } from '../session/save-session';
 import { changeSessionStatus } from '../session/change-session-status';
-import { pauseSession } from '../session/pause-session';
+import { listSecretNames, usesPersonCode } from '../codes/attempt-codes';
+import { pauseSession } from '../pauses/pause-session';
+import { applyAnswer, expiredEnding } from '../pauses/resume-session';
 import { computeActiveMs, lockSession, readSteps, type SessionRow } from '../session/session-row';
 import { requireInputValues } from '../session/start-session';
 import { retryOrFailSession } from '../retry-or-fail-session';
@@ -50,9 +53,9 @@ export class Autopilot {
   private readonly logger = new Logger(Autopilot.name);
 
   constructor(
-    @Inject(Database) private readonly database: Database,
+    @Inject(Database) readonly database: Database,
     @Inject(Models) private readonly models: Models,
-    @Inject(KeyRing) private readonly keyRing: KeyRing,
+    @Inject(KeyRing) readonly keyRing: KeyRing,
     @Inject(ObjectStorage) private readonly storage: ObjectStorage,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -65,7 +68,7 @@ export class Autopilot {
       // Without the database, the failure cannot be recorded. The message is delivered again.
       if (isDatabaseUnavailable(error)) throw error;
       this.logger.error('could not advance an autopilot session', { err: error, sessionId });
-      await retryOrFailSession(this.database, sessionId, message);
+      await retryOrFailSession(this, sessionId, message);
     }
   }
 
@@ -79,7 +82,7 @@ export class Autopilot {
       if (message) tx.markMessageHandled(message);
       const session = await lockSession(tx, sessionId);
       if (!session || session.phase === 'over') return;
-      const work: Work = { tx, session, steps: await readSteps(tx, sessionId) };
+      const work: Work = { tx, keyRing: this.keyRing, session, steps: await readSteps(tx, sessionId) };
       const request = await step(work);
       Object.assign(session, { faults: 0, ringAt: null });
       for (const each of work.steps) saveStep(tx, each);
@@ -145,9 +148,12 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   const { commandId, status, ending } = session;
   const late = session.dueAt !== null && session.dueAt <= session.now;
   if (!ending && status === 'paused') {
-    if (!late) return;
-    const error = 'The question of the paused session was not answered in time.';
-    return startEndingSession(work, { to: 'failed', error, code: 'execution_timeout' });
+    const question = await readPauseQuestion(work);
+    if (question && question.status !== 'open') {
+      await applyAnswer(work, question);
+      return session.phase === 'begin' && !session.ending ? advanceSessionPhase(work) : undefined;
+    }
+    return late ? startEndingSession(work, expiredEnding) : undefined;
   }
   if (!ending && computeActiveMs(session) >= session.maxActiveMs) {
     return startEndingSession(
@@ -199,6 +205,12 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   }
 }
 
+/** Returns the question of a paused session; undefined if a process of the previous version paused it. */
+async function readPauseQuestion({ tx, session }: Work): Promise<SessionQuestion | undefined> {
+  const id = session.pausedFor?.questionId;
+  return id ? findSessionQuestion(tx, { id, sessionId: session.id }) : undefined;
+}
+
 /**
  * Processes a page snapshot. If the page requires a captcha or a one-time code, asks a person; otherwise the model.
  */
@@ -208,7 +220,9 @@ async function applyLookResult(work: Work, { status, output }: EndedCommand): Pr
   await recordPageSnapshot(work, (output as unknown as PageLooked).look);
   const { step, taskStep } = getCurrentStep(work);
   const { asksFor } = session.look!;
-  if (asksFor && step.instruction === null) {
+  // A code is typed once: if the page still asks for one, the person is asked for another.
+  const needsCode = asksFor === 'one_time_code' && usesPersonCode(step.instruction) && step.tried.length > 0;
+  if (asksFor && (step.instruction === null || needsCode)) {
     const requirement = asksFor === 'captcha' ? 'proof that a person is there (a captcha)' : 'a one-time code';
     return pauseSession(work, {
       reason: asksFor,
@@ -229,13 +243,14 @@ async function applyLookResult(work: Work, { status, output }: EndedCommand): Pr
   return askModel(work);
 }
 
-function askModel(work: Work): Promise<ModelRequest | void> | ModelRequest | void {
+async function askModel(work: Work): Promise<ModelRequest | void> {
   const { session } = work;
   if (session.asking && session.dueAt && session.dueAt > session.now) return;
   if (isOverBudget(session)) return endSessionOverBudget(work);
   const { step, taskStep } = getCurrentStep(work);
   const { title, goal } = requireTaskOfSession(session);
-  const { inputs, vaultKeys, look } = session;
+  const { inputs, look } = session;
+  const secrets = await listSecretNames(work, step.instruction);
   return leaseModelRequest(work, {
     task: { title, goal },
     step: {
@@ -246,7 +261,7 @@ function askModel(work: Work): Promise<ModelRequest | void> | ModelRequest | voi
       kind: taskStep.kind,
     },
     inputs: Object.keys(inputs),
-    secrets: vaultKeys,
+    secrets,
     attempt: step.tried.length,
     lastError: step.lastError,
     look: look!,

@@ -3,7 +3,8 @@ import { type InterruptedAttempt, shortenText, type StepAttempted } from '@muste
 import type { HeldAttempt } from '@muster/database';
 import { cleanNameForSentence } from '@muster/platform';
 import { writeStableCode } from '@muster/workflows';
-import { pauseSession } from '../session/pause-session';
+import { usesPersonCode } from '../codes/attempt-codes';
+import { pauseSession } from '../pauses/pause-session';
 import type { StepRow } from '../session/session-row';
 import { endAttempt } from './attempts';
 import type { EndedCommand } from './ended-command';
@@ -85,7 +86,7 @@ async function pauseBeforeSubmit(work: Work, held: HeldAttempt, { at }: StepAtte
   }
   markStepSubmitting(step, held);
   tx.deferStatement('UPDATE autopilot_attempt SET submitted = true WHERE id = $1', [held.attemptId], 'attempt_submits');
-  await issueAttemptCommand(tx, session, held, taskStep.expect);
+  await issueAttemptCommand(work, held, taskStep.expect);
 }
 
 /** Marks a step as passed and stores how it was done, for later sessions. A person's code is not stored. */
@@ -110,7 +111,9 @@ async function learnFromAttempt({ tx, session }: Work, step: StepRow, held: Held
     if (isLesson) Object.assign(step, { stableCode: previous.code, selectors: previous.selectors });
     return;
   }
-  step.byHand = false;
+  // A later session cannot use the one-time code, and asks a person again.
+  step.byHand = usesPersonCode(JSON.stringify(held.actions ?? []));
+  if (step.byHand) return;
   const actions = rankSelectorsOfActions(held.actions ?? [], held.done, previous);
   const selectors = held.done
     .filter(({ candidates }) => candidates.length > 0)

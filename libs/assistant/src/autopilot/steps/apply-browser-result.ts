@@ -3,7 +3,7 @@ import { type PageLooked, type SessionOpened, shortenText } from '@muster/contra
 import { cleanNameForSentence } from '@muster/platform';
 import { startEndingSession } from '../session/end-session';
 import { changeSessionStatus } from '../session/change-session-status';
-import { pauseSession } from '../session/pause-session';
+import { pauseSession } from '../pauses/pause-session';
 import type { EndedCommand } from './ended-command';
 import { issueLookCommand } from './session-commands';
 import { markStepPassed } from './apply-attempt-result';

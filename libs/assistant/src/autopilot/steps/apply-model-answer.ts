@@ -1,7 +1,8 @@
 import { AppError, type ErrorCode, toWireCode } from '@muster/contracts';
 import { cleanNameForSentence } from '@muster/platform';
 import { startEndingSession } from '../session/end-session';
-import { pauseSession } from '../session/pause-session';
+import { listSecretNames } from '../codes/attempt-codes';
+import { pauseSession } from '../pauses/pause-session';
 import { endAttempt } from './attempts';
 import type { StepAnswer } from './ask-model-for-step';
 import { checkActions } from './check-actions';
@@ -15,7 +16,7 @@ const endingCodes: readonly ErrorCode[] = ['billing_gate_closed', 'model_not_con
 
 /** Applies the model's answer: executes its actions, passes the step, or asks a person. */
 export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<void> {
-  const { tx, session } = work;
+  const { session } = work;
   const { step, taskStep } = getCurrentStep(work);
   const held = session.held!;
   const screenshotKey = session.look?.screenshotKey ?? null;
@@ -37,7 +38,7 @@ export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<
     return startNextStep(work);
   }
   const actions = status === 'done' ? [] : answer.actions;
-  const fault = checkActions(session, actions);
+  const fault = checkActions(session, actions, await listSecretNames(work, step.instruction));
   if (fault) {
     session.held = null;
     await endAttempt(work, step, held.attemptId, {
@@ -54,7 +55,7 @@ export async function applyModelAnswer(work: Work, answer: StepAnswer): Promise<
     return markStepPassed(work, step, { ...held, actions: [] });
   }
   session.held = { ...held, actions };
-  await issueAttemptCommand(tx, session, session.held, taskStep.expect);
+  await issueAttemptCommand(work, session.held, taskStep.expect);
 }
 
 /** Applies a failed model call: it counts as a failed attempt of the step, or ends the session. */

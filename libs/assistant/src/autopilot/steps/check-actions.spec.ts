@@ -8,8 +8,9 @@ const session = {
   task: { startUrl: 'https://portal.test/' },
 } as unknown as SessionRow;
 
+const check = (actions: SessionAction[]) => checkActions(session, actions, session.vaultKeys);
 const faultOf = (action: string, value: string) =>
-  checkActions(session, [{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
+  check([{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
 
 describe('checkActions', () => {
   it('an autopilot action may refer to inputs and secrets of its session, also with white space around their names', () => {
@@ -22,6 +23,36 @@ describe('checkActions', () => {
     expect(faultOf('navigate', '/{{ PAGE }}')).toBeNull();
     expect(faultOf('navigate', 'https://{{ PAGE }}.test/')).toContain('is not on the site');
     expect(faultOf('navigate', '/{{ PORTAL_PASSWORD }}')).toContain('must not contain the secret');
+  });
+
+  it('an autopilot attempt may have fifty actions, and an action fifty selectors', () => {
+    const selectors = (count: number) => Array.from({ length: count }, () => ({ selector: '#a' }));
+    const actions = (count: number, selectorCount = 0) =>
+      Array.from({ length: count }, () => ({
+        action: 'click',
+        name: 'a button',
+        value: '',
+        selectors: selectors(selectorCount),
+      })) as unknown as SessionAction[];
+    expect(check(actions(50, 50))).toBeNull();
+    expect(check(actions(51))).toBe('51 actions are more than the 50 of one attempt');
+    expect(check(actions(1, 51))).toBe('51 selectors are more than the 50 of one action');
+  });
+
+  it('the name, the value and the selectors of an autopilot action have a maximum length', () => {
+    const fault = (name: number, value: number, selector: number) =>
+      check([
+        {
+          action: 'fill',
+          name: 'n'.repeat(name),
+          value: 'v'.repeat(value),
+          selectors: [{ selector: 's'.repeat(selector) }],
+        } as unknown as SessionAction,
+      ]);
+    expect(fault(500, 20_000, 2000)).toBeNull();
+    expect(fault(501, 20_000, 2000)).toBe('the name or the value of an action is too long');
+    expect(fault(500, 20_001, 2000)).toBe('the name or the value of an action is too long');
+    expect(fault(500, 20_000, 2001)).toBe('a selector is longer than 2000 characters');
   });
 
   it('a long value with unclosed braces is accepted as the value of an autopilot action', () => {

@@ -1,15 +1,22 @@
 import type { SessionAction } from '@muster/contracts';
 import { parseOriginOrNull } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
-import { listPlaceholderNames, requireTaskOfSession } from './work';
+import { requireTaskOfSession } from './work';
 
 const maxActions = 50;
 const limits = { name: 500, value: 20_000, selector: 2000, selectors: 50 };
 
-/** Returns why a browser must not execute these actions; null if they are allowed. The worker checks this again. */
-export function checkActions(session: SessionRow, actions: SessionAction[]): string | null {
+/**
+ * Returns why a browser must not execute these actions; null if they are allowed. The worker checks this again.
+ * `secretNames` are the names of the secrets that the actions may contain.
+ */
+export function checkActions(
+  session: SessionRow,
+  actions: SessionAction[],
+  secretNames: readonly string[],
+): string | null {
   if (actions.length > maxActions) return `${actions.length} actions are more than the ${maxActions} of one attempt`;
-  const names = listPlaceholderNames(session);
+  const names = [...Object.keys(session.inputs), ...secretNames];
   for (const { action, name: called, value, selectors } of actions) {
     if (selectors.length > limits.selectors) {
       return `${selectors.length} selectors are more than the ${limits.selectors} of one action`;
@@ -23,7 +30,7 @@ export function checkActions(session: SessionRow, actions: SessionAction[]): str
     const unknown = texts.flatMap(findPlaceholders).find((name) => !names.includes(name));
     if (unknown !== undefined) return `{{${unknown}}} is neither an input nor a vault key of the session`;
     if (action === 'navigate') {
-      const fault = checkNavigationAddress(session, value);
+      const fault = checkNavigationAddress(session, value, secretNames);
       if (fault) return fault;
     }
   }
@@ -31,9 +38,9 @@ export function checkActions(session: SessionRow, actions: SessionAction[]): str
 }
 
 /** Checks the address of a navigation after its inputs are filled in. */
-function checkNavigationAddress(session: SessionRow, value: string): string | null {
-  const { inputs, vaultKeys } = session;
-  const secret = findPlaceholders(value).find((name) => vaultKeys.includes(name));
+function checkNavigationAddress(session: SessionRow, value: string, secretNames: readonly string[]): string | null {
+  const { inputs } = session;
+  const secret = findPlaceholders(value).find((name) => secretNames.includes(name));
   if (secret !== undefined) return `an address must not contain the secret {{${secret}}}`;
   const address = value.replaceAll(placeholder, (_, name: string) => inputs[name.trim()] ?? '');
   const { startUrl } = requireTaskOfSession(session);
@@ -46,6 +53,6 @@ function checkNavigationAddress(session: SessionRow, value: string): string | nu
 /** White space around a name is trimmed afterwards: matching it here would take quadratic time on unclosed braces. */
 const placeholder = /\{\{([^{}]+)\}\}/g;
 
-function findPlaceholders(text: string): string[] {
+export function findPlaceholders(text: string): string[] {
   return [...text.matchAll(placeholder)].map(([, name]) => name!.trim());
 }

@@ -1,4 +1,4 @@
-import { issueCommand } from '@muster/commands';
+import { encryptSecrets, issueCommand } from '@muster/commands';
 import type {
   AttemptStep,
   CloseSession,
@@ -9,6 +9,7 @@ import type {
 } from '@muster/contracts';
 import type { HeldAttempt, Transaction } from '@muster/database';
 import { buildSessionProgram } from '@muster/workflows';
+import { readCodesOfAttempt } from '../codes/attempt-codes';
 import { parseOriginOrNull } from '../task/task-key';
 import type { SessionRow } from '../session/session-row';
 import type { Work } from './work';
@@ -68,20 +69,28 @@ export async function issueLookCommand(
 
 /** Issues the command that executes the held attempt, starting at the action with the index `from`. */
 export async function issueAttemptCommand(
-  tx: Transaction,
-  session: SessionRow,
+  work: Work,
   { actions, code, from, submitting }: HeldAttempt,
   expect?: TaskExpectation | null,
 ): Promise<void> {
+  const { tx, keyRing, session } = work;
+  const { codes, codesAfterMs } = await readCodesOfAttempt(work, code ?? JSON.stringify(actions ?? []));
   const payload: AttemptStep = {
     sessionId: session.id,
     ...(code === undefined ? { actions: actions ?? [] } : { code }),
     ...(from ? { from } : {}),
     maySubmit: submitting,
     ...(expect ? { expect: omitNullFields(expect) } : {}),
+    ...(codesAfterMs > 0 ? { codesAfterMs } : {}),
   };
   session.phase = 'act';
-  await issueSessionCommand(tx, session, { kind: 'autopilot_attempt', payload, timeoutMs: timeouts.act });
+  // The codes are decrypted when the command is delivered, and deleted from the command when it ends.
+  const sealed = Object.keys(codes).length ? encryptSecrets(keyRing, session.agentId, { codes }) : {};
+  await issueSessionCommand(tx, session, {
+    kind: 'autopilot_attempt',
+    payload: { ...payload, ...sealed },
+    timeoutMs: timeouts.act + codesAfterMs,
+  });
 }
 
 export async function issueCloseCommand(tx: Transaction, session: SessionRow): Promise<void> {

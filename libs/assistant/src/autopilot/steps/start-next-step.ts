@@ -1,7 +1,7 @@
 import type { HeldAttempt } from '@muster/database';
 import { cleanNameForSentence } from '@muster/platform';
 import { startEndingSession } from '../session/end-session';
-import { pauseSession } from '../session/pause-session';
+import { pauseSession } from '../pauses/pause-session';
 import { appendSessionEvent } from '../session/session-events';
 import type { StepRow } from '../session/session-row';
 import { startAttempt } from './attempts';
@@ -63,11 +63,12 @@ export async function startNextStep(work: Work): Promise<void> {
   else held.actions = lesson!.actions;
   session.held = held;
   // An attempt without actions only checks the expectation.
-  await issueAttemptCommand(tx, session, held, taskStep.expect);
+  await issueAttemptCommand(work, held, taskStep.expect);
 }
 
 /** Continues a held attempt after a person approved its submit. */
-async function continueAttempt({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+async function continueAttempt(work: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+  const { tx, session } = work;
   markStepSubmitting(step, held);
   const taskStep = requireTaskOfSession(session).steps[step.position]!;
   tx.deferStatement(
@@ -75,7 +76,7 @@ async function continueAttempt({ tx, session }: Work, step: StepRow, held: HeldA
     [held.attemptId],
     'continue_autopilot_attempt',
   );
-  await issueAttemptCommand(tx, session, held, taskStep.expect);
+  await issueAttemptCommand(work, held, taskStep.expect);
 }
 
 /** Records that the step may have submitted something. Call this before the command that submits is issued. */

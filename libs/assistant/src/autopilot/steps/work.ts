@@ -1,10 +1,12 @@
 import type { AutopilotTask, TaskStep } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
+import type { KeyRing } from '@muster/vault';
 import type { SessionRow, StepRow } from '../session/session-row';
 
 /** A session that is being advanced. Its creator holds the session's lock and saves the session at the end. */
 export interface Work {
   tx: Transaction;
+  keyRing: KeyRing;
   session: SessionRow;
   steps: StepRow[];
 }

@@ -26,7 +26,7 @@ export class PutSecretBody {
     optional: true,
     description:
       'secret (when absent): scripts receive the value. totp: the value is a base32 secret or an otpauth:// URI (RFC ' +
-      '6238), and scripts receive its codes.',
+      '6238), and scripts that name the key in vaultKeys receive its codes.',
   })
   kind?: SecretKind;
   @TextField({ max: 65_536, example: 'hunter2' }) value!: string;

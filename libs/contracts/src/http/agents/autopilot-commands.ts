@@ -121,6 +121,10 @@ export interface AttemptStep {
   from?: number;
   /** If false, the attempt stops before the first action that submits something irreversibly. */
   maySubmit: boolean;
+  /** Values of placeholders that only this attempt gets, by name. The worker redacts them for the rest of the session. */
+  codes?: Record<string, string>;
+  /** Milliseconds until the codes are valid; the attempt starts after this time. */
+  codesAfterMs?: number;
   /** State of the page to wait for after the last action, for at most 10 s. */
   expect?: PageExpectation;
   screenshot?: boolean;

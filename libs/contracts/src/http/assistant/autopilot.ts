@@ -196,6 +196,11 @@ export class AutopilotSessionsQuery extends PageQuery {
 
 export class SessionPause {
   @EnumField(pauseReasons) reason!: PauseReason;
+  @UuidField({
+    nullable: true,
+    description: 'Question that the session waits for. Its answer resumes the session, as `resume` does.',
+  })
+  questionId!: string | null;
   @TextField({ min: 0, max: 10_000 }) question!: string;
   @TextField({ nullable: true, max: 4096 }) screenshotUrl!: string | null;
 }

@@ -110,6 +110,8 @@ export class OrganizationQuestionEvent {
   @UuidField() questionId!: string;
   @UuidField({ nullable: true, description: 'Job that asks. Null for a question of an autopilot session.' }) jobId!:
     string | null;
+  @UuidField({ nullable: true, description: 'Autopilot session that asks. Null for a question of a job.' }) sessionId!:
+    string | null;
   @UuidField() agentId!: string;
   @EnumField(questionKinds) kind!: string;
   @EnumField(questionStatuses) status!: string;

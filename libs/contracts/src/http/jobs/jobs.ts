@@ -82,7 +82,9 @@ export class RunOptions {
     optional: true,
     max: 128,
     example: ['PORTAL_PASSWORD'],
-    description: 'Names of the vault secrets that the script receives as environment variables.',
+    description:
+      'Names of the vault secrets that the script receives as environment variables. The value of a TOTP secret stays ' +
+      'in the service; naming it allows the run to request its codes.',
   })
   vaultKeys?: string[];
 }

@@ -61,8 +61,8 @@ const vaultKeys = {
   max: 128,
   example: ['PORTAL_PASSWORD'],
   description:
-    'Names of the vault secrets that the script receives as environment variables. The values are read from the ' +
-    'vault right before each run.',
+    'Names of the vault secrets that the script receives as environment variables, read from the vault right before ' +
+    'each run. The value of a TOTP secret stays in the service; naming it allows the runs to request its codes.',
 };
 const maxRuntimeMinutes = { min: 1, max: 1320, example: 720 };
 const maxRetries = { max: 20, example: 0 };

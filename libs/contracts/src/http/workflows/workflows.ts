@@ -31,6 +31,20 @@ const variables = {
   example: ['CLAIM_ID'],
   description: 'Names of the variables of the workflow. Each run needs a value for every variable.',
 };
+const sensitiveVariables = {
+  max: 128,
+  maxItems: 200,
+  example: [],
+  description:
+    'Variables whose values may be about a patient. They are stored encrypted, and only callers with the permission ' +
+    'runs.screens see them. They are never part of webhooks, exports, searches or messages to a model.',
+};
+const sensitiveResults = {
+  max: 200,
+  maxItems: 200,
+  example: [],
+  description: 'Top-level names of the result whose values are treated like sensitive variables.',
+};
 const script = {
   min: 0,
   max: 1_000_000,
@@ -84,6 +98,8 @@ export class Workflow {
   @UuidField({ ...installation, nullable: true }) workflowPackInstallationId!: string | null;
   @ListField(() => ConcurrencyKey, concurrencyKeys) concurrencyKeys!: ConcurrencyKey[];
   @ListField(() => AccountRequest, requestedAccounts) accounts!: AccountRequest[];
+  @TextListField(sensitiveVariables) sensitiveVariables!: string[];
+  @TextListField(sensitiveResults) sensitiveResults!: string[];
   @TextListField(variables) variables!: string[];
   @TextField(script) script!: string;
   @JsonListField(steps) steps!: Record<string, unknown>[];
@@ -144,6 +160,8 @@ export class CreateWorkflowBody {
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
   @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
   @ListField(() => AccountRequest, { ...requestedAccounts, optional: true }) accounts?: AccountRequest[];
+  @TextListField({ ...sensitiveVariables, optional: true }) sensitiveVariables?: string[];
+  @TextListField({ ...sensitiveResults, optional: true }) sensitiveResults?: string[];
 }
 
 export class SaveWorkflowBody {
@@ -159,6 +177,8 @@ export class UpdateWorkflowBody {
   @UuidField({ ...installation, optional: true, nullable: true }) workflowPackInstallationId?: string | null;
   @ListField(() => ConcurrencyKey, { ...concurrencyKeys, optional: true }) concurrencyKeys?: ConcurrencyKey[];
   @ListField(() => AccountRequest, { ...requestedAccounts, optional: true }) accounts?: AccountRequest[];
+  @TextListField({ ...sensitiveVariables, optional: true }) sensitiveVariables?: string[];
+  @TextListField({ ...sensitiveResults, optional: true }) sensitiveResults?: string[];
 }
 
 export class WorkflowRevision {

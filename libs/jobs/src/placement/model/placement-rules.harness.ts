@@ -71,7 +71,7 @@ const isUnplaced = (job: Job) => job.agentId === null;
 const precedes = (a: Pick<Job, 'priority' | 'queuedAt'>, b: Pick<Job, 'priority' | 'queuedAt'>) =>
   a.priority !== b.priority ? a.priority > b.priority : a.queuedAt < b.queuedAt;
 
-/** The limits of keys by the organization, besides those of the jobs. */
+/** Limits that the organization sets for concurrency keys, in addition to those of the jobs. */
 export type KeyLimits = Map<string, number>;
 
 /** The rules of placement as plain code over a state, independent of the statements of the service. */
@@ -86,7 +86,7 @@ export class Rules {
     return maxRuns === null ? Infinity : maxRuns - agents.filter(({ currentJobId }) => currentJobId !== null).length;
   }
 
-  /** Whether nothing but an agent keeps the job from its start. */
+  /** Whether the job could start as soon as an agent is free for it. */
   isStartable(job: Job): boolean {
     const { held, accounts } = this.state;
     const hasRoom = ({ key, limit }: { key: string; limit: number }) => {
@@ -108,7 +108,7 @@ export class Rules {
     return isUnplaced(job) ? agent.status !== 'terminated' && fits(agent.labels, job) : job.agentId === agent.id;
   }
 
-  /** Jobs that could start now on an idle agent, and yet wait. */
+  /** Returns the jobs that still wait although they could start now on an idle agent. */
   listNeedlesslyWaiting(which: 'unplaced' | 'all'): string[] {
     if (this.room <= 0) return [];
     return this.state.jobs
@@ -117,7 +117,7 @@ export class Rules {
       .map(({ id }) => id);
   }
 
-  /** Waiting jobs that could start now, and behind which one of the agents has started another since `before`. */
+  /** Returns the waiting jobs that were overtaken: since `before`, an agent that could run them started a later job. */
   listOvertaken(before: State): string[] {
     const wasStarted = new Set(before.jobs.filter((job) => job.isDispatched).map(({ id }) => id));
     const started = this.state.jobs.filter((job) => job.isDispatched && !wasStarted.has(job.id));
@@ -133,7 +133,7 @@ export class Rules {
       });
   }
 
-  /** Faults that no state may have. */
+  /** Returns the violations of the rules that hold in every state. */
   listFaults(before: State): string[] {
     const { agents, jobs, held, accounts } = this.state;
     const faults: string[] = [];

@@ -120,6 +120,16 @@ HIDING = hiding()
 SHORT = {secret.strip() for secret in SECRETS.values() if len(secret.strip()) < 3}
 
 
+def take_codes(codes):
+    """Codes that a person gave for one attempt. Like vault keys they are only ever typed, and hidden from then on."""
+    global HIDING, SHORT
+    if not codes:
+        return
+    SECRETS.update({str(name): str(value) for name, value in codes.items()})
+    HIDING = hiding()
+    SHORT = {secret.strip() for secret in SECRETS.values() if len(secret.strip()) < 3}
+
+
 def hide(text):
     """The text without any vault key's value."""
     if text.strip() in SHORT and text.strip():

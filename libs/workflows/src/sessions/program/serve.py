@@ -41,9 +41,14 @@ def answer(browser, name):
     path = os.path.join(ASKED, name)
     with open(path, encoding="utf-8") as file:
         asked = json.load(file)
+    take_codes(asked["payload"].pop("codes", None))
     number = name[: -len(".json")]
     picture = os.path.join(PICTURES, number + ".jpg") if asked["payload"].get("screenshot", True) else None
     browser.until = time.monotonic() + max(1, asked["leftMs"] / 1000)
+    # A code of a later time window is not used before that window.
+    ready_at = time.monotonic() + (asked["payload"].get("codesAfterMs") or 0) / 1000
+    while time.monotonic() < ready_at:
+        browser.rest(0.03)
     try:
         output = perform(browser, asked, os.path.join(JOURNAL, number + ".jsonl"))
     except AttemptOver as error:

@@ -50,7 +50,13 @@ export function Accounts() {
     <>
       <SimpleList
         title="Accounts"
-        actions={mayChange && <Button onClick={() => setEditing({})}>New account</Button>}
+        actions={
+          mayChange && (
+            <Button look="primary" onClick={() => setEditing({})}>
+              New account
+            </Button>
+          )
+        }
         list={list}
         empty="No accounts yet. An account is a login at a portal. A run that requests an account of a pool borrows a free one when it starts."
         heads={['Name', 'Pool', 'Status', 'Limit', 'Actions']}

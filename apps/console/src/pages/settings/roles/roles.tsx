@@ -24,7 +24,14 @@ export function Roles() {
   const mayChange = (role: OwnRole) => !role.builtIn && role.permissions.every((each) => permissions.includes(each));
   return (
     <>
-      <Panel title="Roles" actions={<Button onClick={() => setEditing({})}>New role</Button>}>
+      <Panel
+        title="Roles"
+        actions={
+          <Button look="primary" onClick={() => setEditing({})}>
+            New role
+          </Button>
+        }
+      >
         {!data && (error ? <ErrorNote error={error} retry={() => void refetch()} /> : <Skeleton rows={4} />)}
         {data && (
           <PlainTable label="Roles" heads={['Name', 'Permissions', 'Users', 'Actions']}>

@@ -1,5 +1,6 @@
 import { CheckField, TextField } from '../../../ui/form';
 import { usePermission } from '../../../api/session';
+import { ScimSettings } from './scim';
 import { SsoSettings } from './sso';
 import { type SettingLabels, SettingsForm } from '../settings-form';
 
@@ -9,13 +10,18 @@ const labels = {
   requireSecondFactor: 'Require a second factor',
 } as const satisfies SettingLabels;
 
-/** Session timeout, maximum lifetime of API keys, the second factor requirement, and for admins single sign-on. */
+/** Session timeout, maximum lifetime of API keys, the second factor requirement, and for admins single sign-on and user provisioning. */
 export function SignIn() {
   const isAdmin = usePermission('settings.admin');
   return (
     <>
       <SessionSettings />
-      {isAdmin && <SsoSettings />}
+      {isAdmin && (
+        <>
+          <SsoSettings />
+          <ScimSettings />
+        </>
+      )}
     </>
   );
 }

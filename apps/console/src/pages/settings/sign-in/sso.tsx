@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { organizationRoles } from '@muster/contracts/words';
 import { isApiError } from '../../../api/api-error';
 import {
   organizationSsoDelete,
@@ -14,6 +13,7 @@ import {
 } from '../../../api/generated';
 import { Time } from '../../../format/time';
 import { RowsField } from '../../../parts/guards/rows-field';
+import { useAssignableRoles } from '../../../parts/sign-in/use-assignable-roles';
 import { Button } from '../../../ui/button';
 import { CopyText } from '../../../ui/copy-text';
 import { ConfirmDialog } from '../../../ui/dialog';
@@ -50,6 +50,7 @@ export function SsoSettings() {
 function ProviderForm({ sso }: { sso: Sso | null }) {
   const [isRemoving, setRemoving] = useState(false);
   const client = useQueryClient();
+  const roles = useAssignableRoles();
   return (
     <Panel
       title="Single sign-on"
@@ -111,14 +112,14 @@ function ProviderForm({ sso }: { sso: Sso | null }) {
           noun="value"
           maxRows={100}
           initial={Object.entries(sso?.roleMap ?? {}).map(([value, role]) => ({ value, role }))}
-          hint="The highest role counts. Without values, the claim must contain viewer, member or admin itself."
+          hint="The role with the most permissions counts. Without values, the claim must contain names of roles."
           fieldsOf={({ value, role }, at) => (
             <>
               <TextField label={`Value ${at + 1}`} name="roleValue" required defaultValue={value} />
               <SelectField
                 label={`Role ${at + 1}`}
                 name="role"
-                options={organizationRoles}
+                options={[...new Set([...roles, role ?? 'member'])]}
                 defaultValue={role ?? 'member'}
               />
             </>
@@ -151,7 +152,7 @@ function ProviderForm({ sso }: { sso: Sso | null }) {
 }
 
 function readSettings(values: Values) {
-  const roles = values.readAll('role') as (typeof organizationRoles)[number][];
+  const roles = values.readAll('role');
   const map = Object.fromEntries(values.readAll('roleValue').map((value, at) => [value, roles[at]!]));
   const secret = values.readExactText('clientSecret');
   return {

@@ -54,7 +54,11 @@ export function Webhooks() {
     <>
       <SimpleList
         title="Webhooks"
-        actions={<Button onClick={() => setWriting('new')}>New endpoint</Button>}
+        actions={
+          <Button look="primary" onClick={() => setWriting('new')}>
+            New endpoint
+          </Button>
+        }
         list={list}
         search="Search endpoints"
         empty="No endpoints yet. Use “New endpoint” to add an address that receives events."

@@ -1,5 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type uPlot from 'uplot';
+import { formatAxisTimes } from '../../../format/axis-times';
 import { formatCount, formatDuration } from '../../../format/format';
 import { Time } from '../../../format/time';
 import { RunLink } from '../../../parts/names';
@@ -50,7 +51,11 @@ export function DurationPlot({ runs }: { runs: TimedRun[] }) {
           scales: { y: { range: (_, __, most) => [0, most || 1] } },
           axes: [
             // The labels of the time axis need a second line for the day.
-            { ...createBottomAxis(color), size: 40 },
+            {
+              ...createBottomAxis(color),
+              size: 40,
+              values: (_, all, __, ___, step) => formatAxisTimes(all, step),
+            },
             {
               ...createAxis(color),
               size: 56,

@@ -1,0 +1,42 @@
+// This test is long because it kills each process while a run waits for a one-time code.
+// A short test of the same code: apps/standalone/src/codes.spec.ts
+import { findChromiumPath } from '../console/console-browser';
+import { victims } from './asking-stage';
+import { collectTexts } from './collect-texts';
+import { openSignIns, type SignIns } from './sign-ins';
+
+jest.setTimeout(300_000);
+
+const describeInBrowser = findChromiumPath() ? describe : describe.skip;
+const ways = ['TOTP', 'SMS gateway'] as const;
+
+describeInBrowser('a portal asks for a password and then for a code, which arrives without a person', () => {
+  let signIns: SignIns;
+
+  beforeAll(async () => {
+    signIns = await openSignIns(ways);
+  });
+  afterAll(() => signIns?.stage.close());
+
+  it.each(ways)('by %s, the run signs in, and the portal sees the code once', (way) => signIns.play(way));
+
+  it.each(ways.flatMap((way) => victims.map((victim) => [way, victim] as const)))(
+    'by %s, the run signs in although %s is killed while the run asks, and the portal sees the code once',
+    (way, victim) => signIns.play(way, victim),
+  );
+
+  it('by the autopilot, a person answers in the inbox, and the portal sees the code once', () =>
+    signIns.playAutopilot());
+
+  it('no code, password or TOTP secret is found anywhere but sealed after the runs', async () => {
+    const { portal } = signIns.stage;
+    const codes = portal.listCodes();
+    expect(codes).toHaveLength(ways.length * (victims.length + 1) + 1);
+    expect(new Set(codes).size).toBe(codes.length);
+    const secrets = [...codes, portal.password, portal.totpSecret];
+    for (const [place, texts, marker] of await collectTexts(signIns.stage)) {
+      expect([place, texts.includes(marker)]).toEqual([place, true]);
+      for (const secret of secrets) expect([place, texts.includes(secret)]).toEqual([place, false]);
+    }
+  });
+});

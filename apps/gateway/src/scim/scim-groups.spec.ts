@@ -1,0 +1,201 @@
+import { listPermissions, scimSchemas } from '@muster/contracts';
+import { newId } from '@muster/platform';
+import { type Harness, type HttpClient, makeUser, startHarness, type Tenant } from '@muster/testing';
+import { gateway } from '../gateway.harness';
+import { groupsPath, patchOf, startProvider, usersPath } from './scim.harness';
+
+describe('groups that an identity provider manages', () => {
+  let harness: Harness;
+  let tenant: Tenant;
+  let scim: HttpClient;
+
+  beforeAll(async () => {
+    harness = await startHarness(gateway);
+  });
+  afterAll(() => harness.close());
+  beforeEach(async () => {
+    tenant = await harness.makeTenant();
+    scim = await startProvider(harness.http, tenant);
+  });
+
+  const makeMember = (role = 'viewer') => makeUser(harness.db, { organizationId: tenant.organizationId, role });
+  const createGroup = async (displayName: string, ids: string[] = []) => {
+    const members = ids.map((value) => ({ value }));
+    const answer = await scim.post(groupsPath, { schemas: [scimSchemas.group], displayName, members });
+    expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
+    return answer.body;
+  };
+  const roleOf = async (id: string) => (await tenant.as.admin.get(`/api/users/${id}`)).body.role;
+  const change = async (id: string, ...operations: object[]) => {
+    const answer = await scim.patch(`${groupsPath}/${id}`, patchOf(...operations));
+    expect([answer.status, answer.text]).toEqual([200, expect.any(String)]);
+    return answer.body;
+  };
+  const setRoleMap = async (roleMap: Record<string, string> | null) => {
+    const provider = { issuer: 'https://acme.test', clientId: 'muster', clientSecret: 'secret', domains: [] };
+    const body = { ...provider, roleClaim: 'groups', roleMap, enforced: false };
+    const { status, text } = await tenant.as.admin.put('/api/organization/sso', body);
+    expect([status, text]).toEqual([200, expect.any(String)]);
+  };
+
+  it('a group of Okta gives and takes the role with its name', async () => {
+    const [dana, sam] = [await makeMember(), await makeMember('member')];
+    const group = await createGroup('Admin', [dana.id]);
+    expect(group).toEqual({
+      schemas: [scimSchemas.group],
+      id: expect.any(String),
+      displayName: 'Admin',
+      members: [{ value: dana.id, display: dana.email }],
+      meta: expect.objectContaining({ resourceType: 'Group', location: expect.stringContaining(group.id) }),
+    });
+    expect([await roleOf(dana.id), await roleOf(sam.id)]).toEqual(['admin', 'member']);
+    await change(group.id, { op: 'add', path: 'members', value: [{ value: sam.id, display: sam.email }] });
+    expect(await roleOf(sam.id)).toBe('admin');
+    expect((await scim.get(`${usersPath}/${sam.id}`)).body.groups).toEqual([{ value: group.id, display: 'Admin' }]);
+    const left = await change(group.id, { op: 'remove', path: `members[value eq "${dana.id}"]` });
+    expect(left.members).toEqual([{ value: sam.id, display: sam.email }]);
+    expect([await roleOf(dana.id), await roleOf(sam.id)]).toEqual(['viewer', 'admin']);
+    expect((await scim.delete(`${groupsPath}/${group.id}`)).status).toBe(204);
+    expect([await roleOf(sam.id), (await scim.get(`${groupsPath}/${group.id}`)).status]).toEqual(['viewer', 404]);
+    const { entries } = (await tenant.as.admin.get(`/api/audit?targetId=${sam.id}`)).body;
+    expect(
+      entries.map(({ actor, changes }: { actor: { id: string }; changes: object }) => [actor.id, changes]),
+    ).toEqual([
+      ['scim', { role: ['admin', 'viewer'] }],
+      ['scim', { role: ['member', 'admin'] }],
+    ]);
+  });
+
+  it('a group of Entra is found without its members, and changed with capitals and lists', async () => {
+    const [dana, sam] = [await makeMember(), await makeMember()];
+    const { id } = await createGroup('member');
+    const query = `excludedAttributes=members&filter=${encodeURIComponent('displayName eq "MEMBER"')}`;
+    const found = (await scim.get(`${groupsPath}?${query}`)).body;
+    expect(found).toMatchObject({ totalResults: 1, Resources: [{ id, displayName: 'member' }] });
+    expect(found.Resources[0]).not.toHaveProperty('members');
+    const added = { op: 'Add', path: 'members', value: [{ $ref: null, value: dana.id }, { value: sam.id }] };
+    expect((await change(id, added)).members).toHaveLength(2);
+    expect((await change(id, added)).members).toHaveLength(2);
+    expect([await roleOf(dana.id), await roleOf(sam.id)]).toEqual(['member', 'member']);
+    await change(id, { op: 'Remove', path: 'members', value: [{ $ref: null, value: dana.id }] });
+    expect([await roleOf(dana.id), await roleOf(sam.id)]).toEqual(['viewer', 'member']);
+    await change(id, { op: 'Replace', path: 'displayName', value: 'Everybody' });
+    expect(await roleOf(sam.id)).toBe('viewer');
+    const memberFilter = encodeURIComponent(`members.value eq "${sam.id}"`);
+    expect((await scim.get(`${groupsPath}?filter=${memberFilter}`)).body.totalResults).toBe(1);
+    await change(id, { op: 'Remove', path: 'members' });
+    expect((await scim.get(`${groupsPath}?filter=${memberFilter}`)).body.totalResults).toBe(0);
+  });
+
+  it('the role map names the role of a group, and the role with the most permissions counts', async () => {
+    const role = { name: 'Front desk', permissions: [...listPermissions({ role: 'viewer' }), 'audit.read'] };
+    expect((await tenant.as.admin.post('/api/roles', role)).status).toBe(201);
+    await setRoleMap({ 'Muster staff': 'member', Desk: 'Front desk', admin: 'viewer' });
+    const { id } = await makeMember('member');
+    await createGroup('Desk', [id]);
+    expect(await roleOf(id)).toBe('Front desk');
+    const staff = await createGroup('Muster staff', [id]);
+    expect(await roleOf(id)).toBe('member');
+    const named = await createGroup('admin', [id]);
+    const root = await createGroup('super_admin', [id]);
+    expect(await roleOf(id)).toBe('member');
+    await change(staff.id, { op: 'remove', path: 'members' });
+    expect(await roleOf(id)).toBe('Front desk');
+    expect((await tenant.as.admin.delete('/api/roles/Front%20desk')).status).toBe(409);
+    await setRoleMap({ Desk: 'viewer', admin: 'viewer' });
+    expect(await roleOf(id)).toBe('viewer');
+    await setRoleMap(null);
+    expect(await roleOf(id)).toBe('admin');
+    await change(named.id, { op: 'replace', path: 'members', value: [] });
+    await change(root.id, { op: 'replace', value: { id: root.id, displayName: 'front DESK' } });
+    expect(await roleOf(id)).toBe('Front desk');
+  });
+
+  it('a mapped own role cannot be deleted, even if no user has it', async () => {
+    const role = { name: 'Desk', permissions: ['runs.read'] };
+    expect((await tenant.as.admin.post('/api/roles', role)).status).toBe(201);
+    await setRoleMap({ Reception: 'Desk' });
+    const refused = await tenant.as.admin.delete('/api/roles/Desk');
+    expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('role map') } });
+    await setRoleMap({ Reception: 'viewer' });
+    expect((await tenant.as.admin.delete('/api/roles/Desk')).status).toBe(204);
+  });
+
+  it('replacing a group sets exactly its members, and the last admin stays an admin', async () => {
+    const { users } = (await tenant.as.admin.get('/api/users')).body;
+    const admin = users.find(({ role }: { role: string }) => role === 'admin');
+    const root = users.find(({ role }: { role: string }) => role === 'super_admin');
+    const dana = await makeMember();
+    const { id } = await createGroup('viewer', [dana.id]);
+    const body = { displayName: 'viewer', members: [{ value: root.id }, { value: admin.id }] };
+    const replaced = await scim.put(`${groupsPath}/${id}`, body);
+    expect(replaced.body.members.map(({ value }: { value: string }) => value).sort()).toEqual(
+      [admin.id, root.id].sort(),
+    );
+    expect([await roleOf(root.id), await roleOf(admin.id)]).toEqual(['super_admin', 'viewer']);
+    await harness.db.query('system', "UPDATE app_user SET role = 'viewer' WHERE id = $1", [root.id]);
+    await harness.db.query('system', "UPDATE app_user SET role = 'admin' WHERE id = $1", [admin.id]);
+    await change(id, { op: 'replace', path: 'displayName', value: 'Readers' });
+    expect(await roleOf(admin.id)).toBe('admin');
+  });
+
+  it('two concurrent changes of the groups of one user give the higher role', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { id } = await makeMember();
+      const groups = await Promise.all(['Admin', 'Member'].map((name) => findOrCreate(name)));
+      await Promise.all(groups.map((group) => change(group, { op: 'add', path: 'members', value: [{ value: id }] })));
+      expect(await roleOf(id)).toBe('admin');
+    }
+  });
+  const findOrCreate = async (name: string) => {
+    const { Resources } = (await scim.get(`${groupsPath}?filter=${encodeURIComponent(`displayName eq "${name}"`)}`))
+      .body;
+    return (Resources[0]?.id ?? (await createGroup(name)).id) as string;
+  };
+
+  it('a deleted user leaves the groups', async () => {
+    const { id } = await makeMember();
+    const group = await createGroup('Member', [id]);
+    expect((await scim.delete(`${usersPath}/${id}`)).status).toBe(204);
+    expect((await scim.get(`${groupsPath}/${group.id}`)).body.members).toEqual([]);
+    const refused = await scim.patch(
+      `${groupsPath}/${group.id}`,
+      patchOf({ op: 'add', path: 'members', value: [{ value: id }] }),
+    );
+    expect([refused.status, refused.body.scimType]).toEqual([400, 'invalidValue']);
+  });
+
+  it.each([
+    ['an unknown user', { op: 'add', path: 'members', value: [{ value: newId() }] }, 'invalidValue'],
+    ['a member without a value', { op: 'add', path: 'members', value: [{ display: 'x' }] }, 'invalidValue'],
+    ['a member whose value is not a UUID', { op: 'add', path: 'members', value: [{ value: 'x' }] }, 'invalidValue'],
+    ['an empty name', { op: 'replace', path: 'displayName', value: ' ' }, 'invalidValue'],
+    ['one member to replace', { op: 'replace', path: 'members[value eq "x"]', value: {} }, 'invalidPath'],
+  ])('a change with %s is refused as a whole', async (_, operation, scimType) => {
+    const { id } = await makeMember();
+    const group = await createGroup('Member', [id]);
+    const first = { op: 'remove', path: 'members' };
+    const answer = await scim.patch(`${groupsPath}/${group.id}`, patchOf(first, operation));
+    expect([answer.status, answer.body.scimType]).toEqual([400, scimType]);
+    expect((await scim.get(`${groupsPath}/${group.id}`)).body).toEqual(group);
+    expect(await roleOf(id)).toBe('member');
+  });
+
+  it('groups of another organization do not exist, and names are unique in an organization', async () => {
+    const group = await createGroup('Member');
+    const other = await harness.makeTenant();
+    const provider = await startProvider(harness.http, other);
+    expect((await provider.get(groupsPath)).body.totalResults).toBe(0);
+    for (const path of [`${groupsPath}/${group.id}`, `${groupsPath}/nonsense`]) {
+      expect((await provider.get(path)).status).toBe(404);
+      expect((await provider.put(path, { displayName: 'Mine' })).status).toBe(404);
+      expect((await provider.delete(path)).status).toBe(404);
+    }
+    const { id } = await makeMember();
+    const foreign = await provider.post(groupsPath, { displayName: 'Member', members: [{ value: id }] });
+    expect([foreign.status, foreign.body.scimType]).toEqual([400, 'invalidValue']);
+    expect((await provider.post(groupsPath, { displayName: 'Member' })).status).toBe(201);
+    const again = await scim.post(groupsPath, { displayName: 'MEMBER' });
+    expect([again.status, again.body.scimType]).toEqual([409, 'uniqueness']);
+  });
+});

@@ -1,0 +1,161 @@
+import { newId } from '@muster/platform';
+import { waitFor } from '@muster/testing';
+import { AutopilotHarness } from './autopilot/autopilot.harness';
+import { createQuestionHelpers } from './questions.harness';
+import { Receiver } from './webhooks/receiver.harness';
+
+jest.setTimeout(120_000);
+
+const memberId = 'MEMBER-7731-alpha';
+const memberName = 'Wilhelmina Oakenfold';
+const script = `import muster, os
+print("member", os.environ["MEMBER_ID"])
+# The name is put together here, so that the stored script does not contain it.
+muster.result({"memberName": " ".join(${JSON.stringify(memberName.split(' '))}), "memberId": os.environ["MEMBER_ID"], "count": 2})`;
+
+describe('sensitive values of runs', () => {
+  let pilot: AutopilotHarness;
+  let receiver: Receiver;
+  const path = '/sealed';
+
+  beforeAll(async () => {
+    pilot = await AutopilotHarness.start();
+    receiver = await Receiver.start();
+    const endpoint = { url: receiver.url + path, events: ['*'] };
+    expect((await pilot.tenant.as.admin.post('/api/webhook-endpoints', endpoint)).status).toBe(201);
+  });
+  afterAll(async () => {
+    await pilot.close();
+    await receiver.stop();
+  });
+
+  const { ended } = createQuestionHelpers(() => pilot);
+  const makeWorkflow = async (more: object = {}) => {
+    const body = { name: newId(), script, variables: ['MEMBER_ID', 'OFFICE'], ...more };
+    const { status, body: workflow, text } = await pilot.tenant.as.member.post('/api/workflows', body);
+    expect([status, text]).toEqual([201, expect.any(String)]);
+    return workflow;
+  };
+  const sensitive = { sensitiveVariables: ['MEMBER_ID'], sensitiveResults: ['memberName', 'memberId'] };
+  const variables = { MEMBER_ID: memberId, OFFICE: 'north' };
+  const launch = async (workflowId: string, more: object = {}) => {
+    const body = { workflowId, agentId: pilot.agentId, variables, ...more };
+    const { status, body: launched, text } = await pilot.tenant.api.post('/api/jobs/launch', body);
+    expect([status, text]).toEqual([202, expect.any(String)]);
+    return launched.jobId as string;
+  };
+  /** Returns the tables that contain a text in any column. */
+  const findTables = async (text: string) => {
+    const { db } = pilot.harness;
+    const tables = await db.query<{ name: string }>(
+      'system',
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
+    );
+    const found: string[] = [];
+    for (const { name } of tables) {
+      const [row] = await db.query<{ hits: number }>(
+        'system',
+        `SELECT count(*)::int AS hits FROM ${name} t WHERE strpos(t::text, $1) > 0`,
+        [text],
+      );
+      if (row!.hits > 0) found.push(name);
+    }
+    return found;
+  };
+
+  it('sensitive values are stored sealed, reach the script, and are shown only with the permission runs.screens', async () => {
+    const workflow = await makeWorkflow(sensitive);
+    expect(workflow).toMatchObject(sensitive);
+    const jobId = await launch(workflow.id);
+    const job = await ended(jobId);
+    const shown = { memberName, memberId, count: 2 };
+    expect(job).toMatchObject({ status: 'completed', variables, result: shown, subject: null });
+    const hidden = { memberName: '[sealed]', memberId: '[sealed]', count: 2 };
+    const masked = { variables: { MEMBER_ID: '[sealed]', OFFICE: 'north' }, result: hidden };
+    const { as, api } = pilot.tenant;
+    expect((await as.viewer.get(`/api/jobs/${jobId}`)).body).toMatchObject(masked);
+    expect((await as.viewer.get(`/api/job-status?jobId=${jobId}`)).body.result).toEqual(hidden);
+    expect((await as.member.get(`/api/job-status?jobId=${jobId}`)).body.result).toEqual(shown);
+    const { jobs } = (await api.get(`/api/jobs?workflowId=${workflow.id}`)).body;
+    expect(jobs).toMatchObject([masked]);
+    for (const filter of [`q=${memberId}`, 'variable=MEMBER_ID%3DMEMBER', `variable=${memberId}`, 'variable=sealed']) {
+      expect([filter, (await api.get(`/api/jobs?${filter}`)).body.jobs]).toEqual([filter, []]);
+    }
+    expect((await api.get(`/api/jobs?workflowId=${workflow.id}&variable=OFFICE%3Dnor`)).body.jobs).toHaveLength(1);
+    const logs = (await api.get(`/api/agents/${pilot.agentId}/logs?jobId=${jobId}`)).text;
+    expect(logs).toContain('member ');
+    const event = await waitFor('the event of the end', () =>
+      receiver.listReceivedAt(path).find(({ event: { type } }) => type === 'job.completed'),
+    );
+    expect(event.event.data).toMatchObject(masked);
+    const exported = (await as.admin.get('/api/jobs/export.csv')).text;
+    for (const text of [memberId, memberName]) {
+      expect([text, await findTables(text)]).toEqual([text, []]);
+      expect([logs, exported, JSON.stringify(receiver.listReceivedAt(path))].join('')).not.toContain(text);
+    }
+  });
+
+  it('sensitive values stay sealed in a replay, in a batch and in a schedule', async () => {
+    const { api, as } = pilot.tenant;
+    const { id: workflowId } = await makeWorkflow(sensitive);
+    const first = await launch(workflowId);
+    await ended(first);
+    const replayed = await ended((await api.post(`/api/jobs/${first}/replay`)).body.jobId);
+    expect(replayed).toMatchObject({ status: 'completed', variables, result: { memberName } });
+    const rows = [variables];
+    const batch = await api.post('/api/jobs/batch', { workflowId, agentIds: [pilot.agentId], rows });
+    expect([batch.status, batch.text]).toEqual([202, expect.any(String)]);
+    expect(await ended(batch.body.jobIds[0])).toMatchObject({ status: 'completed', variables, result: { memberName } });
+    const body = {
+      name: newId(),
+      scriptId: workflowId,
+      agentId: pilot.agentId,
+      cronExpression: '0 6 1 1 *',
+      variables,
+    };
+    const schedule = (await as.member.post('/api/schedules', body)).body;
+    const shown = { MEMBER_ID: '[sealed]', OFFICE: 'north' };
+    expect(schedule.variables).toEqual(shown);
+    const saved = await as.member.put(`/api/schedules/${schedule.id}`, { variables: { ...shown, OFFICE: 'south' } });
+    expect([saved.status, saved.body.variables]).toEqual([200, { MEMBER_ID: '[sealed]', OFFICE: 'south' }]);
+    const run = await as.member.post('/api/schedules/execute', { scheduleId: schedule.id, force: true });
+    const [{ jobId }] = run.body.launched;
+    expect(await ended(jobId)).toMatchObject({ status: 'completed', variables: { ...variables, OFFICE: 'south' } });
+    expect(await findTables(memberId)).toEqual([]);
+  });
+
+  it('a failed run is retried with its sealed values', async () => {
+    const { id } = await makeWorkflow({ ...sensitive, script: `${script}\nraise SystemExit(3)` });
+    const jobId = await launch(id, { maxRetries: 1 });
+    expect(await ended(jobId)).toMatchObject({ status: 'failed', variables });
+    const [retry] = await waitFor('the retry', async () => {
+      const { jobs } = (await pilot.tenant.api.get(`/api/jobs?workflowId=${id}`)).body;
+      return jobs.length === 2 && jobs.filter(({ retryOf }: { retryOf: string | null }) => retryOf === jobId);
+    });
+    expect(await ended(retry.id)).toMatchObject({ status: 'failed', attempt: 2, variables });
+    expect(await findTables(memberId)).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown sensitive variable', { sensitiveVariables: ['OTHER'] }, 'sensitiveVariables.0'],
+    [
+      'a concurrency key that contains a sensitive variable',
+      { sensitiveVariables: ['MEMBER_ID'], concurrencyKeys: [{ key: 'm:{{MEMBER_ID}}' }] },
+      'concurrencyKeys.0.key',
+    ],
+  ])('a workflow with %s is refused', async (_, more, field) => {
+    const body = { name: newId(), script, variables: ['MEMBER_ID', 'OFFICE'], ...more };
+    const refused = await pilot.tenant.as.member.post('/api/workflows', body);
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ field }] } });
+    const { id } = await makeWorkflow();
+    const changed = await pilot.tenant.as.member.patch(`/api/workflows/${id}`, more);
+    expect(changed).toMatchObject({ status: 400, body: { errors: [{ field }] } });
+  });
+
+  it('a launch cannot add a concurrency key with a sensitive value', async () => {
+    const { id: workflowId } = await makeWorkflow(sensitive);
+    const body = { workflowId, agentId: pilot.agentId, variables, concurrencyKeys: [{ key: '{{MEMBER_ID}}' }] };
+    const refused = await pilot.tenant.api.post('/api/jobs/launch', body);
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ field: 'concurrencyKeys.0.key' }] } });
+  });
+});

@@ -1,0 +1,51 @@
+import type { PauseReason, QuestionKind, StepOverride } from '@muster/contracts';
+import type { SessionQuestion } from '@muster/jobs';
+import { personCodeName, usesPersonCode } from '../codes/attempt-codes';
+
+/** Choices of a question about a step that may have sent something. */
+const doAgain = 'Do it again';
+const skipStep = 'Skip the step';
+
+/** The form in which a person answers the question of a pause. */
+export const pauseForms: Record<PauseReason, { kind: QuestionKind; choices: string[] | null }> = {
+  one_time_code: { kind: 'code', choices: null },
+  captcha: { kind: 'confirm', choices: null },
+  before_submit: { kind: 'confirm', choices: null },
+  outcome_unknown: { kind: 'choice', choices: [doAgain, skipStep] },
+  unsure: { kind: 'text', choices: null },
+  attempts_exhausted: { kind: 'text', choices: null },
+};
+
+export const codePlaceholder = `{{${personCodeName}}}`;
+
+/** Returns the instruction for a step with the placeholder of the code that a person has provided. */
+export function addCodeToInstruction(instruction: string): string {
+  if (usesPersonCode(instruction)) return instruction;
+  return `${instruction}\nA person has provided the one-time code: write ${codePlaceholder} where the page asks for it.`;
+}
+
+/**
+ * Returns the change of the step that an answer requests: none if the step may simply continue. Returns null if the
+ * person does not let the session continue.
+ */
+export function toStepOverride({ kind, answer }: Pick<SessionQuestion, 'kind' | 'answer'>): StepOverride | null {
+  const value = answer?.value;
+  if (kind === 'confirm') return value === true ? {} : null;
+  if (kind === 'choice') return value === skipStep ? { skip: true } : {};
+  return kind === 'text' ? { instruction: String(value) } : {};
+}
+
+/** Returns the answer that a person gives who resumes the session with this change of a step; null if none fits. */
+export function toAnswer(reason: PauseReason, { instruction, code, skip }: StepOverride): unknown {
+  const isUnchanged = instruction === undefined && code === undefined && !skip;
+  switch (pauseForms[reason].kind) {
+    case 'confirm':
+      return isUnchanged ? true : null;
+    case 'choice':
+      return isUnchanged ? doAgain : skip ? skipStep : null;
+    case 'text':
+      return instruction ?? null;
+    default:
+      return null;
+  }
+}
