@@ -334,6 +334,7 @@ describe('every type of webhook', () => {
       ],
       [sessionId]: [
         ['autopilot.paused', 'paused'],
+        ['question.asked', 'open'],
         ['autopilot.finished', 'cancelled'],
       ],
       [submissionId]: [['feedback.resolved', 'resolved']],

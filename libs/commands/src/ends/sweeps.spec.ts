@@ -36,7 +36,7 @@ describe('the sweeps of agents, commands and orders', () => {
     const ids = Array.from({ length: count }, () => newId());
     await query(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, env, vault_keys, deadline, next_push_at)
-       SELECT id, $2, $3, 'snippet', '{}', '{}', $4, now() + $5::interval + n * interval '1 millisecond', now()
+       SELECT id, $2, $3, 'snippet', '{}', '{}', $4, muster_now() + $5::interval + n * interval '1 millisecond', muster_now()
        FROM unnest($1::uuid[]) WITH ORDINALITY AS c (id, n)`,
       [ids, organizationId, agentId, change.vaultKeys ?? [], change.deadline],
     );
