@@ -5,7 +5,7 @@ import type { Transaction, UserEntity } from '@muster/database';
  * Returns the highest role of a key that has no permission beyond its owner's; null if every role of a key has more,
  * as for an owner whose own role allows less than viewer.
  */
-export function chooseKeyRole(owner: RoleHolder): ApiKeyRole | null {
+export function chooseRoleOfUserKeys(owner: RoleHolder): ApiKeyRole | null {
   return (['member', 'viewer'] as const).find((role) => hasPermissionsOf(owner, { role })) ?? null;
 }
 
@@ -18,13 +18,13 @@ export async function revokeKeysOfUser(
 }
 
 /** Takes from the device sign-in keys of users what their role does not allow: downgrades or deletes the keys. */
-export async function limitKeysOfUsers(
+export async function downgradeKeysOfUsers(
   tx: Transaction,
   organizationId: string,
   userIds: readonly string[],
   owner: RoleHolder,
 ): Promise<void> {
-  const role = chooseKeyRole(owner);
+  const role = chooseRoleOfUserKeys(owner);
   const keys = 'user_id = ANY($1) AND organization_id = $2';
   if (role === null) await tx.execute(`DELETE FROM api_key WHERE ${keys}`, [userIds, organizationId]);
   else if (role === 'viewer')

@@ -10,7 +10,7 @@ import {
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { toEtag, requireEtagMatch } from '@muster/platform';
 import { audit, listChangedFields } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import type { Retention } from './retention';
 
@@ -70,7 +70,7 @@ export async function updateSettings(
   const after = { ...before, ...set, revision: before.revision + 1, updatedAt: tx.now };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
   // Processes cache sessions together with the idle time.
-  if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await announceAccessChange(tx);
+  if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: 'organization.update_settings',
     target: { type: 'organization', id: organizationId },

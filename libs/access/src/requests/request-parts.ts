@@ -59,7 +59,7 @@ export class Browser {
   }
 
   /** Sends the browser to an address. */
-  redirect(url: string): void {
+  redirectBrowser(url: string): void {
     void this.reply.header('cache-control', 'no-store').header('location', url).status(302);
   }
 }

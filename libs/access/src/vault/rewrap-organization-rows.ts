@@ -36,12 +36,12 @@ export function rewrapOrganizationRows(
         [keyRing.activeKey.id, after?.organizationId ?? null, limit],
       ),
     settle: ({ organizationId }) =>
-      database.transaction({ organizationId }, (tx) => rewrapRow(tx, keyRing, organizationId, sealedTable)),
+      database.transaction({ organizationId }, (tx) => rewrapOrganizationRow(tx, keyRing, organizationId, sealedTable)),
     rowOf: ({ organizationId }) => `${row} of organization ${organizationId}`,
   });
 }
 
-async function rewrapRow(
+async function rewrapOrganizationRow(
   tx: Transaction,
   keyRing: KeyRing,
   organizationId: string,

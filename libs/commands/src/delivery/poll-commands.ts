@@ -58,7 +58,7 @@ export class CommandPolls implements OnApplicationShutdown {
         // The subscription starts before the read, so that a command that is inserted during the read is noticed.
         const listening = this.listenForCommands(agentId);
         try {
-          const commands = this.hold.isHeld ? [] : await this.readCommands(organizationId, agentId, waitMs > 0);
+          const commands = this.hold.isHeld ? [] : await this.readDueCommands(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
           if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
           await listening.wait(Math.min(leftMs, pollIntervalMs), ended);
@@ -103,7 +103,7 @@ export class CommandPolls implements OnApplicationShutdown {
       );
   }
 
-  private async readCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
+  private async readDueCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
     const rows = await this.database.query<CommandRow>(
       { organizationId },
       `SELECT ${commandColumns} FROM agent_command c

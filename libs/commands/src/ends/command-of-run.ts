@@ -12,7 +12,7 @@ export function acknowledgeRunsSql(commandIds: string): string {
  * Releases the agent and closes the job's pending run command in one statement, so that the command cannot be delivered
  * after the job has ended.
  */
-export function releaseMachine(
+export function releaseMachineAndEndCommand(
   tx: Transaction,
   agentId: string,
   { jobId, to, error }: { jobId: string; to: TerminalJobStatus; error?: string | null },
@@ -20,7 +20,7 @@ export function releaseMachine(
   tx.deferRow(releases, [jobId, agentId, to, error ?? null]);
 }
 
-const closeCommandSql = (outcome: string, error: string) => `
+const endRunCommandSql = (outcome: string, error: string) => `
   UPDATE agent_command
   SET status = CASE WHEN ${outcome} = 'completed' THEN 'success' ELSE 'failed' END, error = ${error}, finished_at = muster_now(),
       next_push_at = NULL, payload = payload - 'script'`;
@@ -29,7 +29,7 @@ const closeCommandSql = (outcome: string, error: string) => `
 const releases: RowStatement = {
   one: {
     name: 'release_agent',
-    text: `WITH command AS (${closeCommandSql('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
+    text: `WITH command AS (${endRunCommandSql('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
       ${releaseJobSql('$2', '$1')}`,
   },
   many: {
@@ -37,7 +37,7 @@ const releases: RowStatement = {
     text: `WITH ended AS (
         SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS e (job_id, agent_id, outcome, error)),
       command AS (
-        ${closeCommandSql('ended.outcome', 'ended.error')}
+        ${endRunCommandSql('ended.outcome', 'ended.error')}
         FROM ended
         WHERE agent_command.job_id = ANY($1) AND agent_command.job_id = ended.job_id AND kind = 'run'
           AND agent_command.status = 'pending')

@@ -114,7 +114,7 @@ export class Membership implements TransactionConnection {
     return this.shared.countEarlierClaims(key);
   }
 
-  leave(): void {
+  leaveTransaction(): void {
     this.shared.removeMember();
   }
 

@@ -3,7 +3,7 @@ import {
   type AgentEntity,
   type JobEntity,
   type OrganizationSettingsEntity,
-  bindRow,
+  buildStatementForRow,
   buildRowStatements,
   type Transaction,
   type WorkflowRevisionEntity,
@@ -98,9 +98,11 @@ export async function lockAgentAndNextJob(
   // the first job is read by the index. A shared transaction has this setting from its start.
   if (!tx.isShared) tx.avoidSorting();
   const [locked, agents, heads] = await tx.queryStatements([
-    tx.isShared ? bindRow(lockIfFree, [agentId]) : { name: 'lock_agent', text: lockAlone, values: [agentId] },
-    bindRow(startFacts, [agentId, getBillingMonth(now)]),
-    bindRow(firstInQueue, [agentId]),
+    tx.isShared
+      ? buildStatementForRow(lockIfFree, [agentId])
+      : { name: 'lock_agent', text: lockAlone, values: [agentId] },
+    buildStatementForRow(startFacts, [agentId, getBillingMonth(now)]),
+    buildStatementForRow(firstInQueue, [agentId]),
   ]);
   if (locked!.length === 0) tx.requireOwnConnection();
   const agent = agents![0] as AgentFacts | undefined;

@@ -1,4 +1,4 @@
-import { loadOpener, type Principal } from '@muster/access';
+import { loadValueOpener, type Principal } from '@muster/access';
 import { hasPermission, isSealedValue } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
@@ -14,7 +14,7 @@ export async function revealValues<Row extends JobRow>(
   rows: Row[],
 ): Promise<Row[]> {
   if (!hasPermission(caller, 'runs.screens') || !rows.some(hasSealedValues)) return rows;
-  const open = await loadOpener(database, keyRing, caller.organizationId);
+  const open = await loadValueOpener(database, keyRing, caller.organizationId);
   return rows.map((row) => {
     const { variables, result, sensitiveResults } = row;
     const openResult = ([name, value]: [string, unknown]) =>

@@ -158,7 +158,7 @@ export abstract class QueueProcessor extends WorkerHost {
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
     const message: ReceivedMessage = { id, isSettled: false };
     try {
-      if (!isNew && !definition?.settles && !(await this.ledger.isUnhandled(id)))
+      if (!isNew && !definition?.settles && !(await this.ledger.isMessageUnhandled(id)))
         return void stop({ outcome: 'repeated' });
       const limitMs = definition?.timeoutMs ?? 30_000;
       await finishWithin(limitMs, this.callHandler({ queue, name, data }, message), () => {

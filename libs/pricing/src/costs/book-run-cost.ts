@@ -4,7 +4,7 @@ import {
   type OrganizationSettingsEntity,
   type RunCostEntity,
   type Transaction,
-  transposeRows,
+  rowsToColumns,
 } from '@muster/database';
 import { recordSpendUsage, computeRunMs } from '../usage/record-usage';
 import { emitLimitNoticesAfterBooking } from '../usage/emit-limit-notices';
@@ -155,7 +155,7 @@ function writeCosts(tx: Transaction, runs: PricedRun[]): void {
      SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
          reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, prices = excluded.prices,
          computed_at = muster_now()`,
-    transposeRows(
+    rowsToColumns(
       runs.map(({ job, cost: { computeMicros, aiMicros, reportedMicros, totalMicros }, prices, endedAt }) => [
         ...[job.jobId, job.organizationId, String(job.computeMicrosPerHour)],
         ...[computeMicros, aiMicros, reportedMicros, totalMicros].map(String),

@@ -1,7 +1,7 @@
 import type { OutboxMessage } from '@muster/contracts';
 import {
   type Condition,
-  insertMessagesFromSql,
+  insertFoundMessagesSql,
   messageColumns,
   createMessageWithValues,
   type Transaction,
@@ -108,7 +108,7 @@ export function eventPartsSql(source: string, { type, details }: TypedDetails): 
       WHERE ${isWantedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
     webhook_event_message AS (
       SELECT ${source}.* FROM ${source} JOIN webhook_event_inserted ON webhook_event_inserted.id = ${source}.event_id),
-    webhook_event_enqueued AS (${insertMessagesFromSql('webhook_event_message')})`;
+    webhook_event_enqueued AS (${insertFoundMessagesSql('webhook_event_message')})`;
 }
 
 /** Columns of an event in a row of parameters, with their types; see `getEventValues`. */

@@ -5,7 +5,7 @@ import { startEndingSession } from '../session/end-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../pauses/pause-session';
 import type { EndedCommand } from './ended-command';
-import { issueLookCommand } from './session-commands';
+import { issueSnapshotCommand } from './session-commands';
 import { markStepPassed } from './apply-attempt-result';
 import { recordPageSnapshot } from './record-page-snapshot';
 import { parseOriginOrNull } from '../task/task-key';
@@ -41,7 +41,8 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
   const looksFirst = step.submitted && step.status === 'running';
   if (!reused) resetPassedSteps(work);
   if (!looksFirst) return startNextStep(work);
-  if (reused && taskStep.expect) return issueLookCommand(tx, session, { phase: 'recheck', expect: taskStep.expect });
+  if (reused && taskStep.expect)
+    return issueSnapshotCommand(tx, session, { phase: 'recheck', expect: taskStep.expect });
   return pauseForOutcome(work);
 }
 
