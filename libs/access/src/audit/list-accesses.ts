@@ -34,7 +34,7 @@ export function listAccessEntries(
 const pageRows = 500;
 const head = ['at', 'userOrKey', 'email', 'address', 'subjectType', 'subjectId', 'route'];
 
-/** Yields the rows of `listAccesses` as CSV, one chunk per page. */
+/** Yields the rows of `listAccessEntries` as CSV, one chunk per page. */
 export async function* exportAccessEntries(
   database: Database,
   organizationId: string,

@@ -18,7 +18,7 @@ export type ResolvedRow = Pick<
   'id' | 'organizationId' | 'rule' | 'subjectType' | 'subjectId' | 'subjectName' | 'count' | 'workflowId' | 'agentId'
 > & { channelIds: string[] | null };
 
-/** SQL for the columns that an UPDATE of alerts `a` returns for `emitAlertResolvedRow`. */
+/** SQL for the columns that an UPDATE of alerts `a` returns for `emitAlertResolvedOfRow`. */
 export const resolvedColumns = `a.id, a.organization_id, a.rule, a.subject_type, a.subject_id, a.subject_name, a.count,
   a.workflow_id, a.agent_id, (SELECT r.channel_ids FROM alert_rule r
     WHERE r.organization_id = a.organization_id AND r.rule = a.rule AND r.enabled) AS channel_ids`;

@@ -118,7 +118,7 @@ async function openSourceObject({ database, storage }: AnalysisParts, row: Analy
     const durationMs = startedAt && endedAt ? endedAt.getTime() - startedAt.getTime() : null;
     return { filmKey, events: isReadable ? await storage.get(eventsKey) : null, durationMs };
   }
-  const size = await storage.sizeOf(uploadKey!);
+  const size = await storage.readObjectSize(uploadKey!);
   if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
   const events = size <= maxRecordingBytes ? await readRecordedEvents(storage, uploadKey!) : null;
   return { filmKey: events ? null : uploadKey, events, durationMs: null };

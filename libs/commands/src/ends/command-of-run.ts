@@ -1,6 +1,6 @@
 import type { TerminalJobStatus } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
-import { releaseJobsSql, releaseJobSql } from '@muster/machines';
+import { releaseMachinesOfJobsSql, releaseMachineOfJobSql } from '@muster/machines';
 
 /** SQL that marks the run commands of begun jobs as acknowledged. `commandIds` is a subquery. */
 export function acknowledgeRunsSql(commandIds: string): string {
@@ -30,7 +30,7 @@ const releases: RowStatement = {
   one: {
     name: 'release_agent',
     text: `WITH command AS (${endRunCommandSql('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
-      ${releaseJobSql('$2', '$1')}`,
+      ${releaseMachineOfJobSql('$2', '$1')}`,
   },
   many: {
     name: 'release_agents',
@@ -41,7 +41,7 @@ const releases: RowStatement = {
         FROM ended
         WHERE agent_command.job_id = ANY($1) AND agent_command.job_id = ended.job_id AND kind = 'run'
           AND agent_command.status = 'pending')
-      ${releaseJobsSql({ ended: 'ended', agentIds: '$2' })}`,
+      ${releaseMachinesOfJobsSql({ ended: 'ended', agentIds: '$2' })}`,
   },
 };
 

@@ -44,7 +44,7 @@ export async function failStaleJobs(
       atOnce: 8,
       candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? firstCursor }),
       settle: async ({ id }) => {
-        const done = await database.transaction('system', (tx) => decideAndFailJob(tx, id, options));
+        const done = await database.transaction('system', (tx) => failJobIfStale(tx, id, options));
         if (done.failed) report.failed.push(id);
         if (done.killed) report.killed += 1;
         if (done.retried) report.retried += 1;
@@ -115,9 +115,9 @@ interface Locked extends StaleFacts, Pick<PlacedJob, 'organizationId' | 'agentId
 type Outcome = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
 
 /** Reads the job again under its lock, because it may have reported since. Skips it if another replica processes it. */
-async function decideAndFailJob(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
+async function failJobIfStale(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
   const { now } = options;
-  const job = await lockJob(tx, id);
+  const job = await lockStaleJob(tx, id);
   if (!job) return {};
   const { organizationId, agentId, status } = job;
   const decision = decideStaleJob(job, options, now);
@@ -160,7 +160,7 @@ async function decideAndFailJob(tx: Transaction, id: string, options: Decided): 
   });
 }
 
-async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {
+async function lockStaleJob(tx: Transaction, id: string): Promise<Locked | undefined> {
   const [job] = await tx.query<Locked>(
     // eslint-disable-next-line muster/one-clock -- Timeline entries are dated by the database.
     `SELECT j.organization_id, j.agent_id, j.status, j.started_at, j.max_runtime_ms, j.stalled_at,

@@ -217,7 +217,7 @@ const endColumns = {
   ...{ from_statuses: 'jsonb', incomplete: 'jsonb' },
 };
 
-const finishJobStatement = (name: string, lock: string) =>
+const buildFinishJobStatement = (name: string, lock: string) =>
   buildRowStatements(
     name,
     endColumns,
@@ -256,8 +256,8 @@ const finishJobStatement = (name: string, lock: string) =>
      CROSS JOIN LATERAL ${countStepsSql('locked_job.id')} steps`,
   );
 
-const finish = finishJobStatement('finish_job', 'FOR UPDATE');
-const finishIfFree = finishJobStatement('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
+const finish = buildFinishJobStatement('finish_job', 'FOR UPDATE');
+const finishIfFree = buildFinishJobStatement('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
 
 function getEndValues(end: JobEnd): unknown[] {
   return [

@@ -1,7 +1,7 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
-import { measureRuns } from './measure-runs';
+import { readRunMetrics } from './measure-runs';
 
 describe('measureRuns', () => {
   let harness: Harness;
@@ -20,7 +20,7 @@ describe('measureRuns', () => {
     await make({ status: 'queued', waitingReason: 'agent_busy', reservedMicros: 7 });
     await make({ status: 'queued', waitingReason: null });
     await make({ status: 'completed', startedAt: new Date(), finishedAt: new Date() });
-    const { running, waiting, reservedMicros, heldMachines, unapplied, unplaced } = await measureRuns(harness.db);
+    const { running, waiting, reservedMicros, heldMachines, unapplied, unplaced } = await readRunMetrics(harness.db);
     expect(unplaced).toEqual({ count: 0, ageSeconds: 0 });
     expect({ running, reservedMicros: Number(reservedMicros), heldMachines, unapplied }).toEqual({
       running: 3,
@@ -50,7 +50,7 @@ describe('measureRuns', () => {
     await make('queued', 'concurrency_key', 90);
     await make('queued', null, 20);
     await make('cancelled', null, 900);
-    const { unplaced } = await measureRuns(harness.db);
+    const { unplaced } = await readRunMetrics(harness.db);
     expect(unplaced.count).toBe(3);
     expect(Math.floor(unplaced.ageSeconds / 10)).toBe(9);
   });

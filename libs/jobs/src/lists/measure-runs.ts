@@ -23,7 +23,7 @@ interface WaitingRow extends Pick<JobEntity, 'waitingReason'> {
 }
 
 /** Counts the open runs of all organizations, and the rows that contradict the end of a run. */
-export async function measureRuns(database: Database): Promise<MeasuredRuns> {
+export async function readRunMetrics(database: Database): Promise<MeasuredRuns> {
   const [waiting, [open], [violations]] = await Promise.all([
     database.query<WaitingRow>(
       'system',

@@ -8,7 +8,7 @@ import type { JobRow } from './job-row';
  * Opens the sealed variables and results of jobs for a caller who may see them. For other callers the rows stay as they
  * are, and a mark is presented in place of each sealed value.
  */
-export async function revealValues<Row extends JobRow>(
+export async function revealSealedValues<Row extends JobRow>(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   caller: Principal,
   rows: Row[],

@@ -52,7 +52,7 @@ export class Readiness {
       await finishWithin(timeoutMs, check(), () => {
         throw new Error(`no answer within ${timeoutMs} ms`);
       });
-      return { status: 'ok', latencyMs: roundMs(performance.now() - started) };
+      return { status: 'ok', latencyMs: roundMilliseconds(performance.now() - started) };
     } catch (error) {
       return { status: 'failed', latencyMs: null, reason: describeCheckError(error) };
     }
@@ -95,6 +95,6 @@ function describeCheckError(error: unknown): string {
   return /^no answer within|pending|not connected/.test(message ?? '') ? message! : (code ?? 'no connection');
 }
 
-function roundMs(ms: number): number {
+function roundMilliseconds(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

@@ -131,7 +131,7 @@ export abstract class QueueProcessor extends WorkerHost {
         this.handoff.countWhileRunning(received.queue, () => this.handleMessage(received)),
       );
     } catch (error) {
-      span.fail(getErrorCodeOrName(error));
+      span.markFailed(getErrorCodeOrName(error));
       throw error;
     } finally {
       span.end();

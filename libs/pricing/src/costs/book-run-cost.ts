@@ -71,9 +71,9 @@ export async function bookRunCosts(
   const runs: PricedRun[] = [];
   for (const job of jobs) {
     const own = sums.filter(({ jobId }) => jobId === job.jobId);
-    runs.push(await priceRun(tx, job, own, reprice));
+    runs.push(await computePricedRun(tx, job, own, reprice));
   }
-  writeCosts(tx, runs);
+  storeRunCosts(tx, runs);
   replaceCostComponents(
     tx,
     runs.map(({ job, endedAt, cost: { components } }) => ({
@@ -101,7 +101,12 @@ interface PricedRun {
   endedAt: Date | null;
 }
 
-async function priceRun(tx: Transaction, job: CostedJob, sums: UsageSum[], reprice: boolean): Promise<PricedRun> {
+async function computePricedRun(
+  tx: Transaction,
+  job: CostedJob,
+  sums: UsageSum[],
+  reprice: boolean,
+): Promise<PricedRun> {
   const { organizationId, startedAt, finishedAt, computeMicrosPerHour } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
     usages: convertUsageSums(sums),
@@ -137,7 +142,7 @@ const costedJobs = `
   WHERE j.id = ANY($1) AND j.finished_at IS NOT NULL`;
 
 /** Writes the costs and marks their days as changed for the rollups. A run that never started belongs to no day. */
-function writeCosts(tx: Transaction, runs: PricedRun[]): void {
+function storeRunCosts(tx: Transaction, runs: PricedRun[]): void {
   if (runs.length === 0) return;
   tx.deferStatement(
     `WITH cost AS (

@@ -153,7 +153,7 @@ async function performScript(call: FakeModelCall, script: ModelScript, response:
     return void response.end(raw);
   }
   if (call.stream) return streamAnswer(call, script, response);
-  await pauseFor(slowMs);
+  await waitIfPositive(slowMs);
   const { text, toolCalls, usage } = composeAnswer(call, script);
   const message = {
     role: 'assistant',
@@ -198,7 +198,7 @@ async function streamAnswer(call: FakeModelCall, script: ModelScript, response: 
   for (const [at, delta] of deltas.entries()) {
     if (response.destroyed) return;
     if (at >= cutAfter) return hang ? undefined : closeAfterWrite(response);
-    if (at > 0) await pauseFor(slowMs);
+    if (at > 0) await waitIfPositive(slowMs);
     call.firstTokenAt ??= at === 1 ? performance.now() : undefined;
     response.write(formatChunk([{ index: 0, delta, finish_reason: null }]));
   }
@@ -227,7 +227,7 @@ function composeAnswer(call: FakeModelCall, { content, json, toolCalls = [], ref
   return { text, toolCalls: calls, usage: usage === null ? null : counted };
 }
 
-function pauseFor(ms: number): Promise<void> | undefined {
+function waitIfPositive(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined;
 }
 

@@ -216,8 +216,8 @@ function runAsSpan(
   return runInSpan({ name: `webhook ${type}`, kind: 'client', parent, attributes }, async (span) => {
     const sent = await send();
     span.setAttributes({ 'http.response.status_code': sent.statusCode });
-    if (sent.statusCode === null) span.fail('no_answer');
-    else if (sent.statusCode >= 300) span.fail(String(sent.statusCode));
+    if (sent.statusCode === null) span.markFailed('no_answer');
+    else if (sent.statusCode >= 300) span.markFailed(String(sent.statusCode));
     return sent;
   });
 }

@@ -162,7 +162,7 @@ function writeAction(step: Step, timeout: number | undefined): string {
   switch (step['type']) {
     case 'setViewport':
       return callPage('set_viewport', [pythonField('width'), pythonField('height')], {
-        scale: omitUsual(step['deviceScaleFactor'], 1),
+        scale: omitIfDefault(step['deviceScaleFactor'], 1),
         mobile: step['isMobile'] || undefined,
         touch: step['hasTouch'] || undefined,
         landscape: step['isLandscape'] || undefined,
@@ -199,9 +199,9 @@ function writeAction(step: Step, timeout: number | undefined): string {
       });
     case 'waitForElement':
       return callPage('wait_for_element', [selectors], {
-        operator: omitUsual(step['operator'], '>='),
-        count: omitUsual(step['count'], 1),
-        visible: omitUsual(step['visible'], true),
+        operator: omitIfDefault(step['operator'], '>='),
+        count: omitIfDefault(step['count'], 1),
+        visible: omitIfDefault(step['visible'], true),
         attributes: step['attributes'],
         properties: step['properties'],
         ...inFrame,
@@ -279,7 +279,7 @@ export function formatPythonCall(name: string, args: string[], named: Record<str
   return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${formatPythonLiteral(value)}`)].join(', ')})`;
 }
 
-function omitUsual(value: unknown, usual: unknown): unknown {
+function omitIfDefault(value: unknown, usual: unknown): unknown {
   return value === usual ? undefined : value;
 }
 

@@ -14,7 +14,7 @@ const maxRows = 2000;
 
 /**
  * Adds the new rows of both logs to the chains of their open days. If there were no new rows for some minutes, only one
- * statement runs. Rows that the service did not write are left out, and `verifyLogs` reports them.
+ * statement runs. Rows that the service did not write are left out, and `verifyAuditLogs` reports them.
  */
 export async function linkNewAuditRows(database: Database): Promise<{ linked: number }> {
   const [due] = await database.query<Record<LogName, boolean>>(

@@ -9,7 +9,7 @@ import {
   type StepOverride,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { answerByResuming, findCodeInText, type SessionQuestion } from '@muster/jobs';
+import { answerQuestionByResuming, findCodeInText, type SessionQuestion } from '@muster/jobs';
 import type { KeyRing } from '@muster/vault';
 import { changeSessionStatus } from '../session/change-session-status';
 import { startEndingSession } from '../session/end-session';
@@ -45,7 +45,11 @@ export async function resumeSession(
   const step = requireStepToOverride(work, stepOverride);
   const { override, code } = separateCodeFromInstruction(reason, stepOverride);
   if (questionId && reason) {
-    await answerByResuming(tx, keyRing, caller, { id: questionId, value: toPauseAnswer(reason, override), code });
+    await answerQuestionByResuming(tx, keyRing, caller, {
+      id: questionId,
+      value: toPauseAnswer(reason, override),
+      code,
+    });
   }
   await continueSession(work, { override, hasCode: code !== null, source: callerChannel(caller) });
   for (const each of work.steps) saveStep(tx, each);

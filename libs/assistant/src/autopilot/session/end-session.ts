@@ -1,4 +1,4 @@
-import { isOffStatus, isOnStatus, setAgentStatus, releaseSession } from '@muster/machines';
+import { isOffStatus, isOnStatus, setAgentStatus, releaseAgentOfSession } from '@muster/machines';
 import { withdrawCommand } from '@muster/commands';
 import { shortenText } from '@muster/contracts';
 import { closeSessionQuestions } from '@muster/jobs';
@@ -109,7 +109,7 @@ export async function finishEndingSession(work: Work): Promise<void> {
   session.dueAt = null;
   session.ending = null;
   session.look = null;
-  releaseSession(tx, session.agentId, session.id);
+  releaseAgentOfSession(tx, session.agentId, session.id);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: session.agentId } });
 }
 
