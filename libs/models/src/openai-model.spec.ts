@@ -200,7 +200,7 @@ describe('a model', () => {
       ['HTML', { raw: '<html>502</html>', contentType: 'text/html' }],
       ['incomplete JSON', { raw: '{"choices": [' }],
       ['JSON of another API', { raw: '{"hello": 1}' }],
-    ])('a model call fails as nonsense if the server returns %s', async (_, script) => {
+    ])('a model call fails with the reason nonsense if the server returns %s', async (_, script) => {
       fake.addResponses(script);
       expect(await faultOf(model.answerChat({ messages: hello }))).toMatchObject({
         code: 'model_failed',

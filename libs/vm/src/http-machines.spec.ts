@@ -148,7 +148,7 @@ describe('a control plane', () => {
     await expect(fixture.provider.describe(fixture.machine)).rejects.toThrow(pattern);
   });
 
-  it('a missing machine can be stopped and terminated, but its start and reboot fail permanently', async () => {
+  it('a machine that its control plane does not have can be stopped and terminated, but not started or rebooted', async () => {
     fixture.plane.answerInstead = (response) => endResponse(response, 404, {});
     const { provider, machine } = fixture;
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });

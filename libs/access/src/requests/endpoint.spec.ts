@@ -86,11 +86,11 @@ describe('the method of a route', () => {
     );
   };
 
-  it.each(Object.keys(right))('the method of a route may return %s', (name) => {
+  it.each(Object.keys(right))('the handler method of a route may return %s', (name) => {
     expect(diagnosticsOf(writeControllerSource(...right[name]!))).toEqual([]);
   });
 
-  it.each(Object.keys(wrong))('the method of a route does not compile if it returns %s', (name) => {
+  it.each(Object.keys(wrong))('the handler method of a route does not compile if it returns %s', (name) => {
     const faults = diagnosticsOf(writeControllerSource(...wrong[name]!));
     expect(faults).toEqual([expect.stringMatching(/^@Endpoint\(.*Unable to resolve signature of method decorator/)]);
   });

@@ -67,7 +67,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('the sweep of overdue commands leaves the command of a run, because a run ends with its job', async () => {
+  it('the sweep of overdue commands does not fail a run command, because only the end of its job ends it', async () => {
     const [run, snippet] = await insertCommands(2, { deadline: '-1 hour' });
     await query(`UPDATE agent_command SET kind = 'run' WHERE id = $1`, [run]);
     expect(await failOverdueCommands(harness.db)).toEqual({ looked: 1, failed: 1 });
@@ -90,7 +90,7 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('a repair is pushed to an offline agent, but not to an agent whose machine is stopped', async () => {
+  it('a repair command is pushed to an offline agent, but not to an agent whose machine is stopped', async () => {
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
     const push = async (status: 'offline' | 'stopped', kind: 'repair' | 'snippet') => {
       const { id } = await makeAgent(harness.db, {

@@ -154,7 +154,7 @@ describe('a recording', () => {
     expect(stored['status']).toBe('kept');
   });
 
-  it('the late result of a start command does not change the status of a stopping recording', async () => {
+  it('the late result of a start command does not change the status of a recording that is being stopped', async () => {
     const recording = await start();
     const ending = await stop(recording);
     await succeeds(recording);

@@ -23,7 +23,7 @@ describe('decidePlacement', () => {
   );
 
   it.each([0, 1, 2, 3, 4, 5])(
-    'a run with %i concurrent placements before it is placed on the next agent in the order of preference',
+    'the next agent in the order of preference is chosen for a run if %i runs ahead of it are placed at the same time',
     (ahead) => {
       const order = ['b', 'a', 'c'];
       const decision = decideTestPlacement({ idle, ahead });

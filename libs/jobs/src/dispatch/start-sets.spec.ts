@@ -37,7 +37,7 @@ describe('concurrent starts', () => {
     expect(entries).toHaveLength(agentIds.length);
   });
 
-  it('agents that are dispatched together each start a different one of the jobs that name no agent', async () => {
+  it('agents that are dispatched together each start a different one of the waiting jobs that name no agent', async () => {
     await fixture.query(`UPDATE agent SET labels = '{any}' WHERE id = ANY($1)`, [agentIds]);
     const [first, ...others] = agentIds as [string, ...string[]];
     const named = await fixture.launch({ agentId: others[1], priority: 9 });

@@ -11,7 +11,7 @@ describe('measureRuns', () => {
   });
   afterAll(() => harness.close());
 
-  it('the runs of all organizations are counted by their status and by what they wait for', async () => {
+  it('measureRuns counts the runs of all organizations by status, and the waiting ones by what they wait for', async () => {
     const make = async (job: object) => {
       const { id: organizationId } = await makeOrganization(harness.db);
       await makeJob(harness.db, { organizationId, ...job });
@@ -32,7 +32,7 @@ describe('measureRuns', () => {
     expect(Object.fromEntries(counts)).toEqual({ agent_busy: 1, nothing: 1 });
   });
 
-  it('queued runs without an agent are counted, also those that wait for no agent', async () => {
+  it('measureRuns counts the queued runs without an agent, whatever they wait for', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const make = async (status: string, waitingReason: string | null, seconds: number) => {
       const { id } = await makeJob(harness.db, { organizationId, status: 'queued' });

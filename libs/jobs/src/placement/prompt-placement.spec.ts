@@ -138,7 +138,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await started(...jobIds)).toEqual([true, true, true]);
   });
 
-  it('a waiting run starts when the job before it fails to start', async () => {
+  it('a run that waits behind another one starts when that one fails to start', async () => {
     await fixture.makeAgent({ status: 'stopped' });
     const broken = await fixture.launchWithLabels(['any'], { vaultKeys: ['PASSWORD'] });
     const next = await fixture.launchWithLabels();

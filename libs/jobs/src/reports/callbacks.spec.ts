@@ -33,7 +33,7 @@ describe('callbacks of a job', () => {
   const step = (body: StepStatusBody) => applyStepStatus(db, reporter, body);
   const read = (id: string) => findJob(db, fixture.organizationId, id);
 
-  it('a job’s reports set its status to running and then to its end, which no later report changes', async () => {
+  it('a job’s reports set its status to running and then to its final status, which no later report changes', async () => {
     const jobId = await dispatchNewJob();
     expect((await read(jobId)).status).toBe('queued');
     expect(await report({ jobId })).toEqual({ accepted: true, status: 'running' });
@@ -89,7 +89,7 @@ describe('callbacks of a job', () => {
     expect(await bookings()).toHaveLength(1);
   });
 
-  it('one of fifty concurrent ends of a job wins', async () => {
+  it('exactly one of fifty concurrent reports of a job’s end is applied', async () => {
     const jobId = await dispatchNewJob();
     const statuses = ['completed', 'failed', 'cancelled'] as const;
     const answers = await Promise.all(

@@ -1,12 +1,12 @@
 import { bucketCount, computeHistogramBucket } from './histogram';
 
 describe('the buckets of times', () => {
-  it('each time below 64 microseconds has its own bucket', () => {
+  it('the histogram of times has a separate bucket for each microsecond below 64', () => {
     const times = Array.from({ length: 64 }, (_, micros) => micros);
     expect(times.map(computeHistogramBucket)).toEqual(times);
   });
 
-  it('a bucket is as wide as one thirty-second of its octave, from the first to the last octave', () => {
+  it('the width of a histogram bucket is one thirty-second of its octave, from the first to the last octave', () => {
     for (let octave = 5; octave < 53; octave += 1) {
       const [start, width] = [2 ** octave, 2 ** (octave - 5)];
       const first = computeHistogramBucket(start);

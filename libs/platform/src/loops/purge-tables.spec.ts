@@ -16,7 +16,7 @@ describe('a purge', () => {
     };
   }
 
-  it('a purge deletes from the tables in turn until no rows are left', async () => {
+  it('a purge deletes a batch from each table in turn until no rows are left', async () => {
     const turns: string[] = [];
     const round = new Round('test');
     const counts = await purgeTables(round, { a: makeTable(25, turns, 'a'), b: makeTable(3, turns, 'b') }, 10);
@@ -25,7 +25,7 @@ describe('a purge', () => {
     expect(round.failed).toBe(0);
   });
 
-  it('a purge reports a table that fails and continues with the other tables', async () => {
+  it('a purge reports a table whose deletion fails and continues with the other tables', async () => {
     const turns: string[] = [];
     const round = new Round('test');
     const broken = () => Promise.reject(new Error('no such table'));

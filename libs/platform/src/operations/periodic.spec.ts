@@ -21,14 +21,14 @@ describe('rounds', () => {
     return runOnce.mock.calls.length;
   }
 
-  it('a periodic round starts after the interval, or earlier if work is due', async () => {
+  it('the next round of a periodic task starts after the interval, or earlier if work is due', async () => {
     expect(await countRoundsWithin(3500)).toBe(4);
     expect(await countRoundsWithin(3500, () => Promise.resolve(null))).toBe(4);
     expect(await countRoundsWithin(3500, () => Promise.resolve(100))).toBe(36);
     expect(await countRoundsWithin(3500, () => Promise.resolve(5000))).toBe(4);
   });
 
-  it('periodic rounds always have a pause between them, and keep their interval if the due time is unknown', async () => {
+  it('the rounds of a periodic task always have a pause between them, and keep their interval if the due time is unknown', async () => {
     expect(await countRoundsWithin(95, () => Promise.resolve(0))).toBe(10);
     expect(await countRoundsWithin(3500, () => Promise.reject(new Error('no database')))).toBe(4);
   });

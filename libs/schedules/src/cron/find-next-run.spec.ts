@@ -211,7 +211,7 @@ describe('findNextRun', () => {
     expect(findNextRun(parseCron(expression), zone, new Date(after))).toEqual({ at: new Date(at), shift });
   });
 
-  it('Timezone finds every clock change that Intl reports', () => {
+  it('Timezone finds every clock change that JavaScript’s Intl reports', () => {
     const changes = zones.map((zone) => {
       const timezone = new Timezone(zone);
       let count = 0;

@@ -312,7 +312,7 @@ describe('decideScheduledRun', () => {
     ['draining', { force: true }, { launch: false, reason: 'agent_not_ready' }],
     ['terminated', { force: true }, { launch: false, reason: 'agent_not_ready' }],
   ] as const)(
-    'the agent’s status %s, with %j, decides whether a scheduled run is launched',
+    'a scheduled run is launched or skipped depending on the agent’s status %s with %j',
     (status, change, expected) => {
       expect(decideScheduledRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
     },

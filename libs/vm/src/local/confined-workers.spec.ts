@@ -140,7 +140,7 @@ describe('the folders of an organization', () => {
 });
 
 describe('the available confinement', () => {
-  it('the available confinement is found by a trial, whose failure is returned', async () => {
+  it('findConfinement tries which confinement of workers works, and returns the reason if none does', async () => {
     const root = await makeFolder();
     const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
     expect(await findConfinement(input)).toMatchObject({ account: false, namespaces: false });

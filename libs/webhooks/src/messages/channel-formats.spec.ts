@@ -37,14 +37,14 @@ describe('formats of a notification', () => {
     expect(events.map((event) => getEventLabel(event).severity)).toEqual(['error', 'error']);
   });
 
-  it('a long name is cut between characters, not within one', () => {
+  it('a notification cuts a long name between two characters, not within one', () => {
     const title = writeTestMessage('🦷'.repeat(400), 'e').parts[0]!.title;
     expect(title.endsWith('🦷…')).toBe(true);
     expect(title).toBe(Buffer.from(title).toString());
     expect(title.length).toBeLessThanOrEqual(300);
   });
 
-  it('a name cannot add HTML to an e-mail', () => {
+  it('a workflow’s name cannot add HTML to a notification e-mail', () => {
     const { html, text } = formatMessageAsMail(
       writeTestMessage('<img src=x onerror="a()">', "</p><a href='x'>"),
       '<b>desk</b>',
@@ -56,7 +56,7 @@ describe('formats of a notification', () => {
     expect(text).toContain('Run failed: <img src=x onerror="a()">');
   });
 
-  it('a name cannot add a link, mention, bold text or code to a Slack message', () => {
+  it('a workflow’s name cannot add a link, mention, bold text or code to a Slack message', () => {
     const lines = formatSlackTexts(
       '*now* _or_ ~never~ `code`',
       '<!channel> <https://evil.example|Open the run> & https://x',
@@ -72,7 +72,7 @@ describe('formats of a notification', () => {
     expect(formatSlackTexts('a', 'CLAIM_ID was 3*4')[1]).toBe('CLAIM_ID was 3*4');
   });
 
-  it('a name cannot add a link or heading to a Teams message', () => {
+  it('a workflow’s name cannot add a link or heading to a Teams message', () => {
     const card = formatMessageAsTeams(writeTestMessage('[here](https://evil.example)', '# <b>*now*</b>')) as any;
     expect(card.attachments[0].content.body.map(({ text }: { text: string }) => text)).toEqual([
       String.raw`Run failed: \[here\]\(https://evil.example\)`,
