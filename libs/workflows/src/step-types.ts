@@ -11,7 +11,7 @@ export interface StepType {
    * or by the field of a form.
    */
   element?: 'required' | 'optional';
-  /** Fields that a run needs, but a save does not. */
+  /** Fields that a run of the step needs, but a save of the workflow does not. */
   expected?: readonly string[];
 }
 

@@ -17,7 +17,10 @@ export async function revokeKeysOfUser(
   await tx.execute('DELETE FROM api_key WHERE user_id = $1 AND organization_id = $2', [id, organizationId]);
 }
 
-/** Takes from the device sign-in keys of users what their role does not allow: downgrades or deletes the keys. */
+/**
+ * Limits the API keys that users created by device sign-in to what their role allows: lowers a key's role, or deletes
+ * the key.
+ */
 export async function downgradeKeysOfUsers(
   tx: Transaction,
   organizationId: string,

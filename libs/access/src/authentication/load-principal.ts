@@ -13,7 +13,7 @@ export interface Loaded<P> {
   principal: P;
   secretHash: string;
   expiresAt: Date | null;
-  /** The last use that was recorded. */
+  /** Time of the credential's last use that was recorded. */
   usedAt: Date | null;
   /** The address of the last recorded use; only API keys have it. */
   usedFrom?: string | null;

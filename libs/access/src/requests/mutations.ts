@@ -18,7 +18,7 @@ export class MutationRequest {
 
 export interface MutationResult<Body> {
   body: Body;
-  /** Status to use instead of the route's own. */
+  /** HTTP status of the response, if it differs from the route's usual one. */
   status?: number;
   /** URL of the created resource. */
   location?: string;

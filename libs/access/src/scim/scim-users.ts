@@ -42,7 +42,7 @@ const visible = `app_user u LEFT JOIN scim_user s ON s.user_id = u.id
 export const userFilters = ['userName', 'externalId', 'id', 'emails.value'] as const;
 
 export interface ScimPage {
-  /** Number of resources before the page. */
+  /** Number of users that precede the page. */
   offset: number;
   limit: number;
 }

@@ -5,7 +5,7 @@ import { type Envelope, type KeyRing, rewrapEnvelope } from '@muster/vault';
 type Row = ValueKeyEntity | OrganizationSsoEntity;
 
 interface SealedTable {
-  /** Name in the report of the loop. */
+  /** Name of this rewrapping in the report of its loop. */
   name: string;
   /** Table with one sealed row for each organization. */
   table: 'value_key' | 'organization_sso';

@@ -14,7 +14,7 @@ export interface DeliveryParts {
   storage: ObjectStorage;
   /** The base URL at which the agent's worker reaches the service. */
   serviceUrl: string;
-  /** The keys that the agent's worker may be using; read from the database if absent. */
+  /** Worker keys that the agent's worker may be using; read from the database if absent. */
   workerKeys?: string[];
 }
 

@@ -11,7 +11,7 @@ export type Work = (tx: Transaction) => Promise<unknown>;
 
 interface SetParts extends Pick<Transaction, 'scope' | 'now'> {
   connection: OwnConnection;
-  /** Called for each member whose work was committed. */
+  /** Called for each member of the set whose work was committed. */
   announce: (tx: Transaction, messages: OutboxMessage[]) => void;
 }
 

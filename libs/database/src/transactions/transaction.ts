@@ -38,8 +38,8 @@ export class Transaction {
     readonly now: Date,
     private readonly connection: TransactionConnection,
     /**
-     * Key of `TakeTurn` that this transaction holds: no other with this key runs in this process. Null if it holds
-     * none.
+     * Key with which the transaction runs after `TakeTurn`: no other transaction with this key runs in this process.
+     * Null without such a key.
      */
     readonly turn: string | null = null,
   ) {}

@@ -18,7 +18,7 @@ interface WaitingRow extends Pick<JobEntity, 'waitingReason'> {
   count: number;
   ageSeconds: number;
   unplaced: number;
-  /** Null if no run has this reason and no agent. */
+  /** Null if no run without an agent has this waiting reason. */
   unplacedAgeSeconds: number | null;
 }
 

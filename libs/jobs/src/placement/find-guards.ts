@@ -6,11 +6,11 @@ import type { FullKey } from '../dispatch/decide-start';
 import { fillVariablesIntoConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 
 export interface Guards {
-  /** The keys that have no room for the run now. */
+  /** Concurrency keys that have no room for the run now. */
   fullKeys: FullKey[];
   /** A pool that has no free account for the run; null if each has one. */
   busyPool: string | null;
-  /** Whether a key was not checked, because it contains a variable without a value. */
+  /** Whether a concurrency key was not checked, because it contains a variable that has no value yet. */
   unknownKeys: boolean;
 }
 

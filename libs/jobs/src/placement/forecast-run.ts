@@ -40,7 +40,7 @@ export function forecastRunOnNamedAgent(facts: NamedFacts): Forecast {
   if (refused) return refused;
   const decision = decideJobStart({
     ...facts,
-    // The names of the keys and pools are explained below.
+    // Full keys and pools are left out of this decision, because their names are added to its reason below.
     fullKeys: [],
     busyPool: null,
     head: { id: '', vaultKeys: [] },

@@ -8,9 +8,9 @@ import { wakeFacts, type WakeFactsRow } from './wake-agents';
 export interface RunToCome {
   id: string;
   labels: string[];
-  /** When its job will be queued. */
+  /** Time at which the job of the run will be queued. */
   at: Date;
-  /** Whether an agent was woken for it. That agent is left to this run. */
+  /** Whether an agent was already woken for the run. Other runs do not count on that agent. */
   hasWake?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface Answerer {
    * the audience does not apply.
    */
   audiences: string[] | null;
-  /** The inbound address of a message. */
+  /** Id of the inbound address at which the answering message arrived. */
   inboundId?: string;
 }
 

@@ -59,7 +59,7 @@ export const waitingTimeOfJobSql = (jobId: string) => `(
   FROM unnest((SELECT range_agg(tstzrange(q.asked_at, GREATEST(q.asked_at, q.ended_at)))
                FROM question q WHERE q.job_id = ${jobId} AND q.ended_at IS NOT NULL)) w)`;
 
-/** The same for the job of batch `b`, also if the job is deleted. */
+/** Time in microseconds for which the job of batch `b` waited for people, also if the job is deleted. */
 export const waitingMicrosSql = `
   CASE WHEN b.job_id IS NULL THEN COALESCE(b.deleted_job_waiting_micros, 0) ELSE ${waitingTimeOfJobSql('b.job_id')} END`;
 

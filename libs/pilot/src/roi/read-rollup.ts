@@ -106,7 +106,7 @@ function findBucketOfRank(counts: Float64Array, rank: number): { bucket: number;
   return { bucket, ahead };
 }
 
-/** The times of one bucket, collected from all days. */
+/** Processing times of one histogram bucket, collected from all days of the range. */
 class Times {
   private readonly micros: number[] = [];
   private readonly repeats = new Map<number, number>();

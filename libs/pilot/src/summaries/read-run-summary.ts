@@ -123,7 +123,7 @@ function readListOfSummary(value: unknown, name: string, faults: Faults): unknow
   return [];
 }
 
-/** Returns the other keys of a body with a nested envelope. */
+/** Returns the keys of a body that are outside of its nested envelope. */
 function pickKeysOutsideEnvelope(body: unknown, content: Json): Json {
   if (body === content || !isJsonObject(body)) return {};
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== content));

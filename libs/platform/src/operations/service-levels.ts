@@ -12,7 +12,7 @@ const dayMs = 24 * hourMs;
 /** Number of days that the counts are stored, and for which objectives are measured. */
 const levelDays = 30;
 
-/** Events of an objective in a period. */
+/** Number of events of an objective in a period, and of those that were late or failed. */
 export interface Level {
   all: number;
   late: number;

@@ -39,7 +39,8 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
         // If a process dies, another process gets its messages after at most fifteen seconds.
         lockDuration: 10_000,
         stalledInterval: 5000,
-        // Pause of a worker after a connection error, which also delays its shutdown. The default is 15 s.
+        // Milliseconds that a worker pauses after a connection error, which also delays its shutdown. BullMQ's default
+        // is 15 s.
         runRetryDelay: 1000,
         // A crash counts as a stall. By default BullMQ fails a job permanently after the second stall, whatever its
         // attempts. Only the ledger decides that a message has failed permanently.

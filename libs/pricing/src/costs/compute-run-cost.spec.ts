@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { computeRunCost, type ModelUsage } from './compute-run-cost';
 
-// The oracle computes with fractions of whole numbers in USD. It uses no code of the module under test.
+// The expected costs are computed with fractions of whole numbers in USD, without code of the module under test.
 
 type Fraction = [bigint, bigint];
 const addFractions = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];

@@ -26,7 +26,7 @@ export interface SimulatedJob {
   startedAt: number | null;
   lastReportAt: number;
   endsAt: number;
-  /** Scheduled time by the service's clock; null for an unscheduled job. */
+  /** Scheduled time of the job by the service's clock; null for an unscheduled job. */
   dueAt: number | null;
   /** Time when the job was queued, in true time (not by the service's clock). */
   queuedNow: number;
@@ -72,7 +72,7 @@ export interface SimulatedAgent {
   hasHandshaken: boolean;
   offAt: number | null;
   stopFails: boolean;
-  /** Measurements of the test, in true time. */
+  /** Measurements that only the test makes, in true time. */
   idleSince: number | null;
   allowanceMs: number;
   unattendedMs: number;

@@ -9,7 +9,7 @@ export interface ModelScript {
   json?: unknown;
   toolCalls?: { name: string; arguments: object | string; id?: string }[];
   refusal?: string;
-  /** Null leaves out the usage. If absent, the usage is computed from the number of characters. */
+  /** Token usage in the response. Null leaves it out; if absent, it is computed from the number of characters. */
   usage?: { inputTokens: number; outputTokens: number } | null;
   /** Milliseconds between the pieces of a stream, or before any other response. */
   slowMs?: number;

@@ -23,7 +23,7 @@ const graceMs = 3000;
 
 interface EndpointState {
   workers: number;
-  /** Current limit of concurrent attempts; grows with each success. */
+  /** Current limit of concurrent attempts to the endpoint; grows with each success. */
   concurrency: number;
   /** Whether deliveries may have become due since the workers last checked. */
   isNotified: boolean;

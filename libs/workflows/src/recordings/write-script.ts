@@ -78,7 +78,7 @@ interface Program {
   from: string;
   modules: readonly string[];
   runtime: string;
-  /** Body of the function run(browser). */
+  /** Body of the Python function run(browser). */
   body: string;
 }
 

@@ -15,7 +15,7 @@ interface Link {
 export interface OpenDayCheck {
   /** Adds a row to the check; called with each row of the day. */
   add: (row: ChainedRow) => void;
-  /** Returns what is wrong, as sentences. */
+  /** Returns the faults that the check has found, as sentences. */
   faults: () => string[];
 }
 

@@ -26,7 +26,7 @@ export function addDays(day: string, count = 1): string {
   return formatUtcDay(new Date(getStartOfUtcDay(day).getTime() + count * dayMs));
 }
 
-/** Begins the hash of a day. */
+/** Starts the hash of a day with the hash of the day before it. */
 function startDayHash(previous: string): Hash {
   return createHash('sha256').update(`${previous}\n`);
 }
@@ -97,7 +97,7 @@ export interface HashedDay {
   hash: string;
 }
 
-/** Returns the hash of an organization's day; `look` is called with each row. */
+/** Returns the hash over all rows of an organization's day. Calls `look` with each row. */
 export async function hashRowsOfDay(
   database: Database,
   scope: Scope,
