@@ -60,7 +60,7 @@ export async function updateSettings(
   ifMatch: string | undefined,
 ): Promise<SettingsRow> {
   const { organizationId } = caller;
-  if (change.timezone !== undefined) await requireTimezone(tx, change.timezone);
+  if (change.timezone !== undefined) await requireValidTimezone(tx, change.timezone);
   const before = await tx.manager.findOneOrFail(OrganizationSettingsEntity, {
     where: { organizationId },
     lock: { mode: 'pessimistic_write' },
@@ -133,7 +133,7 @@ const ambiguous = new Set(
  * Throws for an unknown time zone, and for an offset such as +02:00: Postgres, which also computes days, interprets the
  * sign of an offset in the opposite way.
  */
-async function requireTimezone(tx: Transaction, timezone: string): Promise<void> {
+async function requireValidTimezone(tx: Transaction, timezone: string): Promise<void> {
   try {
     if (!/^[A-Za-z]/.test(timezone) || ambiguous.has(timezone.toUpperCase())) throw new RangeError();
     new Intl.DateTimeFormat('en', { timeZone: timezone });

@@ -49,7 +49,7 @@ export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise
   if (!row) return;
   try {
     const next = await runAnalysisStep(parts, row);
-    if (next) await saveProgress(parts.database, row, next);
+    if (next) await saveAnalysisProgress(parts.database, row, next);
   } catch (error) {
     await retryOrFailAnalysis(parts, row, error);
   }
@@ -269,7 +269,7 @@ async function createDraftWorkflow({ database }: AnalysisParts, row: AnalysisRow
   });
 }
 
-async function saveProgress(
+async function saveAnalysisProgress(
   database: Database,
   { id, organizationId, turn }: AnalysisRow,
   { set, inMs }: Next,

@@ -137,7 +137,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   }
 
   private async pushIfStillDue(command: Leased): Promise<DeliveryOutcome> {
-    if (!command.isDue) return this.endDelivery(command);
+    if (!command.isDue) return this.endDeliveryOfCommand(command);
     const isRepair = command.agentStatus === 'offline' && repairKinds.includes(command.kind);
     if (!isOnStatus(command.agentStatus) && !isRepair) {
       return this.postponePush(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
@@ -235,7 +235,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Ends the delivery of a command past its deadline. A run command is not failed but only no longer pushed, because
    * its job decides how the run ends.
    */
-  private async endDelivery(command: Leased): Promise<DeliveryOutcome> {
+  private async endDeliveryOfCommand(command: Leased): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
       const error = 'The agent did not accept the command in time.';
       await failCommand(this.database, command, { code: 'execution_timeout', error });

@@ -49,7 +49,7 @@ export class CommandPolls implements OnApplicationShutdown {
     ended: AbortSignal,
   ): Promise<AgentCommand[]> {
     if (waitMs > 0) this.requirePollSlot(organizationId);
-    await this.requireAgent(organizationId, agentId);
+    await this.requireExistingAgent(organizationId, agentId);
     const until = performance.now() + (this.count < this.limits.commandPollsMax ? waitMs : 0);
     this.count += 1;
     this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
@@ -88,7 +88,7 @@ export class CommandPolls implements OnApplicationShutdown {
     });
   }
 
-  private async requireAgent(organizationId: string, agentId: string): Promise<void> {
+  private async requireExistingAgent(organizationId: string, agentId: string): Promise<void> {
     const [agent] = await this.database.query<Pick<AgentEntity, 'status'>>(
       { organizationId },
       'SELECT status FROM agent WHERE id = $1 AND organization_id = $2',

@@ -36,7 +36,7 @@ export async function failStaleJobs(
   const options = { ...input, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
-  for (const [name, candidates] of Object.entries({ runs: findStaleRuns, untouched: findUntouchedJobs })) {
+  for (const [name, candidates] of Object.entries({ runs: findStaleRuns, untouched: findJobsThatNeverStarted })) {
     const { looked } = await sweepRows<TimedCursor, never>(round, {
       name,
       outcomes: [],
@@ -98,7 +98,10 @@ export const untouchedJobsSql = `
                 WHERE c.id = j.command_id AND c.taken_at <= $3::timestamptz - $4 * interval '1 millisecond')
   ORDER BY a.dispatched_at, j.id LIMIT $5`;
 
-function findUntouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<TimedCursor[]> {
+function findJobsThatNeverStarted(
+  database: Database,
+  { after, now, lostAfterMs, limit }: Search,
+): Promise<TimedCursor[]> {
   return database.query<TimedCursor & object>(
     'system',
     untouchedJobsSql,

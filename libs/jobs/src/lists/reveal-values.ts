@@ -21,8 +21,8 @@ export async function revealSealedValues<Row extends JobRow>(
       sensitiveResults?.includes(name) && isSealedValue(value) ? JSON.parse(open(value)) : value;
     return {
       ...row,
-      variables: mapEntries(variables, ([, value]) => (isSealedValue(value) ? open(value) : value)),
-      result: result && mapEntries(result, openResult),
+      variables: mapObjectEntries(variables, ([, value]) => (isSealedValue(value) ? open(value) : value)),
+      result: result && mapObjectEntries(result, openResult),
       sensitiveResults: null,
     };
   });
@@ -32,7 +32,7 @@ function hasSealedValues({ variables, result, sensitiveResults }: JobRow): boole
   return Object.values(variables).some(isSealedValue) || (sensitiveResults !== null && result !== null);
 }
 
-function mapEntries<Value, Mapped>(
+function mapObjectEntries<Value, Mapped>(
   values: Record<string, Value>,
   map: (entry: [string, Value]) => Mapped,
 ): Record<string, Mapped> {

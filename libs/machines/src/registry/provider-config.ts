@@ -4,7 +4,7 @@ import { type AgentProvider, AppError, type FieldError, usdToMicros, microsToUsd
 const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: string }> = {
   local: { fields: {} },
   external: { fields: {} },
-  http: { fields: { baseUrl: makeTextRule(checkHttpUrl), ref: makeTextRule(checkWord) }, ref: 'ref' },
+  http: { fields: { baseUrl: makeTextRule(checkHttpUrl), ref: makeTextRule(checkSingleWord) }, ref: 'ref' },
   ec2: {
     fields: {
       instanceId: makeTextRule(makePatternRule(/^i-[0-9a-f]{8,17}$/)),
@@ -49,7 +49,7 @@ function makeTextRule(check: (text: string) => string | null): Check {
   return (value) => (typeof value === 'string' && value.length > 0 ? check(value) : 'must be a string');
 }
 
-function checkWord(text: string): string | null {
+function checkSingleWord(text: string): string | null {
   return /^[\w.:-]{1,200}$/.test(text) ? null : 'must have 1 to 200 letters, digits and . _ : -';
 }
 

@@ -111,11 +111,11 @@ export class FakeModel {
     const faults = checkModelCall(call, this);
     this.faults.push(...faults);
     if (faults.length) return sendError(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
-    const script = await this.chooseScript(call);
-    await performScript(call, typeof script === 'string' ? { content: script } : script, response);
+    const script = await this.chooseScriptedResponse(call);
+    await sendScriptedResponse(call, typeof script === 'string' ? { content: script } : script, response);
   }
 
-  private async chooseScript(call: FakeModelCall): Promise<Script> {
+  private async chooseScriptedResponse(call: FakeModelCall): Promise<Script> {
     const scripted = this.script.shift();
     if (scripted !== undefined) return scripted;
     for (const rule of this.rules) {
@@ -137,7 +137,7 @@ function sendError(
   response.end(JSON.stringify({ error }));
 }
 
-async function performScript(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+async function sendScriptedResponse(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
   const { status, headers, raw, contentType = 'application/json', slowMs = 0 } = script;
   if (script.hang && !(call.stream && script.cutAfter !== undefined)) return;
   if (status !== undefined && status >= 300) {

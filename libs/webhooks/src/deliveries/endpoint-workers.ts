@@ -106,10 +106,10 @@ export class EndpointWorkers {
 
   private async sendDueOfEndpoint(endpointId: string, state: EndpointState): Promise<void> {
     while (!this.isEnding && state.workers <= state.concurrency) {
-      const releaseSlots = await this.acquireSlots(state);
+      const releaseSlots = await this.acquireAttemptSlots(state);
       try {
         state.isNotified = false;
-        const claimed = await this.claimNext(endpointId, state);
+        const claimed = await this.claimNextDelivery(endpointId, state);
         if (!claimed && !state.isNotified) return;
         if (!claimed) continue;
         // Failures are also taken over from the row, because another process may have recorded them before this process
@@ -124,7 +124,7 @@ export class EndpointWorkers {
     }
   }
 
-  private async claimNext(
+  private async claimNextDelivery(
     endpointId: string,
     state: EndpointState,
   ): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
@@ -138,7 +138,7 @@ export class EndpointWorkers {
     return typeof message === 'object' ? message : undefined;
   }
 
-  private async acquireSlots(state: EndpointState): Promise<() => void> {
+  private async acquireAttemptSlots(state: EndpointState): Promise<() => void> {
     const releaseFailing = state.fails ? await this.failingSlots.acquire() : undefined;
     const release = await this.slots.acquire();
     return () => {
@@ -159,7 +159,7 @@ export class EndpointWorkers {
       throw error;
     }
     const decision = await recordAttempt(database, claimed, sent, { now: now(), chance: Math.random() });
-    this.applyDecision(claimed.id, state, { decision, durationMs: sent.durationMs, metrics });
+    this.applyAttemptDecision(claimed.id, state, { decision, durationMs: sent.durationMs, metrics });
   }
 
   /** Sends a message that is marked as being sent. If recording its result fails, the message is not sent again. */
@@ -184,10 +184,10 @@ export class EndpointWorkers {
       { sent, at, durationMs },
       { now: now(), chance: Math.random() },
     );
-    this.applyDecision(claimed.id, state, { decision, durationMs, metrics });
+    this.applyAttemptDecision(claimed.id, state, { decision, durationMs, metrics });
   }
 
-  private applyDecision(
+  private applyAttemptDecision(
     id: string,
     state: EndpointState,
     { decision, durationMs, metrics }: { decision: MessageDecision | null; durationMs: number; metrics: Metrics },

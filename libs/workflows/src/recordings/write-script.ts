@@ -41,7 +41,7 @@ export function writeScript({ name, steps, timeoutMs }: Flow): string {
     from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
     modules: imports,
     runtime: recorded,
-    body: steps.map((step) => addReviewGuard(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
+    body: steps.map((step) => addReviewGuard(step, writeRecordedStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
   });
 }
 
@@ -133,26 +133,26 @@ function writeStepHeader(step: Step, seconds: number): string {
   return `    with ${head} as page:`;
 }
 
-function writeStep(step: Step, timeoutMs: number): string {
+function writeRecordedStep(step: Step, timeoutMs: number): string {
   const { type } = step;
   const seconds = getTimeoutSeconds(step, timeoutMs);
-  const navigates = type !== 'navigate' && type !== 'close' && opensNewPage(step);
+  const navigates = type !== 'navigate' && type !== 'close' && stepOpensNewPage(step);
   const wait = navigates ? [`with page.navigation(${seconds}):`] : [];
   const indent = ' '.repeat(navigates ? 12 : 8);
   return [
     writeStepHeader(step, seconds),
     ...wait.map((line) => `        ${line}`),
-    `${indent}${writeAction(step, seconds === 30 ? undefined : seconds)}`,
+    `${indent}${writeRecordedAction(step, seconds === 30 ? undefined : seconds)}`,
   ].join('\n');
 }
 
-function opensNewPage({ assertedEvents }: Step): boolean {
+function stepOpensNewPage({ assertedEvents }: Step): boolean {
   return Array.isArray(assertedEvents) && assertedEvents.some(({ type }: Step) => type === 'navigation');
 }
 
 const buttons: Record<string, string> = { auxiliary: 'middle', secondary: 'right', back: 'back', forward: 'forward' };
 
-function writeAction(step: Step, timeout: number | undefined): string {
+function writeRecordedAction(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
   const inFrame = { frame, timeout };
   const selectors = formatPythonLiteral(step['selectors']);
@@ -233,7 +233,8 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     case 'press':
       return callPage('press', [pythonField('key')], { selectors: step['selectors'] });
     case 'scroll':
-      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined) return writeAction(step, timeout);
+      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined)
+        return writeRecordedAction(step, timeout);
       return callPage('scroll_to', [pythonField('selectors')]);
     case 'upload':
       return callPage('upload', [pythonField('selectors'), pythonField('path')]);
@@ -270,7 +271,7 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     case 'unsupported':
       return `unsupported(${pythonField('unsupportedType')})`;
     default:
-      return writeAction(step, timeout);
+      return writeRecordedAction(step, timeout);
   }
 }
 

@@ -293,12 +293,12 @@ async function applyModelResult(
   if (usage) addModelUsage(work, holds ? (session.held?.attemptId ?? null) : null, usage);
   if (!holds) return;
   session.asking = null;
-  if (session.phase === 'plan') return applyPlan(work, result);
+  if (session.phase === 'plan') return applyModelPlan(work, result);
   if ('fault' in result) return applyModelFailure(work, result.fault);
   if ('step' in result) return applyModelAnswer(work, result.step);
 }
 
-async function applyPlan(work: Work, result: ModelResult): Promise<void> {
+async function applyModelPlan(work: Work, result: ModelResult): Promise<void> {
   const { tx, session } = work;
   const failSession = (error: AppError) =>
     startEndingSession(work, { to: 'failed', error: error.message, code: error.code });

@@ -189,7 +189,7 @@ export class Rules {
     const woken = agents.filter((agent) => isNew(agent) && !isWokenForOwn(agent) && agent.placement);
     // An agent that was woken for its own job may have been woken after the decision about the others.
     const coming = agents.filter((agent) => isComing(agent) && !isNew(agent));
-    const count = (among: Agent[]) => countMatches(waiting, among, takes);
+    const count = (among: Agent[]) => countMaximumMatching(waiting, among, takes);
     const faults: string[] = [];
     const [without, withWoken] = [count(coming), count([...coming, ...woken])];
     if (withWoken - without < woken.length) faults.push(`${woken.length} wakes for ${withWoken - without} jobs`);
@@ -210,7 +210,7 @@ export class Rules {
 }
 
 /** Size of a maximum matching of jobs and agents. */
-function countMatches(jobs: Job[], agents: Agent[], takes: (agent: Agent, job: Job) => boolean): number {
+function countMaximumMatching(jobs: Job[], agents: Agent[], takes: (agent: Agent, job: Job) => boolean): number {
   const taken = new Map<Agent, Job>();
   const assign = (job: Job, visited: Set<Agent>): boolean =>
     agents.some((agent) => {
