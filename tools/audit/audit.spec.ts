@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
-import { audit, linkRows } from '@muster/access';
+import { audit, linkNewAuditRows } from '@muster/access';
 import { DatabaseModule, createOwnerDataSource } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeOrganization, startHarness } from '@muster/testing';
@@ -21,7 +21,7 @@ describe('npm run audit', () => {
         return Promise.resolve();
       });
     }
-    await linkRows(harness.db);
+    await linkNewAuditRows(harness.db);
   });
   afterAll(() => harness.close());
 

@@ -1,4 +1,4 @@
-import { listOrganizations, verifyLogs } from '@muster/access';
+import { listOrganizations, verifyAuditLogs } from '@muster/access';
 import type { Database } from '@muster/database';
 import { openStartDatabase } from '../rollups/start-database';
 
@@ -43,7 +43,7 @@ async function existing(database: Database, named: string[]): Promise<string[]> 
 }
 
 async function verify(database: Database, organizationId: string): Promise<number> {
-  const { closedDays, rows, faults } = await verifyLogs(database, organizationId);
+  const { closedDays, rows, faults } = await verifyAuditLogs(database, organizationId);
   for (const fault of faults) console.log(`organization ${organizationId}: ${fault}`);
   if (faults.length === 0)
     console.log(`organization ${organizationId}: ${rows} rows and ${closedDays} closed days intact`);

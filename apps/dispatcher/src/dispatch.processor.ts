@@ -16,7 +16,7 @@ import { answerQueueProbe, Database } from '@muster/database';
 import {
   cancelBatch,
   cancelJobsOfStoppedAgent,
-  checkBudget,
+  failRunIfOverBudget,
   applyStopResult,
   Dispatch,
   placeJob,
@@ -50,7 +50,7 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'dispatch-agent')
   async dispatchAgent({ agentId }: AgentPayload, message: ReceivedMessage): Promise<void> {
-    await this.starts.startNext(agentId, message);
+    await this.starts.startNextJobOfAgent(agentId, message);
   }
 
   @HandlesJob('dispatch', 'place-job')
@@ -100,7 +100,7 @@ export class DispatchProcessor extends QueueProcessor {
 
   @HandlesJob('dispatch', 'check-budget')
   async checkBudget({ jobId }: JobPayloadIds): Promise<void> {
-    await checkBudget(this.database, jobId);
+    await failRunIfOverBudget(this.database, jobId);
   }
 
   @HandlesJob('dispatch', 'agent-stopped')

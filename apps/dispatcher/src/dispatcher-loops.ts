@@ -130,7 +130,7 @@ export class DispatcherLoops extends AppLoops {
           name: 'reap machines',
           intervalMs: reaperTickMs,
           runOnce: (round) =>
-            reaper.runPass(
+            reaper.reapMachinesOnce(
               { onTerminated: (tx, agentRef) => endCommandsOfTerminated(tx, agentRef, 'watchdog') },
               round,
             ),
@@ -141,7 +141,7 @@ export class DispatcherLoops extends AppLoops {
   }
 
   override async onApplicationShutdown(): Promise<void> {
-    this.reaper.abortPass();
+    this.reaper.abortReaping();
     await super.onApplicationShutdown();
   }
 }

@@ -1,5 +1,5 @@
 import { purgeOldImages } from '@muster/commands';
-import { purgeAssistant } from '@muster/assistant';
+import { purgeAssistantData } from '@muster/assistant';
 import { DatabaseModule } from '@muster/database';
 import { newId, Round } from '@muster/platform';
 import { markLostCalls, purgeUsage } from '@muster/pricing';
@@ -25,7 +25,7 @@ describe('retention of the assistant’s data', () => {
   const parts = () => ({ database: harness.db, storage });
   const purge = async () => ({
     ...(await purgeOldImages(parts(), new Round('test'), now)),
-    ...(await purgeAssistant(parts(), new Round('test'), now)),
+    ...(await purgeAssistantData(parts(), new Round('test'), now)),
   });
   const put = async (key: string) => {
     await storage.put(key, Buffer.from('x'), 'image/jpeg');

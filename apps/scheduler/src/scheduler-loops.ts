@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
-  closeDays,
-  linkRows,
+  closeAuditDays,
+  linkNewAuditRows,
   purgeExpiredCredentials,
   rewrapSecondFactors,
   rewrapSecrets,
@@ -11,7 +11,7 @@ import {
 import { enqueueDueRemovals, purgeOldImages } from '@muster/commands';
 import { purgeIdleTimes } from '@muster/machines';
 import { maintainTimelinePartitions, purgeTimeline, eventsKeptDays } from '@muster/timeline';
-import { purgeAssistant } from '@muster/assistant';
+import { purgeAssistantData } from '@muster/assistant';
 import {
   Database,
   purgeOrganizationEvents,
@@ -148,8 +148,8 @@ export class SchedulerLoops extends AppLoops {
           intervalMs: 1000,
           restsWhenQuiet: true,
           runOnce: async (round) => ({
-            ...(await linkRows(database)),
-            ...(await closeDays(database, clock.now(), round)),
+            ...(await linkNewAuditRows(database)),
+            ...(await closeAuditDays(database, clock.now(), round)),
           }),
         },
         {
@@ -162,7 +162,7 @@ export class SchedulerLoops extends AppLoops {
             ...(await purgeBatchClaims(database, round, clock.now())),
             ...(await purgeUsage(database, round, clock.now())),
             ...(await purgeOldImages({ database, storage }, round, clock.now())),
-            ...(await purgeAssistant({ database, storage }, round, clock.now())),
+            ...(await purgeAssistantData({ database, storage }, round, clock.now())),
           }),
         },
         {

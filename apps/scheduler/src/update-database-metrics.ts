@@ -1,9 +1,9 @@
-import { measureMachines } from '@muster/machines';
+import { readMachineMetrics } from '@muster/machines';
 import { microsToUsd } from '@muster/contracts';
 import { countOverdueMessages, type Database } from '@muster/database';
-import { measureRuns } from '@muster/jobs';
+import { readRunMetrics } from '@muster/jobs';
 import type { Metrics } from '@muster/platform';
-import { measureSpend } from '@muster/pricing';
+import { readSpendMetrics } from '@muster/pricing';
 
 /** Messages that wait longer than this count as late: usually a message is published within about two seconds. */
 const overdueSeconds = 60;
@@ -14,9 +14,9 @@ const overdueSeconds = 60;
  */
 export async function updateDatabaseMetrics(database: Database, metrics: Metrics, now: Date): Promise<void> {
   const [machines, runs, money, overdue] = await Promise.all([
-    measureMachines(database),
-    measureRuns(database),
-    measureSpend(database, now),
+    readMachineMetrics(database),
+    readRunMetrics(database),
+    readSpendMetrics(database, now),
     countOverdueMessages(database, overdueSeconds),
   ]);
   for (const [status, count] of Object.entries(machines.byStatus)) metrics.machines.set({ status }, count);

@@ -11,14 +11,14 @@ export { isValidWorkerKey } from './api-keys/worker-key';
 export { type Actor, audit, type AuditRecord, listChangedFields } from './audit/audit';
 export { describeCaller, callerChannel, describeCallerInSentence } from './audit/actor-names';
 export { AccessLog } from './audit/access-log';
-export { closeDays } from './audit/chain/close-days';
+export { closeAuditDays } from './audit/chain/close-days';
 export { defaultRetention } from './audit/chain/cut-days';
-export { linkRows } from './audit/chain/link-rows';
-export { presentAccess, presentAudit } from './audit/chain/presented-rows';
-export { readProof } from './audit/chain/read-proof';
-export { type Verification, verifyLogs } from './audit/chain/verify-logs';
-export { exportAccesses, listAccesses } from './audit/list-accesses';
-export { listAudit } from './audit/list-audit';
+export { linkNewAuditRows } from './audit/chain/link-rows';
+export { presentAccessEntry, presentAuditEntry } from './audit/chain/presented-rows';
+export { readAuditProof } from './audit/chain/read-proof';
+export { type Verification, verifyAuditLogs } from './audit/chain/verify-logs';
+export { exportAccessEntries, listAccessEntries } from './audit/list-accesses';
+export { listAuditEntries } from './audit/list-audit';
 export { generateApiKey } from './authentication/credentials';
 export {
   answerDeviceLogin,
@@ -34,7 +34,12 @@ export type { BreakGlass, OpenedSession, SignInClient } from './authentication/o
 export { overrideOrganization } from './authentication/override-organization';
 export { Passwords } from './authentication/passwords';
 export { endOtherSessions, endSession, listSessions, type SessionRow } from './authentication/sessions';
-export { beginEnrolment, type CodeParts, finishEnrolment, logInWithCode } from './authentication/sign-in-with-ticket';
+export {
+  startFactorEnrolment,
+  type CodeParts,
+  finishFactorEnrolment,
+  logInWithCode,
+} from './authentication/sign-in-with-ticket';
 export { logInWithPasskey } from './second-factor/sign-in-with-passkey';
 export { SignInConfig } from './authentication/sign-in.config';
 export { checkBootstrapInput, type BootstrapInput, bootstrapOrganization } from './bootstrap-organization';
@@ -95,9 +100,9 @@ export {
   removePasskey,
 } from './second-factor/passkeys';
 export { deriveRelyingParty } from './second-factor/relying-party';
-export { readOwnFactor, rewrapSecondFactors } from './second-factor/second-factors';
-export { readGroupBody, readGroupPatch } from './scim/group-changes';
-export { parseFilter } from './scim/parse-filter';
+export { readOwnSecondFactor, rewrapSecondFactors } from './second-factor/second-factors';
+export { parseGroupBody, parseGroupPatch } from './scim/group-changes';
+export { parseScimFilter } from './scim/parse-filter';
 export { scimContentType, toScimError } from './scim/scim-error';
 export {
   createScimGroup,
@@ -119,27 +124,40 @@ export {
   updateScimUser,
   userFilters,
 } from './scim/scim-users';
-export { readUserBody, readUserPatch } from './scim/user-changes';
-export { type DomainRow, listDomains, proveDomain, recordOfDomain, requireDomainRecord } from './sso/domains';
+export { parseUserBody, parseUserPatch } from './scim/user-changes';
+export {
+  type DomainRow,
+  listDomainProofs,
+  proveDomain,
+  buildDomainProofRecord,
+  requireDomainRecord,
+} from './sso/domains';
 export { IdentityProviders } from './sso/identity-providers';
 export { SsoRefused } from './sso/sso-refused';
-export { finishSso, type SsoParts, startSso } from './sso/sign-in-with-sso';
+export { finishSsoSignIn, type SsoParts, startSsoSignIn } from './sso/sign-in-with-sso';
 export { signInLifetimeMs } from './sso/sign-ins';
-export { deleteSso, openSso, putSso, readSso, rewrapSsoSecrets, type SsoSettings } from './sso/sso-settings';
+export {
+  deleteSsoSettings,
+  readSsoProvider,
+  putSsoSettings,
+  readSsoSettings,
+  rewrapSsoSecrets,
+  type SsoSettings,
+} from './sso/sso-settings';
 export { TxtRecords } from './sso/txt-records';
 export { signText, signatureHeader, readSignatureTime, type Verdict, checkSignature } from './signing/signature';
 export { deriveAgentSigningSecrets, listSecretsForAgent, deriveSigningSecrets } from './signing/signing-secrets';
 export { acceptInvitation, createInvitation, createResetLink, resetPassword } from './users/account-links';
-export { urlOfLink, writeAccountMail } from './users/account-mail';
+export { buildLinkUrl, writeAccountMail } from './users/account-mail';
 export { changeOwnPassword } from './users/own-password';
 export { createOwnRole, deleteOwnRole, listRoles, updateOwnRole } from './users/own-roles';
 export { createUser, findUser, listUsers, resetSecondFactor, updateUser } from './users/users';
 export {
-  loadOpener,
-  loadSealer,
+  loadValueOpener,
+  loadValueSealer,
   openVariables,
   rewrapValueKeys,
-  sealNamed,
+  sealNamedVariables,
   sealVariables,
 } from './vault/sealed-values';
 export { generateVaultTotp, type GivenCode } from './vault/generate-vault-totp';

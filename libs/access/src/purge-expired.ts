@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
 import { purgeTables, Round } from '@muster/platform';
-import { defaultRetention, deleteCutRows, type LogRetention, cutExpiredDays } from './audit/chain/cut-days';
+import { defaultRetention, deleteRowsOfCutDays, type LogRetention, cutExpiredAuditDays } from './audit/chain/cut-days';
 import { logs } from './audit/chain/presented-rows';
 import { knownAddressDays } from './authentication/sign-in-addresses';
 
@@ -23,7 +23,7 @@ export async function purgeExpiredCredentials(
     number
   >
 > {
-  for (const log of logs) await cutExpiredDays(database, now, log, retention[log]);
+  for (const log of logs) await cutExpiredAuditDays(database, now, log, retention[log]);
   const deleteRows = (sql: string, values: unknown[]) =>
     database.transaction('system', (tx) => tx.execute(sql, values));
   return purgeTables(round, {
@@ -70,8 +70,8 @@ export async function purgeExpiredCredentials(
            SELECT id FROM account_link WHERE expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
         [now, limit],
       ),
-    accesses: (limit) => deleteCutRows(database, 'access', limit),
-    audits: (limit) => deleteCutRows(database, 'audit', limit),
+    accesses: (limit) => deleteRowsOfCutDays(database, 'access', limit),
+    audits: (limit) => deleteRowsOfCutDays(database, 'audit', limit),
     idempotencyKeys: (limit) =>
       deleteRows(
         `DELETE FROM idempotency_key WHERE (organization_id, route, key) IN (

@@ -1,5 +1,5 @@
 export { acknowledgeAlert, type AlertRow, findAlert, listAlerts, presentAlert } from './alerts/alert-row';
-export { evaluateEvent } from './rules/evaluate-event';
+export { evaluateEventByRules } from './rules/evaluate-event';
 export { listAlertRules, setAlertRule } from './rules/alert-rules';
 export { purgeAlerts } from './sweeps/purge-alerts';
 export { sweepAlerts } from './sweeps/sweep-alerts';

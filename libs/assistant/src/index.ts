@@ -24,6 +24,6 @@ export { type AnalysisState, readAnalysis } from './films/read-analysis';
 export { requestVideoUpload } from './films/request-film-upload';
 export { startAnalysis } from './films/start-analysis';
 export { enqueueDueAnalyses } from './films/sweep-analyses';
-export { purgeAssistant } from './retention/purge-assistant';
+export { purgeAssistantData } from './retention/purge-assistant';
 export { callToolForCaller } from './tools/call-tool-for-caller';
 export type { ToolParts } from './tools/tool';

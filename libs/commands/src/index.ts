@@ -6,11 +6,11 @@ export { CommandsConfig } from './commands.config';
 export { CommandsModule } from './commands.module';
 export { type ClaimedCommand, CommandDelivery } from './delivery/command-delivery';
 export { CommandPolls } from './delivery/poll-commands';
-export { acknowledgeRunsSql, detachStopCommands, releaseMachine } from './ends/command-of-run';
+export { acknowledgeRunsSql, detachStopCommands, releaseMachineAndEndCommand } from './ends/command-of-run';
 export { endCommandsOfTerminated } from './ends/end-commands-of-terminated';
 export { failOverdueCommands, withdrawAnswerCommands, withdrawCommand } from './ends/fail-commands';
 export { type ListedCommand, listCommands, readCommandStatus, readRunScript } from './ends/read-command';
-export { acknowledgeCommand, receiveOutput, receiveResult } from './ends/receive-result';
+export { acknowledgeCommand, storeCommandOutput, storeCommandResult } from './ends/receive-result';
 export { readRunFiles } from './files/read-run-files';
 export {
   type FunctionRow,

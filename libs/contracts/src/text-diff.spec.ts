@@ -7,13 +7,13 @@ import { chooseSize } from '@muster/testing';
 import { diffToHunks, formatUnifiedDiff } from './text-diff';
 
 const names = { before: 'a', after: 'b' };
-const diff = (before: string, after: string) => formatUnifiedDiff(before, after, names);
+const formatTestDiff = (before: string, after: string) => formatUnifiedDiff(before, after, names);
 
 describe('formatUnifiedDiff', () => {
   it('a diff of two texts has the format of diff -u', () => {
     const before = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n';
     const after = before.replace('two\n', '').replace('nine', 'NINE');
-    expect(diff(before, after)).toBe(
+    expect(formatTestDiff(before, after)).toBe(
       [
         ...['--- a', '+++ b', '@@ -1,5 +1,4 @@', ' one', '-two', ' three', ' four', ' five'],
         ...['@@ -6,5 +5,5 @@', ' six', ' seven', ' eight', '-nine', '+NINE', ' ten', ''],
@@ -22,19 +22,21 @@ describe('formatUnifiedDiff', () => {
   });
 
   it('a diff of equal texts is empty', () => {
-    expect(diff('same\n', 'same\n')).toBe('');
+    expect(formatTestDiff('same\n', 'same\n')).toBe('');
   });
 
   it('a diff shows a missing line ending', () => {
-    expect(diff('one\n', 'one')).toBe('--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\n+one\n\\ No newline at end of file\n');
-    expect(diff('', 'one\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,1 @@\n+one\n');
+    expect(formatTestDiff('one\n', 'one')).toBe(
+      '--- a\n+++ b\n@@ -1,1 +1,1 @@\n-one\n+one\n\\ No newline at end of file\n',
+    );
+    expect(formatTestDiff('', 'one\n')).toBe('--- a\n+++ b\n@@ -0,0 +1,1 @@\n+one\n');
   });
 
   it('a diff turns one text into the other when it is applied as a patch', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 40 }).map((lines) => lines.join('\n'));
     fc.assert(
       fc.property(text, text, (before, after) => {
-        expect(applied(before, diff(before, after))).toBe(after);
+        expect(applyPatch(before, formatTestDiff(before, after))).toBe(after);
       }),
       { numRuns: 500 },
     );
@@ -45,8 +47,8 @@ describe('formatUnifiedDiff', () => {
       Array.from({ length: chooseSize('DIFF_LINES', { short: 5000, long: 20_000 }) }, (_, n) => `${word} ${n}\n`).join(
         '',
       );
-    const patch = diff(lines('old'), lines('new'));
-    expect(applied(lines('old'), patch)).toBe(lines('new'));
+    const patch = formatTestDiff(lines('old'), lines('new'));
+    expect(applyPatch(lines('old'), patch)).toBe(lines('new'));
   });
 
   it('a diff of texts with many equal and many different lines is computed quickly, by replacing the whole text', () => {
@@ -55,7 +57,7 @@ describe('formatUnifiedDiff', () => {
       (word) =>
         `${word}\n${'\n'.repeat(chooseSize('DIFF_EMPTY_LINES', { short: 100_000, long: 900_000 }))}${unlike(word)}`,
     ) as [string, string];
-    const patch = diff(before, after).split('\n');
+    const patch = formatTestDiff(before, after).split('\n');
     expect(patch.filter((line) => line.startsWith('-')).length - 1).toBe(before.split('\n').length - 1);
     expect(patch.filter((line) => line.startsWith('+')).length - 1).toBe(after.split('\n').length - 1);
   });
@@ -107,7 +109,7 @@ describe('diffToHunks', () => {
 });
 
 /** Applies a patch as patch(1) does, to lines with their endings. */
-function applied(before: string, patch: string): string {
+function applyPatch(before: string, patch: string): string {
   const old = before.split(/(?<=\n)/);
   const result: string[] = [];
   let at = 0;

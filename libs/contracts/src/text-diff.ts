@@ -70,13 +70,13 @@ function findShortestEdits(before: string[], after: string[], maxEdits: number):
       while (x < n && x - k < m && before[x] === after[x - k]) x += 1;
       compared += x - from;
       reach[offset + k] = x;
-      if (x >= n && x - k >= m) return walkBackEdits(trail, before, after);
+      if (x >= n && x - k >= m) return traceBackEdits(trail, before, after);
     }
   }
   return [...before.map((line): Edit => ({ kind: '-', line })), ...after.map((line): Edit => ({ kind: '+', line }))];
 }
 
-function walkBackEdits(trail: Int32Array[], before: string[], after: string[]): Edit[] {
+function traceBackEdits(trail: Int32Array[], before: string[], after: string[]): Edit[] {
   const edits: Edit[] = [];
   let [x, y] = [before.length, after.length];
   for (let at = trail.length - 1; at >= 0; at -= 1) {

@@ -31,7 +31,7 @@ export interface ConnectionOptions {
 export function buildServiceOptions(options: ConnectionOptions) {
   const { url, poolSize, connectTimeoutMs, statementTimeoutMs, applicationName } = options;
   return {
-    ...commonOptions(url),
+    ...buildCommonOptions(url),
     poolSize,
     applicationName,
     connectTimeoutMS: connectTimeoutMs,
@@ -58,7 +58,7 @@ const migrationLockTimeoutMs = 400;
 /** Connects as the owner, for migrations and schema checks. */
 export function createOwnerDataSource(url: string, chosen = migrations): DataSource {
   return new DataSource({
-    ...commonOptions(url),
+    ...buildCommonOptions(url),
     migrations: chosen,
     applicationName: 'muster-migrate',
     poolSize: 2,
@@ -67,7 +67,7 @@ export function createOwnerDataSource(url: string, chosen = migrations): DataSou
   });
 }
 
-function commonOptions(url: string) {
+function buildCommonOptions(url: string) {
   return {
     type: 'postgres' as const,
     url,

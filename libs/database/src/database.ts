@@ -13,7 +13,7 @@ import { runWorksAsSet, type Work } from './sets/run-set';
 import { runStatements, type SharedStatement } from './sets/run-statements';
 import { type SetResult, Sets } from './sets/sets';
 import { OwnConnection } from './transactions/own-connection';
-import { bindRow } from './transactions/row-statement';
+import { buildStatementForRow } from './transactions/row-statement';
 import { getPool, runScopedStatement } from './transactions/run-scoped-statement';
 import { type Scope, setScopeStatement, setScopeOfSetStatement } from './transactions/scope';
 import type { Statement } from './transactions/statement-batch';
@@ -38,7 +38,7 @@ export class Database {
   private readonly statementSets = new Sets<SharedStatement>(
     (scope, statements) => runStatements(this.dataSource, scope, statements, this.now()),
     (scope, { alone, values }) =>
-      runScopedStatement(this.dataSource, scope, bindRow(alone, values), { now: this.now() }),
+      runScopedStatement(this.dataSource, scope, buildStatementForRow(alone, values), { now: this.now() }),
   );
 
   constructor(
@@ -106,14 +106,14 @@ export class Database {
     statement: Statement,
     options: { inOrder?: boolean } = {},
   ): Promise<T[]> {
-    const source = await this.replica.getFresh();
+    const source = await this.replica.getFreshReplica();
     if (source) {
       try {
         const rows = await runScopedStatement<T>(source, scope, statement, { now: this.now(), ...options });
         this.metrics.replicaReads.inc({ server: 'replica' });
         return rows;
       } catch (error) {
-        if (!this.replica.isOwnFailure(error)) throw error;
+        if (!this.replica.isFailureOfReplica(error)) throw error;
       }
     }
     this.metrics.replicaReads.inc({ server: 'primary' });

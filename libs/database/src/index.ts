@@ -128,7 +128,7 @@ export { countOverdueMessages, type QueueBacklog, readBacklog } from './outbox/b
 export { discardDeadLetter, listDeadLetters, replayDeadLetter } from './outbox/dead-letters';
 export {
   type Condition,
-  insertMessagesFromSql,
+  insertFoundMessagesSql,
   messageColumns,
   createMessageWithValues,
 } from './outbox/insert-messages';
@@ -149,8 +149,8 @@ export { dropPartitions, type ExpiredPartition } from './partitions/drop-partiti
 export { PostgresListener } from './postgres-listener';
 export type { SharedStatement } from './sets/run-statements';
 export type { Scope } from './transactions/scope';
-export { bindRow, buildRowStatements } from './transactions/row-statement';
+export { buildStatementForRow, buildRowStatements } from './transactions/row-statement';
 export type { RowStatement } from './transactions/statement-batch';
 export { Transaction } from './transactions/transaction';
 export { TakeTurn } from './transactions/turns';
-export { transposeRows } from './transactions/transpose-rows';
+export { rowsToColumns } from './transactions/transpose-rows';

@@ -18,7 +18,7 @@ describe('migrations', () => {
       await migrateDatabase(database.url);
       const first = await describeSchema(source);
       for (let i = 0; i < migrations.length; i += 1) await source.undoLastMigration();
-      expect(await tablesOf(source)).toEqual(['schema_migration']);
+      expect(await listTables(source)).toEqual(['schema_migration']);
       await migrateDatabase(database.url);
       expect(await describeSchema(source)).toEqual(first);
     } finally {
@@ -80,7 +80,7 @@ describe('migrations', () => {
       await migrateDatabase(database.url);
       // Undoes enough migrations that one of them changes an existing table.
       for (let i = 0; i < 3; i += 1) await source.undoLastMigration();
-      const tables = await tablesOf(source);
+      const tables = await listTables(source);
       await holder.startTransaction();
       for (const table of tables.filter((name) => name !== 'schema_migration'))
         await holder.query(`LOCK TABLE ${table} IN ACCESS SHARE MODE`);
@@ -156,7 +156,7 @@ function isExactPrice(name: string, type: string): boolean {
 
 type Source = ReturnType<typeof createOwnerDataSource>;
 
-async function tablesOf(source: Source): Promise<string[]> {
+async function listTables(source: Source): Promise<string[]> {
   const rows = await source.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename`);
   return rows.map(({ tablename }: { tablename: string }) => tablename);
 }

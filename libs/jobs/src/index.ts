@@ -6,7 +6,7 @@ export { applyJobReport, type ReportAnswer } from './reports/apply-job-report';
 export { applyStepStatus } from './reports/apply-step-status';
 export { cancelBatch, requestBatchCancel } from './batches/cancel-batch';
 export { type Cells, type InputRow } from './batches/check-batch-row';
-export { type BatchInput, checkBatch, type CheckInput, launchBatch } from './batches/launch-batch';
+export { type BatchInput, checkRowsOfBatch, type CheckInput, launchBatch } from './batches/launch-batch';
 export { readCsv } from './batches/read-csv';
 export { presentBatch } from './batches/present-batch';
 export { findBatch, getBatchSortKinds, listBatches } from './batches/read-batches';
@@ -19,13 +19,13 @@ export { DispatchConfig } from './dispatch/dispatch.config';
 export { escalateCancels } from './ends/escalate-cancels';
 export { failStaleJobs, type StaleReport, staleRunsSql, untouchedJobsSql } from './ends/fail-stale-jobs';
 export { decideStaleJob } from './ends/decide-stale-job';
-export { findGuards } from './placement/find-guards';
-export { decideWakesOfRuns, lockWakesOfOrganization, type Reserved } from './placement/wakes-of-runs';
+export { findBusyKeysAndPools } from './placement/find-guards';
+export { decideWakesForRuns, lockWakesOfOrganization, type Reserved } from './placement/wakes-of-runs';
 export { previewPlacement } from './placement/preview-placement';
 export { presentTarget, requireAgentOrTarget, requireFittingAgent, toTargetColumns } from './placement/target';
 export { placeJob, type PlacementParts } from './placement/place-job';
 export { placeJobsOfOrganization, sweepPlacements } from './placement/sweep-placements';
-export { decideStart } from './dispatch/decide-start';
+export { decideJobStart } from './dispatch/decide-start';
 export { computeRetryDelayMs } from './ends/retry-delay';
 export { findJob, type JobRow, findJobOwner } from './lists/job-row';
 export { JobsModule } from './jobs.module';
@@ -35,13 +35,18 @@ export { exportJobs } from './lists/export-jobs';
 export { listAgentRuns, listJobs, getSortKinds } from './lists/list-jobs';
 export { groupFailures } from './lists/group-failures';
 export { listSteps } from './lists/list-steps';
-export { measureRuns } from './lists/measure-runs';
+export { readRunMetrics } from './lists/measure-runs';
 export { readActivity } from './lists/read-activity';
-export { findByAnswerLink, mayAnswerByLink, presentLinkedQuestion, signAnswerLink } from './questions/answer-links';
+export {
+  findQuestionByAnswerLink,
+  isInAudienceOfQuestion,
+  presentLinkedQuestion,
+  signAnswerLink,
+} from './questions/answer-links';
 export {
   toAnswerer,
   type Answerer,
-  answerByResuming,
+  answerQuestionByResuming,
   answerQuestion,
   declineQuestion,
 } from './questions/answer-question';
@@ -58,14 +63,14 @@ export {
 } from './lists/concurrency-keys';
 export { findAccount, listAccounts, listAccountUses, presentAccount } from './accounts/account-row';
 export { enqueueJobsWithFreeAccounts } from './accounts/borrow-accounts';
-export { setAccountAside } from './accounts/fail-account';
+export { setAsideAccountOfRun } from './accounts/fail-account';
 export { deleteAccount, putAccount, enableAccountsWithKey, updateAccount } from './accounts/save-account';
 export { createInboundCode, deleteInboundCode, type InboundCodeRow, listInboundCodes } from './questions/inbound-codes';
 export { listMessages } from './questions/list-messages';
 export { findCodeInText, type Posted } from './questions/parse-inbound-message';
 export { purgeInboundMessages, receiveInboundMessage } from './questions/receive-inbound-message';
 export {
-  askForSession,
+  insertQuestionOfSession,
   closeSessionQuestions,
   findSessionQuestion,
   forgetCodesOfSession,
@@ -75,15 +80,15 @@ export {
 export { expireQuestions } from './questions/expire-questions';
 export { findQuestion, listQuestions, presentQuestion, type QuestionRow } from './questions/question-row';
 export { FrameLimit, ScreenRelay } from './screen/screen-relay';
-export { FrameLimits, requireOwnRun, serveScreenWorker, takeFrame } from './screen/serve-worker';
+export { FrameLimits, requireRunOfWorker, serveScreenWorker, relayFrameToViewers } from './screen/serve-worker';
 export { auditOpenScreen, auditScreenInput, watchScreen } from './screen/watch-screen';
 export { presentJob, presentJobStatus, presentRun, presentStep } from './lists/present-job';
-export { revealValues } from './lists/reveal-values';
+export { revealSealedValues } from './lists/reveal-values';
 export { enqueueWaitingAgents } from './dispatch/enqueue-waiting-agents';
 export { replayJob } from './launch/replay-job';
 export { bookJobCost, bookJobCosts } from './ends/book-job-cost';
 export { cancelJobsOfStoppedAgent } from './ends/cancel-jobs-of-stopped-agent';
 export { sweepDispatch } from './dispatch/sweep-dispatch';
-export { checkBudget, failRunsOverBudget } from './ends/stop-over-budget';
+export { failRunIfOverBudget, failRunsOverBudget } from './ends/stop-over-budget';
 export { purgeStepsAndClaims } from './reports/purge-reports';
 export type { Reporter } from './reports/reporter';

@@ -2,26 +2,26 @@ import type { IdleStopPolicy } from '@muster/contracts';
 import { decideFinalStatus } from './orders/finish-order';
 import { runEnded } from './activity/activity';
 import { decideIdleStop } from './idle/decide-idle-stop';
-import { explainSilence } from './life/fail-silent-agents';
+import { describeSilence } from './life/fail-silent-agents';
 import { decideHeartbeatMove } from './reports/decide-heartbeat-move';
 import { explainAgent } from './registry/explain-agent';
 
 const now = new Date('2026-03-02T09:00:00.000Z');
-const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+const getTimeMinutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
 
 describe('why a machine is on, and until when', () => {
   const agent = {
     status: 'online' as const,
-    statusSince: minutesAgo(60),
+    statusSince: getTimeMinutesAgo(60),
     statusReason: 'the worker reported',
     provider: 'local' as const,
-    lastActivityAt: minutesAgo(10),
-    lastSeen: minutesAgo(1),
+    lastActivityAt: getTimeMinutesAgo(10),
+    lastSeen: getTimeMinutesAgo(1),
     lastActivity: 'a job’s log',
     idleAutoStopExempt: false,
     drain: null,
     idleStopFailedAt: null,
-    onSince: minutesAgo(90),
+    onSince: getTimeMinutesAgo(90),
     silentSince: null,
     running: false,
     queued: false,
@@ -38,7 +38,7 @@ describe('why a machine is on, and until when', () => {
   };
   const explain = (facts: Parameters<typeof explainAgent>[0], expected: Parameters<typeof explainAgent>[1] = null) =>
     explainAgent(facts, expected, now);
-  const runIn = (minutes: number) => ({ name: 'Nightly claims', at: minutesAgo(-minutes) });
+  const runIn = (minutes: number) => ({ name: 'Nightly claims', at: getTimeMinutesAgo(-minutes) });
 
   it('a machine’s idle time starts at its last activity or, if there is none, when its agent came online', () => {
     expect(explain(agent).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
@@ -113,7 +113,7 @@ describe('why a machine is on, and until when', () => {
     expect(held.stopAt).toEqual(new Date('2026-03-02T09:22:00.000Z'));
     expect(explain(agent, runIn(21.5)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
     expect(explain({ ...agent, prewake: false }, runIn(21)).stopAt).toEqual(new Date('2026-03-02T09:20:00.000Z'));
-    const over = { ...agent, lastActivityAt: minutesAgo(40), expected: runIn(-1) };
+    const over = { ...agent, lastActivityAt: getTimeMinutesAgo(40), expected: runIn(-1) };
     expect(decideIdleStop(over, now)).toMatchObject({ action: 'stop' });
     expect(decideIdleStop({ ...over, expected: runIn(-0.5) }, now)).toMatchObject({
       action: 'wait',
@@ -129,23 +129,23 @@ describe('why a machine is on, and until when', () => {
   });
 
   it('a silent machine is stopped a full idle limit after it fell silent, even if a job waits for it', () => {
-    const lastActivityAt = minutesAgo(60);
-    const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: minutesAgo(5) };
-    const silent = { ...offline, silentSince: minutesAgo(5), queued: true };
+    const lastActivityAt = getTimeMinutesAgo(60);
+    const offline = { ...agent, lastActivityAt, status: 'offline' as const, statusSince: getTimeMinutesAgo(5) };
+    const silent = { ...offline, silentSince: getTimeMinutesAgo(5), queued: true };
     expect(explain(silent).stopAt).toEqual(new Date('2026-03-02T09:25:00.000Z'));
-    expect(decideIdleStop({ ...silent, expected: null, silentSince: minutesAgo(30) }, now).action).toBe('stop');
-    expect(decideIdleStop({ ...silent, expected: null, running: true, silentSince: minutesAgo(90) }, now).action).toBe(
-      'stay',
-    );
+    expect(decideIdleStop({ ...silent, expected: null, silentSince: getTimeMinutesAgo(30) }, now).action).toBe('stop');
+    expect(
+      decideIdleStop({ ...silent, expected: null, running: true, silentSince: getTimeMinutesAgo(90) }, now).action,
+    ).toBe('stay');
   });
 });
 
 describe('an idle stop', () => {
   const idle = {
     status: 'online' as const,
-    statusSince: minutesAgo(90),
+    statusSince: getTimeMinutesAgo(90),
     provider: 'ec2' as const,
-    lastActivityAt: minutesAgo(30),
+    lastActivityAt: getTimeMinutesAgo(30),
     lastActivity: null as string | null,
     idleAutoStopExempt: false,
     drain: null,
@@ -172,34 +172,44 @@ describe('an idle stop', () => {
 
   it('the adaptive policy stops a machine at the learned time, states why, and never exceeds the limit', () => {
     const adaptive = { ...idle, idleStopPolicy: 'adaptive' as const, lastActivity: runEnded };
-    const seldom = { ...adaptive, lastActivityAt: minutesAgo(0.1), gaps: Array.from({ length: 12 }, () => 7_200_000) };
+    const seldom = {
+      ...adaptive,
+      lastActivityAt: getTimeMinutesAgo(0.1),
+      gaps: Array.from({ length: 12 }, () => 7_200_000),
+    };
     expect(decideIdleStop(seldom, now)).toMatchObject({
       action: 'stop',
       reason: 'idle for 6 s, another start is cheaper: by its last 12 idle times its next run takes longer than 30 min',
     });
-    const often = { ...adaptive, lastActivityAt: minutesAgo(1), gaps: Array.from({ length: 12 }, () => 120_000) };
+    const often = {
+      ...adaptive,
+      lastActivityAt: getTimeMinutesAgo(1),
+      gaps: Array.from({ length: 12 }, () => 120_000),
+    };
     expect(decideIdleStop(often, now)).toMatchObject({
       action: 'wait',
-      stopAt: minutesAgo(-1),
+      stopAt: getTimeMinutesAgo(-1),
       expects: 'by its last 12 idle times its next run comes within 2 min',
     });
     expect(decideIdleStop({ ...often, idleStopMinutes: 0.5 }, now).action).toBe('stop');
-    const quick = { ...adaptive, lastActivityAt: minutesAgo(0.2), gaps: Array.from({ length: 12 }, () => 1300) };
+    const quick = { ...adaptive, lastActivityAt: getTimeMinutesAgo(0.2), gaps: Array.from({ length: 12 }, () => 1300) };
     expect(decideIdleStop(quick, now)).toMatchObject({
       action: 'stop',
       reason:
         'idle for 12 s, another start is cheaper: by its last 12 idle times its next run comes within 1 s, ' +
         'and has not come',
     });
-    expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(4.9) }, now).action).toBe('wait');
-    expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: minutesAgo(5) }, now).action).toBe('stop');
+    expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: getTimeMinutesAgo(4.9) }, now).action).toBe(
+      'wait',
+    );
+    expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: getTimeMinutesAgo(5) }, now).action).toBe('stop');
   });
 
   it('the adaptive policy waits the whole limit if the last activity was not the end of a run', () => {
     const gaps = Array.from({ length: 12 }, () => 7_200_000);
     for (const lastActivity of ['activity that a client reported', 'its handshake', null]) {
       const facts = { ...idle, idleStopPolicy: 'adaptive' as const, gaps, lastActivity };
-      expect(decideIdleStop({ ...facts, lastActivityAt: minutesAgo(29) }, now).action).toBe('wait');
+      expect(decideIdleStop({ ...facts, lastActivityAt: getTimeMinutesAgo(29) }, now).action).toBe('wait');
       expect(decideIdleStop(facts, now).action).toBe('stop');
     }
   });
@@ -221,16 +231,16 @@ describe('an idle stop', () => {
   });
 
   it('a failed idle stop is tried again after a pause', () => {
-    expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(29) }, now).action).toBe('wait');
-    expect(decideIdleStop({ ...idle, idleStopFailedAt: minutesAgo(30) }, now).action).toBe('stop');
-    const short = { ...idle, idleStopMinutes: 0.05, idleStopFailedAt: minutesAgo(0.5) };
+    expect(decideIdleStop({ ...idle, idleStopFailedAt: getTimeMinutesAgo(29) }, now).action).toBe('wait');
+    expect(decideIdleStop({ ...idle, idleStopFailedAt: getTimeMinutesAgo(30) }, now).action).toBe('stop');
+    const short = { ...idle, idleStopMinutes: 0.05, idleStopFailedAt: getTimeMinutesAgo(0.5) };
     expect(decideIdleStop(short, now).action).toBe('wait');
   });
 
   it('activity never moves the idle stop to an earlier time', () => {
     for (let minute = 0; minute < 60; minute += 1) {
-      const before = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute + 1) }, now).stopAt!;
-      const after = decideIdleStop({ ...idle, lastActivityAt: minutesAgo(minute) }, now).stopAt!;
+      const before = decideIdleStop({ ...idle, lastActivityAt: getTimeMinutesAgo(minute + 1) }, now).stopAt!;
+      const after = decideIdleStop({ ...idle, lastActivityAt: getTimeMinutesAgo(minute) }, now).stopAt!;
       expect(after.getTime()).toBeGreaterThan(before.getTime());
     }
   });
@@ -258,19 +268,19 @@ describe('a heartbeat', () => {
 });
 
 describe('silence', () => {
-  const agent = { status: 'online' as const, lastSeen: minutesAgo(2), statusSince: minutesAgo(5) };
+  const agent = { status: 'online' as const, lastSeen: getTimeMinutesAgo(2), statusSince: getTimeMinutesAgo(5) };
 
   it('an agent that sends no heartbeat for too long is moved to offline', () => {
-    expect(explainSilence(agent, now, 120_000)).toBeNull();
-    expect(explainSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
-    expect(explainSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
+    expect(describeSilence(agent, now, 120_000)).toBeNull();
+    expect(describeSilence(agent, now, 119_999)).toBe('no heartbeat for 120 s');
+    expect(describeSilence({ ...agent, status: 'draining' }, now, 1000)).not.toBeNull();
   });
 
   it('silence is counted from when the agent came online, and only for agents that are online or draining', () => {
-    expect(explainSilence({ ...agent, lastSeen: null, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
-    expect(explainSilence({ ...agent, statusSince: minutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(describeSilence({ ...agent, lastSeen: null, statusSince: getTimeMinutesAgo(1) }, now, 90_000)).toBeNull();
+    expect(describeSilence({ ...agent, statusSince: getTimeMinutesAgo(1) }, now, 90_000)).toBeNull();
     for (const status of ['offline', 'stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const) {
-      expect(explainSilence({ ...agent, status }, now, 1)).toBeNull();
+      expect(describeSilence({ ...agent, status }, now, 1)).toBeNull();
     }
   });
 });

@@ -7,14 +7,14 @@ export {
   setIdleExempt,
 } from './activity/activity';
 export {
-  assignJobsSql,
-  finishCleanup,
-  markDispatchSweptSql,
-  releaseJobSql,
-  releaseJobsSql,
-  startCleanup,
+  assignJobsToMachinesSql,
+  finishMachineCleanup,
+  markAgentsSweptSql,
+  releaseMachineOfJobSql,
+  releaseMachinesOfJobsSql,
+  startMachineCleanup,
 } from './activity/machine-of-job';
-export { type AgentBusy, assignAgentToSession, releaseSession } from './activity/machine-of-session';
+export { type AgentBusy, assignAgentToSession, releaseAgentOfSession } from './activity/machine-of-session';
 export { addIdleGap } from './idle/choose-idle-limit';
 export { type IdleDecision, type IdleFacts, decideIdleStop } from './idle/decide-idle-stop';
 export { type ExpectedRun, type FindExpectedRun } from './idle/expected-run';
@@ -34,7 +34,7 @@ export {
   onStatuses,
 } from './life/agent-life';
 export { longestLead, prewakeLead, computePrewakeLeadMs, computePrewakeTimeoutMs } from './life/boot-time';
-export { explainSilence, failSilentAgents, silentAgentsSql } from './life/fail-silent-agents';
+export { describeSilence, failSilentAgents, silentAgentsSql } from './life/fail-silent-agents';
 export { type LifecycleFacts, buildLifecycleEntry, setAgentStatus } from './life/set-agent-status';
 export {
   type WakeFailures,
@@ -68,7 +68,7 @@ export { createAgent } from './registry/create-agent';
 export { explainAgent } from './registry/explain-agent';
 export { parseAgentOrder, listAgents } from './registry/list-agents';
 export { machineRefusedError, requireOwnAgent } from './registry/machine-caller';
-export { measureMachines } from './registry/measure-machines';
+export { readMachineMetrics } from './registry/measure-machines';
 export { updateAgent } from './registry/update-agent';
 export {
   describeMissingParts,

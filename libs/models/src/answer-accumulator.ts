@@ -23,14 +23,14 @@ export class AnswerAccumulator {
 
   /** Adds a complete answer. Throws if the answer does not follow the API or is too long. */
   addCompletion(completion: ChatCompletion | undefined): void {
-    if (!isObject(completion)) throw malformedAnswerFault();
+    if (!isPlainObject(completion)) throw malformedAnswerFault();
     this.addUsage(completion['usage']);
-    const choices = toList(completion['choices']);
-    const message = isObject(choices[0]) ? choices[0]['message'] : undefined;
-    if (!isObject(message)) throw malformedAnswerFault();
+    const choices = requireListOrEmpty(completion['choices']);
+    const message = isPlainObject(choices[0]) ? choices[0]['message'] : undefined;
+    if (!isPlainObject(message)) throw malformedAnswerFault();
     this.addText(message['content'], message['refusal']);
-    for (const [at, call] of toList(message['tool_calls']).entries()) {
-      if (!isObject(call) || !isObject(call['function']) || (call['type'] ?? 'function') !== 'function')
+    for (const [at, call] of requireListOrEmpty(message['tool_calls']).entries()) {
+      if (!isPlainObject(call) || !isPlainObject(call['function']) || (call['type'] ?? 'function') !== 'function')
         throw malformedAnswerFault();
       if (typeof call['function']['name'] !== 'string') throw malformedAnswerFault();
       this.addToolCall(at, call);
@@ -40,15 +40,15 @@ export class AnswerAccumulator {
 
   /** Adds a chunk and returns its text. Throws if the chunk does not follow the API or the answer is too long. */
   addChunk(chunk: ChatCompletionChunk): string {
-    if (!isObject(chunk)) throw malformedAnswerFault();
+    if (!isPlainObject(chunk)) throw malformedAnswerFault();
     this.addUsage(chunk['usage']);
-    const [choice = {}] = toList(chunk['choices']);
-    if (!isObject(choice)) throw malformedAnswerFault();
+    const [choice = {}] = requireListOrEmpty(chunk['choices']);
+    if (!isPlainObject(choice)) throw malformedAnswerFault();
     if (chunk['usage'] || choice['finish_reason']) this.isWhole = true;
     const delta = choice['delta'] ?? {};
-    if (!isObject(delta)) throw malformedAnswerFault();
-    for (const call of toList(delta['tool_calls'])) {
-      if (!isObject(call)) throw malformedAnswerFault();
+    if (!isPlainObject(delta)) throw malformedAnswerFault();
+    for (const call of requireListOrEmpty(delta['tool_calls'])) {
+      if (!isPlainObject(call)) throw malformedAnswerFault();
       this.addToolCall(this.findCallIndex(call), call);
     }
     return this.addText(delta['content'], delta['refusal']);
@@ -65,21 +65,21 @@ export class AnswerAccumulator {
   }
 
   private addText(content: unknown, refusal: unknown): string {
-    const text = toText(content);
+    const text = requireTextOrEmpty(content);
     this.content += text;
-    this.refusal += toText(refusal);
+    this.refusal += requireTextOrEmpty(refusal);
     if (this.content.length + this.refusal.length > maxContentLength) throw answerTooLongError();
     return text;
   }
 
   /** Adds a fragment of a tool call, or a complete tool call, to the answer. */
   private addToolCall(at: number, { id, function: called }: Record<string, unknown>): void {
-    const { name, arguments: args } = isObject(called) ? called : {};
+    const { name, arguments: args } = isPlainObject(called) ? called : {};
     const call = (this.toolCalls[at] ??= { id: '', name: '', arguments: '' });
-    call.id ||= toText(id);
-    call.name += toText(name);
+    call.id ||= requireTextOrEmpty(id);
+    call.name += requireTextOrEmpty(name);
     // Some servers return the arguments as an object instead of a text.
-    const text = isObject(args) ? JSON.stringify(args) : toText(args);
+    const text = isPlainObject(args) ? JSON.stringify(args) : requireTextOrEmpty(args);
     call.arguments += text;
     this.argumentsLength += text.length + call.name.length;
     if (this.argumentsLength > maxArgumentsLength) throw answerTooLongError();
@@ -96,7 +96,7 @@ export class AnswerAccumulator {
   }
 
   private addUsage(usage: unknown): void {
-    if (!isObject(usage)) return;
+    if (!isPlainObject(usage)) return;
     const { prompt_tokens: input, completion_tokens: output } = usage;
     if (!isTokenCount(input) || !isTokenCount(output)) return;
     this.usage = { inputTokens: input, outputTokens: output };
@@ -107,18 +107,18 @@ function answerTooLongError(): ModelFault {
   return new ModelFault('nonsense', 'The answer of the language model is too long. Try again with a shorter request.');
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function toList(value: unknown): unknown[] {
+function requireListOrEmpty(value: unknown): unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw malformedAnswerFault();
   if (value.length > maxCalls) throw answerTooLongError();
   return value;
 }
 
-function toText(value: unknown): string {
+function requireTextOrEmpty(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') throw malformedAnswerFault();
   return value;

@@ -14,7 +14,7 @@ export type ModelFaultReason =
   | 'refused'
   /** The answer does not follow the API or does not fit the schema. */
   | 'nonsense'
-  /** The answer ended before it was complete. */
+  /** The answer ended before it was complete, for example because it reached the token limit. */
   | 'cut';
 
 /** A failed call: 502 model_failed, or 504 execution_timeout. Its detail contains no prompt and no key. */
@@ -38,7 +38,7 @@ export function malformedAnswerFault(): ModelFault {
   );
 }
 
-/** The caller no longer wants the answer. */
+/** Thrown by a call that its caller has aborted. */
 export class ModelAborted extends Error {
   override name = 'ModelAborted';
 

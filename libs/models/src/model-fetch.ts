@@ -29,14 +29,14 @@ export function createOutboundFetch(outbound: Outbound) {
     const maxBytes = /^text\/event-stream/i.test(answer.headers['content-type'] ?? '')
       ? maxStreamBytes
       : maxAnswerBytes;
-    return new Response(Readable.toWeb(Readable.from(limitBody(body, maxBytes))) as ReadableStream<Uint8Array>, {
+    return new Response(Readable.toWeb(Readable.from(limitBodySize(body, maxBytes))) as ReadableStream<Uint8Array>, {
       status,
       headers,
     });
   };
 }
 
-async function* limitBody(body: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
+async function* limitBodySize(body: IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;

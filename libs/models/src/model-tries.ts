@@ -38,7 +38,7 @@ export async function runWithRetries<T>(
       return { answer: await work(attempt), attempt };
     } catch (error) {
       attempt.endTry();
-      const { fault, delayMs } = classifyFailure(error, { attempt, tries });
+      const { fault, delayMs } = classifyTryFailure(error, { attempt, tries });
       if (delayMs === null || tries >= maxTries) throw fault;
       if (delayMs > Math.max(parts.timeoutMs, maxDelayMs)) {
         throw new ModelFault(
@@ -115,7 +115,7 @@ export class ModelTry {
  * Classifies the error of a failed try. Also returns the pause before the next try in ms; null if the call must not be
  * tried again.
  */
-function classifyFailure(
+function classifyTryFailure(
   error: unknown,
   { attempt, tries }: { attempt: ModelTry; tries: number },
 ): { fault: Error; delayMs: number | null } {

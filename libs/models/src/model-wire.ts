@@ -13,7 +13,7 @@ export function toWireRequest(
   format?: Pick<StructuredCall, 'name' | 'schema'>,
 ): WireRequest {
   return {
-    model: messages.some(hasPicture) ? visionName : name,
+    model: messages.some(messageHasPicture) ? visionName : name,
     messages: messages.map(toWireMessage),
     ...(tools.length
       ? {
@@ -34,11 +34,13 @@ export function toWireRequest(
   };
 }
 
-function hasPicture(message: ModelMessage): boolean {
-  return message.role === 'user' && Array.isArray(message.content) && message.content.some((part) => isPicture(part));
+function messageHasPicture(message: ModelMessage): boolean {
+  return (
+    message.role === 'user' && Array.isArray(message.content) && message.content.some((part) => isPicturePart(part))
+  );
 }
 
-function isPicture({ kind }: { kind: 'text' | 'picture' }): boolean {
+function isPicturePart({ kind }: { kind: 'text' | 'picture' }): boolean {
   return kind === 'picture';
 }
 

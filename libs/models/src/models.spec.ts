@@ -7,7 +7,7 @@ import { ModelsConfig } from './models.config';
 
 const hello = { messages: [{ role: 'user' as const, content: 'Hello?' }] };
 const meter = { open: () => Promise.resolve(() => Promise.resolve(0)) };
-const modelsWith = (env: Record<string, string> = {}) =>
+const createModels = (env: Record<string, string> = {}) =>
   new Models(loadConfig(ModelsConfig, buildTestEnvironment('postgres://none/none', env)));
 
 describe('models', () => {
@@ -23,14 +23,14 @@ describe('models', () => {
   const endpoint = () => ({ baseUrl: fake.url, name: fake.name, visionName: fake.visionName, apiKey: fake.key });
 
   it('the deployment’s model is called at any configured address', async () => {
-    const models = modelsWith(fake.environment);
+    const models = createModels(fake.environment);
     fake.addResponses('Here.');
     expect(await models.openDeploymentModel(meter)!.answerChat(hello)).toMatchObject({ content: 'Here.' });
     models.onApplicationShutdown();
   });
 
   it('an organization’s model is not called at a private address', async () => {
-    const models = modelsWith(fake.environment);
+    const models = createModels(fake.environment);
     const call = models.openOwnerModel('acme', endpoint(), meter).answerChat(hello);
     await expect(call).rejects.toMatchObject({ code: 'model_failed', reason: 'unreachable' });
     await expect(models.checkModelAddress(fake.url)).rejects.toThrow('not a public address');
@@ -41,7 +41,7 @@ describe('models', () => {
     const redirecting = createServer((_, response) => response.writeHead(307, { location: fake.url }).end());
     await new Promise<void>((resolve) => redirecting.listen(0, '127.0.0.1', resolve));
     const { port } = redirecting.address() as AddressInfo;
-    const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1' });
+    const models = createModels({ OUTBOUND_ALLOW: '127.0.0.1' });
     const elsewhere = models.openOwnerModel('acme', { ...endpoint(), baseUrl: `http://127.0.0.1:${port}/v1` }, meter);
     await expect(elsewhere.answerChat(hello)).rejects.toMatchObject({ code: 'model_failed', reason: 'status' });
     expect(fake.calls).toEqual([]);
@@ -55,7 +55,7 @@ describe('models', () => {
   });
 
   it('a slow model of one organization does not delay the calls of another organization', async () => {
-    const models = modelsWith({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
+    const models = createModels({ OUTBOUND_ALLOW: '127.0.0.1', MODEL_MAX_CONCURRENT: '1' });
     const gone = new AbortController();
     fake.addResponses({ hang: true }, 'Ours.');
     const slow = models.openOwnerModel('slow', endpoint(), meter).answerChat({ ...hello, signal: gone.signal });
@@ -69,7 +69,7 @@ describe('models', () => {
   });
 
   it('the deployment has no model if none is configured', () => {
-    expect(modelsWith().openDeploymentModel(meter)).toBeNull();
-    expect(() => modelsWith({ MODEL_NAME: 'x' })).toThrow('belong together');
+    expect(createModels().openDeploymentModel(meter)).toBeNull();
+    expect(() => createModels({ MODEL_NAME: 'x' })).toThrow('belong together');
   });
 });

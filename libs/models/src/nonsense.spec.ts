@@ -91,7 +91,7 @@ describe('a server that is not a model', () => {
     expect((fault as ModelFault).code).toBe('model_failed');
   });
 
-  it('a server may leave out the index and id of a tool call, and may send its arguments as an object', async () => {
+  it('a model server may leave out the index and id of a tool call, and may send its arguments as an object', async () => {
     const numberless = (id: string | undefined, name: string | undefined, text: string) =>
       piece({ tool_calls: [{ ...(id ? { id } : {}), function: { ...(name ? { name } : {}), arguments: text } }] });
     fake.addResponses(

@@ -40,7 +40,7 @@ describe('a model', () => {
       () => null,
       (error: unknown) => error as ModelFault,
     );
-  async function read(deltas: AsyncIterable<ModelDelta>): Promise<ModelDelta[]> {
+  async function collectDeltas(deltas: AsyncIterable<ModelDelta>): Promise<ModelDelta[]> {
     const all: ModelDelta[] = [];
     for await (const delta of deltas) all.push(delta);
     return all;
@@ -110,7 +110,7 @@ describe('a model', () => {
       { name: 'two', arguments: {}, id: 'b' },
     ];
     fake.addResponses({ content: 'One two three', toolCalls, usage: { inputTokens: 11, outputTokens: 7 } });
-    const deltas = await read(model.streamChat({ messages: hello }));
+    const deltas = await collectDeltas(model.streamChat({ messages: hello }));
     expect(deltas).toEqual([
       { kind: 'text', text: 'One ' },
       { kind: 'text', text: 'two ' },
@@ -169,8 +169,8 @@ describe('a model', () => {
       const slow = timed(200);
       const late = { code: 'execution_timeout', status: 504, reason: 'timeout' };
       expect(await faultOf(slow.answerChat({ messages: hello }))).toMatchObject(late);
-      expect(await faultOf(read(slow.streamChat({ messages: hello })))).toMatchObject(late);
-      expect(await faultOf(read(slow.streamChat({ messages: hello })))).toMatchObject({
+      expect(await faultOf(collectDeltas(slow.streamChat({ messages: hello })))).toMatchObject(late);
+      expect(await faultOf(collectDeltas(slow.streamChat({ messages: hello })))).toMatchObject({
         ...late,
         usage: { outputTokens: 1 },
       });
@@ -200,7 +200,7 @@ describe('a model', () => {
       ['HTML', { raw: '<html>502</html>', contentType: 'text/html' }],
       ['incomplete JSON', { raw: '{"choices": [' }],
       ['JSON of another API', { raw: '{"hello": 1}' }],
-    ])('a model call fails as nonsense if the server returns %s', async (_, script) => {
+    ])('a model call fails with the reason nonsense if the server returns %s', async (_, script) => {
       fake.addResponses(script);
       expect(await faultOf(model.answerChat({ messages: hello }))).toMatchObject({
         code: 'model_failed',

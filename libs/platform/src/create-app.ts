@@ -48,7 +48,7 @@ export async function createApp({ name, configs, modules, clock, logDestination 
 
   @Module({
     imports: [
-      HostModule.withParts({ configs, app: identity, metrics, readiness, streams, clock }),
+      HostModule.createWithParts({ configs, app: identity, metrics, readiness, streams, clock }),
       QueueModule.forApp(name),
       ...modules,
     ],

@@ -23,7 +23,7 @@ export interface HostParts {
 @Global()
 @Module({})
 export class HostModule {
-  static withParts({ configs, app, metrics, readiness, streams, clock }: HostParts): DynamicModule {
+  static createWithParts({ configs, app, metrics, readiness, streams, clock }: HostParts): DynamicModule {
     // A configuration can be injected by its own class and by the parents of that class.
     const byType = new Map<new () => unknown, BaseConfig>();
     for (const config of configs) {

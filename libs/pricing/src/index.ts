@@ -5,8 +5,8 @@ export { presentPricingModel, putPricingModel, readPricingModel } from './client
 export { parsePricingModel } from './client-pricing/parse-pricing-model';
 export {
   decideBillingGate,
-  gateColumnsSql,
-  limitColumnsSql,
+  billingGateColumnsSql,
+  spendingLimitColumnsSql,
   type LimitFacts,
   type GateDecision,
   type GateFacts,
@@ -14,7 +14,7 @@ export {
   readLimits,
 } from './usage/billing-gate';
 export { readUsage, type UsageOfMonth } from './usage/read-usage';
-export { measureSpend } from './usage/measure-spend';
+export { readSpendMetrics } from './usage/measure-spend';
 export { listUsage } from './usage/list-usage';
 export { readLastReconciliation, reconcileUsageNightly, reconcileUsage } from './usage/reconcile-usage';
 export { findUnequalCounters } from './usage/find-unequal-counters';

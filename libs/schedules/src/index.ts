@@ -21,7 +21,7 @@ export {
   findSchedule,
   listSchedules,
   parseScheduleOrder,
-  listRecentRuns,
+  listRecentRunsOfSchedule,
   type ScheduleRow,
   type ScheduleRunRow,
 } from './schedule-row';

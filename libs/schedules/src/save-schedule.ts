@@ -102,7 +102,7 @@ export async function updateSchedule(
   const before = await lockSchedule(tx, organizationId, id);
   requireEtagMatch(ifMatch, toEtag(before.version));
   const definition: Definition = { ...toDefinition(before), ...toDefinitionChange(change) };
-  definition.variables = restoreMasked(definition.variables, before.variables);
+  definition.variables = restoreMaskedValues(definition.variables, before.variables);
   requireValidDefinition(definition);
   await requireInstallation(tx, organizationId, change.workflowPackInstallationId);
   // Only new secrets are checked: a schedule whose secret was deleted can still be renamed, disabled or changed to
@@ -181,7 +181,7 @@ export async function deleteSchedule(
 export function requireValidCron({ cronExpression, timezone }: { cronExpression: string; timezone: string }): void {
   const cron = parseCronOrFault(cronExpression).fault;
   const zone = checkTimezone(timezone);
-  throwIfErrors([
+  throwIfFieldErrors([
     ...(cron ? [{ field: 'cronExpression', message: `not a cron expression: ${cron}` }] : []),
     ...(zone ? [{ field: 'timezone', message: `not a timezone: ${zone}` }] : []),
   ]);
@@ -193,7 +193,7 @@ function requireValidDefinition(definition: Definition): void {
 }
 
 /** A client that read the schedule sends back the marks of sealed values, which then stay as they are. */
-function restoreMasked(variables: StoredVariables, before: StoredVariables): StoredVariables {
+function restoreMaskedValues(variables: StoredVariables, before: StoredVariables): StoredVariables {
   return Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [
       name,
@@ -236,7 +236,7 @@ async function requireRunnableDefinition(
   return sealVariables(tx, keyRing, organizationId, { variables, names: found.sensitiveVariables });
 }
 
-function throwIfErrors(errors: FieldError[]): void {
+function throwIfFieldErrors(errors: FieldError[]): void {
   if (errors.length) throw new AppError('invalid_payload', { detail: `${errors[0]!.message}.`, errors });
 }
 

@@ -108,7 +108,11 @@ export async function findSchedule(database: Database, organizationId: string, i
 }
 
 /** Returns the outcomes of the newest scheduled times. */
-export function listRecentRuns(database: Database, organizationId: string, id: string): Promise<ScheduleRunRow[]> {
+export function listRecentRunsOfSchedule(
+  database: Database,
+  organizationId: string,
+  id: string,
+): Promise<ScheduleRunRow[]> {
   return database.query<ScheduleRunRow>(
     { organizationId },
     `SELECT nominal_at, fired_at, kind, outcome, reason, detail, job_id

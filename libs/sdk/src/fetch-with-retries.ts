@@ -1,4 +1,4 @@
-import { isAbort, isMusterError, MusterError } from './muster-error';
+import { isAbortOrTimeout, isMusterError, MusterError } from './muster-error';
 import { sleep } from './sleep';
 
 export interface Retrying {
@@ -31,7 +31,13 @@ export function fetchWithRetries(
         // The body of a request can be sent only once, so a retry needs a clone of the request.
         response = await readCompletely(await fetch(isLast ? request : request.clone()), maxResponseBytes);
       } catch (error) {
-        if (isLast || request.signal.aborted || isAbort(error) || isMusterError(error) || !isSafeToRepeat(request))
+        if (
+          isLast ||
+          request.signal.aborted ||
+          isAbortOrTimeout(error) ||
+          isMusterError(error) ||
+          !isSafeToRepeat(request)
+        )
           throw error;
         await sleep(computeBackoffMs(attempt), request.signal);
         continue;

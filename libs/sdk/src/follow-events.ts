@@ -1,6 +1,6 @@
 import type { TimelineEventsResponse } from './generated';
 import type { Client } from './generated/client';
-import { isAbort, MusterError } from './muster-error';
+import { isAbortOrTimeout, MusterError } from './muster-error';
 import { EventParser } from './parse-events';
 import { sleep } from './sleep';
 
@@ -35,7 +35,7 @@ export async function* followEvents(
         if (piece.data !== undefined) yield { ...(JSON.parse(piece.data) as TimelineEventsResponse), id: lastId! };
       }
     } catch (error) {
-      if (isAbort(error) && signal?.aborted) return;
+      if (isAbortOrTimeout(error) && signal?.aborted) return;
       if (!isTemporary(error)) throw error;
       failures += 1;
     }

@@ -35,8 +35,8 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
       request.headers.set('idempotency-key', generateIdempotencyKey());
     return request;
   });
-  client.interceptors.response.use(refuseRedirect);
-  client.interceptors.response.use(refuseHtmlPage);
+  client.interceptors.response.use(throwIfRedirect);
+  client.interceptors.response.use(throwIfHtmlPage);
   client.interceptors.error.use((error, response, request) =>
     // If the caller aborted the call, the error is the caller's abort reason.
     request?.signal.aborted ? error : toMusterError(error, response),
@@ -45,7 +45,7 @@ export function makeClient({ baseUrl, apiKey, session, fetch, headers, ...retryi
 }
 
 /** Throws an error that names the target if the response is a redirect. The service never redirects API calls. */
-function refuseRedirect(response: Response, request: Request): Response {
+function throwIfRedirect(response: Response, request: Request): Response {
   const { status, type, headers } = response;
   // In a browser, a redirect has the type `opaqueredirect`: the page cannot read its status and its target.
   const isRedirect = type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(status);
@@ -69,7 +69,7 @@ function parseOrigin(location: string | null, base: string): string | null {
 }
 
 /** Throws if the response is an HTML page, which comes from a proxy or from another server. */
-function refuseHtmlPage(response: Response): Response {
+function throwIfHtmlPage(response: Response): Response {
   if (!response.ok || !response.headers.get('content-type')?.startsWith('text/html')) return response;
   const detail =
     'The response is an HTML page instead of data. The server is not a Muster service, or a proxy sent the page.';

@@ -30,7 +30,7 @@ export function isMusterError(error: unknown, ...codes: string[]): error is Must
 
 /** Converts a thrown value to a MusterError. Returns abort errors unchanged. */
 export function toMusterError(thrown: unknown, response?: Response): unknown {
-  if (thrown instanceof MusterError || isAbort(thrown)) return thrown;
+  if (thrown instanceof MusterError || isAbortOrTimeout(thrown)) return thrown;
   if (!response) {
     const cause = (thrown as { cause?: { code?: string } } | undefined)?.cause;
     const why = cause?.code ? ` (${cause.code})` : '';
@@ -46,7 +46,7 @@ export function toMusterError(thrown: unknown, response?: Response): unknown {
 }
 
 /** Whether a thrown value is an abort or a timeout. Checks the name, because instanceof fails across windows. */
-export function isAbort(thrown: unknown): boolean {
+export function isAbortOrTimeout(thrown: unknown): boolean {
   const { name } = (thrown ?? {}) as { name?: unknown };
   return name === 'AbortError' || name === 'TimeoutError';
 }

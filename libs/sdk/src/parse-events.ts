@@ -17,7 +17,7 @@ export class EventParser {
     const lines = (this.rest + text).split('\n');
     this.rest = lines.pop()!;
     for (const line of lines) {
-      if (this.takeLine(line.endsWith('\r') ? line.slice(0, -1) : line)) continue;
+      if (this.parseLine(line.endsWith('\r') ? line.slice(0, -1) : line)) continue;
       const piece = this.data.length ? { ...this.piece, data: this.data.join('\n') } : this.piece;
       this.data = [];
       this.piece = {};
@@ -26,7 +26,7 @@ export class EventParser {
   }
 
   /** Parses one line. Returns false at the end of an event. */
-  private takeLine(line: string): boolean {
+  private parseLine(line: string): boolean {
     if (line === '') return false;
     const colon = line.indexOf(':');
     const [field, value] = colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];

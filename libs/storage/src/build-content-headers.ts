@@ -24,7 +24,10 @@ export function buildContentHeaders(
   };
 }
 
-/** Characters that could leave the download folder, or reverse a name so that a program looks like an image. */
+/**
+ * Matches characters of a file name that could lead out of the download folder, or reverse the name so that a program
+ * looks like an image.
+ */
 const misleading = /[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /**

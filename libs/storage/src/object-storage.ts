@@ -6,7 +6,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { buildContentHeaders } from './build-content-headers';
 import { getPublicAddress, Readiness, registerErrorReader } from '@muster/platform';
 import { StorageConfig } from './storage.config';
-import { isFull, readStorageError } from './storage-errors';
+import { isStorageFullError, readStorageError } from './storage-errors';
 
 /** Path of objects below the service's own address, if the service forwards the requests to the storage. */
 export const objectProxyPath = '/objects';
@@ -32,7 +32,10 @@ export class ObjectStorage implements OnApplicationShutdown {
     @Inject(Readiness) readiness: Readiness,
   ) {
     registerErrorReader(readStorageError);
-    readiness.registerCheck('storage', () => this.checkBucket(), { required: false, deep: () => this.checkRoom() });
+    readiness.registerCheck('storage', () => this.checkBucket(), {
+      required: false,
+      deep: () => this.checkFreeSpace(),
+    });
   }
 
   async put(key: string, body: Buffer, contentType: string): Promise<void> {
@@ -81,7 +84,7 @@ export class ObjectStorage implements OnApplicationShutdown {
   }
 
   /** Returns the size of an object in bytes, or null if it does not exist. */
-  async sizeOf(key: string): Promise<number | null> {
+  async readObjectSize(key: string): Promise<number | null> {
     const { sdk, client } = await this.loadClients();
     try {
       const { ContentLength = 0 } = await client.send(
@@ -212,11 +215,11 @@ export class ObjectStorage implements OnApplicationShutdown {
   }
 
   /** Checks for free space by writing a few bytes to the same key each time. */
-  private async checkRoom(): Promise<void> {
+  private async checkFreeSpace(): Promise<void> {
     try {
       await this.put('health/room-to-write', Buffer.from('x'), 'text/plain');
     } catch (error) {
-      throw isFull(error) ? Object.assign(new Error('no room to write'), { code: 'full' }) : error;
+      throw isStorageFullError(error) ? Object.assign(new Error('no room to write'), { code: 'full' }) : error;
     }
   }
 

@@ -10,7 +10,7 @@ export function readStorageError(error: unknown): AppError | undefined {
   const { $metadata } = (error ?? {}) as Partial<StorageError>;
   if (!$metadata) return undefined;
   const { httpStatusCode: status } = $metadata;
-  if (isFull(error)) {
+  if (isStorageFullError(error)) {
     return new AppError('service_unavailable', {
       detail: 'The object storage is full; try again later.',
       cause: error,
@@ -28,7 +28,7 @@ export function readStorageError(error: unknown): AppError | undefined {
 /**
  * Status 507 is from WebDAV. S3 defines no error for a full storage, so storages use this status or their own names.
  */
-export function isFull(error: unknown): boolean {
+export function isStorageFullError(error: unknown): boolean {
   const { name, $metadata } = error as StorageError;
   return $metadata?.httpStatusCode === 507 || /StorageFull|InsufficientStorage|DiskFull/i.test(name ?? '');
 }

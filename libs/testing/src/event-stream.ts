@@ -19,7 +19,7 @@ export class EventStream {
 
   private constructor(readonly response: IncomingMessage) {
     response.setEncoding('utf8');
-    response.on('data', (text: string) => this.takeText(text));
+    response.on('data', (text: string) => this.parseReceivedText(text));
     response.on('close', () => (this.ended = true));
     response.on('error', () => undefined);
   }
@@ -45,13 +45,13 @@ export class EventStream {
     this.response.destroy();
   }
 
-  private takeText(text: string): void {
+  private parseReceivedText(text: string): void {
     const blocks = (this.rest + text).split('\n\n');
     this.rest = blocks.pop()!;
-    for (const block of blocks) this.parseBlock(block);
+    for (const block of blocks) this.parseEventBlock(block);
   }
 
-  private parseBlock(block: string): void {
+  private parseEventBlock(block: string): void {
     const fields = new Map<string, string>();
     for (const line of block.split('\n')) {
       const at = line.indexOf(':');

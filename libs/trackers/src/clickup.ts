@@ -64,16 +64,16 @@ export class ClickUpTracker implements Tracker {
   }
 
   async readItem(externalId: string): Promise<TrackerItem> {
-    return toTrackerItem((await this.sendForTask('GET', externalId)).body as Task);
+    return toTrackerItem((await this.sendTaskRequest('GET', externalId)).body as Task);
   }
 
   async setStatus(item: TrackerItem, status: FeedbackStatus): Promise<TrackerItem> {
     const { status: name } = await this.findListStatus(status);
-    return toTrackerItem((await this.sendForTask('PUT', item.externalId, { status: name })).body as Task);
+    return toTrackerItem((await this.sendTaskRequest('PUT', item.externalId, { status: name })).body as Task);
   }
 
   async setText(externalId: string, text: string): Promise<void> {
-    await this.sendForTask('PUT', externalId, { description: text });
+    await this.sendTaskRequest('PUT', externalId, { description: text });
   }
 
   async predictStatusAfter(_item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
@@ -101,7 +101,7 @@ export class ClickUpTracker implements Tracker {
   }
 
   /** Sends a request about a task. Throws ItemGone if the task is gone, or TrackerClosed if the whole list is gone. */
-  private async sendForTask(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
+  private async sendTaskRequest(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.sendRequest(method, `/task/${encodeURIComponent(externalId)}`, { about: 'item', body });
     } catch (error) {

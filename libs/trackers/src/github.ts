@@ -65,7 +65,7 @@ export class GitHubTracker implements Tracker {
   }
 
   async readItem(externalId: string, by: { marker: string; branch: string | null }): Promise<TrackerItem> {
-    const issue = (await this.sendForIssue('GET', externalId)).body as Issue;
+    const issue = (await this.sendIssueRequest('GET', externalId)).body as Issue;
     const item = toTrackerItem(issue);
     if (issue.state === 'closed') return item;
     const pulls = await this.readActivity(issue, by);
@@ -85,12 +85,12 @@ export class GitHubTracker implements Tracker {
     const body = isFinalStatus(status)
       ? { state: 'closed', state_reason: status === 'rejected' ? 'not_planned' : 'completed' }
       : { state: 'open' };
-    const issue = (await this.sendForIssue('PATCH', item.externalId, body)).body as Issue;
+    const issue = (await this.sendIssueRequest('PATCH', item.externalId, body)).body as Issue;
     return toTrackerItem(issue);
   }
 
   async setText(externalId: string, text: string): Promise<void> {
-    await this.sendForIssue('PATCH', externalId, { body: text });
+    await this.sendIssueRequest('PATCH', externalId, { body: text });
   }
 
   predictStatusAfter(item: TrackerItem, status: FeedbackStatus): Promise<FeedbackStatus> {
@@ -119,7 +119,7 @@ export class GitHubTracker implements Tracker {
    * Sends a request about an issue. Throws ItemGone if the issue is gone, or TrackerClosed if the whole repository is
    * gone.
    */
-  private async sendForIssue(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
+  private async sendIssueRequest(method: string, externalId: string, body?: object): Promise<TrackerAnswer> {
     try {
       return await this.http.sendRequest(method, `${this.issues}/${externalId}`, { about: 'item', body });
     } catch (error) {
@@ -140,14 +140,14 @@ export class GitHubTracker implements Tracker {
     const pulls = `/repos/${this.scope}/pulls?state=all&sort=updated&direction=desc&per_page=${pageSize}`;
     const since = Date.parse(issue.created_at);
     await this.readPages<PullRequest>(pulls, { limit: maxPullPages, about: 'item' }, (page) => {
-      for (const pull of page) if (pull.body?.includes(marker)) applyPull(pull, activity);
+      for (const pull of page) if (pull.body?.includes(marker)) applyPullRequest(pull, activity);
       const last = page.at(-1);
       return last !== undefined && Date.parse(last.updated_at) >= since;
     }).catch(ignoreGoneError);
     if (branch) {
       const head = encodeURIComponent(`${this.scope.split('/')[0]}:${branch}`);
       await this.readPages<PullRequest>(`${pulls}&head=${head}`, { limit: maxPullPages, about: 'item' }, (page) => {
-        for (const pull of page) applyPull(pull, activity);
+        for (const pull of page) applyPullRequest(pull, activity);
         return true;
       }).catch(ignoreGoneError);
     }
@@ -186,7 +186,7 @@ function applyTimelineEvent({ event, created_at: at, source }: TimelineEvent, ac
   } else if (referenced.closed_at) activity.ended.push(Date.parse(referenced.closed_at));
 }
 
-function applyPull({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, activity: Activity): void {
+function applyPullRequest({ state, created_at: openedAt, closed_at: closedAt }: PullRequest, activity: Activity): void {
   activity.began.push(Date.parse(openedAt));
   if (state === 'open') activity.open = true;
   else if (closedAt) activity.ended.push(Date.parse(closedAt));

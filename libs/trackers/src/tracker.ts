@@ -6,7 +6,7 @@ export interface TrackerItem {
   url: string;
   /** State of the item, mapped to a feedback status. */
   status: FeedbackStatus;
-  /** Time at which the item changed to this status, by the tracker’s clock. */
+  /** Time at which the item got its current status, by the tracker’s clock. */
   changedAt: Date;
   text: string;
 }
@@ -19,7 +19,7 @@ export interface NewItem {
 
 export interface Tracker {
   readonly name: TrackerName;
-  /** Resolution of the tracker’s times in milliseconds. */
+  /** Resolution of the tracker’s timestamps in milliseconds. */
   readonly clockStepMs: number;
   /** Id of the repository or list that contains the items. */
   readonly scope: string;

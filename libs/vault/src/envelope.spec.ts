@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { openEnvelope, rewrapEnvelope, sealValue } from './envelope';
 import { KeyRing } from './key-ring';
 
-const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
-const [old, young] = [key('old'), key('young')];
+const createMasterKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
+const [old, young] = [createMasterKey('old'), createMasterKey('young')];
 
 describe('a sealed value', () => {
   const keyRing = KeyRing.parseKeyRing(old);
@@ -18,7 +18,7 @@ describe('a sealed value', () => {
     const envelope = sealValue(keyRing, 'org/KEY', 'hunter2');
     expect(() => openEnvelope(keyRing, 'org/OTHER', envelope)).toThrow();
     expect(() => openEnvelope(keyRing, 'other/KEY', envelope)).toThrow();
-    expect(() => openEnvelope(KeyRing.parseKeyRing(key('old')), 'org/KEY', envelope)).toThrow();
+    expect(() => openEnvelope(KeyRing.parseKeyRing(createMasterKey('old')), 'org/KEY', envelope)).toThrow();
     expect(() => openEnvelope(KeyRing.parseKeyRing(young), 'org/KEY', envelope)).toThrow(
       /master key old is not in the ring/,
     );

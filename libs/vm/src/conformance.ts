@@ -7,7 +7,7 @@ export interface ProviderUnderTest {
   machine: Machine;
   /** Returns the boots that the machine has had so far. */
   boots(): Promise<string[]>;
-  /** Returns the resources that the machine still uses: processes, folders, entries. */
+  /** Returns the resources that the machine still uses, such as processes, folders and entries in lists. */
   leftovers(): Promise<string[]>;
   /** Marks the machine as an organization's; null removes the mark. Only for shared providers. */
   mark?(organizationId: string | null): void;

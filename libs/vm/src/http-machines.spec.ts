@@ -9,7 +9,7 @@ import type { Machine } from './machine';
 const secret = 'mss_secret';
 
 /** Signs a text as the service does. Other tests compare the service's signature with the contract. */
-function sign(text: string, t = Math.floor(Date.now() / 1000)): string {
+function signText(text: string, t = Math.floor(Date.now() / 1000)): string {
   return `t=${t},v1=${createHmac('sha256', secret).update(`${t}.${text}`).digest('hex')}`;
 }
 
@@ -21,7 +21,7 @@ class ControlPlane {
   /** Machines that the control plane lists. If absent, the control plane does not support listing. */
   listed?: unknown[];
   answerInstead?: (response: ServerResponse) => void;
-  private readonly server: Server = createServer((request, response) => void this.answer(request, response));
+  private readonly server: Server = createServer((request, response) => void this.answerRequest(request, response));
 
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
@@ -33,45 +33,45 @@ class ControlPlane {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString();
-    if (!isSigned(request.headers['x-service-signature'], body)) return end(response, 401, {});
+    if (!hasValidSignature(request.headers['x-service-signature'], body)) return endResponse(response, 401, {});
     const [, order] = /^\/v1\/machines\/vm%2F7(?:\/(\w+))?$/.exec(request.url!) ?? [null, 'nothing'];
     this.calls.push(request.url === '/v1/machines' ? 'list' : `${request.method} ${order ?? 'state'}`);
     if (this.answerInstead) return this.answerInstead(response);
     if (request.method === 'GET' && request.url === '/v1/machines') {
-      return this.listed ? end(response, 200, { machines: this.listed }) : end(response, 404, {});
+      return this.listed ? endResponse(response, 200, { machines: this.listed }) : endResponse(response, 404, {});
     }
     if (request.method === 'GET' && !order) {
-      if (this.state === 'gone') return end(response, 404, {});
-      return end(response, 200, { state: this.state, ip: this.state === 'running' ? '10.0.0.7' : null });
+      if (this.state === 'gone') return endResponse(response, 404, {});
+      return endResponse(response, 200, { state: this.state, ip: this.state === 'running' ? '10.0.0.7' : null });
     }
-    if (request.method !== 'POST') return end(response, 405, {});
-    if (order === 'start' && this.state === 'running') return end(response, 409, { error: 'it runs' });
-    if (order === 'start') this.boot();
+    if (request.method !== 'POST') return endResponse(response, 405, {});
+    if (order === 'start' && this.state === 'running') return endResponse(response, 409, { error: 'it runs' });
+    if (order === 'start') this.bootMachine();
     else if (order === 'stop') this.state = 'stopped';
-    else if (order === 'reboot') this.boot();
+    else if (order === 'reboot') this.bootMachine();
     else if (order === 'terminate') this.state = 'gone';
-    else return end(response, 404, {});
-    return end(response, 202, {});
+    else return endResponse(response, 404, {});
+    return endResponse(response, 202, {});
   }
 
-  private boot(): void {
+  private bootMachine(): void {
     this.state = 'running';
     this.boots.push(`boot ${this.boots.length}`);
   }
 }
 
-function isSigned(header: string | string[] | undefined, body: string): boolean {
+function hasValidSignature(header: string | string[] | undefined, body: string): boolean {
   const match = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(header));
   if (!match || Math.abs(Date.now() / 1000 - Number(match[1])) > 300) return false;
   const expected = createHmac('sha256', secret).update(`${match[1]}.${body}`).digest();
   return timingSafeEqual(expected, Buffer.from(match[2]!, 'hex'));
 }
 
-function end(response: ServerResponse, status: number, body: object): void {
+function endResponse(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
@@ -82,7 +82,7 @@ async function startFixture() {
   return {
     plane,
     provider: new HttpMachines(outbound, 2000),
-    machine: makeTestMachine({ providerConfig: { baseUrl, ref: 'vm/7' }, sign }),
+    machine: makeTestMachine({ providerConfig: { baseUrl, ref: 'vm/7' }, sign: signText }),
     boots: () => Promise.resolve(plane.boots),
     leftovers: () => Promise.resolve(plane.state === 'running' ? ['a running machine'] : []),
     close: async () => {
@@ -121,8 +121,8 @@ describe('a control plane', () => {
   });
 
   it.each([
-    ['fails', (response: ServerResponse) => end(response, 500, {}), /status 500/],
-    ['refuses the signature', (response: ServerResponse) => end(response, 401, {}), /status 401/],
+    ['fails', (response: ServerResponse) => endResponse(response, 500, {}), /status 500/],
+    ['refuses the signature', (response: ServerResponse) => endResponse(response, 401, {}), /status 401/],
     ['redirects', (response: ServerResponse) => response.writeHead(302, { location: '/' }).end(), /status 302/],
     [
       'returns an invalid answer',
@@ -148,8 +148,8 @@ describe('a control plane', () => {
     await expect(fixture.provider.describe(fixture.machine)).rejects.toThrow(pattern);
   });
 
-  it('a missing machine can be stopped and terminated, but its start and reboot fail permanently', async () => {
-    fixture.plane.answerInstead = (response) => end(response, 404, {});
+  it('a machine that its control plane does not have can be stopped and terminated, but not started or rebooted', async () => {
+    fixture.plane.answerInstead = (response) => endResponse(response, 404, {});
     const { provider, machine } = fixture;
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
     await expect(provider.reboot(machine)).rejects.toMatchObject({ fault: 'gone' });

@@ -25,7 +25,7 @@ export function resolveAccounts({
     const refused = checkVariableName(as) ?? checkVariableName(`${as}_`);
     const same = accounts.find((each) => each.pool === pool || each.as === as);
     if (refused) add('as', refused);
-    else if (same && at !== null && same.pool === pool && same.as === as && isOfWorkflow(same, workflowAccounts))
+    else if (same && at !== null && same.pool === pool && same.as === as && isAccountOfWorkflow(same, workflowAccounts))
       continue;
     else if (same?.pool === pool) add('pool', `a run gets only one account of the pool ${pool}`);
     else if (same) add('as', `two accounts have the name ${as}`);
@@ -39,6 +39,6 @@ export function resolveAccounts({
   return accounts;
 }
 
-function isOfWorkflow({ pool, as }: AccountRequest, accounts: readonly AccountRequest[] | null): boolean {
+function isAccountOfWorkflow({ pool, as }: AccountRequest, accounts: readonly AccountRequest[] | null): boolean {
   return (accounts ?? []).some((each) => each.pool === pool && each.as === as);
 }

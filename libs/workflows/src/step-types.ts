@@ -11,14 +11,14 @@ export interface StepType {
    * or by the field of a form.
    */
   element?: 'required' | 'optional';
-  /** Fields that a run needs, but a save does not. */
+  /** Fields that a run of the step needs, but a save of the workflow does not. */
   expected?: readonly string[];
 }
 
 const checkText: Fit = (value) => (typeof value === 'string' ? null : 'a text');
 const checkNonEmptyText: Fit = (value) =>
   typeof value === 'string' && value !== '' ? null : 'a text that is not empty';
-const checkFlag: Fit = (value) => (typeof value === 'boolean' ? null : 'true or false');
+const checkBoolean: Fit = (value) => (typeof value === 'boolean' ? null : 'true or false');
 const checkNumber: Fit = (value) => (typeof value === 'number' ? null : 'a number');
 const checkNaturalNumber: Fit = (value) =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 ? null : 'an integer of 0 or more';
@@ -71,7 +71,12 @@ const pointer: Record<string, Fit> = {
 export const recorderTypes: Record<string, StepType> = {
   setViewport: {
     required: { width: checkPositiveNumber, height: checkPositiveNumber },
-    optional: { deviceScaleFactor: checkNumber, isMobile: checkFlag, hasTouch: checkFlag, isLandscape: checkFlag },
+    optional: {
+      deviceScaleFactor: checkNumber,
+      isMobile: checkBoolean,
+      hasTouch: checkBoolean,
+      isLandscape: checkBoolean,
+    },
   },
   emulateNetworkConditions: {
     required: { download: checkNumber, upload: checkNumber, latency: checkNumber },
@@ -90,7 +95,7 @@ export const recorderTypes: Record<string, StepType> = {
     optional: {
       operator: makeOneOfCheck('>=', '==', '<='),
       count: checkNaturalNumber,
-      visible: checkFlag,
+      visible: checkBoolean,
       attributes: checkObject,
       properties: checkObject,
     },
@@ -103,7 +108,7 @@ export const recorderTypes: Record<string, StepType> = {
 
 const checkKeyName: Fit = (value) =>
   typeof value === 'string' && value !== '' && value.length <= 100 ? null : 'a key of at most 100 characters';
-const checkPause: Fit = (value) =>
+const checkPauseMs: Fit = (value) =>
   typeof value === 'number' && value >= 0 && value <= maxPauseMs
     ? null
     : `a number of milliseconds up to ${maxPauseMs}`;
@@ -119,7 +124,7 @@ const writtenTypes: Record<string, StepType> = {
   select: filling,
   press: { required: { key: checkKeyName }, optional: {}, element: 'optional' },
   upload: { required: { path: checkNonEmptyText }, optional: {}, element: 'required' },
-  wait: { required: { ms: checkPause }, optional: {} },
+  wait: { required: { ms: checkPauseMs }, optional: {} },
   extract: {
     required: {},
     optional: { as: checkNonEmptyText, attribute: checkNonEmptyText },
@@ -137,7 +142,7 @@ const writtenTypes: Record<string, StepType> = {
       fields: makeListCheck(checkObject, 'a list of objects'),
       to: makeListCheck(checkNonEmptyText, 'a list of texts'),
       inbound: checkNonEmptyText,
-      takeover: checkFlag,
+      takeover: checkBoolean,
       waits: checkNonEmptyText,
       default: () => null,
       context: checkObject,

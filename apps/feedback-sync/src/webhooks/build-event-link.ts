@@ -1,4 +1,4 @@
-import { mayAnswerByLink, signAnswerLink } from '@muster/jobs';
+import { isInAudienceOfQuestion, signAnswerLink } from '@muster/jobs';
 import type { KeyRing } from '@muster/vault';
 import type { LinkTarget, NotifiedEvent } from '@muster/webhooks';
 
@@ -14,7 +14,7 @@ export function buildEventLink(
 ): NotifiedEvent['link'] {
   const { type, data, subjectId, endpointId, recipient } = event;
   const questionId = questionOf(event);
-  if (questionId && mayAnswerByLink((data['to'] ?? []) as string[], recipient)) {
+  if (questionId && isInAudienceOfQuestion((data['to'] ?? []) as string[], recipient)) {
     const token = signAnswerLink(keyRing, { questionId, channelId: endpointId, recipient });
     return { text: 'Answer', url: `${address}/a/${token}` };
   }

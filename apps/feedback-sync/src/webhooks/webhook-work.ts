@@ -1,4 +1,4 @@
-import { evaluateEvent } from '@muster/alerts';
+import { evaluateEventByRules } from '@muster/alerts';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Database } from '@muster/database';
 import { BaseConfig, Clock, Metrics, Outbound, getPublicAddress, type Round } from '@muster/platform';
@@ -44,7 +44,7 @@ export class WebhookWork implements BeforeApplicationShutdown {
     this.parts = {
       database,
       readSubject: (event) => readEventSubject({ database, storage, now: readClock }, event),
-      evaluate: evaluateEvent,
+      evaluate: evaluateEventByRules,
       notify: (endpointIds) => this.workers.notifyEndpoints(endpointIds),
       now: readClock,
     };

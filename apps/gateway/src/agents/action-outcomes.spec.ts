@@ -1,4 +1,4 @@
-import { failOverdueCommands, receiveResult } from '@muster/commands';
+import { failOverdueCommands, storeCommandResult } from '@muster/commands';
 import { terminateAgentAndRuns } from '@muster/jobs';
 import type { AgentAction, CommandResultBody } from '@muster/contracts';
 import { newId } from '@muster/platform';
@@ -30,7 +30,7 @@ describe('the outcome of an agent action that is a command', () => {
   const statusOf = async (commandId: string) =>
     (await tenant.as.viewer.get(`/api/agents/${agentId}/run-snippet/status?commandId=${commandId}`)).body;
   const result = (commandId: string, body: CommandResultBody) =>
-    receiveResult(harness.db, { organizationId: tenant.organizationId, agentId, commandId }, body);
+    storeCommandResult(harness.db, { organizationId: tenant.organizationId, agentId, commandId }, body);
   const timeline = async () =>
     (await tenant.as.viewer.get(`/api/agents/${agentId}/logs?order=asc`)).body.entries.map(
       ({ kind, level, source, message, data }: any) => ({ kind, level, source, message, data }),

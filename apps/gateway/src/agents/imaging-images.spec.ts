@@ -1,4 +1,4 @@
-import { purgeOldImages, receiveResult, recordImagingProgress, requestImagingUploads } from '@muster/commands';
+import { purgeOldImages, storeCommandResult, recordImagingProgress, requestImagingUploads } from '@muster/commands';
 import { newId, Round } from '@muster/platform';
 import { ObjectStorage } from '@muster/storage';
 import {
@@ -48,7 +48,7 @@ describe('imaging-images', () => {
     client.get(`/api/agents/${agentId}/imaging-images/status?commandId=${commandId}`);
   const commandRef = (commandId: string) => ({ organizationId: tenant.organizationId, agentId, commandId });
   const result = (commandId: string, outcome: object) =>
-    receiveResult(harness.db, commandRef(commandId), { status: 'success', ...outcome } as never);
+    storeCommandResult(harness.db, commandRef(commandId), { status: 'success', ...outcome } as never);
   const uploadImage = async (commandId: string, name: 'full' | 'thumbnail', ordinal: number, bytes: Buffer) => {
     const objects = [{ name, ordinal, size: bytes.length }];
     const { uploads } = await requestImagingUploads(harness.db, storage(), commandRef(commandId), objects, new Date());

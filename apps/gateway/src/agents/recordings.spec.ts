@@ -1,4 +1,4 @@
-import { receiveResult, requestUpload } from '@muster/commands';
+import { storeCommandResult, requestUpload } from '@muster/commands';
 import { terminateAgentAndRuns } from '@muster/jobs';
 import type { CommandResultBody } from '@muster/contracts';
 import { newId } from '@muster/platform';
@@ -28,7 +28,7 @@ describe('recordings', () => {
   const read = async (id: string, client = tenant.as.viewer) => (await client.get(`/api/recordings/${id}`)).body;
   const agentRef = (agentId: string) => ({ organizationId: tenant.organizationId, agentId });
   const result = (agentId: string, commandId: string, body: CommandResultBody) =>
-    receiveResult(harness.db, { ...agentRef(agentId), commandId }, body);
+    storeCommandResult(harness.db, { ...agentRef(agentId), commandId }, body);
   /** Sends a file as a worker does: requests an upload URL and uploads the file. */
   const uploadFile = async (agentId: string, text: string, input: object = {}) => {
     const storage = harness.app.nest.get(ObjectStorage);

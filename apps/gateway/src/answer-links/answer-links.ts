@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SignInConfig } from '@muster/access';
 import { Database } from '@muster/database';
-import { type Answerer, answerQuestion, findByAnswerLink, type QuestionRow } from '@muster/jobs';
+import { type Answerer, answerQuestion, findQuestionByAnswerLink, type QuestionRow } from '@muster/jobs';
 import { Attempts } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 
@@ -25,7 +25,7 @@ export class AnswerLinks {
   async findQuestion(address: string, token: string): Promise<LinkedRow> {
     const policy = { name: 'answer-links', limit: this.config.rateLimitFailedLoginsPerMinute, windowSeconds: 60 };
     const attempt = await this.attempts.countAttempt(policy, [`address:${address}`]);
-    const found = await findByAnswerLink(this.database, this.keyRing, token);
+    const found = await findQuestionByAnswerLink(this.database, this.keyRing, token);
     attempt.forgive();
     return found;
   }

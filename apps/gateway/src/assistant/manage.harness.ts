@@ -1,4 +1,4 @@
-import { receiveResult } from '@muster/commands';
+import { storeCommandResult } from '@muster/commands';
 import { newId } from '@muster/platform';
 import { type Answer, type Harness, type HttpClient, makeAgent, type Tenant, waitFor } from '@muster/testing';
 
@@ -37,7 +37,7 @@ export function createToolHelpers(harness: () => Harness, tenant: () => Tenant) 
       );
       return row;
     });
-    await receiveResult(harness().db, { organizationId, agentId, commandId: command.id }, result as never);
+    await storeCommandResult(harness().db, { organizationId, agentId, commandId: command.id }, result as never);
     return { kind: command.kind, ...command.payload };
   };
 

@@ -33,6 +33,6 @@ export class ResetRequests implements BeforeApplicationShutdown {
   private async create(email: string): Promise<void> {
     const { database, keyRing, attempts } = this;
     const parts = { database, keyRing, attempts, lifetimeMs: this.config.resetLinkMs };
-    await this.passwords.runLookup(() => createResetLink(parts, email));
+    await this.passwords.runAccountLookup(() => createResetLink(parts, email));
   }
 }

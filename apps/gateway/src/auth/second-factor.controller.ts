@@ -2,17 +2,17 @@ import { Body, Controller, Delete, Get, Inject, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import {
   anyone,
-  beginEnrolment,
+  startFactorEnrolment,
   startOwnTotp,
   Browser,
   Caller,
   type CodeParts,
   confirmOwnTotp,
   Endpoint,
-  finishEnrolment,
+  finishFactorEnrolment,
   FromBrowser,
   logInWithCode,
-  readOwnFactor,
+  readOwnSecondFactor,
   Passwords,
   type Principal,
   proveSecondFactorAgain,
@@ -99,7 +99,7 @@ export class SecondFactorController {
     @Body() { ticket }: TicketBody,
   ): Promise<TotpEnrolment> {
     browser.requireSameOrigin(this.config);
-    return beginEnrolment(this.parts, { ticket, address });
+    return startFactorEnrolment(this.parts, { ticket, address });
   }
 
   @Post('/login/enrolment/confirm')
@@ -120,7 +120,7 @@ export class SecondFactorController {
     @Body() body: TicketCodeBody,
   ): Promise<EnrolledIdentity> {
     browser.requireSameOrigin(this.config);
-    const { token, principal, recoveryCodes } = await finishEnrolment(this.parts, body, { address, userAgent });
+    const { token, principal, recoveryCodes } = await finishFactorEnrolment(this.parts, body, { address, userAgent });
     browser.setSessionCookie(this.config, token);
     return { ...presentIdentity(principal), recoveryCodes };
   }
@@ -136,7 +136,7 @@ export class SecondFactorController {
   })
   async read(@Caller() caller: Principal): Promise<OwnSecondFactor> {
     const { id, homeOrganizationId } = caller as UserPrincipal;
-    const { since, recoveryCodesLeft, passkeys } = await readOwnFactor(this.database, {
+    const { since, recoveryCodesLeft, passkeys } = await readOwnSecondFactor(this.database, {
       id,
       organizationId: homeOrganizationId,
     });

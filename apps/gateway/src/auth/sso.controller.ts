@@ -4,7 +4,7 @@ import {
   anyone,
   Browser,
   Endpoint,
-  finishSso,
+  finishSsoSignIn,
   FromBrowser,
   IdentityProviders,
   Passwords,
@@ -13,7 +13,7 @@ import {
   SignInConfig,
   type SsoParts,
   SsoRefused,
-  startSso,
+  startSsoSignIn,
 } from '@muster/access';
 import { AppError, SsoStartQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -59,9 +59,9 @@ export class SsoController {
     await this.redirectOnFailure(browser, async () => {
       browser.requireOwnNavigation();
       const redirectUri = getRedirectUri(this.config);
-      const { url, browserSecret } = await startSso(this.parts, { email, address, redirectUri });
+      const { url, browserSecret } = await startSsoSignIn(this.parts, { email, address, redirectUri });
       browser.setSsoCookie(this.config, { value: browserSecret, seconds: signInLifetimeMs / 1000 });
-      browser.redirect(url);
+      browser.redirectBrowser(url);
     });
   }
 
@@ -84,10 +84,10 @@ export class SsoController {
     await this.redirectOnFailure(browser, async () => {
       const browserSecret = browser.readSsoCookie(this.config);
       const { query } = browser;
-      const session = await finishSso(this.parts, { query, browserSecret }, { address, userAgent });
+      const session = await finishSsoSignIn(this.parts, { query, browserSecret }, { address, userAgent });
       browser.setSsoCookie(this.config, null);
       browser.setSessionCookie(this.config, session.token);
-      browser.redirect('/app');
+      browser.redirectBrowser('/app');
     });
   }
 
@@ -98,7 +98,7 @@ export class SsoController {
     } catch (thrown) {
       const error = this.toPublicError(thrown);
       if (!browser.wantsPage || !(error instanceof AppError)) throw error;
-      browser.redirect(`/app/login?sso=${error.code}`);
+      browser.redirectBrowser(`/app/login?sso=${error.code}`);
     }
   }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, readBacklog } from '@muster/database';
-import { measureMachines } from '@muster/machines';
+import { readMachineMetrics } from '@muster/machines';
 import { type Levels, Readiness, RecoveryHold, ServiceLevels } from '@muster/platform';
 
 /** Time in milliseconds for which a status is shown to everybody, so that readers of the page cause no load. */
@@ -49,7 +49,7 @@ export class ServiceStatus {
       this.examinePart('Object storage', 'storage'),
       this.examineBackgroundWork(),
       this.levels.readLevels().catch(() => null),
-      measureMachines(this.database).catch(() => null),
+      readMachineMetrics(this.database).catch(() => null),
     ]);
     return {
       parts: [database, queue, storage, backgroundWork],

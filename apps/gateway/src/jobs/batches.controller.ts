@@ -16,7 +16,7 @@ import {
 } from '@muster/contracts';
 import { Database, getPositionValues } from '@muster/database';
 import {
-  checkBatch,
+  checkRowsOfBatch,
   findBatch,
   launchBatch,
   getBatchSortKinds,
@@ -84,7 +84,7 @@ export class BatchesController {
   async check(@OrganizationId() organizationId: string, @Given() body: FormOrJson): Promise<CheckedBatch> {
     const { input, rows } = await parseBatchForCheck(body);
     return this.database.transaction({ organizationId }, (tx) =>
-      checkBatch(tx, organizationId, { input, rows, now: this.clock.now() }),
+      checkRowsOfBatch(tx, organizationId, { input, rows, now: this.clock.now() }),
     );
   }
 

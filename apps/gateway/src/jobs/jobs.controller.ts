@@ -44,7 +44,7 @@ import {
   presentStep,
   previewPlacement,
   replayJob,
-  revealValues,
+  revealSealedValues,
   type JobRow,
   getSortKinds,
 } from '@muster/jobs';
@@ -270,6 +270,6 @@ export class JobsController {
   }
 
   private reveal(caller: Principal, rows: JobRow[]): Promise<JobRow[]> {
-    return revealValues({ database: this.database, keyRing: this.keyRing }, caller, rows);
+    return revealSealedValues({ database: this.database, keyRing: this.keyRing }, caller, rows);
   }
 }

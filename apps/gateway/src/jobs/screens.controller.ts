@@ -60,9 +60,9 @@ export class ScreensController {
   ): Promise<void> {
     const { database, pubSub, streams, screens, room } = this;
     const { organizationId } = caller;
-    room.requireFree(organizationId);
+    room.requireFreeStreamSlot(organizationId);
     // The slot is taken before the first wait, so that requests at the same moment do not exceed the limit together.
-    const leaveRoom = room.takeSlot(organizationId);
+    const leaveRoom = room.takeStreamSlot(organizationId);
     let isOpen = false;
     try {
       await database.transaction({ organizationId }, (tx) => auditOpenScreen(tx, caller, jobId));

@@ -1,6 +1,13 @@
 import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, exportAccesses, listAccesses, OrganizationId, presentAccess, allowSessions } from '@muster/access';
+import {
+  Endpoint,
+  exportAccessEntries,
+  listAccessEntries,
+  OrganizationId,
+  presentAccessEntry,
+  allowSessions,
+} from '@muster/access';
 import { AccessLogExportQuery, AccessLogList, AccessLogQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, OpenStreams, parsePage, buildPage } from '@muster/platform';
@@ -32,9 +39,9 @@ export class AccessLogController {
   })
   async list(@OrganizationId() organizationId: string, @Query() query: AccessLogQuery): Promise<AccessLogList> {
     const page = parsePage(query, 'id');
-    const rows = await listAccesses(this.database, organizationId, query, page);
+    const rows = await listAccessEntries(this.database, organizationId, query, page);
     const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
-    return { entries: items.map(presentAccess), nextCursor };
+    return { entries: items.map(presentAccessEntry), nextCursor };
   }
 
   @Get('/export')
@@ -53,7 +60,7 @@ export class AccessLogController {
     @OrganizationId() organizationId: string,
     @Query() query: AccessLogExportQuery,
   ): Promise<void> {
-    const pieces = exportAccesses(this.database, organizationId, query);
+    const pieces = exportAccessEntries(this.database, organizationId, query);
     const filename = `access-log-${this.clock.now().toISOString().slice(0, 10)}.csv`;
     await streamCsv({ request, reply, streams: this.streams }, filename, pieces);
   }

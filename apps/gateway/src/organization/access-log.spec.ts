@@ -1,4 +1,4 @@
-import { closeDays, purgeExpiredCredentials } from '@muster/access';
+import { closeAuditDays, purgeExpiredCredentials } from '@muster/access';
 import { openApiDocument } from '@muster/contracts';
 import { createOwnerDataSource } from '@muster/database';
 import { newId, Round } from '@muster/platform';
@@ -148,7 +148,7 @@ describe('the access log', () => {
     await rowsOf(id, 1);
     // Entries are deleted only if the audit chain has closed their day.
     await waitFor('the day to close', async () => {
-      await closeDays(harness.db, new Date(Date.now() + 2 * 24 * 60 * minuteMs), new Round('test'));
+      await closeAuditDays(harness.db, new Date(Date.now() + 2 * 24 * 60 * minuteMs), new Round('test'));
       const [chain] = await harness.db.query<{ isClosed: boolean }>(
         'system',
         `SELECT closed_before > muster_now() AS is_closed FROM audit_chain`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { audit, closeDays, linkRows, verifyLogs } from '@muster/access';
+import { audit, closeAuditDays, linkNewAuditRows, verifyAuditLogs } from '@muster/access';
 import { createOwnerDataSource, type Transaction } from '@muster/database';
 import { newId, Round } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, startHarness, type Tenant, waitFor } from '@muster/testing';
@@ -85,7 +85,7 @@ export class ChainHarness {
   }
 
   link(): Promise<{ linked: number }> {
-    return linkRows(this.db);
+    return linkNewAuditRows(this.db);
   }
 
   /** Closes days until all days before today are closed. Open transactions of other tests delay this. */
@@ -98,11 +98,11 @@ export class ChainHarness {
   }
 
   tryClose(): Promise<{ closed: number }> {
-    return closeDays(this.db, this.now(), new Round('test'));
+    return closeAuditDays(this.db, this.now(), new Round('test'));
   }
 
   async faults(organizationId: string): Promise<string[]> {
-    return (await verifyLogs(this.db, organizationId)).faults;
+    return (await verifyAuditLogs(this.db, organizationId)).faults;
   }
 
   /** Changes rows without the service, as an attacker with full access to the database could. */

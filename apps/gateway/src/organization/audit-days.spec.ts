@@ -1,4 +1,4 @@
-import { purgeExpiredCredentials, verifyLogs } from '@muster/access';
+import { purgeExpiredCredentials, verifyAuditLogs } from '@muster/access';
 import { createOwnerDataSource } from '@muster/database';
 import { newId } from '@muster/platform';
 import { type Tenant, waitFor } from '@muster/testing';
@@ -189,7 +189,7 @@ describe('the days of the audit trail and the access log', () => {
     await chain.change(organizationId, 'a closed day');
     await closeToday();
     await chain.change(organizationId, 'an open day');
-    const before = await verifyLogs(chain.db, organizationId);
+    const before = await verifyAuditLogs(chain.db, organizationId);
     expect(before.faults).toEqual([]);
     // The hash of a day is stored before the position of the chain moves past the day.
     await chain.tamper(
@@ -197,7 +197,7 @@ describe('the days of the audit trail and the access log', () => {
        VALUES ($1, 'audit', $2, 1, 1, '', '', '{}')`,
       [organizationId, chain.today()],
     );
-    expect(await verifyLogs(chain.db, organizationId)).toEqual(before);
+    expect(await verifyAuditLogs(chain.db, organizationId)).toEqual(before);
     await chain.tamper('DELETE FROM audit_day WHERE organization_id = $1 AND day = $2', [
       organizationId,
       chain.today(),

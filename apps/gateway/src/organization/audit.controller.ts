@@ -1,6 +1,13 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Endpoint, listAudit, OrganizationId, presentAudit, readProof, allowSessions } from '@muster/access';
+import {
+  Endpoint,
+  listAuditEntries,
+  OrganizationId,
+  presentAuditEntry,
+  readAuditProof,
+  allowSessions,
+} from '@muster/access';
 import { AuditList, AuditProof, AuditProofQuery, AuditQuery } from '@muster/contracts';
 import { Database } from '@muster/database';
 import { Clock, parsePage, buildPage } from '@muster/platform';
@@ -23,9 +30,9 @@ export class AuditController {
   })
   async list(@OrganizationId() organizationId: string, @Query() query: AuditQuery): Promise<AuditList> {
     const page = parsePage(query, 'id');
-    const rows = await listAudit(this.database, organizationId, query, page);
+    const rows = await listAuditEntries(this.database, organizationId, query, page);
     const { items, nextCursor } = buildPage(rows, page, ({ id }) => [id]);
-    return { entries: items.map(presentAudit), nextCursor };
+    return { entries: items.map(presentAuditEntry), nextCursor };
   }
 
   @Get('/proof')
@@ -42,6 +49,6 @@ export class AuditController {
     errors: ['invalid_payload'],
   })
   proof(@OrganizationId() organizationId: string, @Query() { day }: AuditProofQuery): Promise<AuditProof> {
-    return readProof(this.database, organizationId, { day, now: this.clock.now() });
+    return readAuditProof(this.database, organizationId, { day, now: this.clock.now() });
   }
 }

@@ -13,7 +13,7 @@ import {
   Passwords,
   allowSessions,
   SignInConfig,
-  urlOfLink,
+  buildLinkUrl,
 } from '@muster/access';
 import { AcceptedInvitation, AcceptInvitationBody, CreateInvitationBody, Invitation } from '@muster/contracts';
 import { Database } from '@muster/database';
@@ -54,7 +54,7 @@ export class InvitationsController {
       return {
         body: {
           ...{ id: invitation.id, email: invitation.email, role: invitation.role },
-          link: urlOfLink(getOwnAddress(this.config), 'invitation', invitation.token),
+          link: buildLinkUrl(getOwnAddress(this.config), 'invitation', invitation.token),
           expiresAt: invitation.expiresAt.toISOString(),
           sendsMail: this.smtp.smtpUrl !== undefined,
         },

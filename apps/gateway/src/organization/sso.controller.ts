@@ -2,20 +2,20 @@ import { Body, Controller, Delete, Get, Inject, Post, Put } from '@nestjs/common
 import { ApiTags } from '@nestjs/swagger';
 import {
   allowSessions,
-  deleteSso,
+  deleteSsoSettings,
   type DomainRow,
   Endpoint,
   IdentityProviders,
-  listDomains,
+  listDomainProofs,
   Mutation,
   MutationRequest,
   Mutations,
-  openSso,
+  readSsoProvider,
   OrganizationId,
   proveDomain,
-  putSso,
-  readSso,
-  recordOfDomain,
+  putSsoSettings,
+  readSsoSettings,
+  buildDomainProofRecord,
   requireDomainRecord,
   SignInConfig,
   type SsoSettings,
@@ -47,7 +47,7 @@ export class OrganizationSsoController {
     errors: ['not_found'],
   })
   async read(@OrganizationId() organizationId: string): Promise<Sso> {
-    return this.present(organizationId, await readSso(this.database, organizationId));
+    return this.present(organizationId, await readSsoSettings(this.database, organizationId));
   }
 
   @Put()
@@ -69,7 +69,7 @@ export class OrganizationSsoController {
   ): Promise<Sso> {
     const settings = await this.mutations.runMutation(
       mutation,
-      async (tx, caller) => ({ body: await putSso(tx, this.keyRing, caller, body) }),
+      async (tx, caller) => ({ body: await putSsoSettings(tx, this.keyRing, caller, body) }),
       { scope: 'system' },
     );
     return this.present(organizationId, settings);
@@ -86,7 +86,7 @@ export class OrganizationSsoController {
   })
   delete(@Mutation() mutation: MutationRequest): Promise<void> {
     return this.mutations.runMutation(mutation, async (tx, caller) => {
-      await deleteSso(tx, caller);
+      await deleteSsoSettings(tx, caller);
       return { body: undefined };
     });
   }
@@ -103,8 +103,8 @@ export class OrganizationSsoController {
     errors: ['not_found'],
   })
   async test(@OrganizationId() organizationId: string): Promise<SsoTest> {
-    const provider = await openSso(this.database, this.keyRing, organizationId);
-    const fault = await this.providers.findFault(provider, getRedirectUri(this.config));
+    const provider = await readSsoProvider(this.database, this.keyRing, organizationId);
+    const fault = await this.providers.findProviderFault(provider, getRedirectUri(this.config));
     if (fault !== null) return { ok: false, message: `The provider cannot be used: ${fault}.` };
     return { ok: true, message: 'The provider answers and accepts the client ID and the client secret.' };
   }
@@ -136,13 +136,13 @@ export class OrganizationSsoController {
   }
 
   private async present(organizationId: string, settings: SsoSettings): Promise<Sso> {
-    const domains = await listDomains(this.database, organizationId, settings.domains);
+    const domains = await listDomainProofs(this.database, organizationId, settings.domains);
     return { ...settings, redirectUri: getRedirectUri(this.config), domainProofs: domains.map(presentDomain) };
   }
 }
 
 function presentDomain(row: DomainRow): SsoDomain {
-  const { name: recordName, value: recordValue } = recordOfDomain(row);
+  const { name: recordName, value: recordValue } = buildDomainProofRecord(row);
   const { domain, provedAt, provedBy } = row;
   return { domain, provedAt: provedAt?.toISOString() ?? null, provedBy, recordName, recordValue };
 }

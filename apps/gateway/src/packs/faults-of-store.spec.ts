@@ -56,7 +56,7 @@ describe('objects of packs in the store', () => {
       expect([done.status, done.body.digest]).toEqual([201, digest]);
       // The garbage collection deletes what the failed request stored, but not what the repeated request stored.
       await collect(days(2));
-      expect(await storage.sizeOf(keyOf(digest))).toBe(zip.length);
+      expect(await storage.readObjectSize(keyOf(digest))).toBe(zip.length);
       expect(await headOf(packId)).toBe(done.body.runtimeBundleId);
       const rows = await harness.db.query('system', 'SELECT FROM runtime_bundle WHERE pack_id = $1', [packId]);
       expect(rows).toHaveLength(1);
@@ -73,17 +73,17 @@ describe('objects of packs in the store', () => {
     await putDraft(tenant.as.member, packId, version);
     await tenant.as.member.post(`/api/workflow-packs/${packId}/versions`);
     await putDraft(tenant.as.member, packId, head);
-    const sizes = () => Promise.all([first, version, head].map(({ digest }) => storage.sizeOf(keyOf(digest))));
+    const sizes = () => Promise.all([first, version, head].map(({ digest }) => storage.readObjectSize(keyOf(digest))));
     const all = [first, version, head].map(({ zip }) => zip.length);
     await collect(days(0.9));
-    expect(await storage.sizeOf(uploadKey)).not.toBeNull();
+    expect(await storage.readObjectSize(uploadKey)).not.toBeNull();
     await collect(days(1.1));
-    expect(await storage.sizeOf(uploadKey)).toBeNull();
+    expect(await storage.readObjectSize(uploadKey)).toBeNull();
     await collect(days(29));
     expect(await sizes()).toEqual(all);
     await collect(days(31));
     expect(await sizes()).toEqual([null, all[1], all[2]]);
-    expect(await storage.sizeOf(old.manifestKey)).toBeNull();
+    expect(await storage.readObjectSize(old.manifestKey)).toBeNull();
     expect((await collect(days(365))).failed).toBe(0);
     expect(await sizes()).toEqual([null, all[1], all[2]]);
   });
@@ -104,7 +104,7 @@ describe('objects of packs in the store', () => {
     await collect(days(31));
     expect((await publishing!).status).toBe(200);
     slow.mockRestore();
-    expect(await storage.sizeOf(keyOf(bundle.digest))).toBe(bundle.zip.length);
+    expect(await storage.readObjectSize(keyOf(bundle.digest))).toBe(bundle.zip.length);
 
     await putDraft(tenant.as.member, packId, makeAnyBundle());
     const broken = jest.spyOn(storage, 'delete').mockImplementation(async (key) => {
@@ -113,8 +113,8 @@ describe('objects of packs in the store', () => {
     });
     await collect(days(62));
     broken.mockRestore();
-    expect(await storage.sizeOf(keyOf(bundle.digest))).toBe(bundle.zip.length);
+    expect(await storage.readObjectSize(keyOf(bundle.digest))).toBe(bundle.zip.length);
     await collect(days(62.1));
-    expect(await storage.sizeOf(keyOf(bundle.digest))).toBeNull();
+    expect(await storage.readObjectSize(keyOf(bundle.digest))).toBeNull();
   });
 });

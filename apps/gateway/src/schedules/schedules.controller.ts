@@ -41,7 +41,7 @@ import {
   presentRun,
   presentSchedule,
   presentTicks,
-  listRecentRuns,
+  listRecentRunsOfSchedule,
   requireValidCron,
   readOrganizationTimezone,
   updateSchedule,
@@ -168,7 +168,7 @@ export class SchedulesController {
   ): Promise<ScheduleDetail> {
     const [row, runs] = await Promise.all([
       findSchedule(this.database, organizationId, id),
-      listRecentRuns(this.database, organizationId, id),
+      listRecentRunsOfSchedule(this.database, organizationId, id),
     ]);
     reply.setEtag(row.version);
     return { ...presentSchedule(row), recentRuns: runs.map(presentRun) };

@@ -7,9 +7,9 @@ import {
   findScimGroup,
   groupFilters,
   listScimGroups,
-  parseFilter,
-  readGroupBody,
-  readGroupPatch,
+  parseScimFilter,
+  parseGroupBody,
+  parseGroupPatch,
   scim,
   ScimCaller,
   type ScimClient,
@@ -48,7 +48,7 @@ export class ScimGroupsController {
   @Endpoint({ summary: 'List groups with SCIM', access: scim, answer: ScimGroupList, failsAs: toScimError })
   async list(@ScimCaller() { organizationId }: ScimClient, @Query() query: ScimListQuery): Promise<ScimGroupList> {
     const page = readPage(query);
-    const filter = parseFilter(query.filter, groupFilters);
+    const filter = parseScimFilter(query.filter, groupFilters);
     const bare = excludesMembers(query);
     const { total, rows } = await listScimGroups(this.database, organizationId, { ...page, filter, bare });
     return buildList(
@@ -77,7 +77,7 @@ export class ScimGroupsController {
     @SetLocation() setLocation: (url: string) => void,
     @Body() body: ScimGroupBody,
   ): Promise<ScimGroup> {
-    const change = readGroupBody(body);
+    const change = parseGroupBody(body);
     const row = await this.database.transaction({ organizationId }, (tx) =>
       createScimGroup(tx, organizationId, change),
     );
@@ -119,7 +119,7 @@ export class ScimGroupsController {
     @Param('group') id: string,
     @Body() body: ScimGroupBody,
   ): Promise<ScimGroup> {
-    return this.save(organizationId, id, readGroupBody(body));
+    return this.save(organizationId, id, parseGroupBody(body));
   }
 
   @Patch('/:group')
@@ -138,7 +138,7 @@ export class ScimGroupsController {
     @Param('group') id: string,
     @Body() { Operations }: ScimPatchBody,
   ): Promise<ScimGroup> {
-    return this.save(organizationId, id, readGroupPatch(Operations));
+    return this.save(organizationId, id, parseGroupPatch(Operations));
   }
 
   @Delete('/:group')

@@ -7,10 +7,10 @@ import {
   Endpoint,
   findScimUser,
   listScimUsers,
-  parseFilter,
+  parseScimFilter,
   Passwords,
-  readUserBody,
-  readUserPatch,
+  parseUserBody,
+  parseUserPatch,
   scim,
   ScimCaller,
   type ScimClient,
@@ -50,7 +50,7 @@ export class ScimUsersController {
   })
   async list(@ScimCaller() { organizationId }: ScimClient, @Query() query: ScimListQuery): Promise<ScimUserList> {
     const page = readPage(query);
-    const filter = parseFilter(query.filter, userFilters);
+    const filter = parseScimFilter(query.filter, userFilters);
     const { total, rows } = await listScimUsers(this.database, organizationId, { ...page, filter });
     return buildList(
       total,
@@ -79,7 +79,7 @@ export class ScimUsersController {
     @SetLocation() setLocation: (url: string) => void,
     @Body() body: ScimUserBody,
   ): Promise<ScimUser> {
-    const change = readUserBody(body);
+    const change = parseUserBody(body);
     const password = randomBytes(32).toString('base64url');
     const passwordHash = await this.passwords.hashNewPassword(password, { email: change.userName });
     const row = await this.database.transaction({ organizationId }, (tx) =>
@@ -123,7 +123,7 @@ export class ScimUsersController {
     @Param('user') id: string,
     @Body() body: ScimUserBody,
   ): Promise<ScimUser> {
-    return this.save(organizationId, id, readUserBody(body));
+    return this.save(organizationId, id, parseUserBody(body));
   }
 
   @Patch('/:user')
@@ -144,7 +144,7 @@ export class ScimUsersController {
     @Param('user') id: string,
     @Body() { Operations }: ScimPatchBody,
   ): Promise<ScimUser> {
-    return this.save(organizationId, id, readUserPatch(Operations));
+    return this.save(organizationId, id, parseUserPatch(Operations));
   }
 
   @Delete('/:user')

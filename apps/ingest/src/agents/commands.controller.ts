@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { Body, Controller, Get, Inject, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
-import { acknowledgeCommand, CommandPolls, receiveOutput, receiveResult } from '@muster/commands';
+import { acknowledgeCommand, CommandPolls, storeCommandOutput, storeCommandResult } from '@muster/commands';
 import { requireOwnAgent } from '@muster/machines';
 import {
   AgentCommandList,
@@ -88,7 +88,7 @@ export class CommandsController {
   ): Promise<CommandReceipt> {
     requireOwnAgent(caller, agentId);
     const { organizationId } = caller;
-    return receiveOutput(this.database, { organizationId, agentId, commandId }, output);
+    return storeCommandOutput(this.database, { organizationId, agentId, commandId }, output);
   }
 
   @Post('/:commandId/result')
@@ -110,6 +110,6 @@ export class CommandsController {
   ): Promise<CommandReceipt> {
     requireOwnAgent(caller, agentId);
     const { organizationId } = caller;
-    return receiveResult(this.database, { organizationId, agentId, commandId }, body);
+    return storeCommandResult(this.database, { organizationId, agentId, commandId }, body);
   }
 }

@@ -32,7 +32,7 @@ import {
   applyClaimResults,
   applyJobReport,
   applyStepStatus,
-  setAccountAside,
+  setAsideAccountOfRun,
   findJobOwner,
 } from '@muster/jobs';
 import { Clock, Metrics, nilId, Unparsed, UnparsedBody } from '@muster/platform';
@@ -125,7 +125,7 @@ export class JobCallbacksController {
     @Body() body: FailAccountBody,
   ): Promise<CallbackAnswer> {
     const report = { jobId, pool, reason: body.reason, message: body.message };
-    return this.countCallback('account-failed', setAccountAside(this.database, toReporter(caller), report));
+    return this.countCallback('account-failed', setAsideAccountOfRun(this.database, toReporter(caller), report));
   }
 
   @Post('/api/jobs/:id/claim-results')

@@ -3,7 +3,14 @@ import { ApiTags } from '@nestjs/swagger';
 import { Caller, Endpoint, type Principal, workers } from '@muster/access';
 import { ScreenFrame, ScreenFrameTaken, ScreenInput, ScreenWatch } from '@muster/contracts';
 import { Database } from '@muster/database';
-import { FrameLimit, FrameLimits, requireOwnRun, ScreenRelay, serveScreenWorker, takeFrame } from '@muster/jobs';
+import {
+  FrameLimit,
+  FrameLimits,
+  requireRunOfWorker,
+  ScreenRelay,
+  serveScreenWorker,
+  relayFrameToViewers,
+} from '@muster/jobs';
 import { OpenStreams, Relay } from '@muster/platform';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -43,7 +50,7 @@ export class RunScreensController {
   ): Promise<void> {
     const { database, screens, streams } = this;
     const reporter = toReporter(caller);
-    await requireOwnRun(database, reporter, jobId);
+    await requireRunOfWorker(database, reporter, jobId);
     reply.hijack();
     const connection = reply.raw;
     connection.writeHead(200, {
@@ -74,6 +81,8 @@ export class RunScreensController {
   ): Promise<ScreenFrameTaken> {
     const { database, screens, limits } = this;
     const now = performance.now();
-    return { watched: await takeFrame({ database, screens, limits }, toReporter(caller), { jobId, frame, now }) };
+    return {
+      watched: await relayFrameToViewers({ database, screens, limits }, toReporter(caller), { jobId, frame, now }),
+    };
   }
 }

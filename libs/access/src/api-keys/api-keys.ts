@@ -19,7 +19,7 @@ import {
 } from '@muster/database';
 import { type Clock, isAddressOrRange, type Page } from '@muster/platform';
 import { type Actor, audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import { parseApiKeyId, generateApiKey, sha256Hex } from '../authentication/credentials';
 import type { Principal } from '../principal';
 
@@ -160,7 +160,7 @@ export async function revokeApiKey(tx: Transaction, caller: Principal, id: strin
     caller.organizationId,
   ]);
   if (touched === 0) throw notFoundError('API key');
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id } });
 }
 
@@ -175,7 +175,7 @@ export async function revokeAgentKeys(
     organizationId,
   ]);
   if (revoked === 0) return;
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   const target = { type: 'agent', id: agentId };
   audit(tx, actor, { action: 'agent.revoke_keys', target, changes: { revoked }, organizationId });
 }

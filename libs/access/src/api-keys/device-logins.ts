@@ -3,9 +3,9 @@ import { AppError, type RoleHolder } from '@muster/contracts';
 import type { Database, DeviceLoginEntity, Transaction, UserEntity } from '@muster/database';
 import { type Clock, newId } from '@muster/platform';
 import { insertApiKey, readLatestExpiry, type NewApiKey } from './api-keys';
-import { chooseKeyRole } from './user-keys';
+import { chooseRoleOfUserKeys } from './user-keys';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import { sha256Hex } from '../authentication/credentials';
 import type { Principal, UserPrincipal } from '../principal';
 import { loadRole } from '../users/own-roles';
@@ -59,7 +59,7 @@ export async function answerDeviceLogin(
   caller: Principal,
   { userCode, allow, now }: { userCode: string; allow: boolean; now: Date },
 ): Promise<void> {
-  if (allow && chooseKeyRole(caller) === null) {
+  if (allow && chooseRoleOfUserKeys(caller) === null) {
     throw new AppError('permission_denied', {
       detail: 'A program gets at least the permissions of a viewer, and your role does not have all of them.',
     });
@@ -102,7 +102,7 @@ export async function fetchDeviceKey(database: Database, deviceCode: string, clo
     if (login.answer === null) return recordPendingPoll(tx, login, now);
     await tx.execute('DELETE FROM device_login WHERE id = $1', [login.id], 'use_device_login');
     const user = login.answer === 'allowed' ? await findUserForLogin(tx, login.userId) : undefined;
-    const role = user && chooseKeyRole(user.holder);
+    const role = user && chooseRoleOfUserKeys(user.holder);
     if (!role) return createPollError('access_denied', 'This sign-in was denied. Stop polling, and begin a new one.');
     const organizationId = login.organizationId!;
     return insertApiKey(
@@ -136,7 +136,7 @@ export async function endDeviceLogin(tx: Transaction, caller: Principal): Promis
         'under API keys.',
     });
   }
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, { action: 'api_key.delete', target: { type: 'api_key', id: caller.id } });
 }
 

@@ -1,10 +1,10 @@
 import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nestjs/common';
 import type { ReadSubject } from '@muster/contracts';
-import { Database, transposeRows } from '@muster/database';
+import { Database, rowsToColumns } from '@muster/database';
 import { Clock, newId } from '@muster/platform';
 import type { Principal } from '../principal';
 import { closeAfterMs } from './chain/close-days';
-import { digestOf } from './chain/presented-rows';
+import { computeRowDigest } from './chain/presented-rows';
 import type { AccessRow } from './list-accesses';
 
 interface Reading {
@@ -60,12 +60,12 @@ export class AccessLog implements BeforeApplicationShutdown {
       ...{ id: newId(), organizationId, minute: new Date(minute), at, actorKind: kind, actorId: id, actorEmail: email },
       ...{ address, route, subjectType: subject.type, subjectId: subject.id },
     });
-    if (this.isEnding || this.waiting.length >= maxRowsPerInsert) void this.flush();
-    else this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
+    if (this.isEnding || this.waiting.length >= maxRowsPerInsert) void this.flushWaitingRows();
+    else this.timer ??= setTimeout(() => void this.flushWaitingRows(), flushMs).unref();
   }
 
   /** Inserts the collected rows. Resolves when they are in the database, or when this attempt has failed. */
-  flush(): Promise<void> {
+  flushWaitingRows(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.writing = this.writing.then(() => this.writeWaitingRows());
@@ -74,14 +74,14 @@ export class AccessLog implements BeforeApplicationShutdown {
 
   async beforeApplicationShutdown(): Promise<void> {
     this.isEnding = true;
-    await this.flush();
+    await this.flushWaitingRows();
   }
 
   /**
    * Returns the row. If the row waited for the database so long that its day may be closed, it gets the present time.
    * The limit is half of `closeAfterMs`, so that the other half remains for the insert.
    */
-  private dated(row: Row): Row {
+  private redateLateRow(row: Row): Row {
     const now = this.clock.now();
     return now.getTime() - row.at.getTime() < closeAfterMs / 2 ? row : { ...row, id: newId(), at: now };
   }
@@ -90,13 +90,13 @@ export class AccessLog implements BeforeApplicationShutdown {
     while (this.waiting.length > 0) {
       const rows = this.waiting.slice(0, maxRowsPerInsert);
       try {
-        const dated = rows.map((row) => this.dated(row));
-        const first = new Date(Math.min(...dated.map(({ at }) => at.getTime())));
-        const values = [...transposeRows(dated.map(valuesOf)), first];
+        const redateLateRow = rows.map((row) => this.redateLateRow(row));
+        const first = new Date(Math.min(...redateLateRow.map(({ at }) => at.getTime())));
+        const values = [...rowsToColumns(redateLateRow.map(listRowValues)), first];
         await this.database.transaction('system', (tx) => tx.execute(insertRows, values));
       } catch (error) {
         this.logger.warn('could not insert access log entries; retrying', { err: error });
-        if (!this.isEnding) this.timer ??= setTimeout(() => void this.flush(), flushMs).unref();
+        if (!this.isEnding) this.timer ??= setTimeout(() => void this.flushWaitingRows(), flushMs).unref();
         return;
       }
       this.waiting = this.waiting.slice(rows.length);
@@ -104,12 +104,12 @@ export class AccessLog implements BeforeApplicationShutdown {
   }
 }
 
-function valuesOf(row: Row): unknown[] {
+function listRowValues(row: Row): unknown[] {
   const { id, organizationId, minute, at, actorKind, actorId, actorEmail, address, route, subjectType, subjectId } =
     row;
   return [
     ...[id, organizationId, minute, at, actorKind, actorId, actorEmail, address, route, subjectType, subjectId],
-    digestOf('access', organizationId, row),
+    computeRowDigest('access', organizationId, row),
   ];
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ActorKind } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
 import { getRequestContext, newId } from '@muster/platform';
-import { digestOf } from './chain/presented-rows';
+import { computeRowDigest } from './chain/presented-rows';
 import type { Principal } from '../principal';
 
 export interface AuditRecord<Changes = Record<string, unknown>> {
@@ -48,7 +48,7 @@ export function audit<Changes extends object>(
   const id = newId();
   const requestId = getRequestContext()?.requestId ?? null;
   const changesText = JSON.stringify(changes);
-  const digest = digestOf('audit', organizationId, {
+  const digest = computeRowDigest('audit', organizationId, {
     ...{ id, at: tx.now, actorKind: actor.kind, actorId: actor.id, actorEmail: email, action, requestId },
     ...{ targetType: target.type, targetId: target.id, changes: JSON.parse(changesText) as Record<string, unknown> },
   });
@@ -71,7 +71,7 @@ const auditRows: RowStatement = {
   },
 };
 
-export function wasAudited(tx: Transaction): boolean {
+export function hasAuditEntry(tx: Transaction): boolean {
   return audited.has(tx);
 }
 

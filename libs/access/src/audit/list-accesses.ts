@@ -8,7 +8,7 @@ const apartMs = 10 * 60_000;
 export type AccessRow = Omit<AccessEntryEntity, 'organizationId' | 'minute' | 'digest'>;
 
 /** Lists who read which data of an organization, newest first. */
-export function listAccesses(
+export function listAccessEntries(
   database: Database,
   organizationId: string,
   { userId, subject, from, to }: Omit<AccessLogQuery, 'limit' | 'cursor'>,
@@ -34,8 +34,8 @@ export function listAccesses(
 const pageRows = 500;
 const head = ['at', 'userOrKey', 'email', 'address', 'subjectType', 'subjectId', 'route'];
 
-/** Yields the rows of `listAccesses` as CSV, one chunk per page. */
-export async function* exportAccesses(
+/** Yields the rows of `listAccessEntries` as CSV, one chunk per page. */
+export async function* exportAccessEntries(
   database: Database,
   organizationId: string,
   query: Omit<AccessLogQuery, 'limit' | 'cursor'>,
@@ -44,16 +44,16 @@ export async function* exportAccesses(
   for (let cursor: string | undefined; ;) {
     const page = parsePage({ limit: pageRows, cursor }, 'id');
     const { items, nextCursor } = buildPage(
-      await listAccesses(database, organizationId, query, page),
+      await listAccessEntries(database, organizationId, query, page),
       page,
       ({ id }) => [id],
     );
-    if (items.length > 0) yield items.map(toCsvLine).join('');
+    if (items.length > 0) yield items.map(formatAccessAsCsvLine).join('');
     if (nextCursor === null) return;
     cursor = nextCursor;
   }
 }
 
-function toCsvLine({ at, actorId, actorEmail, address, subjectType, subjectId, route }: AccessRow): string {
+function formatAccessAsCsvLine({ at, actorId, actorEmail, address, subjectType, subjectId, route }: AccessRow): string {
   return formatCsvLine([at.toISOString(), actorId, actorEmail, address, subjectType, subjectId, route]);
 }

@@ -8,7 +8,7 @@ export type AuditRow = Pick<
 >;
 
 /** Lists an organization's audit trail, newest first: ids are ordered by time. */
-export function listAudit(
+export function listAuditEntries(
   database: Database,
   organizationId: string,
   { targetId, actorId, action, q, from, to }: AuditQuery,

@@ -7,7 +7,7 @@ export const accessChannel = 'muster_access';
 export const accessChanged = new EventEmitter();
 
 /** Makes every process drop its cached principals. Access changes are rare, so all of them are dropped. */
-export async function announceAccessChange(tx: Transaction): Promise<void> {
+export async function dropCachedPrincipals(tx: Transaction): Promise<void> {
   await tx.query('SELECT pg_notify($1, $2)', [accessChannel, '']);
   tx.onCommit(() => accessChanged.emit('changed'));
 }

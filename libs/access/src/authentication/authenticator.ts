@@ -6,7 +6,7 @@ import type { Principal } from '../principal';
 import type { Credential } from '../requests/read-credential';
 import { accessChanged, accessChannel } from './access-changes';
 import { parseApiKeyId, equalsInConstantTime, parseSessionId, sha256Hex } from './credentials';
-import { loadApiKey, type Loaded, loadSession, recordUse } from './load-principal';
+import { loadPrincipalOfApiKey, type Loaded, loadPrincipalOfSession, recordCredentialUse } from './load-principal';
 
 const cacheMs = 30_000;
 /**
@@ -57,7 +57,7 @@ export class Authenticator implements OnApplicationShutdown {
    * Returns the principal of a credential. Throws if an API key is valid but may not be used from this address, so that
    * the owner of the key learns the reason.
    */
-  authenticate(credential: Credential | null, address: string | null): Answer<Principal> {
+  authenticateCredential(credential: Credential | null, address: string | null): Answer<Principal> {
     return this.resolveCredential(credential, (loaded, now) => {
       if (loaded.ipAllow?.length && !(address && isWithinRanges(address, loaded.ipAllow))) {
         throw new AppError('permission_denied', {
@@ -66,7 +66,7 @@ export class Authenticator implements OnApplicationShutdown {
             'key that allows yours.',
         });
       }
-      this.recordUse(loaded, now, address);
+      this.recordUseOfCredential(loaded, now, address);
     });
   }
 
@@ -93,10 +93,10 @@ export class Authenticator implements OnApplicationShutdown {
     const id = 'key' in credential ? parseApiKeyId(secret) : parseSessionId(secret);
     if (!id) return null;
     const name = `${'key' in credential ? 'key' : 'session'}:${id}`;
-    const cached = this.findCached(name);
+    const cached = this.findCachedPrincipal(name);
     if (cached) return this.checkLoadedPrincipal(cached.loaded, secret, use);
-    const load = 'key' in credential ? loadApiKey : loadSession;
-    return this.loadAndCache(name, () => load(this.database, id)).then((loaded) =>
+    const load = 'key' in credential ? loadPrincipalOfApiKey : loadPrincipalOfSession;
+    return this.loadAndCachePrincipal(name, () => load(this.database, id)).then((loaded) =>
       this.checkLoadedPrincipal(loaded, secret, use),
     );
   }
@@ -110,12 +110,12 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded.principal;
   }
 
-  private findCached(name: string): CacheEntry | undefined {
+  private findCachedPrincipal(name: string): CacheEntry | undefined {
     const cached = this.cache.get(name);
     return cached && cached.until > performance.now() && this.listener.isConnected ? cached : undefined;
   }
 
-  private async loadAndCache(
+  private async loadAndCachePrincipal(
     name: string,
     load: () => Promise<Loaded<Principal> | null>,
   ): Promise<Loaded<Principal> | null> {
@@ -130,7 +130,7 @@ export class Authenticator implements OnApplicationShutdown {
     return loaded;
   }
 
-  private recordUse(loaded: Loaded<Principal>, now: Date, address: string | null): void {
+  private recordUseOfCredential(loaded: Loaded<Principal>, now: Date, address: string | null): void {
     const { kind } = loaded.principal;
     // A use from a new address is recorded sooner, but not every time, because requests may alternate between two
     // addresses.
@@ -138,7 +138,7 @@ export class Authenticator implements OnApplicationShutdown {
     if (loaded.usedAt && now.getTime() - loaded.usedAt.getTime() < everyMs) return;
     loaded.usedAt = now;
     loaded.usedFrom = address;
-    recordUse(this.database, loaded.principal, { now, address }).catch((error: Error) => {
+    recordCredentialUse(this.database, loaded.principal, { now, address }).catch((error: Error) => {
       this.logger.debug?.(`could not record the use of a credential: ${error.message}`);
     });
   }

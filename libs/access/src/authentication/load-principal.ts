@@ -13,7 +13,7 @@ export interface Loaded<P> {
   principal: P;
   secretHash: string;
   expiresAt: Date | null;
-  /** The last use that was recorded. */
+  /** Time of the credential's last use that was recorded. */
   usedAt: Date | null;
   /** The address of the last recorded use; only API keys have it. */
   usedFrom?: string | null;
@@ -38,7 +38,7 @@ interface SessionRow
 }
 
 /** Loads a session, unless its user is disabled. */
-export async function loadSession(database: Database, id: string): Promise<Loaded<UserPrincipal> | null> {
+export async function loadPrincipalOfSession(database: Database, id: string): Promise<Loaded<UserPrincipal> | null> {
   const [row] = await database.query<SessionRow>(
     'system',
     `SELECT s.secret_hash, s.expires_at, s.last_seen_at, s.second_factor_at, u.id AS user_id, u.email, u.role,
@@ -94,7 +94,7 @@ interface KeyRow extends Pick<
   organizationSuspended: OrganizationEntity['suspended'];
 }
 
-export async function loadApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {
+export async function loadPrincipalOfApiKey(database: Database, id: string): Promise<Loaded<KeyPrincipal> | null> {
   const [row] = await database.query<KeyRow>(
     'system',
     `SELECT k.secret_hash, k.expires_at, k.last_used_at, k.last_used_from, k.scope, k.agent_id,
@@ -126,7 +126,7 @@ export async function loadApiKey(database: Database, id: string): Promise<Loaded
 }
 
 /** Records that a credential was used. This happens rarely, and no request waits for it. */
-export async function recordUse(
+export async function recordCredentialUse(
   database: Database,
   principal: UserPrincipal | KeyPrincipal,
   { now, address }: { now: Date; address: string | null },

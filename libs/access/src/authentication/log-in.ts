@@ -33,8 +33,8 @@ export async function logIn(
   const { address } = client;
   const email = typedEmail.toLowerCase();
   const now = clock.now();
-  const { user, needsSso } = await passwords.runLookup(async () => ({
-    user: await findAccount(database, { email, address, now }),
+  const { user, needsSso } = await passwords.runAccountLookup(async () => ({
+    user: await findAccountByEmail(database, { email, address, now }),
     needsSso: await isSsoEnforcedForDomain(database, email),
   }));
   const attempt = await attempts.countAttempt(
@@ -80,7 +80,7 @@ function mayUsePassword({ needsSso, mayBreakGlass, secondFactorSince }: Account)
   return !needsSso || (mayBreakGlass && secondFactorSince !== null);
 }
 
-async function findAccount(
+async function findAccountByEmail(
   database: Database,
   { email, address, now }: { email: string; address: string; now: Date },
 ): Promise<Account | undefined> {

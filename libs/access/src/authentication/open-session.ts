@@ -6,7 +6,7 @@ import type { UserPrincipal } from '../principal';
 import { sessionLifetimeMs } from '../requests/session-cookie';
 import { describeBrowser } from './describe-browser';
 import { generateSessionToken, sha256Hex } from './credentials';
-import { loadSession } from './load-principal';
+import { loadPrincipalOfSession } from './load-principal';
 import { recordSignInAddress } from './sign-in-addresses';
 import { isSsoEnforcedSql, mayBreakGlassSql, ssoRequiredError } from '../sso/enforcement';
 
@@ -102,7 +102,7 @@ export async function readOpenedSession(
   database: Database,
   { id, token }: { id: string; token: string },
 ): Promise<OpenedSession> {
-  const session = await loadSession(database, id);
+  const session = await loadPrincipalOfSession(database, id);
   if (!session) throw accountChangedError();
   return { token, principal: session.principal };
 }

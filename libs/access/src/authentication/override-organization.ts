@@ -2,7 +2,7 @@ import { notFoundError } from '@muster/contracts';
 import type { OrganizationEntity, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
-import { announceAccessChange } from './access-changes';
+import { dropCachedPrincipals } from './access-changes';
 
 /** Switches a super_admin's session to another organization; null switches back to the own one. */
 export async function overrideOrganization(
@@ -20,7 +20,7 @@ export async function overrideOrganization(
     caller.sessionId,
     wanted === caller.homeOrganizationId ? null : wanted,
   ]);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   // The audit trail of the viewed organization shows both the start and the end of the override.
   const left = caller.organizationId === caller.homeOrganizationId ? wanted : caller.organizationId;
   for (const organizationId of new Set([wanted, left])) {

@@ -48,7 +48,7 @@ export class Passwords {
   }
 
   /** Runs a query that reads the account of a sign-in. Only a few of these queries run at the same time. */
-  runLookup<T>(work: () => Promise<T>): Promise<T> {
+  runAccountLookup<T>(work: () => Promise<T>): Promise<T> {
     return this.lookingUp.runInLine('all', work);
   }
 

@@ -3,7 +3,7 @@ import type { Database, OrganizationSettingsEntity, SessionEntity, Transaction }
 import type { Page } from '@muster/platform';
 import { audit } from '../audit/audit';
 import type { UserPrincipal } from '../principal';
-import { announceAccessChange } from './access-changes';
+import { dropCachedPrincipals } from './access-changes';
 
 export type SessionRow = Pick<SessionEntity, 'id' | 'createdAt' | 'lastSeenAt' | 'expiresAt' | 'address' | 'browser'> &
   Pick<OrganizationSettingsEntity, 'sessionIdleMinutes'>;
@@ -32,7 +32,7 @@ export function listSessions(
 export async function endSession(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
   const ended = await tx.execute('DELETE FROM user_session WHERE id = $1 AND user_id = $2', [id, caller.id]);
   if (ended === 0) throw notFoundError('session');
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: 'session.delete',
     target: { type: 'session', id },
@@ -46,7 +46,7 @@ export async function endOtherSessions(tx: Transaction, caller: UserPrincipal): 
     caller.id,
     caller.sessionId,
   ]);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: 'session.delete_others',
     target: { type: 'user', id: caller.id },

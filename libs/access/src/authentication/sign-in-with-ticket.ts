@@ -3,7 +3,7 @@ import type { Database } from '@muster/database';
 import type { Attempts, Clock, RatePolicy } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { audit } from '../audit/audit';
-import { readProof, consumeProof } from '../second-factor/proofs';
+import { readSecondFactorProof, consumeSecondFactorProof } from '../second-factor/proofs';
 import type { RelyingParty } from '../second-factor/relying-party';
 import { toUserActor, startTotp, confirmTotp, type FactorOwner } from '../second-factor/second-factors';
 import {
@@ -42,13 +42,13 @@ export async function logInWithCode(
   client: SignInClient,
 ): Promise<OpenedSession> {
   const { database, clock } = parts;
-  const proof = await readProof(parts, body);
+  const proof = await readSecondFactorProof(parts, body);
   const { address } = client;
   const holder = await findTicketHolder(database, { ticket: body.ticket, needs: 'totp', address, now: clock.now() });
   const { ticketId, user } = holder;
-  const result = await withCountedAttempt(parts, { ...holder, address }, () =>
+  const result = await runCountedAttempt(parts, { ...holder, address }, () =>
     database.transaction({ organizationId: user.organizationId }, async (tx) => {
-      const secondFactor = await consumeProof(tx, parts, user, proof);
+      const secondFactor = await consumeSecondFactorProof(tx, parts, user, proof);
       if (secondFactor) {
         await deleteTicket(tx, ticketId);
         return insertSession(tx, { user, client, secondFactor, emitBreakGlass: parts.emitBreakGlass });
@@ -65,7 +65,7 @@ export async function logInWithCode(
 }
 
 /** Starts the setup for a user without a second factor whose organization requires one. */
-export async function beginEnrolment(
+export async function startFactorEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, address }: { ticket: string; address: string },
 ): Promise<TotpEnrolment> {
@@ -74,7 +74,7 @@ export async function beginEnrolment(
 }
 
 /** Completes the setup and opens the session. */
-export async function finishEnrolment(
+export async function finishFactorEnrolment(
   { database, keyRing, clock }: CodeParts,
   { ticket, code }: TicketCodeBody,
   client: SignInClient,
@@ -100,7 +100,7 @@ export async function finishEnrolment(
  * Counts an attempt before the proof is checked; if the proof is right, the attempt no longer counts. An address that
  * the account knows has a separate count, so that guesses from other addresses cannot lock the owner out.
  */
-export async function withCountedAttempt<Done extends object>(
+export async function runCountedAttempt<Done extends object>(
   { attempts }: Pick<CodeParts, 'attempts'>,
   { user, address, knowsAddress }: { user: Pick<FactorOwner, 'id'>; address: string; knowsAddress: boolean },
   prove: () => Promise<Done | { refused: AppError }>,

@@ -5,7 +5,7 @@ describe('waiting lines', () => {
     new WaitingLines({ lines: ['crowd', 'few'], concurrency: 2, waitingInLine: 5 }, () => new Error('full'));
 
   /** Runs tasks that the test ends, in the order in which they started. */
-  function stage(lines = open()) {
+  function startControlledTasks(lines = open()) {
     const started: string[] = [];
     const ends: (() => void)[] = [];
     let running = 0;
@@ -28,7 +28,7 @@ describe('waiting lines', () => {
   }
 
   it('waiting lines run a limited number of tasks, let a limited number wait, and reject all others at once', async () => {
-    const { run, endOne, maxRunning } = stage();
+    const { run, endOne, maxRunning } = startControlledTasks();
     const answers = Array.from({ length: 50 }, (_, i) => run('crowd', `${i}`));
     const refused = await Promise.all(answers.slice(7));
     expect(new Set(refused)).toEqual(new Set(['full']));
@@ -38,7 +38,7 @@ describe('waiting lines', () => {
   });
 
   it('waiting lines take turns, so that a full line does not delay the tasks of the other line', async () => {
-    const { run, endOne, started } = stage();
+    const { run, endOne, started } = startControlledTasks();
     for (let i = 0; i < 20; i += 1) void run('crowd', `crowd ${i}`);
     void run('few', 'few 0');
     void run('few', 'few 1');

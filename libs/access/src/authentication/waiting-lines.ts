@@ -20,7 +20,7 @@ export class WaitingLines<Line extends string> {
     try {
       return await work();
     } finally {
-      this.passTurnOn();
+      this.startNextWaitingTask();
     }
   }
 
@@ -30,7 +30,7 @@ export class WaitingLines<Line extends string> {
   }
 
   /** Gives the slot of a finished task to the first task of the line whose last turn was the longest ago. */
-  private passTurnOn(): void {
+  private startNextWaitingTask(): void {
     for (const [name, line] of this.waiting) {
       const first = line.shift();
       if (!first) continue;

@@ -9,7 +9,7 @@ import {
 } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
 import { type Actor, audit, listChangedFields } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import { readProvedDomains, setProvedDomains } from '../sso/domains';
 import { insertUser } from '../users/users';
@@ -35,7 +35,7 @@ export function listOrganizations(
 }
 
 export function findOrganization(database: Database, id: string): Promise<OrganizationRow> {
-  return database.transaction('system', async (tx) => addDomains(tx, await loadOrganization(tx, id)));
+  return database.transaction('system', async (tx) => attachProvedDomains(tx, await loadOrganization(tx, id)));
 }
 
 /** Creates an organization with its settings and its first admin. */
@@ -84,7 +84,7 @@ export async function updateOrganization(
   const after = { name: change.name ?? before.name, suspended: change.suspended ?? before.suspended };
   await tx.manager.update(OrganizationEntity, { id }, after);
   const domains = change.domains && (await setProvedDomains(tx, id, change.domains));
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: after.suspended && !before.suspended ? 'organization.suspend' : 'organization.update',
     target: { type: 'organization', id },
@@ -94,10 +94,10 @@ export async function updateOrganization(
     },
     organizationId: id,
   });
-  return addDomains(tx, { ...before, ...after });
+  return attachProvedDomains(tx, { ...before, ...after });
 }
 
-async function addDomains(tx: Transaction, organization: OrganizationEntity): Promise<OrganizationRow> {
+async function attachProvedDomains(tx: Transaction, organization: OrganizationEntity): Promise<OrganizationRow> {
   const domains = (await readProvedDomains(tx, [organization.id])).get(organization.id) ?? [];
   return { ...organization, domains };
 }

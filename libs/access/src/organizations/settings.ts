@@ -10,7 +10,7 @@ import {
 import { type Database, OrganizationSettingsEntity, type Transaction } from '@muster/database';
 import { toEtag, requireEtagMatch } from '@muster/platform';
 import { audit, listChangedFields } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 import type { Retention } from './retention';
 
@@ -60,7 +60,7 @@ export async function updateSettings(
   ifMatch: string | undefined,
 ): Promise<SettingsRow> {
   const { organizationId } = caller;
-  if (change.timezone !== undefined) await requireTimezone(tx, change.timezone);
+  if (change.timezone !== undefined) await requireValidTimezone(tx, change.timezone);
   const before = await tx.manager.findOneOrFail(OrganizationSettingsEntity, {
     where: { organizationId },
     lock: { mode: 'pessimistic_write' },
@@ -70,7 +70,7 @@ export async function updateSettings(
   const after = { ...before, ...set, revision: before.revision + 1, updatedAt: tx.now };
   await tx.manager.update(OrganizationSettingsEntity, { organizationId }, after);
   // Processes cache sessions together with the idle time.
-  if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await announceAccessChange(tx);
+  if (after.sessionIdleMinutes !== before.sessionIdleMinutes) await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: 'organization.update_settings',
     target: { type: 'organization', id: organizationId },
@@ -133,7 +133,7 @@ const ambiguous = new Set(
  * Throws for an unknown time zone, and for an offset such as +02:00: Postgres, which also computes days, interprets the
  * sign of an offset in the opposite way.
  */
-async function requireTimezone(tx: Transaction, timezone: string): Promise<void> {
+async function requireValidTimezone(tx: Transaction, timezone: string): Promise<void> {
   try {
     if (!/^[A-Za-z]/.test(timezone) || ambiguous.has(timezone.toUpperCase())) throw new RangeError();
     new Intl.DateTimeFormat('en', { timeZone: timezone });

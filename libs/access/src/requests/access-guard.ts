@@ -51,7 +51,7 @@ export function getApiKeyCaller(request: FastifyRequest): Principal | null {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The declaration of the route. */
+    /** What the route declares with the `Endpoint` decorator. */
     endpoint?: EndpointOptions;
     /** The route belongs to no controller and checks access itself. */
     guardsItself?: boolean;
@@ -99,14 +99,14 @@ export class AccessGuard implements OnModuleInit {
       done();
     });
     fastify.addHook('preHandler', (request, _reply, done) => done(unexpectedBodyError(request)));
-    if (this.config.databaseReadUrl !== undefined) this.separateReads(fastify);
+    if (this.config.databaseReadUrl !== undefined) this.routeReadsToReplica(fastify);
   }
 
   /**
    * Lets responses that may be a second old be read from the replica of the database, unless the caller has just written
    * something. A write is recorded before its response is sent.
    */
-  private separateReads(fastify: FastifyInstance): void {
+  private routeReadsToReplica(fastify: FastifyInstance): void {
     fastify.addHook('preHandler', async (request) => {
       const principal = principals.get(request);
       if (!principal || !request.routeOptions.config.endpoint?.mayLag) return;
@@ -130,7 +130,7 @@ export class AccessGuard implements OnModuleInit {
     const caller =
       access === 'anyone' || access === 'cron'
         ? null
-        : this.authenticator.authenticate(
+        : this.authenticator.authenticateCredential(
             readCredential(request, getAddressForRequest(request, this.config)),
             getExactAddress(request),
           );
@@ -153,7 +153,7 @@ export class AccessGuard implements OnModuleInit {
     reply: FastifyReply,
     { unsuspended }: EndpointOptions,
   ): Promise<void> {
-    const client = await this.scimTokens.authenticate(request.headers.authorization);
+    const client = await this.scimTokens.authenticateScimToken(request.headers.authorization);
     const policy = client ? this.authenticated : this.anonymous;
     const subject = client ? `scim:${client.organizationId}` : `address:${getClientAddress(request)}`;
     void reply.headers(buildRateHeaders(await this.limiter.countRequest(policy, subject)));

@@ -35,7 +35,7 @@ export class AccessRecheck {
   /** Whether the request has a valid credential. For a route that is open to anyone in some deployments only. */
   async hasCredential(request: FastifyRequest): Promise<boolean> {
     const credential = readCredential(request, getAddressForRequest(request, this.config));
-    return (await this.authenticator.authenticate(credential, getExactAddress(request))) !== null;
+    return (await this.authenticator.authenticateCredential(credential, getExactAddress(request))) !== null;
   }
 
   createRecheck(request: FastifyRequest, rule: AccessRule): LastingAccess {

@@ -5,7 +5,7 @@ const root = resolve(__dirname, '../../../..');
 const file = resolve(__dirname, 'routes-of-the-test.ts');
 
 /** The source text of a controller with one route. */
-const route = (declared: string, method: string) => `
+const writeControllerSource = (declared: string, method: string) => `
   import { anyone, Endpoint, type MutationRequest, type Mutations } from '@muster/access';
   class Job { id!: string; progress?: number }
   class Batch { rows!: number }
@@ -86,12 +86,12 @@ describe('the method of a route', () => {
     );
   };
 
-  it.each(Object.keys(right))('the method of a route may return %s', (name) => {
-    expect(diagnosticsOf(route(...right[name]!))).toEqual([]);
+  it.each(Object.keys(right))('the handler method of a route may return %s', (name) => {
+    expect(diagnosticsOf(writeControllerSource(...right[name]!))).toEqual([]);
   });
 
-  it.each(Object.keys(wrong))('the method of a route does not compile if it returns %s', (name) => {
-    const faults = diagnosticsOf(route(...wrong[name]!));
+  it.each(Object.keys(wrong))('the handler method of a route does not compile if it returns %s', (name) => {
+    const faults = diagnosticsOf(writeControllerSource(...wrong[name]!));
     expect(faults).toEqual([expect.stringMatching(/^@Endpoint\(.*Unable to resolve signature of method decorator/)]);
   });
 });

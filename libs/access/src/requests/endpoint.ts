@@ -260,7 +260,7 @@ function declareProblemResponses(codes: ErrorCode[]) {
       description: list
         .map((code) => `${errorTable[code].title} (${toWireCode(code)}): ${errorMeanings[code]}`)
         .join(' '),
-      content: { 'application/problem+json': { schema: schemaOfOneOf(list.map(getProblemClass)) } },
+      content: { 'application/problem+json': { schema: buildOneOfSchema(list.map(getProblemClass)) } },
     }),
   );
 }
@@ -270,7 +270,7 @@ function getProblemClass(code: ErrorCode): new () => Problem | BundleProblem {
   return code === 'bundle_rejected' ? BundleProblem : Problem;
 }
 
-function schemaOfOneOf(types: (new () => object)[]) {
+function buildOneOfSchema(types: (new () => object)[]) {
   const schemas = [...new Set(types)].map((type) => ({ $ref: getSchemaPath(type) }));
   return schemas.length === 1 ? schemas[0] : { oneOf: schemas };
 }

@@ -3,7 +3,7 @@ import { AppError } from '@muster/contracts';
 import { Database, type Scope, type Transaction } from '@muster/database';
 import { KeyRing } from '@muster/vault';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { wasAudited } from '../audit/audit';
+import { hasAuditEntry } from '../audit/audit';
 import type { Principal } from '../principal';
 import { requirePrincipal } from './access-guard';
 import { findStoredAnswer, storeAnswer } from './stored-answers';
@@ -18,7 +18,7 @@ export class MutationRequest {
 
 export interface MutationResult<Body> {
   body: Body;
-  /** Status to use instead of the route's own. */
+  /** HTTP status of the response, if it differs from the route's usual one. */
   status?: number;
   /** URL of the created resource. */
   location?: string;
@@ -62,7 +62,7 @@ export class Mutations {
       const stored = repeatable ? await findStoredAnswer<Body>(tx, repeatable) : null;
       if (stored) return { ...stored, replayed: true };
       const response = await work(tx, caller);
-      if (!wasAudited(tx) && !options.unaudited) {
+      if (!hasAuditEntry(tx) && !options.unaudited) {
         throw new Error(`${request.method} ${request.routeOptions.url} made a change without an audit row`);
       }
       const { status = reply.statusCode } = response;

@@ -12,16 +12,16 @@ export class RecentWriters {
   /** If Redis does not answer, the write is not recorded, and other processes most likely cannot read either. */
   async recordWrite(callerId: string): Promise<void> {
     const { client } = this.connections.getImpatientConnection();
-    await client.set(this.getKey(callerId), '1', 'PX', writesCountMs).catch(() => undefined);
+    await client.set(this.getWriterKey(callerId), '1', 'PX', writesCountMs).catch(() => undefined);
   }
 
   /** Returns true if this cannot be found out, because the primary always has the newest data. */
   async hasWritten(callerId: string): Promise<boolean> {
     const { client } = this.connections.getImpatientConnection();
-    return (await client.exists(this.getKey(callerId)).catch(() => 1)) === 1;
+    return (await client.exists(this.getWriterKey(callerId)).catch(() => 1)) === 1;
   }
 
-  private getKey(callerId: string): string {
+  private getWriterKey(callerId: string): string {
     return `${this.connections.getImpatientConnection().prefix}:wrote:${callerId}`;
   }
 }

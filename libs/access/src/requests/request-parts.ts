@@ -59,7 +59,7 @@ export class Browser {
   }
 
   /** Sends the browser to an address. */
-  redirect(url: string): void {
+  redirectBrowser(url: string): void {
     void this.reply.header('cache-control', 'no-store').header('location', url).status(302);
   }
 }
@@ -90,7 +90,7 @@ export const CallerIfAny = createParamDecorator((_: unknown, context): Principal
   getApiKeyCaller(getRequestAndReply(context)[0]),
 );
 
-/** The request, for `Mutations.run`. */
+/** The HTTP request of a change, which only `Mutations.runMutation` reads. */
 export const Mutation = createParamDecorator(
   (_: unknown, context) => new MutationRequest(...getRequestAndReply(context)),
 );

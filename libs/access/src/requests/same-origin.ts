@@ -12,7 +12,7 @@ const safeMethods = ['GET', 'HEAD', 'OPTIONS'];
 export function requireSameOrigin(request: FastifyRequest, publicAppUrl: string): void {
   if (safeMethods.includes(request.method)) return;
   const { 'sec-fetch-site': site, origin, host } = request.headers;
-  const ownOrigin = origin === new URL(publicAppUrl).origin || isOfHost(origin, host, publicAppUrl);
+  const ownOrigin = origin === new URL(publicAppUrl).origin || isOriginOfHost(origin, host, publicAppUrl);
   const allowed =
     site === undefined ? origin === undefined || ownOrigin : site === 'same-origin' || site === 'none' || ownOrigin;
   if (!allowed)
@@ -31,7 +31,7 @@ export function requireOwnNavigation({ headers: { 'sec-fetch-site': site } }: Fa
  * Whether the origin is a page of the requested host. If the service is behind https, a page over plain http does not
  * count, because the network could have replaced it; except on this machine, which uses no network.
  */
-function isOfHost(origin: string | undefined, host: string | undefined, publicAppUrl: string): boolean {
+function isOriginOfHost(origin: string | undefined, host: string | undefined, publicAppUrl: string): boolean {
   if (!origin || !URL.canParse(origin)) return false;
   const page = new URL(origin);
   const isWeaker = page.protocol === 'http:' && publicAppUrl.startsWith('https:');

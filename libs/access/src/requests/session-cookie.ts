@@ -15,14 +15,14 @@ function getCookieName(publicAppUrl: string, name: CookieName = 'muster_session'
 type CookieName = 'muster_session' | 'muster_sso';
 
 export function readSessionCookie(request: FastifyRequest, publicAppUrl: string): string | undefined {
-  return readCookie(request, getCookieName(publicAppUrl));
+  return readCookieValue(request, getCookieName(publicAppUrl));
 }
 
 export function readSsoCookie(request: FastifyRequest, publicAppUrl: string): string | undefined {
-  return readCookie(request, getCookieName(publicAppUrl, 'muster_sso'));
+  return readCookieValue(request, getCookieName(publicAppUrl, 'muster_sso'));
 }
 
-function readCookie(request: FastifyRequest, cookie: string): string | undefined {
+function readCookieValue(request: FastifyRequest, cookie: string): string | undefined {
   const name = `${cookie}=`;
   const pairs = request.headers.cookie?.split(';').map((pair) => pair.trim()) ?? [];
   return pairs.find((pair) => pair.startsWith(name))?.slice(name.length);

@@ -1,5 +1,5 @@
 import { maxScimMembers, type ScimGroupBody, type ScimOperation, scimSchemas } from '@muster/contracts';
-import { readPatchSteps } from './patch-operations';
+import { parsePatchSteps } from './patch-operations';
 import { scimError } from './scim-error';
 
 /** A change of a group's members. `set` replaces all of them. */
@@ -15,26 +15,26 @@ export interface ScimGroupChange {
 }
 
 /** Returns all attributes of a new or replaced group. */
-export function readGroupBody({ displayName, externalId, members = [] }: ScimGroupBody) {
+export function parseGroupBody({ displayName, externalId, members = [] }: ScimGroupBody) {
   return {
     displayName,
     externalId: externalId || null,
-    members: [{ verb: 'set', userIds: readMembers(members) }],
+    members: [{ verb: 'set', userIds: parseMembers(members) }],
   } satisfies ScimGroupChange;
 }
 
 /** Returns the changes of a PATCH request. Attributes that this service does not store are ignored. */
-export function readGroupPatch(operations: readonly ScimOperation[]): ScimGroupChange {
+export function parseGroupPatch(operations: readonly ScimOperation[]): ScimGroupChange {
   const change: ScimGroupChange = { members: [] };
-  for (const { verb, path, value } of readPatchSteps(operations, scimSchemas.group)) {
+  for (const { verb, path, value } of parsePatchSteps(operations, scimSchemas.group)) {
     const removed = /^members\[\s*value\s+eq\s+"([^"]*)"\s*\]$/.exec(path ?? '')?.[1];
     if (removed !== undefined) {
       if (verb !== 'remove') throw scimError('invalidPath', 'A path with one member can only be removed.');
       change.members.push({ verb, userIds: [removed] });
     } else if (path === 'members') {
-      change.members.push(readMemberStep(verb, value));
+      change.members.push(parseMemberStep(verb, value));
     } else if (path === 'displayname') {
-      change.displayName = readDisplayName(verb === 'remove' ? null : value);
+      change.displayName = parseDisplayName(verb === 'remove' ? null : value);
     } else if (path === 'externalid') {
       change.externalId = verb === 'remove' || typeof value !== 'string' ? null : value.slice(0, 300);
     }
@@ -42,26 +42,26 @@ export function readGroupPatch(operations: readonly ScimOperation[]): ScimGroupC
   return change;
 }
 
-function readMemberStep(verb: 'add' | 'replace' | 'remove', value: unknown): MemberStep {
+function parseMemberStep(verb: 'add' | 'replace' | 'remove', value: unknown): MemberStep {
   // Okta removes all members with a path alone, and Entra lists the members to remove.
   if (verb === 'remove' && (value === undefined || value === null)) return { verb: 'set', userIds: [] };
   const members = Array.isArray(value) ? (value as unknown[]) : [value];
-  return { verb: verb === 'replace' ? 'set' : verb, userIds: readMembers(members) };
+  return { verb: verb === 'replace' ? 'set' : verb, userIds: parseMembers(members) };
 }
 
-function readMembers(members: unknown[]): string[] {
+function parseMembers(members: unknown[]): string[] {
   if (members.length > maxScimMembers)
     throw scimError('invalidValue', `One operation can name at most ${maxScimMembers} members. Send several.`);
-  return [...new Set(members.map(readMember))];
+  return [...new Set(members.map(parseMemberId))];
 }
 
-function readMember(member: unknown): string {
+function parseMemberId(member: unknown): string {
   const value = typeof member === 'object' && member !== null ? (member as Record<string, unknown>)['value'] : member;
   if (typeof value === 'string') return value.toLowerCase();
   throw scimError('invalidValue', 'Each member must be an object with the id of a user as its value.');
 }
 
-function readDisplayName(value: unknown): string {
+function parseDisplayName(value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '' && value.length <= 200) return value;
   throw scimError('invalidValue', 'displayName must be a text of at most 200 characters.');
 }

@@ -9,7 +9,7 @@ export interface ScimFilter {
 const pattern = /^\s*([a-z][\w.:-]*(?:\[\s*type\s+eq\s+"work"\s*\](?:\.value)?)?)\s+eq\s+("(?:[^"\\]|\\.)*")\s*$/i;
 
 /** Parses a filter of a list. Only equality with one attribute is supported, which is all that providers send. */
-export function parseFilter(filter: string | undefined, attributes: readonly string[]): ScimFilter | null {
+export function parseScimFilter(filter: string | undefined, attributes: readonly string[]): ScimFilter | null {
   if (filter === undefined) return null;
   const [, name, literal] = pattern.exec(filter) ?? [];
   const attribute = name
@@ -17,7 +17,7 @@ export function parseFilter(filter: string | undefined, attributes: readonly str
     .replace(/^urn:.*:/, '')
     .replace(/^emails(\[.*)?$/, 'emails.value')
     .replace(/^members$/, 'members.value');
-  const value = literal === undefined ? null : parseText(literal);
+  const value = literal === undefined ? null : parseTextLiteral(literal);
   if (attribute === undefined || value === null || !attributes.some((each) => each.toLowerCase() === attribute)) {
     throw scimError('invalidFilter', `The filter must be: attribute eq "value", with ${attributes.join(', ')}.`);
   }
@@ -25,7 +25,7 @@ export function parseFilter(filter: string | undefined, attributes: readonly str
 }
 
 /** Returns the text of a JSON literal; null if the literal has a wrong escape. */
-function parseText(literal: string): string | null {
+function parseTextLiteral(literal: string): string | null {
   try {
     return JSON.parse(literal) as string;
   } catch {

@@ -14,30 +14,30 @@ export interface PatchStep {
 const pathPattern = /^(urn:[\w.:-]+|[a-z$][\w$-]*(\[[^\]]*\])?(\.[a-z$][\w$-]*)?)$/;
 
 /** Checks the operations of a PATCH request. An operation without a path becomes one step for each attribute. */
-export function readPatchSteps(operations: readonly ScimOperation[], schema: string): PatchStep[] {
+export function parsePatchSteps(operations: readonly ScimOperation[], schema: string): PatchStep[] {
   return operations.flatMap(({ op, path, value }): PatchStep[] => {
     const verb = verbs.find((each) => each === op.toLowerCase());
     if (!verb) throw scimError('invalidSyntax', 'The op of an operation must be add, replace or remove.');
-    if (path !== undefined) return [{ verb, path: readPath(path, schema), value }];
+    if (path !== undefined) return [{ verb, path: parseAttributePath(path, schema), value }];
     if (verb === 'remove') throw scimError('noTarget', 'The operation remove needs a path.');
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw scimError('invalidSyntax', 'An operation without a path needs an object with attributes as its value.');
     }
     return Object.entries(value).map(([name, own]) => ({
       verb,
-      path: shortenPath(name, schema),
+      path: removeSchemaPrefix(name, schema),
       value: own as unknown,
     }));
   });
 }
 
-function readPath(text: string, schema: string): string {
-  const path = shortenPath(text.trim(), schema);
+function parseAttributePath(text: string, schema: string): string {
+  const path = removeSchemaPrefix(text.trim(), schema);
   if (pathPattern.test(path)) return path;
   throw scimError('invalidPath', `The path ${text.slice(0, 100)} is not valid.`);
 }
 
-function shortenPath(text: string, schema: string): string {
+function removeSchemaPrefix(text: string, schema: string): string {
   const path = text.toLowerCase();
   const prefix = `${schema.toLowerCase()}:`;
   return path.startsWith(prefix) ? path.slice(prefix.length) : path;

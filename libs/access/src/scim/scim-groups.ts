@@ -37,7 +37,7 @@ export function listScimGroups(
   organizationId: string,
   { filter, bare, offset, limit }: ScimPage & { filter: ScimFilter | null; bare: boolean },
 ): Promise<{ total: number; rows: ScimGroupRow[] }> {
-  const [condition, value] = buildCondition(filter);
+  const [condition, value] = buildGroupCondition(filter);
   const from = `scim_group g WHERE g.organization_id = $1 AND ($2::text IS NULL OR ${condition})`;
   return database.transaction({ organizationId }, async (tx) => {
     const [count] = await tx.query<{ total: number }>(`SELECT count(*)::integer AS total FROM ${from}`, [
@@ -52,7 +52,7 @@ export function listScimGroups(
   });
 }
 
-function buildCondition(filter: ScimFilter | null): [sql: string, value: string | null] {
+function buildGroupCondition(filter: ScimFilter | null): [sql: string, value: string | null] {
   if (filter === null) return ['true', null];
   const { attribute, value } = filter;
   if (attribute === 'externalid') return ['g.external_id = $2', value];
@@ -63,7 +63,7 @@ function buildCondition(filter: ScimFilter | null): [sql: string, value: string 
 }
 
 export function findScimGroup(database: Database, organizationId: string, id: string): Promise<ScimGroupRow> {
-  return database.transaction({ organizationId }, (tx) => loadGroup(tx, organizationId, id));
+  return database.transaction({ organizationId }, (tx) => loadScimGroup(tx, organizationId, id));
 }
 
 export async function createScimGroup(
@@ -71,7 +71,7 @@ export async function createScimGroup(
   organizationId: string,
   change: ScimGroupChange & { displayName: string },
 ): Promise<ScimGroupRow> {
-  await lockGroups(tx, organizationId);
+  await lockScimGroups(tx, organizationId);
   const [count] = await tx.query<{ groups: number }>(
     'SELECT count(*)::integer AS groups FROM scim_group WHERE organization_id = $1',
     [organizationId],
@@ -80,20 +80,20 @@ export async function createScimGroup(
     throw new AppError('conflict', { detail: `An organization has at most ${maxGroups} groups.` });
   const id = newId();
   const { displayName, externalId = null } = change;
-  await saveGroup(
+  await writeUniquelyNamedGroup(
     tx,
     `INSERT INTO scim_group (id, organization_id, display_name, external_id, created_at, updated_at)
      VALUES ($1, $2, $3, $4, $5, $5)`,
     [id, organizationId, displayName, externalId, tx.now],
   );
-  const added = await changeMembers(tx, organizationId, { id, before: [], steps: change.members });
+  const added = await changeGroupMembers(tx, organizationId, { id, before: [], steps: change.members });
   await applyGroupRoles(tx, organizationId, added);
   audit(tx, buildScimActor(organizationId), {
     action: 'scim_group.create',
     target: { type: 'scim_group', id },
     changes: { displayName, members: added.length },
   });
-  return loadGroup(tx, organizationId, id);
+  return loadScimGroup(tx, organizationId, id);
 }
 
 /** Changes the name and the members of a group, and the roles that the members have because of it. */
@@ -102,16 +102,16 @@ export async function updateScimGroup(
   organizationId: string,
   { id, change }: { id: string; change: ScimGroupChange },
 ): Promise<ScimGroupRow> {
-  await lockGroups(tx, organizationId);
-  const group = await loadGroup(tx, organizationId, id);
+  await lockScimGroups(tx, organizationId);
+  const group = await loadScimGroup(tx, organizationId, id);
   const { displayName = group.displayName, externalId = group.externalId } = change;
-  await saveGroup(
+  await writeUniquelyNamedGroup(
     tx,
     'UPDATE scim_group SET display_name = $3, external_id = $4, updated_at = $5 WHERE organization_id = $2 AND id = $1',
     [group.id, organizationId, displayName, externalId, tx.now],
   );
   const before = group.members.map(({ value }) => value);
-  const changed = await changeMembers(tx, organizationId, { id: group.id, before, steps: change.members });
+  const changed = await changeGroupMembers(tx, organizationId, { id: group.id, before, steps: change.members });
   const isRenamed = displayName !== group.displayName;
   await applyGroupRoles(tx, organizationId, isRenamed ? [...new Set([...before, ...changed])] : changed);
   if (isRenamed || changed.length > 0) {
@@ -124,12 +124,12 @@ export async function updateScimGroup(
       },
     });
   }
-  return loadGroup(tx, organizationId, group.id);
+  return loadScimGroup(tx, organizationId, group.id);
 }
 
 export async function deleteScimGroup(tx: Transaction, organizationId: string, id: string): Promise<void> {
-  await lockGroups(tx, organizationId);
-  const group = await loadGroup(tx, organizationId, id);
+  await lockScimGroups(tx, organizationId);
+  const group = await loadScimGroup(tx, organizationId, id);
   await tx.execute('DELETE FROM scim_group WHERE organization_id = $1 AND id = $2', [organizationId, group.id]);
   const userIds = group.members.map(({ value }) => value);
   await applyGroupRoles(tx, organizationId, userIds);
@@ -141,7 +141,7 @@ export async function deleteScimGroup(tx: Transaction, organizationId: string, i
 }
 
 /** Applies the steps in their order, and returns the users who were added or removed. */
-async function changeMembers(
+async function changeGroupMembers(
   tx: Transaction,
   organizationId: string,
   { id, before, steps }: { id: string; before: readonly string[]; steps: readonly MemberStep[] },
@@ -156,7 +156,7 @@ async function changeMembers(
   }
   const added = [...after].filter((userId) => !before.includes(userId));
   const removed = before.filter((userId) => !after.has(userId));
-  await requireUsers(tx, organizationId, added);
+  await requireExistingUsers(tx, organizationId, added);
   await tx.execute('DELETE FROM scim_group_member WHERE group_id = $1 AND user_id = ANY($2)', [id, removed]);
   await tx.execute(
     `INSERT INTO scim_group_member (group_id, user_id, organization_id)
@@ -167,7 +167,7 @@ async function changeMembers(
 }
 
 /** Throws unless the provider sees all of these users. They stay until the transaction ends. */
-async function requireUsers(tx: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
+async function requireExistingUsers(tx: Transaction, organizationId: string, ids: readonly string[]): Promise<void> {
   const valid = ids.filter(isUuid);
   const rows = await tx.query<{ id: string }>(
     `SELECT u.id FROM app_user u LEFT JOIN scim_user s ON s.user_id = u.id
@@ -180,7 +180,7 @@ async function requireUsers(tx: Transaction, organizationId: string, ids: readon
   if (unknown !== undefined) throw scimError('invalidValue', `There is no user with the id ${unknown.slice(0, 100)}.`);
 }
 
-async function saveGroup(tx: Transaction, sql: string, values: unknown[]): Promise<void> {
+async function writeUniquelyNamedGroup(tx: Transaction, sql: string, values: unknown[]): Promise<void> {
   try {
     await tx.execute(sql, values);
   } catch (error) {
@@ -189,7 +189,7 @@ async function saveGroup(tx: Transaction, sql: string, values: unknown[]): Promi
   }
 }
 
-async function loadGroup(tx: Transaction, organizationId: string, id: string): Promise<ScimGroupRow> {
+async function loadScimGroup(tx: Transaction, organizationId: string, id: string): Promise<ScimGroupRow> {
   const [group] = isUuid(id)
     ? await tx.query<ScimGroupRow>(
         `SELECT ${columns}, ${members} FROM scim_group g WHERE g.organization_id = $1 AND g.id = $2`,
@@ -201,6 +201,6 @@ async function loadGroup(tx: Transaction, organizationId: string, id: string): P
 }
 
 /** Serializes the changes of an organization's groups, so that roles are computed from all of them. */
-function lockGroups(tx: Transaction, organizationId: string): Promise<void> {
+function lockScimGroups(tx: Transaction, organizationId: string): Promise<void> {
   return acquireAdvisoryLock(tx, 'scim groups', organizationId);
 }

@@ -30,7 +30,7 @@ export class ScimTokens {
   ) {}
 
   /** Returns the client of an Authorization header; null if its token is not valid. */
-  async authenticate(authorization: string | undefined): Promise<ScimClient | null> {
+  async authenticateScimToken(authorization: string | undefined): Promise<ScimClient | null> {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
     const organizationId = tokenPattern.exec(token)?.[1];
     if (!organizationId) return null;
@@ -43,11 +43,11 @@ export class ScimTokens {
       'load_scim_token',
     );
     if (!row || !equalsInConstantTime(row.secretHash, sha256Hex(token))) return null;
-    this.recordUse(organizationId, row.lastUsedAt);
+    this.recordTokenUse(organizationId, row.lastUsedAt);
     return { organizationId, organizationSuspended: row.suspended };
   }
 
-  private recordUse(organizationId: string, lastUsedAt: Date | null): void {
+  private recordTokenUse(organizationId: string, lastUsedAt: Date | null): void {
     const now = this.clock.now();
     if (lastUsedAt && now.getTime() - lastUsedAt.getTime() < recordUseEveryMs) return;
     const sql = 'UPDATE scim_token SET last_used_at = $2 WHERE organization_id = $1';

@@ -9,9 +9,9 @@ import {
 import { isUuid } from '@muster/platform';
 import { revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit, listChangedFields } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
-import { endOtherSessionsOfUser, removeAllFactors } from '../second-factor/second-factors';
+import { endOtherSessionsOfUser, removeAllSecondFactors } from '../second-factor/second-factors';
 import { loadRole } from '../users/own-roles';
 import { insertUser, requireAnotherAdmin } from '../users/users';
 import { applyGroupRoles } from './group-roles';
@@ -42,7 +42,7 @@ const visible = `app_user u LEFT JOIN scim_user s ON s.user_id = u.id
 export const userFilters = ['userName', 'externalId', 'id', 'emails.value'] as const;
 
 export interface ScimPage {
-  /** Number of resources before the page. */
+  /** Number of users that precede the page. */
   offset: number;
   limit: number;
 }
@@ -52,7 +52,7 @@ export function listScimUsers(
   organizationId: string,
   { filter, offset, limit }: ScimPage & { filter: ScimFilter | null },
 ): Promise<{ total: number; rows: ScimUserRow[] }> {
-  const [condition, value] = buildCondition(filter);
+  const [condition, value] = buildUserCondition(filter);
   const values = [organizationId, value];
   return database.transaction({ organizationId }, async (tx) => {
     const [count] = await tx.query<{ total: number }>(
@@ -67,7 +67,7 @@ export function listScimUsers(
   });
 }
 
-function buildCondition(filter: ScimFilter | null): [sql: string, value: string | null] {
+function buildUserCondition(filter: ScimFilter | null): [sql: string, value: string | null] {
   if (filter === null) return ['true', null];
   if (filter.attribute === 'externalid') return ['s.external_id = $2', filter.value];
   if (filter.attribute === 'id') return ['u.id::text = $2', filter.value.toLowerCase()];
@@ -75,7 +75,7 @@ function buildCondition(filter: ScimFilter | null): [sql: string, value: string 
 }
 
 export function findScimUser(database: Database, organizationId: string, id: string): Promise<ScimUserRow> {
-  return database.transaction({ organizationId }, (tx) => loadUser(tx, organizationId, id));
+  return database.transaction({ organizationId }, (tx) => loadScimUser(tx, organizationId, id));
 }
 
 /**
@@ -92,25 +92,25 @@ export async function createScimUser(
      WHERE u.organization_id = $1 AND u.email = $2 FOR UPDATE OF u`,
     [organizationId, change.userName],
   );
-  if (known && !(known.disabled && known.deletedAt)) throw takenError();
+  if (known && !(known.disabled && known.deletedAt)) throw userNameTakenError();
   const actor = buildScimActor(organizationId);
   const user =
     known ?? (await insertUser(tx, actor, { organizationId, email: change.userName, role: 'viewer', passwordHash }));
   const disabled = change.active === false;
   if (known) {
-    await removeAllFactors(tx, known);
+    await removeAllSecondFactors(tx, known);
     await deleteSignInAddresses(tx, known.id);
     await tx.execute('UPDATE app_user SET password_hash = $2 WHERE id = $1', [known.id, passwordHash]);
-    await saveAttributes(tx, known, change, { deletedAt: null });
+    await saveUserAttributes(tx, known, change, { deletedAt: null });
     await applyGroupRoles(tx, organizationId, [known.id]);
     const changes = { disabled: [true, disabled], passwordChanged: true };
     audit(tx, actor, { action: 'user.update', target: { type: 'user', id: known.id }, changes });
   } else {
-    await saveAttributes(tx, user, change, { deletedAt: null });
+    await saveUserAttributes(tx, user, change, { deletedAt: null });
   }
   if (disabled !== user.disabled)
     await tx.execute('UPDATE app_user SET disabled = $2 WHERE id = $1', [user.id, disabled]);
-  return loadUser(tx, organizationId, user.id);
+  return loadScimUser(tx, organizationId, user.id);
 }
 
 /** Changes the address, `active` and the names of a user. A disabled user is signed out at once. */
@@ -119,17 +119,17 @@ export async function updateScimUser(
   organizationId: string,
   { id, change }: { id: string; change: ScimUserChange },
 ): Promise<ScimUserRow> {
-  const user = await loadUser(tx, organizationId, id, 'lock');
+  const user = await loadScimUser(tx, organizationId, id, 'lock');
   await requireChangeableUser(tx, user);
   const email = change.userName ?? user.email;
   const disabled = change.active === undefined ? user.disabled : !change.active;
-  if (email !== user.email) await saveEmail(tx, user.id, email);
-  if (disabled !== user.disabled) await setDisabled(tx, user, disabled);
-  await saveAttributes(tx, user, change);
+  if (email !== user.email) await saveUserEmail(tx, user.id, email);
+  if (disabled !== user.disabled) await setUserDisabled(tx, user, disabled);
+  await saveUserAttributes(tx, user, change);
   const changes = {
     ...(disabled === user.disabled ? {} : { disabled: [user.disabled, disabled] }),
     ...(email === user.email ? {} : { email: [user.email, email] }),
-    ...listChangedFields(user, pickAttributes(change)),
+    ...listChangedFields(user, pickUserAttributes(change)),
   };
   if (Object.keys(changes).length > 0) {
     audit(tx, buildScimActor(organizationId), {
@@ -138,45 +138,45 @@ export async function updateScimUser(
       changes,
     });
   }
-  return loadUser(tx, organizationId, user.id);
+  return loadScimUser(tx, organizationId, user.id);
 }
 
 /** Disables a user and hides the account from the provider. The account stays, because records refer to it. */
 export async function deleteScimUser(tx: Transaction, organizationId: string, id: string): Promise<void> {
-  const user = await loadUser(tx, organizationId, id, 'lock');
+  const user = await loadScimUser(tx, organizationId, id, 'lock');
   await requireChangeableUser(tx, user);
-  if (!user.disabled) await setDisabled(tx, user, true);
+  if (!user.disabled) await setUserDisabled(tx, user, true);
   await tx.execute('DELETE FROM scim_group_member WHERE user_id = $1 AND organization_id = $2', [
     user.id,
     organizationId,
   ]);
-  await saveAttributes(tx, user, {}, { deletedAt: tx.now });
+  await saveUserAttributes(tx, user, {}, { deletedAt: tx.now });
   const changes = { disabled: [user.disabled, true] };
   audit(tx, buildScimActor(organizationId), { action: 'user.disable', target: { type: 'user', id: user.id }, changes });
 }
 
-async function setDisabled(tx: Transaction, user: ScimUserRow, disabled: boolean): Promise<void> {
+async function setUserDisabled(tx: Transaction, user: ScimUserRow, disabled: boolean): Promise<void> {
   if (disabled && user.role === 'admin') await requireAnotherAdmin(tx, user);
   await tx.execute('UPDATE app_user SET disabled = $2 WHERE id = $1', [user.id, disabled]);
   if (!disabled) return;
   await endOtherSessionsOfUser(tx, user.id);
   await revokeKeysOfUser(tx, user);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
 }
 
-async function saveEmail(tx: Transaction, id: string, email: string): Promise<void> {
+async function saveUserEmail(tx: Transaction, id: string, email: string): Promise<void> {
   try {
     await tx.execute('UPDATE app_user SET email = $2 WHERE id = $1', [id, email]);
   } catch (error) {
     if (getViolatedConstraint(error) !== 'app_user_email_key') throw error;
-    throw takenError();
+    throw userNameTakenError();
   }
   // A mailed link belongs to the address that it was sent to.
   await tx.execute('DELETE FROM account_link WHERE user_id = $1', [id]);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
 }
 
-async function saveAttributes(
+async function saveUserAttributes(
   tx: Transaction,
   user: Pick<UserEntity, 'id' | 'organizationId'> & Partial<Attributes>,
   change: ScimUserChange,
@@ -189,7 +189,7 @@ async function saveAttributes(
     familyName = null,
   } = {
     ...user,
-    ...pickAttributes(change),
+    ...pickUserAttributes(change),
   };
   await tx.execute(
     `INSERT INTO scim_user
@@ -206,13 +206,13 @@ async function saveAttributes(
   );
 }
 
-function pickAttributes({ externalId, displayName, givenName, familyName }: ScimUserChange): Partial<Attributes> {
+function pickUserAttributes({ externalId, displayName, givenName, familyName }: ScimUserChange): Partial<Attributes> {
   return Object.fromEntries(
     Object.entries({ externalId, displayName, givenName, familyName }).filter(([, value]) => value !== undefined),
   );
 }
 
-async function loadUser(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<ScimUserRow> {
+async function loadScimUser(tx: Transaction, organizationId: string, id: string, lock?: 'lock'): Promise<ScimUserRow> {
   const [user] = isUuid(id)
     ? await tx.query<ScimUserRow>(`SELECT ${columns} FROM ${visible} AND u.id = $2 ${lock ? 'FOR UPDATE OF u' : ''}`, [
         organizationId,
@@ -237,6 +237,6 @@ async function requireChangeableUser(tx: Transaction, { organizationId, role }: 
   });
 }
 
-function takenError(): AppError {
+function userNameTakenError(): AppError {
   return scimError('uniqueness', 'An account with this userName already exists.');
 }

@@ -13,7 +13,7 @@ describe('a QR code', () => {
     expect(createHash('sha256').update(drawQrSvg(text)).digest('base64url').slice(0, 12)).toBe(fingerprint);
   });
 
-  it('a text that does not fit into the largest QR code is refused', () => {
+  it('drawQrSvg refuses a text that does not fit into the largest QR code', () => {
     expect(() => drawQrSvg('x'.repeat(859))).toThrow('859 bytes are too many');
   });
 });

@@ -1,11 +1,11 @@
 import { AppError, type RemoveTotpBody, type SecondFactorProof, type TotpEnrolment } from '@muster/contracts';
 import type { Database, Transaction } from '@muster/database';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
-import { type CodeParts, withCountedAttempt, wrongCodeError } from '../authentication/sign-in-with-ticket';
+import { dropCachedPrincipals } from '../authentication/access-changes';
+import { type CodeParts, runCountedAttempt, wrongCodeError } from '../authentication/sign-in-with-ticket';
 import type { UserPrincipal } from '../principal';
 import { type OwnPasswordParts, requireOwnPassword } from '../users/own-password';
-import { type Proof, readProof, consumeProof } from './proofs';
+import { type Proof, readSecondFactorProof, consumeSecondFactorProof } from './proofs';
 import { startTotp, confirmTotp, type FactorOwner, removeTotp } from './second-factors';
 
 /** Starts the setup of the caller's authenticator app. */
@@ -31,9 +31,9 @@ export async function removeOwnTotp(
   caller: UserPrincipal,
   { password, address, ...sent }: RemoveTotpBody & { address: string },
 ): Promise<void> {
-  const proof = await readProof(parts, sent);
+  const proof = await readSecondFactorProof(parts, sent);
   await requireOwnPassword(parts, caller, { password, field: 'password', address });
-  await withVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
+  await runWithVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
     await removeTotp(tx, toFactorOwner(caller), caller.sessionId);
     audit(tx, caller, {
       action: 'second_factor.delete',
@@ -49,10 +49,10 @@ export async function proveSecondFactorAgain(
   caller: UserPrincipal,
   { address, ...sent }: SecondFactorProof & { address: string },
 ): Promise<void> {
-  const proof = await readProof(parts, sent);
-  await withVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
+  const proof = await readSecondFactorProof(parts, sent);
+  await runWithVerifiedProof(parts, caller, { ...proof, address }, async (tx) => {
     await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [caller.sessionId, tx.now]);
-    await announceAccessChange(tx);
+    await dropCachedPrincipals(tx);
     audit(tx, caller, {
       action: 'session.step_up',
       target: { type: 'session', id: caller.sessionId },
@@ -65,16 +65,17 @@ export async function proveSecondFactorAgain(
  * Runs the action if the proof is right. Failures are limited as for a sign-in, so a signed-in user cannot guess more
  * often.
  */
-async function withVerifiedProof(
+async function runWithVerifiedProof(
   parts: CodeParts,
   caller: UserPrincipal,
   { address, ...proof }: Proof & { address: string },
   act: (tx: Transaction) => Promise<void>,
 ): Promise<void> {
   const { database } = parts;
-  await withCountedAttempt(parts, { user: caller, address, knowsAddress: false }, () =>
+  await runCountedAttempt(parts, { user: caller, address, knowsAddress: false }, () =>
     runInHomeOrganization(database, caller, async (tx) => {
-      if (!(await consumeProof(tx, parts, toFactorOwner(caller), proof))) return { refused: wrongOwnCodeError() };
+      if (!(await consumeSecondFactorProof(tx, parts, toFactorOwner(caller), proof)))
+        return { refused: wrongOwnCodeError() };
       await act(tx);
       return {};
     }),

@@ -20,7 +20,7 @@ export interface PasskeyAnswer {
 }
 
 /** Creates a challenge. `userId` is the user who adds a passkey; null for a sign-in and for a repeated proof. */
-export async function issueChallenge(
+export async function issuePasskeyChallenge(
   database: Database,
   { userId, now }: { userId: string | null; now: Date },
 ): Promise<string> {
@@ -35,7 +35,7 @@ export async function issueChallenge(
 }
 
 /** Reads a response and deletes its challenge, even if the response is wrong, so that none is answered twice. */
-export async function readPasskey(
+export async function consumePasskeyResponse(
   database: Database,
   sent: Record<string, unknown>,
   { field, userId, now }: { field: string; userId: string | null; now: Date },
@@ -47,7 +47,7 @@ export async function readPasskey(
       `${field} must be the JSON of a passkey response`,
       'This is not the response of a browser to a passkey request. Send it as JSON, unchanged.',
     );
-  const signed = readChallenge(response);
+  const signed = parseChallenge(response);
   const rows = signed
     ? await database.query(
         'system',
@@ -64,25 +64,25 @@ const maxLength = { id: 1400, part: 65_536 };
 
 /** Copies only the fields that are verified later, so that no other part of the request is used. */
 function copyPasskeyResponse({ id, rawId, type, response }: Record<string, unknown>): PasskeyResponse | null {
-  if (!isText(id, maxLength.id) || rawId !== id || type !== 'public-key') return null;
+  if (!isBase64UrlText(id, maxLength.id) || rawId !== id || type !== 'public-key') return null;
   if (typeof response !== 'object' || response === null) return null;
   const parts = ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle'].flatMap(
     (name) => {
       const part = (response as Record<string, unknown>)[name];
-      return isText(part, maxLength.part) ? [[name, part] as const] : [];
+      return isBase64UrlText(part, maxLength.part) ? [[name, part] as const] : [];
     },
   );
   return { id, rawId: id, type, clientExtensionResults: {}, response: Object.fromEntries(parts) };
 }
 
-function isText(value: unknown, max: number): value is string {
+function isBase64UrlText(value: unknown, max: number): value is string {
   return typeof value === 'string' && value.length > 0 && value.length <= max && /^[A-Za-z0-9_-]+$/.test(value);
 }
 
-function readChallenge({ response: { clientDataJSON = '' } }: PasskeyResponse): string | null {
+function parseChallenge({ response: { clientDataJSON = '' } }: PasskeyResponse): string | null {
   try {
     const { challenge } = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown };
-    return isText(challenge, 64) ? challenge : null;
+    return isBase64UrlText(challenge, 64) ? challenge : null;
   } catch {
     return null;
   }

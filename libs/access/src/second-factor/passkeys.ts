@@ -10,16 +10,21 @@ import { type Database, type PasskeyEntity, type Transaction, getViolatedConstra
 import { type Clock, newId, type Page } from '@muster/platform';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import type { UserPrincipal } from '../principal';
-import { challengeLifetimeMs, issueChallenge, type PasskeyAnswer, readPasskey } from './passkey-challenges';
+import {
+  challengeLifetimeMs,
+  issuePasskeyChallenge,
+  type PasskeyAnswer,
+  consumePasskeyResponse,
+} from './passkey-challenges';
 import type { RelyingParty } from './relying-party';
 import {
   toUserActor,
   endSessionsAfterRemoval,
   endOtherSessionsOfUser,
   type FactorOwner,
-  lockAndReadSetupTime,
+  lockAndReadTotpSetupTime,
 } from './second-factors';
 
 export type PasskeyRow = Pick<PasskeyEntity, 'id' | 'name' | 'createdAt' | 'lastUsedAt'>;
@@ -48,7 +53,7 @@ export async function buildPasskeyCreationOptions(
     [owner.id],
     'own_credentials',
   );
-  const challenge = await issueChallenge(database, { userId: owner.id, now: clock.now() });
+  const challenge = await issuePasskeyChallenge(database, { userId: owner.id, now: clock.now() });
   const { rp, user, pubKeyCredParams, timeout, excludeCredentials, authenticatorSelection, attestation } =
     await generateRegistrationOptions({
       rpName: 'Muster',
@@ -81,7 +86,7 @@ export async function buildPasskeyRequestOptions({
   relyingParty,
 }: PasskeyParts): Promise<PasskeyRequestOptions> {
   return {
-    challenge: await issueChallenge(database, { userId: null, now: clock.now() }),
+    challenge: await issuePasskeyChallenge(database, { userId: null, now: clock.now() }),
     rpId: relyingParty.id,
     timeout: challengeLifetimeMs,
     userVerification: 'required',
@@ -97,8 +102,12 @@ export async function addPasskey(
   owner: FactorOwner & { sessionId: string },
   { name, response: sent }: CreatePasskeyBody,
 ): Promise<PasskeyRow> {
-  const answer = await readPasskey(database, sent, { field: 'response', userId: owner.id, now: clock.now() });
-  const registered = await readRegistration(relyingParty, answer);
+  const answer = await consumePasskeyResponse(database, sent, {
+    field: 'response',
+    userId: owner.id,
+    now: clock.now(),
+  });
+  const registered = await verifyPasskeyRegistration(relyingParty, answer);
   if (!registered) {
     throw invalidFieldError(
       'response',
@@ -107,7 +116,7 @@ export async function addPasskey(
     );
   }
   return database.transaction({ organizationId: owner.organizationId }, async (tx) => {
-    const since = await lockAndReadSetupTime(tx, owner.id);
+    const since = await lockAndReadTotpSetupTime(tx, owner.id);
     const [{ count }] = (await tx.query<{ count: number }>(
       'SELECT count(*)::integer AS count FROM passkey WHERE user_id = $1',
       [owner.id],
@@ -145,7 +154,7 @@ export async function addPasskey(
       await endOtherSessionsOfUser(tx, owner.id, owner.sessionId);
     }
     await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [owner.sessionId, tx.now]);
-    await announceAccessChange(tx);
+    await dropCachedPrincipals(tx);
     audit(tx, toUserActor(owner), {
       action: 'passkey.create',
       target: { type: 'user', id: owner.id },
@@ -175,7 +184,7 @@ export async function verifyAndUpdatePasskey(
     userHandle === undefined || userHandle === Buffer.from(buildUserHandle(owner.id)).toString('base64url');
   if (!passkey || !challenge || !isOwners) return false;
   const { id, name } = passkey;
-  const counter = await readAssertion(relyingParty, { response, challenge, publicKey: passkey.publicKey });
+  const counter = await verifyPasskeyAssertion(relyingParty, { response, challenge, publicKey: passkey.publicKey });
   if (counter === null) return false;
   const last = Number(passkey.counter);
   if (counter <= last && (counter > 0 || last > 0)) {
@@ -209,7 +218,7 @@ export function listPasskeys(
 /** Removes a passkey, and ends sessions that it may have opened; see `endSessionsAfterRemoval`. */
 export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: string): Promise<void> {
   const owner = { id: caller.id, email: caller.email, organizationId: caller.homeOrganizationId };
-  await lockAndReadSetupTime(tx, owner.id);
+  await lockAndReadTotpSetupTime(tx, owner.id);
   const [removed] = await tx.query<Pick<PasskeyEntity, 'name'>>(
     'DELETE FROM passkey WHERE id = $1 AND user_id = $2 RETURNING name',
     [id, owner.id],
@@ -223,7 +232,7 @@ export async function removePasskey(tx: Transaction, caller: UserPrincipal, id: 
   });
 }
 
-async function readRegistration(
+async function verifyPasskeyRegistration(
   { id, origin }: RelyingParty,
   { response, challenge }: PasskeyAnswer,
 ): Promise<{ id: string; publicKey: Uint8Array; counter: number } | null> {
@@ -240,7 +249,7 @@ async function readRegistration(
 }
 
 /** Returns the authenticator's counter; null unless the signature and everything else is valid. */
-async function readAssertion(
+async function verifyPasskeyAssertion(
   { id, origin }: RelyingParty,
   { response, challenge, publicKey }: { response: PasskeyAnswer['response']; challenge: string; publicKey: Buffer },
 ): Promise<number | null> {

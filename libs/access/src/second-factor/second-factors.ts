@@ -4,7 +4,7 @@ import type { Database, SecondFactorEntity, Transaction, UserEntity } from '@mus
 import { Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { type KeyRing, openEnvelope, rewrapEnvelope, sealValue } from '@muster/vault';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import { sha256Hex } from '../authentication/credentials';
 import { deleteTicket } from '../authentication/tickets';
 import { encodeBase32, parseTotpSecret, findMatchingWindow } from '../vault/totp';
@@ -75,7 +75,7 @@ export async function confirmTotp(
   );
   await endOtherSessionsOfUser(tx, owner.id, sessionId);
   if (sessionId) await tx.execute('UPDATE user_session SET second_factor_at = $2 WHERE id = $1', [sessionId, tx.now]);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, toUserActor(owner), { action: 'second_factor.create', target: { type: 'user', id: owner.id } });
   return recoveryCodes;
 }
@@ -119,7 +119,7 @@ export async function removeTotp(tx: Transaction, owner: FactorOwner, keptSessio
 }
 
 /** Removes the authenticator app, its recovery codes and every passkey. */
-export async function removeAllFactors(tx: Transaction, owner: FactorOwner): Promise<void> {
+export async function removeAllSecondFactors(tx: Transaction, owner: FactorOwner): Promise<void> {
   await tx.execute('DELETE FROM second_factor WHERE user_id = $1', [owner.id]);
   await tx.execute('DELETE FROM passkey WHERE user_id = $1', [owner.id]);
   await endSessionsAfterRemoval(tx, owner);
@@ -147,7 +147,7 @@ export async function endSessionsAfterRemoval(
     'factors_left',
   );
   await endOtherSessionsOfUser(tx, owner.id, left?.suffices ? keptSessionId : undefined);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
 }
 
 /** Ends the user's sessions, except `keptSessionId`, and deletes the tickets of unfinished sign-ins. */
@@ -169,7 +169,7 @@ interface OwnFactor {
  * Returns when the user set up a second factor (null without an app), and how many recovery codes and passkeys there
  * are.
  */
-export async function readOwnFactor(
+export async function readOwnSecondFactor(
   database: Database,
   { id, organizationId }: Pick<FactorOwner, 'id' | 'organizationId'>,
 ): Promise<OwnFactor> {
@@ -225,13 +225,13 @@ async function rewrapSecondFactor(tx: Transaction, keyRing: KeyRing, { userId, o
 }
 
 async function requireNoConfirmedFactor(tx: Transaction, { id }: FactorOwner): Promise<void> {
-  await lockAndReadSetupTime(tx, id);
+  await lockAndReadTotpSetupTime(tx, id);
   if (!isConfirmedFactor(await readSecondFactor(tx, id))) return;
   throw new AppError('conflict', { detail: 'This account already has an authenticator app; remove it first.' });
 }
 
 /** Locks the user's row; returns when the user set up a second factor, or null. */
-export async function lockAndReadSetupTime(tx: Transaction, userId: string): Promise<Date | null> {
+export async function lockAndReadTotpSetupTime(tx: Transaction, userId: string): Promise<Date | null> {
   const [row] = await tx.query<Pick<UserEntity, 'secondFactorSince'>>(
     'SELECT second_factor_since FROM app_user WHERE id = $1 FOR NO KEY UPDATE',
     [userId],

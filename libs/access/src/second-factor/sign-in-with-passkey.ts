@@ -1,9 +1,9 @@
 import { AppError, type PasskeySignInBody } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { Attempts, RatePolicy } from '@muster/platform';
-import { readPasskey } from './passkey-challenges';
+import { consumePasskeyResponse } from './passkey-challenges';
 import { type PasskeyParts, verifyAndUpdatePasskey } from './passkeys';
-import { type FactorOwner, lockAndReadSetupTime } from './second-factors';
+import { type FactorOwner, lockAndReadTotpSetupTime } from './second-factors';
 import {
   type EmitBreakGlass,
   insertSession,
@@ -32,7 +32,7 @@ export async function logInWithPasskey(
   const { database, attempts, clock, failures, relyingParty } = parts;
   const { address } = client;
   const now = clock.now();
-  const answer = await readPasskey(database, response, { field: 'response', userId: null, now });
+  const answer = await consumePasskeyResponse(database, response, { field: 'response', userId: null, now });
   const holder = await findPasskeyHolder(database, { credentialId: answer.response.id, address, now });
   const attempt = await attempts.countAttempt(failures, [
     holder?.knowsAddress ? `known:${holder.user.id}:${address}` : `address:${address}`,
@@ -40,7 +40,7 @@ export async function logInWithPasskey(
   if (!holder) throw passkeyRefusedError();
   const { user } = holder;
   const session = await database.transaction({ organizationId: user.organizationId }, async (tx) => {
-    await lockAndReadSetupTime(tx, user.id);
+    await lockAndReadTotpSetupTime(tx, user.id);
     // Returns instead of throwing, so that the audit row of a rejected passkey is committed.
     if (!(await verifyAndUpdatePasskey(tx, relyingParty, user, answer))) return null;
     return insertSession(tx, { user, client, secondFactor: 'passkey', emitBreakGlass: parts.emitBreakGlass });

@@ -34,7 +34,7 @@ describe('a signature', () => {
     expect([at(300), at(-300), at(301), at(-301)]).toEqual(['valid', 'valid', 'expired', 'expired']);
   });
 
-  it('a header may have eight signatures', () => {
+  it('a signature header may contain eight signatures', () => {
     const header = (count: number) => signText([...Array<string>(count - 1).fill('old'), 's'], 'x', now);
     expect(checkSignature(['s'], header(8), 'x', now)).toBe('valid');
     expect(checkSignature(['s'], header(9), 'x', now)).toBe('malformed');
@@ -53,7 +53,7 @@ describe('a signature', () => {
     expect(['missing', 'malformed']).toContain(checkSignature(['s'], header, 'x', now)),
   );
 
-  it('a signature is wrong if the time in its header was changed', () => {
+  it('a signature is wrong if the time in its header has been changed', () => {
     const [, v1] = signText(['s'], 'x', now).split(',');
     expect(checkSignature(['s'], `t=${t + 1},${v1}`, 'x', now)).toBe('wrong');
   });

@@ -6,7 +6,7 @@ const toleranceSeconds = 300;
 /** Returns `t=<unix seconds>,v1=<hex>`: an HMAC of `<t>.<text>`, with one v1 per secret during a rotation. */
 export function signText(secrets: readonly string[], text: string | Buffer, now: Date): string {
   const t = Math.floor(now.getTime() / 1000);
-  return [`t=${t}`, ...secrets.map((secret) => `v1=${computeMac(secret, t, text).toString('hex')}`)].join(',');
+  return [`t=${t}`, ...secrets.map((secret) => `v1=${computeSignatureMac(secret, t, text).toString('hex')}`)].join(',');
 }
 
 export type Verdict = 'valid' | 'missing' | 'malformed' | 'expired' | 'wrong';
@@ -29,7 +29,7 @@ export function checkSignature(
   if (Math.abs(now.getTime() / 1000 - t) > toleranceSeconds) return 'expired';
   let matches = false;
   for (const secret of secrets) {
-    const expected = computeMac(secret, t, text);
+    const expected = computeSignatureMac(secret, t, text);
     for (const [, value] of signatures) {
       if (timingSafeEqual(Buffer.from(value!, 'hex'), expected)) matches = true;
     }
@@ -50,6 +50,6 @@ function findTimestamp(parts: string[][]): number {
   return Number(parts.find(([name]) => name === 't')?.[1]);
 }
 
-function computeMac(secret: string, t: number, text: string | Buffer): Buffer {
+function computeSignatureMac(secret: string, t: number, text: string | Buffer): Buffer {
   return createHmac('sha256', secret).update(`${t}.`).update(text).digest();
 }

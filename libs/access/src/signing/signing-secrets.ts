@@ -8,7 +8,7 @@ interface AgentRef {
 
 /** An organization's signing secrets, the active one first. They are derived, so nothing is stored that could leak. */
 export function deriveSigningSecrets(keyRing: KeyRing, organizationId: string): string[] {
-  return keyRing.deriveKeys('signing-secret', organizationId).map(formatSecret);
+  return keyRing.deriveKeys('signing-secret', organizationId).map(formatSigningSecret);
 }
 
 /**
@@ -17,7 +17,7 @@ export function deriveSigningSecrets(keyRing: KeyRing, organizationId: string): 
  */
 export function deriveAgentSigningSecrets(keyRing: KeyRing, { organizationId, agentId }: AgentRef): string[] {
   return deriveSigningSecrets(keyRing, organizationId).map((secret) =>
-    formatSecret(createHmac('sha256', secret).update(`agent ${agentId}`).digest()),
+    formatSigningSecret(createHmac('sha256', secret).update(`agent ${agentId}`).digest()),
   );
 }
 
@@ -29,6 +29,6 @@ export function listSecretsForAgent(keyRing: KeyRing, agent: AgentRef): string[]
   return [...deriveSigningSecrets(keyRing, agent.organizationId), ...deriveAgentSigningSecrets(keyRing, agent)];
 }
 
-function formatSecret(secret: Buffer): string {
+function formatSigningSecret(secret: Buffer): string {
   return `mss_${secret.toString('base64url')}`;
 }

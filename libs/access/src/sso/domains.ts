@@ -27,12 +27,12 @@ export function normalizeDomains(domains: readonly string[]): string[] {
 }
 
 /** Returns the domain of an email address. */
-export function domainOfEmail(email: string): string {
+export function getEmailDomain(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1).toLowerCase();
 }
 
 /** The TXT record that proves a domain. */
-export function recordOfDomain({ domain, token }: Pick<DomainRow, 'domain' | 'token'>): {
+export function buildDomainProofRecord({ domain, token }: Pick<DomainRow, 'domain' | 'token'>): {
   name: string;
   value: string;
 } {
@@ -40,7 +40,7 @@ export function recordOfDomain({ domain, token }: Pick<DomainRow, 'domain' | 'to
 }
 
 /** Lists the organization's domains with their proofs, in the order of `domains`. */
-export async function listDomains(
+export async function listDomainProofs(
   database: Database,
   organizationId: string,
   domains: readonly string[],
@@ -70,7 +70,7 @@ export async function readProvedDomains(
 
 /** Adds the domains that the organization does not have yet, unproved. Removes unproved ones that it no longer names. */
 export async function claimDomains(tx: Transaction, organizationId: string, domains: readonly string[]): Promise<void> {
-  await requireUnprovedElsewhere(tx, organizationId, domains);
+  await requireDomainsUnprovedElsewhere(tx, organizationId, domains);
   await tx.execute(
     'DELETE FROM organization_domain WHERE organization_id = $1 AND proved_at IS NULL AND domain <> ALL($2)',
     [organizationId, domains],
@@ -84,10 +84,10 @@ export async function requireDomainRecord(
   records: TxtRecords,
   { organizationId, domain }: { organizationId: string; domain: string },
 ): Promise<void> {
-  const [row] = await listDomains(database, organizationId, [domain]);
+  const [row] = await listDomainProofs(database, organizationId, [domain]);
   if (!row) throw notFoundError('domain');
-  const { name, value } = recordOfDomain(row);
-  const found = await records.readTxt(name);
+  const { name, value } = buildDomainProofRecord(row);
+  const found = await records.readTxtRecords(name);
   if (found.includes(value)) return;
   const reason = found.length > 0 ? `has another value: ${found[0]!.slice(0, 100)}` : 'does not exist';
   throw new AppError('conflict', {
@@ -98,8 +98,8 @@ export async function requireDomainRecord(
 /** Marks a domain as proved by its DNS record, in a transaction of the system scope. */
 export async function proveDomain(tx: Transaction, caller: Principal, domain: string): Promise<DomainRow> {
   const { organizationId } = caller;
-  await requireUnprovedElsewhere(tx, organizationId, [domain]);
-  await markProved(tx, organizationId, { domains: [domain], provedBy: 'dns' });
+  await requireDomainsUnprovedElsewhere(tx, organizationId, [domain]);
+  await markDomainsProved(tx, organizationId, { domains: [domain], provedBy: 'dns' });
   const [row] = await tx.query<DomainRow & object>(
     `SELECT domain, token, proved_at, proved_by FROM organization_domain WHERE organization_id = $1 AND domain = $2`,
     [organizationId, domain],
@@ -120,7 +120,7 @@ export async function setProvedDomains(
   domains: readonly string[],
 ): Promise<{ before: string[]; after: string[] }> {
   const after = normalizeDomains(domains).sort();
-  await requireUnprovedElsewhere(tx, organizationId, after);
+  await requireDomainsUnprovedElsewhere(tx, organizationId, after);
   const before = (await readProvedDomains(tx, [organizationId])).get(organizationId) ?? [];
   await tx.execute(
     `UPDATE organization_domain SET proved_at = NULL, proved_by = NULL
@@ -128,7 +128,7 @@ export async function setProvedDomains(
     [organizationId, after],
   );
   await insertDomains(tx, organizationId, after);
-  await markProved(tx, organizationId, { domains: after, provedBy: 'super_admin' });
+  await markDomainsProved(tx, organizationId, { domains: after, provedBy: 'super_admin' });
   return { before, after };
 }
 
@@ -141,7 +141,7 @@ async function insertDomains(tx: Transaction, organizationId: string, domains: r
   );
 }
 
-async function markProved(
+async function markDomainsProved(
   tx: Transaction,
   organizationId: string,
   { domains, provedBy }: { domains: readonly string[]; provedBy: 'dns' | 'super_admin' },
@@ -155,11 +155,11 @@ async function markProved(
   } catch (error) {
     // Another organization proved the domain concurrently.
     if (getViolatedConstraint(error) !== 'organization_domain_proved_key') throw error;
-    throw takenDomainError(domains[0]!);
+    throw domainTakenError(domains[0]!);
   }
 }
 
-async function requireUnprovedElsewhere(
+async function requireDomainsUnprovedElsewhere(
   tx: Transaction,
   organizationId: string,
   domains: readonly string[],
@@ -170,10 +170,10 @@ async function requireUnprovedElsewhere(
     [organizationId, domains],
     'taken_domain',
   );
-  if (taken) throw takenDomainError(taken.domain);
+  if (taken) throw domainTakenError(taken.domain);
 }
 
-function takenDomainError(domain: string): AppError {
+function domainTakenError(domain: string): AppError {
   const detail = `The domain ${domain} belongs to another organization.`;
   return new AppError('conflict', { detail, errors: [{ field: 'domains', message: detail }] });
 }

@@ -1,6 +1,6 @@
 import { AppError } from '@muster/contracts';
 import type { Database } from '@muster/database';
-import { domainOfEmail } from './domains';
+import { getEmailDomain } from './domains';
 
 /** SQL condition: whether the organization of the user `u` lets the user sign in only with single sign-on. */
 export const isSsoEnforcedSql = `u.role <> 'super_admin' AND EXISTS (
@@ -19,7 +19,7 @@ export async function isSsoEnforcedForDomain(database: Database, email: string):
     `SELECT d.domain FROM organization_domain d
      JOIN organization_sso s ON s.organization_id = d.organization_id AND d.domain = ANY(s.domains)
      WHERE d.domain = $1 AND d.proved_at IS NOT NULL AND s.enforced`,
-    [domainOfEmail(email)],
+    [getEmailDomain(email)],
     'enforced_domain',
   );
   return rows.length > 0;

@@ -3,7 +3,7 @@ import { Clock, Outbound } from '@muster/platform';
 import type { Configuration, CustomFetch, ServerMetadata } from 'openid-client';
 import { isLoopback } from './loopback';
 import { ProviderKeys } from './provider-keys';
-import { SsoRefused, toRefusal } from './sso-refused';
+import { SsoRefused, toSsoRefusal } from './sso-refused';
 import type { SsoProvider } from './sso-settings';
 
 /** Time after which the metadata of a provider is read again. */
@@ -45,7 +45,7 @@ export class IdentityProviders {
   async buildAuthorizationUrl(provider: SsoProvider, binding: SignInBinding, email: string): Promise<string> {
     const openid = await import('openid-client');
     try {
-      const { configuration, metadata } = await this.configure(provider);
+      const { configuration, metadata } = await this.createExchangeConfiguration(provider);
       const url = openid.buildAuthorizationUrl(configuration, {
         redirect_uri: binding.redirectUri,
         scope: listScopes(metadata, provider),
@@ -57,7 +57,7 @@ export class IdentityProviders {
       });
       return url.href;
     } catch (error) {
-      throw toRefusal(error);
+      throw toSsoRefusal(error);
     }
   }
 
@@ -68,7 +68,7 @@ export class IdentityProviders {
   async exchangeCode(provider: SsoProvider, binding: SignInBinding, query: string): Promise<Claims> {
     const openid = await import('openid-client');
     try {
-      const { configuration, metadata } = await this.configure(provider);
+      const { configuration, metadata } = await this.createExchangeConfiguration(provider);
       openid.enableNonRepudiationChecks(configuration);
       const tokens = await openid.authorizationCodeGrant(configuration, new URL(`${binding.redirectUri}?${query}`), {
         expectedState: binding.state,
@@ -77,26 +77,26 @@ export class IdentityProviders {
         idTokenExpected: true,
       });
       const claims = tokens.claims()!;
-      this.requirePastIssue(claims.iat);
+      this.requireIssuedInPast(claims.iat);
       const needed = ['email', 'email_verified', ...(provider.roleClaim ? [provider.roleClaim] : [])];
       if (needed.every((name) => name in claims) || !metadata.userinfo_endpoint) return claims;
       // Many providers return the email address and the groups only here.
       return mergeClaims(claims, await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub));
     } catch (error) {
-      throw toRefusal(error);
+      throw toSsoRefusal(error);
     }
   }
 
   /** Checks the provider without a user. Returns null if a sign-in can work, and otherwise the reason. */
-  async findFault(provider: SsoProvider, redirectUri: string): Promise<string | null> {
+  async findProviderFault(provider: SsoProvider, redirectUri: string): Promise<string | null> {
     const openid = await import('openid-client');
     this.known.delete(provider.issuer);
     try {
-      const { configuration, metadata, keys } = await this.configure(provider);
+      const { configuration, metadata, keys } = await this.createExchangeConfiguration(provider);
       if (metadata.response_types_supported && !metadata.response_types_supported.includes('code')) {
         return 'it does not support the authorization code flow';
       }
-      await keys.read();
+      await keys.readProviderKeys();
       const url = new URL(redirectUri);
       url.search = new URLSearchParams({ code: 'test', iss: metadata.issuer }).toString();
       await openid.authorizationCodeGrant(configuration, url, { pkceCodeVerifier: openid.randomPKCECodeVerifier() });
@@ -104,16 +104,16 @@ export class IdentityProviders {
     } catch (error) {
       // The provider has accepted the client and rejects only the code, which no provider has issued.
       if ((error as { error?: unknown }).error === 'invalid_grant') return null;
-      return toRefusal(error).message;
+      return toSsoRefusal(error).message;
     }
   }
 
   /** Creates the configuration of one exchange, from the cached metadata and keys of the provider. */
-  private async configure(
+  private async createExchangeConfiguration(
     provider: SsoProvider,
   ): Promise<{ configuration: Configuration; metadata: ServerMetadata; keys: ProviderKeys }> {
     const openid = await import('openid-client');
-    const { metadata, keys } = await this.findIssuer(provider);
+    const { metadata, keys } = await this.loadIssuer(provider);
     const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     const authentication = methods.includes('client_secret_basic')
       ? openid.ClientSecretBasic(provider.clientSecret)
@@ -129,14 +129,14 @@ export class IdentityProviders {
       },
       authentication,
     );
-    if (isPlain(provider.issuer)) openid.allowInsecureRequests(configuration);
+    if (usesPlainHttp(provider.issuer)) openid.allowInsecureRequests(configuration);
     const tokenEndpoint = new URL(metadata.token_endpoint!).href;
-    const useKeys = () => openid.setJwksCache(configuration, keys.toCache());
+    const useKeys = () => openid.setJwksCache(configuration, keys.toLibraryCache());
     configuration[openid.customFetch] = async (url, options) => {
-      const response = await this.call(url, options);
+      const response = await this.sendGuardedRequest(url, options);
       // The keys must be there before the token is checked, because the code cannot be exchanged twice.
       if (url === tokenEndpoint) {
-        await keys.provideKeyOf(await response.clone().text());
+        await keys.loadKeyOfToken(await response.clone().text());
         useKeys();
       }
       return response;
@@ -144,23 +144,23 @@ export class IdentityProviders {
     return { configuration, metadata, keys };
   }
 
-  private async findIssuer({ issuer, clientId }: SsoProvider): Promise<KnownIssuer> {
+  private async loadIssuer({ issuer, clientId }: SsoProvider): Promise<KnownIssuer> {
     const now = this.clock.now().getTime();
     const cached = this.known.get(issuer);
     if (cached && now - cached.readAt < metadataLifetimeMs) return cached;
     const openid = await import('openid-client');
     const options = {
-      [openid.customFetch]: (...call: Parameters<CustomFetch>) => this.call(...call),
-      execute: isPlain(issuer) ? [openid.allowInsecureRequests] : [],
+      [openid.customFetch]: (...call: Parameters<CustomFetch>) => this.sendGuardedRequest(...call),
+      execute: usesPlainHttp(issuer) ? [openid.allowInsecureRequests] : [],
     };
     const discovered = await openid
       .discovery(new URL(issuer), clientId, undefined, undefined, options)
       .catch((error: unknown) => {
-        throw toRefusal(error, 'discovery');
+        throw toSsoRefusal(error, 'discovery');
       });
     const metadata = discovered.serverMetadata();
     requireSafeEndpoints(metadata, issuer);
-    const keys = cached?.keys.belongsTo(metadata.jwks_uri!)
+    const keys = cached?.keys.belongsToUri(metadata.jwks_uri!)
       ? cached.keys
       : new ProviderKeys(metadata.jwks_uri!, this.outbound, this.clock);
     if (this.known.size >= maxIssuers) this.known.clear();
@@ -170,7 +170,7 @@ export class IdentityProviders {
   }
 
   /** Sends a request of openid-client through the guard for addresses that users entered. */
-  private async call(...[url, { method, headers, body }]: Parameters<CustomFetch>): Promise<Response> {
+  private async sendGuardedRequest(...[url, { method, headers, body }]: Parameters<CustomFetch>): Promise<Response> {
     const answer = await this.outbound.fetchBounded({
       url,
       method,
@@ -186,7 +186,7 @@ export class IdentityProviders {
   }
 
   /** The library checks when a token ends, but not when it was issued. */
-  private requirePastIssue(issuedAt: number): void {
+  private requireIssuedInPast(issuedAt: number): void {
     if (issuedAt * 1000 <= this.clock.now().getTime() + clockToleranceSeconds * 1000) return;
     throw new SsoRefused('the ID token was issued in the future');
   }
@@ -217,11 +217,11 @@ function requireSafeEndpoints(metadata: ServerMetadata, issuer: string): void {
     if (text === undefined && name === 'userinfo_endpoint') continue;
     if (typeof text !== 'string' || !URL.canParse(text)) throw new SsoRefused(`the provider has no valid ${name}`);
     const { protocol, hostname } = new URL(text);
-    const isPlainHere = protocol === 'http:' && isPlain(issuer) && isLoopback(hostname);
+    const isPlainHere = protocol === 'http:' && usesPlainHttp(issuer) && isLoopback(hostname);
     if (protocol !== 'https:' && !isPlainHere) throw new SsoRefused(`the ${name} of the provider does not use https`);
   }
 }
 
-function isPlain(issuer: string): boolean {
+function usesPlainHttp(issuer: string): boolean {
   return issuer.startsWith('http:');
 }

@@ -24,23 +24,23 @@ export class ProviderKeys {
     private readonly clock: Clock,
   ) {}
 
-  belongsTo(uri: string): boolean {
+  belongsToUri(uri: string): boolean {
     return this.uri === uri;
   }
 
   /** Makes sure that the keys contain that of the ID token in this response, if the provider has it. */
-  async provideKeyOf(tokenResponse: string): Promise<void> {
+  async loadKeyOfToken(tokenResponse: string): Promise<void> {
     const now = this.clock.now().getTime();
-    if (this.readAt === null || now - this.readAt >= lifetimeMs) return this.read();
+    if (this.readAt === null || now - this.readAt >= lifetimeMs) return this.readProviderKeys();
     const kid = readKeyId(tokenResponse);
     const isKnown = this.jwks.keys.some((key) => kid === null || key.kid === kid);
     if (isKnown || (this.rereadAt !== null && now - this.rereadAt < rereadAfterMs)) return;
     this.rereadAt = now;
-    await this.read();
+    await this.readProviderKeys();
   }
 
   /** Reads the keys from the provider. */
-  async read(): Promise<void> {
+  async readProviderKeys(): Promise<void> {
     const { status, body } = await this.outbound.fetchBounded({
       url: this.uri,
       headers: { accept: 'application/json' },
@@ -52,7 +52,7 @@ export class ProviderKeys {
   }
 
   /** Returns the keys for openid-client, with a time that makes the library never read them by itself. */
-  toCache(): ExportedJWKSCache {
+  toLibraryCache(): ExportedJWKSCache {
     return { jwks: this.jwks, uat: Number.MAX_SAFE_INTEGER };
   }
 }

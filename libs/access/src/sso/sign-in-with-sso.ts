@@ -13,11 +13,11 @@ import type { Actor } from '../audit/audit';
 import type { Passwords } from '../authentication/passwords';
 import { listProvidableRoles } from '../users/provided-roles';
 import { insertUser, setReportedRole } from '../users/users';
-import { domainOfEmail } from './domains';
+import { getEmailDomain } from './domains';
 import type { IdentityProviders } from './identity-providers';
-import { deleteSignIn, insertSignIn } from './sign-ins';
+import { consumeSsoSignIn, insertSsoSignIn } from './sign-ins';
 import { SsoRefused } from './sso-refused';
-import { chooseProvidedRole, openSso, type SsoProvider } from './sso-settings';
+import { chooseProvidedRole, readSsoProvider, type SsoProvider } from './sso-settings';
 import { readVerifiedEmail } from './verified-email';
 
 export interface SsoParts {
@@ -36,19 +36,19 @@ export interface SsoParts {
  * cookie that binds the sign-in to the browser. Depends on the domain alone, so the response does not reveal whether
  * the address has an account.
  */
-export async function startSso(
+export async function startSsoSignIn(
   { database, keyRing, attempts, clock, providers, failures }: SsoParts,
   { email, address, redirectUri }: { email: string; address: string; redirectUri: string },
 ): Promise<{ url: string; browserSecret: string }> {
   const attempt = await attempts.countAttempt(failures, [`address:${address}`]);
-  const organizationId = await findOrganizationOfDomain(database, domainOfEmail(email));
+  const organizationId = await findOrganizationOfDomain(database, getEmailDomain(email));
   if (!organizationId) {
     throw new AppError('not_found', { detail: 'Single sign-on is not set up for this email domain.' });
   }
   attempt.forgive();
-  const provider = await openSso(database, keyRing, organizationId);
+  const provider = await readSsoProvider(database, keyRing, organizationId);
   const { issuer } = provider;
-  const started = await insertSignIn(database, { organizationId, issuer, redirectUri, now: clock.now() });
+  const started = await insertSsoSignIn(database, { organizationId, issuer, redirectUri, now: clock.now() });
   const url = await providers.buildAuthorizationUrl(provider, started.binding, email);
   return { url, browserSecret: started.browserSecret };
 }
@@ -58,7 +58,7 @@ export async function startSso(
  * the first sign-in. Throws SsoRefused with the reason, which only the log may show, because it could reveal whether
  * an account exists.
  */
-export async function finishSso(
+export async function finishSsoSignIn(
   parts: SsoParts,
   { query, browserSecret }: { query: string; browserSecret: string | null },
   client: SignInClient,
@@ -66,17 +66,17 @@ export async function finishSso(
   const { database, keyRing, attempts, clock, providers, failures } = parts;
   const attempt = await attempts.countAttempt(failures, [`address:${client.address}`]);
   const state = new URLSearchParams(query).get('state');
-  const signIn = await deleteSignIn(database, { state, browserSecret, now: clock.now() });
+  const signIn = await consumeSsoSignIn(database, { state, browserSecret, now: clock.now() });
   if (!signIn) throw new SsoRefused('the state is unknown, used or expired, or is that of another browser');
   const { organizationId, issuer, binding } = signIn;
-  const provider = await openSso(database, keyRing, organizationId).catch((error: unknown) => {
+  const provider = await readSsoProvider(database, keyRing, organizationId).catch((error: unknown) => {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
     throw new SsoRefused('the provider was removed during the sign-in');
   });
   if (provider.issuer !== issuer) throw new SsoRefused('the provider was changed during the sign-in');
   const claims = await providers.exchangeCode(provider, binding, query);
   const email = readVerifiedEmail(claims, provider.issuer);
-  const session = await openSessionOf(parts, { provider, email, claims, client });
+  const session = await openSessionOfUser(parts, { provider, email, claims, client });
   attempt.forgive();
   return readOpenedSession(database, session);
 }
@@ -100,7 +100,7 @@ interface SsoUser {
   client: SignInClient;
 }
 
-async function openSessionOf(
+async function openSessionOfUser(
   { database, passwords }: SsoParts,
   { provider, email, claims, client }: SsoUser,
 ): Promise<{ id: string; token: string }> {
@@ -110,11 +110,11 @@ async function openSessionOf(
   const passwordHash = (await hasAccount(database, provider, email)) ? null : await hashPassword();
   try {
     return await database.transaction({ organizationId }, async (tx) => {
-      await requireOwnDomain(tx, provider, email);
+      await requireEmailInOwnDomain(tx, provider, email);
       const provided = chooseProvidedRole(claims, provider, await listProvidableRoles(tx, organizationId));
       const actor = { kind: 'system', id: 'single sign-on', organizationId } as const;
       const user =
-        (await lockUser(tx, provider, email)) ??
+        (await lockUserByEmail(tx, provider, email)) ??
         (await createSsoUser(tx, actor, { email, role: provided, passwordHash }));
       requireAdmittedUser(user);
       if (provided && provided.role !== user.role) await setReportedRole(tx, user, provided, actor);
@@ -140,7 +140,11 @@ async function hasAccount(database: Database, { organizationId }: SsoProvider, e
   return rows.length > 0;
 }
 
-async function lockUser(tx: Transaction, { organizationId }: SsoProvider, email: string): Promise<AccountUser | null> {
+async function lockUserByEmail(
+  tx: Transaction,
+  { organizationId }: SsoProvider,
+  email: string,
+): Promise<AccountUser | null> {
   const [user] = await tx.query<AccountUser & object>(
     `SELECT id, organization_id, email, role, disabled FROM app_user
      WHERE organization_id = $1 AND email = $2 FOR UPDATE`,
@@ -161,7 +165,7 @@ async function createSsoUser(
 }
 
 /** Throws unless the provider may speak for the address: its domain must be proved and named by the organization. */
-async function requireOwnDomain(
+async function requireEmailInOwnDomain(
   tx: Transaction,
   { organizationId, issuer }: SsoProvider,
   email: string,
@@ -171,7 +175,7 @@ async function requireOwnDomain(
      JOIN organization_sso s ON s.organization_id = d.organization_id AND d.domain = ANY(s.domains)
      WHERE d.organization_id = $1 AND d.domain = $2 AND d.proved_at IS NOT NULL AND s.issuer = $3
      FOR SHARE`,
-    [organizationId, domainOfEmail(email), issuer],
+    [organizationId, getEmailDomain(email), issuer],
     'own_domain',
   );
   if (rows.length === 0) throw new SsoRefused('the email address is not of a proved domain of the organization');

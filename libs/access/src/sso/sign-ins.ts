@@ -16,11 +16,11 @@ interface StartedSignIn {
 }
 
 /** Starts a sign-in. The row has only hashes, so a reader of the database cannot complete the sign-in. */
-export async function insertSignIn(
+export async function insertSsoSignIn(
   database: Database,
   { organizationId, issuer, redirectUri, now }: Omit<NewSignIn, 'expiresAt'> & { now: Date },
 ): Promise<StartedSignIn> {
-  const [browserSecret, state] = [generateSecret(), generateSecret()];
+  const [browserSecret, state] = [generateSignInSecret(), generateSignInSecret()];
   await database.query(
     { organizationId },
     `INSERT INTO sso_sign_in (state_hash, browser_hash, organization_id, issuer, redirect_uri, expires_at)
@@ -31,7 +31,7 @@ export async function insertSignIn(
     ],
     'start_sso',
   );
-  return { browserSecret, binding: deriveBinding({ state, browserSecret, redirectUri }) };
+  return { browserSecret, binding: deriveSignInBinding({ state, browserSecret, redirectUri }) };
 }
 
 type NewSignIn = Pick<SsoSignInEntity, 'organizationId' | 'issuer' | 'redirectUri' | 'expiresAt'>;
@@ -42,7 +42,7 @@ type EndedSignIn = Pick<SsoSignInEntity, 'organizationId' | 'issuer'> & { bindin
  * Ends a sign-in whose browser has come back, so that its state is used once. Returns null if the state is unknown, used
  * or expired, or if another browser started the sign-in. Another browser does not end it.
  */
-export async function deleteSignIn(
+export async function consumeSsoSignIn(
   database: Database,
   { state, browserSecret, now }: { state: string | null; browserSecret: string | null; now: Date },
 ): Promise<EndedSignIn | null> {
@@ -56,11 +56,11 @@ export async function deleteSignIn(
   );
   if (!row) return null;
   const { organizationId, issuer, redirectUri } = row;
-  return { organizationId, issuer, binding: deriveBinding({ state, browserSecret, redirectUri }) };
+  return { organizationId, issuer, binding: deriveSignInBinding({ state, browserSecret, redirectUri }) };
 }
 
 /** Derives the nonce and the PKCE verifier from the cookie, so that they need not be stored. */
-function deriveBinding({
+function deriveSignInBinding({
   state,
   browserSecret,
   redirectUri,
@@ -73,6 +73,6 @@ function deriveBinding({
   return { redirectUri, state, nonce: derive('nonce'), codeVerifier: derive('code verifier') };
 }
 
-function generateSecret(): string {
+function generateSignInSecret(): string {
   return randomBytes(32).toString('base64url');
 }

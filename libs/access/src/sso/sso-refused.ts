@@ -20,27 +20,27 @@ const reasons: Record<'discovery' | 'exchange', Record<string, string>> = {
 };
 
 /** Returns the error of a failed exchange with a provider. Its message contains no token and no secret. */
-export function toRefusal(error: unknown, step: keyof typeof reasons = 'exchange'): SsoRefused {
+export function toSsoRefusal(error: unknown, step: keyof typeof reasons = 'exchange'): SsoRefused {
   if (error instanceof SsoRefused) return error;
-  return new SsoRefused(describeFailure(listCauses(error), reasons[step]), { cause: error });
+  return new SsoRefused(describeSsoFailure(listErrorCauses(error), reasons[step]), { cause: error });
 }
 
-function describeFailure(causes: Error[], known: Record<string, string>): string {
+function describeSsoFailure(causes: Error[], known: Record<string, string>): string {
   for (const cause of causes) {
     if (cause instanceof OutboundRefused) return `${cause.message}; the operator can allow it with OUTBOUND_ALLOW`;
     if (cause instanceof OutboundFailed) return `it does not answer: ${cause.message}`;
   }
-  const codes = causes.flatMap(listCodes);
+  const codes = causes.flatMap(listErrorCodes);
   const reason = codes.map((code) => known[code]).find((text) => text !== undefined);
   return reason ?? [...new Set([...causes.map(({ message }) => message), ...codes])].join(': ').slice(0, 500);
 }
 
-function listCodes(error: Error & { code?: unknown; error?: unknown }): string[] {
+function listErrorCodes(error: Error & { code?: unknown; error?: unknown }): string[] {
   return [error.code, error.error].filter((code) => typeof code === 'string');
 }
 
 /** Returns the error and the errors that caused it. Other causes, such as claims, are left out. */
-function listCauses(error: unknown): Error[] {
+function listErrorCauses(error: unknown): Error[] {
   const causes: Error[] = [];
   for (let each = error; each instanceof Error && causes.length < 5; each = each.cause) causes.push(each);
   return causes;

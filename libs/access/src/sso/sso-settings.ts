@@ -23,26 +23,30 @@ export type SsoProvider = SsoSettings & { organizationId: string; clientSecret: 
 const columns = 'issuer, client_id, domains, role_claim, role_map, enforced';
 
 /** Returns the settings; throws not_found if the organization has no provider. */
-export async function readSso(database: Database, organizationId: string): Promise<SsoSettings> {
+export async function readSsoSettings(database: Database, organizationId: string): Promise<SsoSettings> {
   const [row] = await database.query<SsoSettings & object>(
     { organizationId },
     `SELECT ${columns} FROM organization_sso WHERE organization_id = $1`,
     [organizationId],
     'read_sso',
   );
-  if (!row) throw noProviderError();
+  if (!row) throw ssoNotConfiguredError();
   return row;
 }
 
 /** Returns the settings with the opened client secret; throws not_found if the organization has no provider. */
-export async function openSso(database: Database, keyRing: KeyRing, organizationId: string): Promise<SsoProvider> {
+export async function readSsoProvider(
+  database: Database,
+  keyRing: KeyRing,
+  organizationId: string,
+): Promise<SsoProvider> {
   const [row] = await database.query<OrganizationSsoEntity>(
     { organizationId },
     `SELECT ${columns}, master_key_id, wrapped_key, sealed FROM organization_sso WHERE organization_id = $1`,
     [organizationId],
     'open_sso',
   );
-  if (!row) throw noProviderError();
+  if (!row) throw ssoNotConfiguredError();
   const { masterKeyId, wrappedKey, sealed, ...settings } = row;
   const envelope = { masterKeyId, wrappedKey, sealed };
   const clientSecret = openEnvelope(keyRing, buildAssociatedData(organizationId), envelope);
@@ -50,7 +54,7 @@ export async function openSso(database: Database, keyRing: KeyRing, organization
 }
 
 /** Sets the provider, in a transaction of the system scope, because domains are compared over all organizations. */
-export async function putSso(
+export async function putSsoSettings(
   tx: Transaction,
   keyRing: KeyRing,
   caller: Principal,
@@ -58,7 +62,7 @@ export async function putSso(
 ): Promise<SsoSettings> {
   requireRightsOfAdmin(caller);
   const { organizationId } = caller;
-  const settings = checkSettings(body);
+  const settings = checkSsoSettings(body);
   await requireProvidableRoles(tx, organizationId, settings.roleMap);
   await claimDomains(tx, organizationId, settings.domains);
   const [before] = await tx.query<OrganizationSsoEntity>(
@@ -96,10 +100,10 @@ export async function putSso(
 }
 
 /** Removes the provider. The proofs of the domains stay. */
-export async function deleteSso(tx: Transaction, caller: Principal): Promise<void> {
+export async function deleteSsoSettings(tx: Transaction, caller: Principal): Promise<void> {
   const { organizationId } = caller;
   const deleted = await tx.execute('DELETE FROM organization_sso WHERE organization_id = $1', [organizationId]);
-  if (deleted === 0) throw noProviderError();
+  if (deleted === 0) throw ssoNotConfiguredError();
   await applyGroupRoles(tx, organizationId, null);
   audit(tx, caller, { action: 'organization.delete_sso', target: { type: 'organization', id: organizationId } });
 }
@@ -125,8 +129,8 @@ export function rewrapSsoSecrets(
   });
 }
 
-function checkSettings({ issuer, clientId, domains, roleClaim, roleMap, enforced }: PutSsoBody): SsoSettings {
-  checkIssuer(issuer);
+function checkSsoSettings({ issuer, clientId, domains, roleClaim, roleMap, enforced }: PutSsoBody): SsoSettings {
+  checkIssuerUrl(issuer);
   if (roleMap && !roleClaim) {
     throw invalidFieldError('roleClaim', 'roleClaim is required with roleMap', 'A role map needs a role claim.');
   }
@@ -151,7 +155,7 @@ async function requireProvidableRoles(
 }
 
 /** Throws unless the tokens and the client secret are encrypted on their way to the provider. */
-function checkIssuer(text: string): void {
+function checkIssuerUrl(text: string): void {
   const { protocol, hostname, search, hash, username, password } = new URL(text);
   const fail = (detail: string) => {
     throw invalidFieldError('issuer', detail, detail);
@@ -194,6 +198,6 @@ function buildAssociatedData(organizationId: string): string {
   return `${organizationId}/sso/client-secret`;
 }
 
-function noProviderError(): AppError {
+function ssoNotConfiguredError(): AppError {
   return new AppError('not_found', { detail: 'The organization has not set up single sign-on.' });
 }

@@ -16,7 +16,7 @@ export class TxtRecords {
   }
 
   /** Returns the values of all TXT records of a name. Throws service_unavailable if no server answers. */
-  async readTxt(name: string): Promise<string[]> {
+  async readTxtRecords(name: string): Promise<string[]> {
     try {
       const records = await this.resolver.resolveTxt(name);
       // A value that is longer than 255 bytes is sent in several parts.

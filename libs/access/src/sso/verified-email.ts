@@ -10,13 +10,13 @@ export function readVerifiedEmail(claims: Claims, issuer: string): string {
   if (typeof email !== 'string' || !/^[^@\s]+@[^@\s]+$/.test(email) || email.length > 254) {
     throw new SsoRefused('the provider returned no email address');
   }
-  if (!isTrue(verified) && !(entra.test(issuer) && verified === undefined && isTrue(ownerVerified))) {
+  if (!isTrueClaim(verified) && !(entra.test(issuer) && verified === undefined && isTrueClaim(ownerVerified))) {
     throw new SsoRefused('the provider has not verified the email address');
   }
   return email.toLowerCase();
 }
 
 /** Some providers send booleans as texts or numbers. */
-function isTrue(value: unknown): boolean {
+function isTrueClaim(value: unknown): boolean {
   return value === true || value === 'true' || value === 1 || value === '1';
 }

@@ -4,7 +4,7 @@ import { type Attempts, newId, type RatePolicy } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import { equalsInConstantTime, sha256Hex } from '../authentication/credentials';
 import type { Passwords } from '../authentication/passwords';
 import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
@@ -25,16 +25,16 @@ const tokenPattern = /^mal_([0-9a-f-]{36})_[A-Za-z0-9_-]{43}$/;
  * The token is derived from the master key ring, so the process that sends the mail can compose the link from the id,
  * and the token is neither stored nor part of a message. The row has its hash.
  */
-function tokensOf(keyRing: KeyRing, id: string): string[] {
+function deriveLinkTokens(keyRing: KeyRing, id: string): string[] {
   return keyRing.deriveKeys('account-link', id).map((secret) => `mal_${id}_${secret.toString('base64url')}`);
 }
 
 /** Returns the token of a stored link; null if the master key that it was derived from has been removed. */
-export function tokenOf(
+export function findLinkToken(
   keyRing: KeyRing,
   { id, secretHash }: Pick<AccountLinkEntity, 'id' | 'secretHash'>,
 ): string | null {
-  return tokensOf(keyRing, id).find((token) => equalsInConstantTime(sha256Hex(token), secretHash)) ?? null;
+  return deriveLinkTokens(keyRing, id).find((token) => equalsInConstantTime(sha256Hex(token), secretHash)) ?? null;
 }
 
 export interface ResetParts {
@@ -70,7 +70,7 @@ export async function createResetLink(
   if (!user) return;
   const { organizationId } = user;
   await database.transaction({ organizationId }, async (tx) => {
-    await insertLink(tx, keyRing, {
+    await insertAccountLink(tx, keyRing, {
       ...{ organizationId, kind: 'reset', userId: user.id, email: user.email, role: null },
       expiresAt: new Date(tx.now.getTime() + lifetimeMs),
     });
@@ -112,20 +112,20 @@ export async function createInvitation(
     });
   }
   const expiresAt = new Date(tx.now.getTime() + invitationMs);
-  const { id, token } = await insertLink(tx, keyRing, {
+  const { id, token } = await insertAccountLink(tx, keyRing, {
     ...{ organizationId, kind: 'invitation', userId: null, email, role, expiresAt },
   });
   audit(tx, caller, { action: 'user.invite', target: { type: 'invitation', id }, changes: { email, role } });
   return { id, email, role, token, expiresAt };
 }
 
-async function insertLink(
+async function insertAccountLink(
   tx: Transaction,
   keyRing: KeyRing,
   { organizationId, kind, userId, email, role, expiresAt }: Omit<AccountLinkEntity, 'id' | 'secretHash'>,
 ): Promise<{ id: string; token: string }> {
   const id = newId();
-  const token = tokensOf(keyRing, id)[0]!;
+  const token = deriveLinkTokens(keyRing, id)[0]!;
   await tx.execute(
     `INSERT INTO account_link (id, organization_id, kind, user_id, email, role, secret_hash, expires_at)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -158,20 +158,20 @@ type FoundLink = Pick<AccountLinkEntity, 'id' | 'organizationId' | 'userId' | 'e
  * password and the second factor.
  */
 export async function resetPassword(parts: LinkParts, used: UsedLink): Promise<void> {
-  const { link, passwordHash } = await checkLink(parts, 'reset', used);
+  const { link, passwordHash } = await verifyLinkAndHashPassword(parts, 'reset', used);
   const { organizationId, email } = link;
   const userId = link.userId!;
   await parts.database.transaction({ organizationId }, async (tx) => {
-    await takeLink(tx, link);
+    await consumeLink(tx, link);
     const changed = await tx.execute('UPDATE app_user SET password_hash = $2 WHERE id = $1 AND NOT disabled', [
       userId,
       passwordHash,
     ]);
-    if (changed === 0) throw invalidLink();
+    if (changed === 0) throw invalidLinkError();
     await endOtherSessionsOfUser(tx, userId);
     await revokeKeysOfUser(tx, { id: userId, organizationId });
     await deleteSignInAddresses(tx, userId);
-    await announceAccessChange(tx);
+    await dropCachedPrincipals(tx);
     const actor = { kind: 'user', id: userId, email, organizationId } as const;
     audit(tx, actor, { action: 'user.reset_password', target: { type: 'user', id: userId } });
   });
@@ -179,26 +179,26 @@ export async function resetPassword(parts: LinkParts, used: UsedLink): Promise<v
 
 /** Creates the invited account. Returns its address; the person then signs in. */
 export async function acceptInvitation(parts: LinkParts, used: UsedLink): Promise<{ email: string }> {
-  const { link, passwordHash } = await checkLink(parts, 'invitation', used);
+  const { link, passwordHash } = await verifyLinkAndHashPassword(parts, 'invitation', used);
   const { id, organizationId, email, role } = link;
   try {
     await parts.database.transaction({ organizationId }, async (tx) => {
       // The role is locked before the link, as when a role is deleted.
-      if (!(await loadRole(tx, organizationId, role!))) throw invalidLink();
-      await takeLink(tx, link);
+      if (!(await loadRole(tx, organizationId, role!))) throw invalidLinkError();
+      await consumeLink(tx, link);
       const actor = { kind: 'system', id: `invitation ${id}`, organizationId } as const;
       await insertUser(tx, actor, { organizationId, email, role: role!, passwordHash });
     });
   } catch (error) {
     // The address has an account by now. The answer does not reveal that to the holder of the link.
-    if (error instanceof AppError && error.code === 'conflict') throw invalidLink();
+    if (error instanceof AppError && error.code === 'conflict') throw invalidLinkError();
     throw error;
   }
   return { email };
 }
 
 /** Returns the valid link of a token and the hash of the new password. Failures are limited as for a sign-in. */
-async function checkLink(
+async function verifyLinkAndHashPassword(
   { database, attempts, passwords, failures }: LinkParts,
   kind: AccountLinkEntity['kind'],
   { token, password, address }: UsedLink,
@@ -215,18 +215,18 @@ async function checkLink(
         [id, kind],
       )
     : [];
-  if (!link || !equalsInConstantTime(link.secretHash, sha256Hex(token))) throw invalidLink();
+  if (!link || !equalsInConstantTime(link.secretHash, sha256Hex(token))) throw invalidLinkError();
   attempt.forgive();
   return { link, passwordHash: await passwords.hashNewPassword(password, { email: link.email }) };
 }
 
 /** Deletes the link; throws if another request has used or replaced it. */
-async function takeLink(tx: Transaction, { id }: FoundLink): Promise<void> {
+async function consumeLink(tx: Transaction, { id }: FoundLink): Promise<void> {
   const taken = await tx.execute('DELETE FROM account_link WHERE id = $1 AND expires_at > muster_now()', [id]);
-  if (taken === 0) throw invalidLink();
+  if (taken === 0) throw invalidLinkError();
 }
 
-function invalidLink(): AppError {
+function invalidLinkError(): AppError {
   return new AppError('unauthenticated', {
     detail: 'This link is not valid: it was used, has expired, or a newer one replaced it. Request a new one.',
     errors: [{ field: 'token', message: 'token is not valid any more' }],

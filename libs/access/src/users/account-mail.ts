@@ -1,9 +1,9 @@
 import type { AccountLinkEntity, Database } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
-import { tokenOf } from './account-links';
+import { findLinkToken } from './account-links';
 
 /** Returns the page on which a person uses a link. The token is in the fragment, which browsers send to no server. */
-export function urlOfLink(address: string, kind: AccountLinkEntity['kind'], token: string): string {
+export function buildLinkUrl(address: string, kind: AccountLinkEntity['kind'], token: string): string {
   return `${address}/app/${kind === 'reset' ? 'reset' : 'invitation'}#token=${token}`;
 }
 
@@ -36,18 +36,18 @@ export async function writeAccountMail(
      WHERE l.id = $1 AND l.expires_at > muster_now()`,
     [linkId],
   );
-  const token = link && tokenOf(keyRing, link);
+  const token = link && findLinkToken(keyRing, link);
   if (!token) return null;
-  const url = urlOfLink(address, link.kind, token);
-  const { subject, before, after } = wordsOf(link);
+  const url = buildLinkUrl(address, link.kind, token);
+  const { subject, before, after } = writeMailTexts(link);
   const paragraphs = [before, ...(link.hasAccount ? [] : [url]), after];
   const html = paragraphs.map(
-    (text) => `<p>${text === url ? `<a href="${escaped(url)}">${escaped(url)}</a>` : escaped(text)}</p>`,
+    (text) => `<p>${text === url ? `<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>` : escapeHtml(text)}</p>`,
   );
   return { id: link.id, to: link.email, subject, text: paragraphs.join('\n\n'), html: html.join('\n') };
 }
 
-function wordsOf({
+function writeMailTexts({
   kind,
   organizationName,
   minutes,
@@ -75,6 +75,6 @@ function wordsOf({
   };
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

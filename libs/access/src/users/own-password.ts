@@ -3,7 +3,7 @@ import type { Database, UserEntity } from '@muster/database';
 import type { Attempts, RatePolicy } from '@muster/platform';
 import { revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import type { Passwords } from '../authentication/passwords';
 import { deleteSignInAddresses, recordSignInAddress } from '../authentication/sign-in-addresses';
 import type { UserPrincipal } from '../principal';
@@ -68,7 +68,7 @@ export async function changeOwnPassword(
     await revokeKeysOfUser(tx, { id, organizationId });
     await deleteSignInAddresses(tx, id);
     await recordSignInAddress(tx, { user: { id, organizationId }, address, now: tx.now });
-    await announceAccessChange(tx);
+    await dropCachedPrincipals(tx);
     audit(tx, caller, { action: 'user.change_password', target: { type: 'user', id }, organizationId });
   });
 }

@@ -21,9 +21,9 @@ import {
   type Transaction,
   type UserEntity,
 } from '@muster/database';
-import { limitKeysOfUsers } from '../api-keys/user-keys';
+import { downgradeKeysOfUsers } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import type { Principal } from '../principal';
 
 /** Lists the four roles, and then the organization's own roles by name. */
@@ -95,8 +95,8 @@ export async function updateOwnRole(
     [organizationId, name, permissions],
   );
   const users = await listUserIdsOfRole(tx, organizationId, name);
-  await limitKeysOfUsers(tx, organizationId, users, { role: name, ownPermissions: permissions });
-  await announceAccessChange(tx);
+  await downgradeKeysOfUsers(tx, organizationId, users, { role: name, ownPermissions: permissions });
+  await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: 'role.update',
     target: { type: 'role', id: name },
@@ -121,7 +121,7 @@ export async function deleteOwnRole(tx: Transaction, caller: Principal, name: st
     name,
   ]);
   await tx.execute('DELETE FROM own_role WHERE organization_id = $1 AND name = $2', [organizationId, name]);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: 'role.delete',
     target: { type: 'role', id: name },

@@ -24,7 +24,7 @@ describe('updateUser', () => {
   const lockUser = (id: string) => (tx: { query(sql: string, values: unknown[]): Promise<unknown> }) =>
     tx.query('SELECT FROM app_user WHERE id = $1 FOR UPDATE', [id]);
 
-  it('the last admin cannot be disabled, even if the other admin is disabled only while the request waits', async () => {
+  it('the last active admin of an organization cannot be disabled, even if the other admin is disabled while the request waits', async () => {
     const other = await makeUser(harness.db, { organizationId, role: 'admin' });
     const disabled = runBehindLock(
       harness.db,

@@ -14,11 +14,11 @@ import {
   getViolatedConstraint,
 } from '@muster/database';
 import { newId, type Page } from '@muster/platform';
-import { limitKeysOfUsers, revokeKeysOfUser } from '../api-keys/user-keys';
+import { downgradeKeysOfUsers, revokeKeysOfUser } from '../api-keys/user-keys';
 import { audit } from '../audit/audit';
-import { announceAccessChange } from '../authentication/access-changes';
+import { dropCachedPrincipals } from '../authentication/access-changes';
 import { deleteSignInAddresses } from '../authentication/sign-in-addresses';
-import { endOtherSessionsOfUser, removeAllFactors } from '../second-factor/second-factors';
+import { endOtherSessionsOfUser, removeAllSecondFactors } from '../second-factor/second-factors';
 import type { Actor } from '../audit/audit';
 import type { Principal } from '../principal';
 import { loadGrantableRole, loadRole } from './own-roles';
@@ -102,8 +102,8 @@ export async function updateUser(
   const disabled = change.disabled ?? user.disabled;
   if (isActiveAdmin(user) && (disabled || !isAdmin(role))) await requireAnotherAdmin(tx, user);
   const passwordHash = change.passwordHash ?? user.passwordHash;
-  const breakGlass = resolveBreakGlass(user, role, change.breakGlass);
-  await saveUser(tx, id, { role, disabled, passwordHash, breakGlass });
+  const breakGlass = decideEmergencyAccess(user, role, change.breakGlass);
+  await saveUserChanges(tx, id, { role, disabled, passwordHash, breakGlass });
   if (user.role === 'super_admin' && role !== user.role) {
     // Otherwise a user who becomes super_admin again would still be switched to another organization.
     await tx.execute('UPDATE user_session SET override_organization_id = NULL WHERE user_id = $1', [id]);
@@ -112,9 +112,9 @@ export async function updateUser(
     await endOtherSessionsOfUser(tx, id);
     await revokeKeysOfUser(tx, user);
   }
-  if (granted) await limitKeysOfUsers(tx, user.organizationId, [id], granted);
+  if (granted) await downgradeKeysOfUsers(tx, user.organizationId, [id], granted);
   if (change.passwordHash) await deleteSignInAddresses(tx, id);
-  await announceAccessChange(tx);
+  await dropCachedPrincipals(tx);
   audit(tx, caller, {
     action: disabled && !user.disabled ? 'user.disable' : 'user.update',
     target: { type: 'user', id },
@@ -129,7 +129,7 @@ export async function updateUser(
 }
 
 /** Returns whether the user has emergency access after the change. A user who is no longer an admin loses it. */
-function resolveBreakGlass(user: UserEntity, role: string, wanted: boolean | undefined): boolean {
+function decideEmergencyAccess(user: UserEntity, role: string, wanted: boolean | undefined): boolean {
   if (wanted && role !== 'admin') {
     throw new AppError('conflict', {
       detail: 'Only an admin can have the emergency access; a super_admin does not need it.',
@@ -138,7 +138,7 @@ function resolveBreakGlass(user: UserEntity, role: string, wanted: boolean | und
   return role === 'admin' && (wanted ?? user.breakGlass);
 }
 
-async function saveUser(
+async function saveUserChanges(
   tx: Transaction,
   id: string,
   set: Pick<UserEntity, 'role' | 'disabled' | 'passwordHash' | 'breakGlass'>,
@@ -167,8 +167,8 @@ export async function setReportedRole(
   if (isActiveAdmin(user) && !isAdmin(role) && !(await hasAnotherAdmin(tx, user))) return;
   const { id, organizationId } = user;
   await tx.manager.update(UserEntity, { id }, { role, ...(role === 'admin' ? {} : { breakGlass: false }) });
-  await limitKeysOfUsers(tx, organizationId, [id], holder);
-  await announceAccessChange(tx);
+  await downgradeKeysOfUsers(tx, organizationId, [id], holder);
+  await dropCachedPrincipals(tx);
   audit(tx, actor, { action: 'user.update', target: { type: 'user', id }, changes: { role: [user.role, role] } });
 }
 
@@ -182,7 +182,7 @@ export async function resetSecondFactor(tx: Transaction, caller: Principal, id: 
     });
   if (!user.secondFactorSince)
     throw new AppError('conflict', { detail: 'This account has no second factor, so nothing can be reset.' });
-  await removeAllFactors(tx, user);
+  await removeAllSecondFactors(tx, user);
   await deleteSignInAddresses(tx, id);
   audit(tx, caller, { action: 'second_factor.reset', target: { type: 'user', id } });
 }

@@ -5,7 +5,7 @@ import { type Envelope, type KeyRing, rewrapEnvelope } from '@muster/vault';
 type Row = ValueKeyEntity | OrganizationSsoEntity;
 
 interface SealedTable {
-  /** Name in the report of the loop. */
+  /** Name of this rewrapping in the report of its loop. */
   name: string;
   /** Table with one sealed row for each organization. */
   table: 'value_key' | 'organization_sso';
@@ -36,12 +36,12 @@ export function rewrapOrganizationRows(
         [keyRing.activeKey.id, after?.organizationId ?? null, limit],
       ),
     settle: ({ organizationId }) =>
-      database.transaction({ organizationId }, (tx) => rewrapRow(tx, keyRing, organizationId, sealedTable)),
+      database.transaction({ organizationId }, (tx) => rewrapOrganizationRow(tx, keyRing, organizationId, sealedTable)),
     rowOf: ({ organizationId }) => `${row} of organization ${organizationId}`,
   });
 }
 
-async function rewrapRow(
+async function rewrapOrganizationRow(
   tx: Transaction,
   keyRing: KeyRing,
   organizationId: string,

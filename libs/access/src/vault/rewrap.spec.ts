@@ -14,7 +14,7 @@ describe('rewrapping secrets', () => {
   });
   afterAll(() => harness.close());
 
-  it('rewrapSecrets rewraps every secret except those whose master key is lost, which it reports', async () => {
+  it('rewrapSecrets rewraps every secret, but reports those whose master key is lost', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const before = KeyRing.parseKeyRing(testMasterKey);
     const after = KeyRing.parseKeyRing(`young:${Buffer.alloc(32, 9).toString('base64')},${testMasterKey}`);

@@ -34,7 +34,7 @@ describe('sealed values', () => {
     expect((again['MEMBER'] as SealedValue).sealed).not.toBe((sealed['MEMBER'] as SealedValue).sealed);
   });
 
-  it('a key that a rolled back transaction created is not used again', async () => {
+  it('the encryption key of an organization is not used again if the transaction that created it was rolled back', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const keyRing = parse(testMasterKey);
     const rolledBack = harness.db.transaction({ organizationId }, async (tx) => {
@@ -47,7 +47,7 @@ describe('sealed values', () => {
     expect(await openVariables(harness.db, parse(testMasterKey), organizationId, sealed)).toEqual({ MEMBER: 'M-7731' });
   });
 
-  it('after a rewrap, sealed values open without the old master key', async () => {
+  it('after a rewrap with a new master key, sealed values open without the old master key', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const sealed = await seal(parse(testMasterKey), organizationId);
     const young = `young:${randomBytes(32).toString('base64')}`;

@@ -17,12 +17,12 @@ const loadedKeys = new WeakMap<KeyRing, Map<string, Buffer>>();
 const maxLoadedKeys = 1000;
 
 /** Returns a function that seals texts of the organization. Creates the organization's key at the first use. */
-export async function loadSealer(
+export async function loadValueSealer(
   tx: Transaction,
   keyRing: KeyRing,
   organizationId: string,
 ): Promise<(text: string) => SealedValue> {
-  const key = await loadOrCreateKey(tx, keyRing, organizationId);
+  const key = await loadOrCreateOrganizationKey(tx, keyRing, organizationId);
   return (text) => ({ sealed: encryptText(key, buildAssociatedData(organizationId), text) });
 }
 
@@ -34,11 +34,11 @@ export async function sealVariables(
   { variables, names }: { variables: StoredVariables; names: readonly string[] },
 ): Promise<StoredVariables> {
   if (!names.some((name) => typeof variables[name] === 'string')) return variables;
-  const seal = await loadSealer(tx, keyRing, organizationId);
-  return sealNamed(variables, names, seal);
+  const seal = await loadValueSealer(tx, keyRing, organizationId);
+  return sealNamedVariables(variables, names, seal);
 }
 
-export function sealNamed(
+export function sealNamedVariables(
   variables: StoredVariables,
   names: readonly string[],
   seal: (text: string) => SealedValue,
@@ -52,14 +52,14 @@ export function sealNamed(
 }
 
 /** Returns a function that opens sealed values of the organization. */
-export async function loadOpener(
+export async function loadValueOpener(
   database: Database,
   keyRing: KeyRing,
   organizationId: string,
 ): Promise<(value: SealedValue) => string> {
   const key =
     loadedKeys.get(keyRing)?.get(organizationId) ??
-    (await database.transaction({ organizationId }, (tx) => readKey(tx, keyRing, organizationId)));
+    (await database.transaction({ organizationId }, (tx) => readOrganizationKey(tx, keyRing, organizationId)));
   if (!key) throw new Error(`organization ${organizationId} has no key, so it has no sealed values`);
   return ({ sealed }) => decryptText(key, buildAssociatedData(organizationId), sealed);
 }
@@ -73,12 +73,13 @@ export async function openVariables(
 ): Promise<Record<string, string>> {
   const sealed = Object.entries(variables).filter(([, value]) => isSealedValue(value));
   if (sealed.length === 0) return {};
-  const open = await loadOpener(database, keyRing, organizationId);
+  const open = await loadValueOpener(database, keyRing, organizationId);
   return Object.fromEntries(sealed.map(([name, value]) => [name, open(value as SealedValue)]));
 }
 
-async function loadOrCreateKey(tx: Transaction, keyRing: KeyRing, organizationId: string): Promise<Buffer> {
-  const known = loadedKeys.get(keyRing)?.get(organizationId) ?? (await readKey(tx, keyRing, organizationId));
+async function loadOrCreateOrganizationKey(tx: Transaction, keyRing: KeyRing, organizationId: string): Promise<Buffer> {
+  const known =
+    loadedKeys.get(keyRing)?.get(organizationId) ?? (await readOrganizationKey(tx, keyRing, organizationId));
   if (known) return known;
   const { masterKeyId, wrappedKey, sealed } = sealValue(
     keyRing,
@@ -91,10 +92,10 @@ async function loadOrCreateKey(tx: Transaction, keyRing: KeyRing, organizationId
      ON CONFLICT (organization_id) DO NOTHING`,
     [organizationId, masterKeyId, wrappedKey, sealed],
   );
-  return (await readKey(tx, keyRing, organizationId))!;
+  return (await readOrganizationKey(tx, keyRing, organizationId))!;
 }
 
-async function readKey(tx: Transaction, keyRing: KeyRing, organizationId: string): Promise<Buffer | null> {
+async function readOrganizationKey(tx: Transaction, keyRing: KeyRing, organizationId: string): Promise<Buffer | null> {
   const [row] = await tx.query<Envelope & object>(
     'SELECT master_key_id, wrapped_key, sealed FROM value_key WHERE organization_id = $1',
     [organizationId],
@@ -104,11 +105,11 @@ async function readKey(tx: Transaction, keyRing: KeyRing, organizationId: string
   const key = Buffer.from(openEnvelope(keyRing, buildAssociatedData(organizationId), row), 'base64');
   // This transaction may have created the key itself. If it is rolled back, values that were sealed with the key later
   // could never be opened.
-  tx.onCommit(() => rememberKey(keyRing, organizationId, key));
+  tx.onCommit(() => cacheOrganizationKey(keyRing, organizationId, key));
   return key;
 }
 
-function rememberKey(keyRing: KeyRing, organizationId: string, key: Buffer): void {
+function cacheOrganizationKey(keyRing: KeyRing, organizationId: string, key: Buffer): void {
   const keys = loadedKeys.get(keyRing) ?? new Map<string, Buffer>();
   loadedKeys.set(keyRing, keys);
   if (keys.size >= maxLoadedKeys) keys.clear();

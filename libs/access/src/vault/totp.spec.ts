@@ -1,6 +1,6 @@
 import { parseTotpSecret, computeTotpCode } from './totp';
 
-const ascii = (text: string) => {
+const encodeAsBase32 = (text: string) => {
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   const bits = [...Buffer.from(text)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
   return (bits.match(/.{1,5}/g) ?? []).map((five) => letters[parseInt(five.padEnd(5, '0'), 2)]).join('');
@@ -19,7 +19,9 @@ describe('a TOTP', () => {
     [20000000000, '65353130', '77737706', '47863826'],
   ])('the TOTP codes of the second %d are those of RFC 6238', (second, ...codes) => {
     const found = Object.entries(secrets).map(([algorithm, secret]) => {
-      const totp = parseTotpSecret(`otpauth://totp/Payer:us?secret=${ascii(secret)}&algorithm=${algorithm}&digits=8`);
+      const totp = parseTotpSecret(
+        `otpauth://totp/Payer:us?secret=${encodeAsBase32(secret)}&algorithm=${algorithm}&digits=8`,
+      );
       return computeTotpCode(totp, Math.floor(second / 30));
     });
     expect(found).toEqual(codes);
@@ -29,7 +31,7 @@ describe('a TOTP', () => {
     const plain = parseTotpSecret('gezd gnbv-gy3t qojq GEZDGNBVGY3TQOJQ==');
     expect([plain.secret.toString(), plain.digits, plain.periodSeconds]).toEqual([secrets.SHA1, 6, 30]);
     expect(computeTotpCode(plain, 1)).toBe('287082');
-    expect(parseTotpSecret(`otpauth://totp/x?secret=${ascii(seed)}&period=60&digits=7`)).toMatchObject({
+    expect(parseTotpSecret(`otpauth://totp/x?secret=${encodeAsBase32(seed)}&period=60&digits=7`)).toMatchObject({
       digits: 7,
       periodSeconds: 60,
     });

@@ -2,7 +2,7 @@ import { audit, describeCaller, type Principal } from '@muster/access';
 import { type Alert, type AlertsQuery, notFoundError } from '@muster/contracts';
 import { type AlertEntity, type Database, scanWithinSql, type Transaction } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { emitToStream } from './emit-alert';
+import { emitAlertToStream } from './emit-alert';
 
 export type AlertRow = Omit<AlertEntity, 'organizationId' | 'lastAt' | 'workflowId' | 'agentId'>;
 
@@ -66,7 +66,7 @@ export async function acknowledgeAlert(tx: Transaction, caller: Principal, id: s
   ]);
   const { rule, subjectType: type, subjectId, subjectName: name, count } = row;
   const subject = { type, id: subjectId, name };
-  emitToStream(tx, { id, organizationId, rule, subject, count }, row.resolvedAt ? 'resolved' : 'open');
+  emitAlertToStream(tx, { id, organizationId, rule, subject, count }, row.resolvedAt ? 'resolved' : 'open');
   return { ...row, acknowledgedBy, acknowledgedAt: tx.now };
 }
 

@@ -3,11 +3,11 @@ import { type Database, DatabaseModule } from '@muster/database';
 import { BaseConfig, newId, Round } from '@muster/platform';
 import { runBehindLock, type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import type { EventRow } from '@muster/webhooks';
-import { evaluateEvent } from '../rules/evaluate-event';
+import { evaluateEventByRules } from '../rules/evaluate-event';
 import { purgeAlerts } from '../sweeps/purge-alerts';
 import { sweepAlerts } from '../sweeps/sweep-alerts';
 import { acknowledgeAlert } from './alert-row';
-import { addToAlert, type NewAlert } from './open-alert';
+import { openOrCountAlert, type NewAlert } from './open-alert';
 
 describe('alerts', () => {
   let harness: Harness;
@@ -61,10 +61,10 @@ describe('alerts', () => {
       ...{ organizationId, rule: 'wake_failed', channelIds: [channelId], workflowId: null, agentId: null },
       subject: { type: 'agent', id: newId(), name: 'Front desk' },
     };
-    const add = () => db.transaction('system', (tx) => addToAlert(tx, alert, { at: new Date() }));
+    const add = () => db.transaction('system', (tx) => openOrCountAlert(tx, alert, { at: new Date() }));
     await runBehindLock(
       db,
-      (tx) => addToAlert(tx, alert, { at: new Date() }),
+      (tx) => openOrCountAlert(tx, alert, { at: new Date() }),
       () => [add(), add()],
     );
     const found = await alerts();
@@ -130,7 +130,7 @@ describe('alerts', () => {
       ...{ id: newId(), organizationId, type: 'account.set_aside', subjectId: newId(), sequence: 1 },
       ...{ details: { name: 'Delta Dental, front desk' }, createdAt: new Date() },
     } as unknown as EventRow;
-    for (const _ of [1, 2]) await db.transaction('system', (tx) => evaluateEvent(tx, event));
+    for (const _ of [1, 2]) await db.transaction('system', (tx) => evaluateEventByRules(tx, event));
     expect(
       await rows(
         'SELECT rule, subject_type, subject_id, subject_name, count FROM alert WHERE organization_id = $1',
@@ -158,7 +158,7 @@ describe('alerts', () => {
       ...{ id: newId(), organizationId, type: 'account.set_aside', subjectId: id, sequence: 1 },
       ...{ details: { name: 'front-desk' }, createdAt: new Date() },
     } as unknown as EventRow;
-    await db.transaction('system', (tx) => evaluateEvent(tx, event));
+    await db.transaction('system', (tx) => evaluateEventByRules(tx, event));
     await sweepOnce();
     expect(await alerts()).toMatchObject([{ count: 1, resolvedAt: null }]);
     await rows('UPDATE account SET set_aside_reason = NULL, set_aside_since = NULL WHERE id = $1', id);
@@ -175,7 +175,7 @@ describe('alerts', () => {
         ...{ organizationId, rule: 'wake_failed', channelIds: [channelId], workflowId: null, agentId: id },
         subject: { type: 'agent', id, name: status },
       };
-      await db.transaction('system', (tx) => addToAlert(tx, alert, { at: new Date() }));
+      await db.transaction('system', (tx) => openOrCountAlert(tx, alert, { at: new Date() }));
     }
     await sweepOnce();
     const open = await rows(
@@ -198,7 +198,7 @@ describe('alerts', () => {
       ...{ organizationId, rule: 'wake_failed', channelIds: [channelId], workflowId: null, agentId: id },
       subject: { type: 'agent', id, name: 'Front desk' },
     };
-    await db.transaction('system', (tx) => addToAlert(tx, alert, { at: new Date() }));
+    await db.transaction('system', (tx) => openOrCountAlert(tx, alert, { at: new Date() }));
     await sweepOnce();
     expect(await alerts()).toMatchObject([{ resolvedAt: null }]);
     await rows('UPDATE alert_rule SET enabled = false WHERE organization_id = $1', organizationId);

@@ -1,7 +1,7 @@
 import type { AlertRuleName, AlertSubjectType } from '@muster/contracts';
 import type { AlertEntity, Transaction } from '@muster/database';
 import { newId } from '@muster/platform';
-import { emitAlertOpened, emitAlertResolved, emitToStream } from './emit-alert';
+import { emitAlertOpened, emitAlertResolved, emitAlertToStream } from './emit-alert';
 
 const maxName = 200;
 
@@ -31,7 +31,7 @@ interface Occurrence {
 type Added = Pick<AlertEntity, 'id' | 'count'> & { opened: boolean };
 
 /** Opens an alert, or adds 1 to the count of the open alert for the rule and the subject. */
-export async function addToAlert(
+export async function openOrCountAlert(
   tx: Transaction,
   alert: NewAlert,
   { at, count = 1, sendsEach = false }: Occurrence,
@@ -49,11 +49,11 @@ export async function addToAlert(
   );
   const emitted = { ...alert, id: added!.id, count: added!.count };
   if (added!.opened || sendsEach) emitAlertOpened(tx, emitted);
-  else emitToStream(tx, emitted, 'open');
+  else emitAlertToStream(tx, emitted, 'open');
 }
 
 /** Inserts an alert that is resolved already, and sends that it opened and that it was resolved. */
-export async function insertResolved(tx: Transaction, alert: NewAlert, { at }: { at: Date }): Promise<void> {
+export async function insertResolvedAlert(tx: Transaction, alert: NewAlert, { at }: { at: Date }): Promise<void> {
   const { organizationId, rule, subject, workflowId, agentId } = alert;
   const id = newId();
   await tx.execute(
@@ -91,6 +91,6 @@ export async function openAlertIfConditionHolds(
   const { opened, ...state } = added;
   const emitted = { organizationId, rule, channelIds, ...facts, ...state };
   if (opened) emitAlertOpened(tx, emitted);
-  else emitToStream(tx, emitted, 'open');
+  else emitAlertToStream(tx, emitted, 'open');
   return opened;
 }

@@ -9,9 +9,9 @@ import {
 } from '@muster/contracts';
 import { type AlertRuleEntity, type Database, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { emitAlertResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
-import { eventTypesOf } from './event-types';
-import { defaultOptions, optionsOf } from './rule-options';
+import { emitAlertResolvedOfRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
+import { getEventTypesOfRule } from './event-types';
+import { getDefaultOptions, parseRuleOptions } from './rule-options';
 
 /** The settings of a rule `r`, without channels that were deleted. */
 const settings = `r.rule, r.enabled, r.options, ARRAY(
@@ -28,7 +28,7 @@ export async function listAlertRules(database: Database, organizationId: string)
     [organizationId],
     'list_alert_rules',
   );
-  return alertRules.map((rule) => presentRule(rows.find((row) => row.rule === rule) ?? unchanged(rule)));
+  return alertRules.map((rule) => presentAlertRule(rows.find((row) => row.rule === rule) ?? getDefaultSettings(rule)));
 }
 
 /** Replaces the settings of a rule. If the rule is turned off, its open alerts are resolved. */
@@ -41,11 +41,11 @@ export async function setAlertRule(
   const { organizationId } = caller;
   const rule = alertRules.find((each) => each === name);
   if (!rule) throw notFoundError('alert rule');
-  const options = optionsOf(rule, body);
+  const options = parseRuleOptions(rule, body);
   const channelIds = [...new Set(body.channelIds ?? [])];
   await acquireAdvisoryLock(tx, 'alert rule', `${organizationId} ${rule}`);
-  await requireChannels(tx, organizationId, channelIds);
-  const [before = unchanged(rule)] = await tx.query<Settings>(
+  await requireExistingChannels(tx, organizationId, channelIds);
+  const [before = getDefaultSettings(rule)] = await tx.query<Settings>(
     `SELECT ${settings} FROM alert_rule r WHERE r.organization_id = $1 AND r.rule = $2`,
     [organizationId, rule],
   );
@@ -55,9 +55,9 @@ export async function setAlertRule(
      VALUES ($1, $2, $3, $4, $5, $6)
      ON CONFLICT (organization_id, rule) DO UPDATE SET enabled = EXCLUDED.enabled, channel_ids = EXCLUDED.channel_ids,
        options = EXCLUDED.options, event_types = EXCLUDED.event_types, updated_at = muster_now()`,
-    [organizationId, rule, enabled, channelIds, JSON.stringify(options), eventTypesOf(rule)],
+    [organizationId, rule, enabled, channelIds, JSON.stringify(options), getEventTypesOfRule(rule)],
   );
-  if (!enabled) await turnOff(tx, organizationId, rule);
+  if (!enabled) await turnRuleOff(tx, organizationId, rule);
   audit(tx, caller, {
     action: 'alert_rule.update',
     target: { type: 'alert_rule', id: rule },
@@ -66,18 +66,18 @@ export async function setAlertRule(
       { enabled, channelIds, ...options },
     ),
   });
-  return presentRule({ rule, enabled, channelIds, options });
+  return presentAlertRule({ rule, enabled, channelIds, options });
 }
 
-function unchanged(rule: AlertRuleName): Settings {
-  return { rule, enabled: false, channelIds: [], options: defaultOptions(rule) };
+function getDefaultSettings(rule: AlertRuleName): Settings {
+  return { rule, enabled: false, channelIds: [], options: getDefaultOptions(rule) };
 }
 
-function presentRule({ rule, enabled, channelIds, options }: Settings): AlertRule {
+function presentAlertRule({ rule, enabled, channelIds, options }: Settings): AlertRule {
   return { rule, enabled, channelIds, ...options };
 }
 
-async function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleName): Promise<void> {
+async function turnRuleOff(tx: Transaction, organizationId: string, rule: AlertRuleName): Promise<void> {
   // Runs that end while the rule is off are not counted, so a stored count would be wrong when the rule is turned on
   // again. The streaks are deleted before the alerts are resolved, because the end of a run locks its streak first,
   // too.
@@ -87,11 +87,11 @@ async function turnOff(tx: Transaction, organizationId: string, rule: AlertRuleN
      WHERE organization_id = $1 AND rule = $2 AND resolved_at IS NULL RETURNING ${resolvedColumns}`,
     [organizationId, rule],
   );
-  for (const alert of resolved) emitAlertResolvedRow(tx, alert);
+  for (const alert of resolved) emitAlertResolvedOfRow(tx, alert);
 }
 
 /** Throws if one of the ids is not that of a notification channel of the organization. */
-async function requireChannels(tx: Transaction, organizationId: string, ids: string[]): Promise<void> {
+async function requireExistingChannels(tx: Transaction, organizationId: string, ids: string[]): Promise<void> {
   const rows = await tx.query<{ id: string }>(
     `SELECT id FROM webhook_endpoint WHERE organization_id = $1 AND name IS NOT NULL AND id = ANY($2::uuid[])
      ORDER BY id FOR KEY SHARE`,

@@ -14,7 +14,7 @@ interface SubjectSql {
 }
 
 /** SQL for the columns of one subject, and the organization and channels of its rule `r`. */
-function select({
+function selectSubjectSql({
   type,
   id,
   name,
@@ -28,17 +28,17 @@ function select({
     ${audience}::text[] AS audience, ${count} AS count`;
 }
 
-const selectQuestion = select({
+const selectQuestion = selectSubjectSql({
   ...{ type: "'question'", id: 'q.id', name: 'q.question', workflowId: 'q.workflow_id', agentId: 'q.agent_id' },
   audience: 'q.audience',
 });
-const selectAgent = select({ type: "'agent'", id: 'g.id', name: 'g.name', agentId: 'g.id' });
-const selectJob = select({
+const selectAgent = selectSubjectSql({ type: "'agent'", id: 'g.id', name: 'g.name', agentId: 'g.id' });
+const selectJob = selectSubjectSql({
   ...{ type: "'job'", id: 'j.id', name: 'w.name', workflowId: 'j.workflow_id', agentId: 'j.agent_id' },
 });
-const selectLimit = select({ type: "'limit'", id: "'monthlySpendLimitUsd'", name: "'Monthly spend limit'" });
-const selectQueue = select({ type: "'queue'", id: 'o.queue', name: 'o.queue', count: 'o.count' });
-const selectEndpoint = select({
+const selectLimit = selectSubjectSql({ type: "'limit'", id: "'monthlySpendLimitUsd'", name: "'Monthly spend limit'" });
+const selectQueue = selectSubjectSql({ type: "'queue'", id: 'o.queue', name: 'o.queue', count: 'o.count' });
+const selectEndpoint = selectSubjectSql({
   type: "CASE WHEN w.name IS NULL THEN 'webhook_endpoint' ELSE 'notification_channel' END",
   id: 'w.id',
   // The host stands for an endpoint without a description, because the rest of its URL may be a secret.

@@ -1,15 +1,15 @@
 import type { AlertRuleEntity, Transaction } from '@muster/database';
 import type { EventRow } from '@muster/webhooks';
-import { addToAlert, type AlertSubjectFacts } from '../alerts/open-alert';
+import { openOrCountAlert, type AlertSubjectFacts } from '../alerts/open-alert';
 import { evaluateRunEnd } from './evaluate-run-end';
-import { ruleOfEvent } from './event-types';
+import { getRuleOfEventType } from './event-types';
 
 /**
  * Opens, counts or resolves the alert that follows from a webhook event. The caller’s transaction also marks the event
  * as fanned out, so each event is evaluated once.
  */
-export async function evaluateEvent(tx: Transaction, event: EventRow): Promise<void> {
-  const name = ruleOfEvent(event.type);
+export async function evaluateEventByRules(tx: Transaction, event: EventRow): Promise<void> {
+  const name = getRuleOfEventType(event.type);
   if (!name) return;
   const { organizationId, createdAt } = event;
   const [rule] = await tx.query<Pick<AlertRuleEntity, 'channelIds' | 'options'>>(
@@ -20,12 +20,12 @@ export async function evaluateEvent(tx: Transaction, event: EventRow): Promise<v
   if (!rule) return;
   const { channelIds } = rule;
   if (name === 'run_failed') return evaluateRunEnd(tx, event, rule);
-  const subject = await findSubject(tx, event);
-  if (subject) await addToAlert(tx, { organizationId, rule: name, channelIds, ...subject }, { at: createdAt });
+  const subject = await findAlertSubject(tx, event);
+  if (subject) await openOrCountAlert(tx, { organizationId, rule: name, channelIds, ...subject }, { at: createdAt });
 }
 
 /** Reads the subject of an event; null if it was deleted. */
-async function findSubject(
+async function findAlertSubject(
   tx: Transaction,
   { type, organizationId, subjectId, details }: EventRow,
 ): Promise<AlertSubjectFacts | null> {

@@ -1,7 +1,7 @@
 import type { AlertRuleEntity, AlertStreakEntity, JobEntity, Transaction } from '@muster/database';
 import type { EventRow } from '@muster/webhooks';
-import { emitAlertResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
-import { addToAlert, insertResolved } from '../alerts/open-alert';
+import { emitAlertResolvedOfRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
+import { openOrCountAlert, insertResolvedAlert } from '../alerts/open-alert';
 
 type Run = Pick<JobEntity, 'workflowId' | 'agentId'> & { finishedAt: Date; workflowName: string };
 
@@ -22,11 +22,11 @@ export async function evaluateRunEnd(
     'run_of_alert',
   );
   if (!run) return;
-  if (type === 'job.completed') await resolveByRun(tx, organizationId, run);
-  else await addFailure(tx, { organizationId, run, rule });
+  if (type === 'job.completed') await resolveAlertsByRun(tx, organizationId, run);
+  else await addRunFailure(tx, { organizationId, run, rule });
 }
 
-async function resolveByRun(tx: Transaction, organizationId: string, run: Run): Promise<void> {
+async function resolveAlertsByRun(tx: Transaction, organizationId: string, run: Run): Promise<void> {
   await tx.execute(
     `INSERT INTO alert_streak AS s (workflow_id, organization_id, completed_at) VALUES ($1, $2, $3)
      ON CONFLICT (workflow_id) DO UPDATE SET completed_at = GREATEST(s.completed_at, EXCLUDED.completed_at),
@@ -41,10 +41,10 @@ async function resolveByRun(tx: Transaction, organizationId: string, run: Run): 
     [organizationId, run.workflowId, run.finishedAt],
     'resolve_run_failed',
   );
-  for (const alert of resolved) emitAlertResolvedRow(tx, alert);
+  for (const alert of resolved) emitAlertResolvedOfRow(tx, alert);
 }
 
-async function addFailure(
+async function addRunFailure(
   tx: Transaction,
   {
     organizationId,
@@ -67,9 +67,9 @@ async function addFailure(
     subject: { type: 'workflow' as const, id: workflowId, name: workflowName },
   };
   // A later run of the workflow has completed already, so the alert is resolved when it opens.
-  if (isPast) return when === 'in_a_row' ? undefined : insertResolved(tx, alert, { at: finishedAt });
+  if (isPast) return when === 'in_a_row' ? undefined : insertResolvedAlert(tx, alert, { at: finishedAt });
   if (when === 'in_a_row' && failures < times) return;
-  await addToAlert(tx, alert, {
+  await openOrCountAlert(tx, alert, {
     ...{ at: finishedAt, count: when === 'in_a_row' ? failures : 1 },
     sendsEach: when === 'every',
   });

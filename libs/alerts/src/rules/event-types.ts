@@ -8,7 +8,7 @@ const types: Partial<Record<AlertRuleName, string[]>> = {
   account_set_aside: ['account.set_aside'],
 };
 
-export function eventTypesOf(rule: AlertRuleName): string[] {
+export function getEventTypesOfRule(rule: AlertRuleName): string[] {
   return types[rule] ?? [];
 }
 
@@ -17,6 +17,6 @@ const rules = new Map(
 );
 
 /** Returns the rule that evaluates events of the type; undefined if none does. */
-export function ruleOfEvent(type: string): AlertRuleName | undefined {
+export function getRuleOfEventType(type: string): AlertRuleName | undefined {
   return rules.get(type);
 }

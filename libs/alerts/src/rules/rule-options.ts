@@ -22,12 +22,12 @@ const defaults: Record<AlertRuleName, AlertOptions> = {
 const optionNames = ['when', 'times', 'minutes', 'hours', 'percent'] as const;
 
 /** Returns the options of a rule whose settings are the defaults. */
-export function defaultOptions(rule: AlertRuleName): AlertOptions {
+export function getDefaultOptions(rule: AlertRuleName): AlertOptions {
   return defaults[rule];
 }
 
 /** Returns the options that a request sets, with defaults. Throws if an option does not belong to the rule. */
-export function optionsOf(rule: AlertRuleName, body: SetAlertRuleBody): AlertOptions {
+export function parseRuleOptions(rule: AlertRuleName, body: SetAlertRuleBody): AlertOptions {
   const options = { ...defaults[rule] };
   for (const name of optionNames) {
     const value = body[name];

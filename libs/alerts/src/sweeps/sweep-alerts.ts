@@ -1,7 +1,7 @@
 import type { AlertRuleName, AlertSubjectType } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { type Round, sweepRows } from '@muster/platform';
-import { emitAlertResolvedRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
+import { emitAlertResolvedOfRow, resolvedColumns, type ResolvedRow } from '../alerts/emit-alert';
 import { openAlertIfConditionHolds } from '../alerts/open-alert';
 import { conditions, endedSql } from '../rules/conditions';
 
@@ -34,17 +34,17 @@ export async function sweepAlerts(database: Database, round: Round): Promise<Rec
   const counts = { opened: 0, resolved: 0 };
   for (const { rule } of rules) {
     try {
-      counts.resolved += await resolveEnded(database, rule);
+      counts.resolved += await resolveEndedAlerts(database, rule);
     } catch (error) {
       round.recordFailure(`alerts of the rule ${rule}`, error);
     }
     const current = conditions[rule];
-    if (current) counts.opened += await openMissing(database, round, { rule, current });
+    if (current) counts.opened += await openMissingAlerts(database, round, { rule, current });
   }
   return counts;
 }
 
-function resolveEnded(database: Database, rule: AlertRuleName): Promise<number> {
+function resolveEndedAlerts(database: Database, rule: AlertRuleName): Promise<number> {
   const current = conditions[rule];
   const isEnded = current
     ? `NOT EXISTS (SELECT FROM (${current}) c
@@ -61,12 +61,12 @@ function resolveEnded(database: Database, rule: AlertRuleName): Promise<number> 
       [rule, maxResolved],
       `resolve_ended_${rule}`,
     );
-    for (const alert of resolved) emitAlertResolvedRow(tx, alert);
+    for (const alert of resolved) emitAlertResolvedOfRow(tx, alert);
     return resolved.length;
   });
 }
 
-async function openMissing(
+async function openMissingAlerts(
   database: Database,
   round: Round,
   { rule, current }: { rule: AlertRuleName; current: string },

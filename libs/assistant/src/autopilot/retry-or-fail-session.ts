@@ -3,7 +3,7 @@ import type { ReceivedMessage } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { startEndingSession, finishEndingSession } from './session/end-session';
 import { saveSession } from './session/save-session';
-import { lockSession, readSteps } from './session/session-row';
+import { lockSession, readSessionSteps } from './session/session-row';
 import type { Work } from './steps/work';
 
 /** Number of consecutive failed attempts to advance a session after which the session fails. */
@@ -28,7 +28,7 @@ export async function retryOrFailSession(
     const delayMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (session.faults - 1));
     session.ringAt = new Date(session.now.getTime() + delayMs);
     if (session.faults >= maxFaults) {
-      await failSession({ tx, keyRing, session, steps: await readSteps(tx, sessionId) });
+      await failSession({ tx, keyRing, session, steps: await readSessionSteps(tx, sessionId) });
     }
     saveSession(tx, session);
   });

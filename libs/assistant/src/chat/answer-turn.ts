@@ -55,7 +55,7 @@ export async function answerChatTurn(parts: ChatParts, turn: Turn, following: Fo
       status,
       ...failure,
     });
-    return presentUsage(usage);
+    return presentModelUsage(usage);
   };
   try {
     await runWhileRenewingLease(
@@ -113,9 +113,14 @@ async function runConversation(parts: ChatParts, turn: Turn, conversation: Conve
   }));
   for (let round = 0; ; round += 1) {
     const isLast = toolCalls.length >= maxCalls;
-    const answer = await requestAnswer(model, { messages, ...(isLast ? {} : { tools }), signal }, round, conversation);
+    const answer = await requestModelAnswer(
+      model,
+      { messages, ...(isLast ? {} : { tools }), signal },
+      round,
+      conversation,
+    );
     usages.push(answer.usage);
-    if (!conversation.listener) appendText(texts, round, answer.content);
+    if (!conversation.listener) appendTextOfRound(texts, round, answer.content);
     if (isLast || answer.toolCalls.length === 0) break;
     if (!(await mayStay())) throw new AppError('unauthenticated', { detail: 'Your access has ended. Sign in again.' });
     const results = await callTools(parts, { turn, round, listener: conversation.listener, toolCalls, signal }, answer);
@@ -126,7 +131,7 @@ async function runConversation(parts: ChatParts, turn: Turn, conversation: Conve
   }
 }
 
-async function requestAnswer(
+async function requestModelAnswer(
   model: ModelPort,
   call: ModelCall,
   round: number,
@@ -140,7 +145,7 @@ async function requestAnswer(
     const text = toStorableText(piece);
     if (text === '') return;
     if (texts[round] === '' && isLater) listener.token(betweenRounds);
-    listener.token(appendText(texts, round, text));
+    listener.token(appendTextOfRound(texts, round, text));
   };
   for await (const delta of model.streamChat(call)) {
     if (delta.kind === 'text') {
@@ -158,7 +163,7 @@ async function requestAnswer(
 const maxReplyLength = 200_000;
 
 /** Appends a piece to a round's text and returns it. Throws if the reply becomes too long. */
-function appendText(texts: string[], round: number, piece: string): string {
+function appendTextOfRound(texts: string[], round: number, piece: string): string {
   const room = maxReplyLength - joinReplyTexts(texts).length - betweenRounds.length;
   const text = toStorableText(piece.length > room ? piece.slice(0, Math.max(room, 0)) : piece);
   texts[round] = (texts[round] ?? '') + text;
@@ -179,6 +184,6 @@ function saveTurnHeartbeat(
   );
 }
 
-function presentUsage({ inputTokens, outputTokens, costMicros }: ModelUsage): ChatUsage {
+function presentModelUsage({ inputTokens, outputTokens, costMicros }: ModelUsage): ChatUsage {
   return { inputTokens, outputTokens, costUsd: microsToUsd(costMicros as MicroUsd) };
 }

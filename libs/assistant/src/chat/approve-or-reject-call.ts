@@ -34,7 +34,7 @@ export async function approveOrRejectCall(
   const call = await findPendingCall(parts, caller, agentId, confirmationId);
   const { tool, sessionId } = call;
   if (approve && requireTool(tool, caller).spends) requireUnsuspended(caller);
-  await applyDecision(parts, caller, agentId, call, approve);
+  await applyCallDecision(parts, caller, agentId, call, approve);
   if (!approve) return { tool, status: 'failed', result: null, error: declined.error, code: declined.code };
   const { organizationId } = caller;
   try {
@@ -83,7 +83,7 @@ async function findPendingCall(
   return call;
 }
 
-async function applyDecision(
+async function applyCallDecision(
   { database, clock }: ToolParts,
   caller: Principal,
   agentId: string,

@@ -54,7 +54,7 @@ export async function startTurn(
     const now = clock.now();
     const session = existingId
       ? await lockIdleSession(tx, caller, agentId, existingId, now)
-      : insertSession(tx, caller, agentId, { title: shortenToTitle(message), autoConfirm, now });
+      : insertChatSession(tx, caller, agentId, { title: shortenToTitle(message), autoConfirm, now });
     const turnId = newId();
     tx.deferStatement(`INSERT INTO chat_turn (id, organization_id, session_id, message) VALUES ($1, $2, $3, $4)`, [
       ...[turnId, organizationId, session.id, message],
@@ -118,7 +118,7 @@ async function endSilentTurn(tx: Transaction, organizationId: string, sessionId:
   );
 }
 
-function insertSession(
+function insertChatSession(
   tx: Transaction,
   caller: Principal,
   agentId: string,

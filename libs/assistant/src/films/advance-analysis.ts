@@ -49,7 +49,7 @@ export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise
   if (!row) return;
   try {
     const next = await runAnalysisStep(parts, row);
-    if (next) await saveProgress(parts.database, row, next);
+    if (next) await saveAnalysisProgress(parts.database, row, next);
   } catch (error) {
     await retryOrFailAnalysis(parts, row, error);
   }
@@ -58,7 +58,7 @@ export async function advanceAnalysis(parts: AnalysisParts, id: string): Promise
 function runAnalysisStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   switch (row.step) {
     case 'read':
-      return readSourceStep(parts, row);
+      return readRecordingStep(parts, row);
     case 'frames':
       return readExtractedFrames(parts, row);
     case 'ask':
@@ -92,7 +92,7 @@ async function acquireAnalysisLease({ database, modelMs }: AnalysisParts, id: st
 }
 
 /** Reads the recording. Recorded events alone need no model. A video needs frames and a model. */
-async function readSourceStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
+async function readRecordingStep(parts: AnalysisParts, row: AnalysisRow): Promise<Next | null> {
   const { filmKey, events, durationMs } = await openSourceObject(parts, row);
   if (durationMs !== null && durationMs > maxFilmMs) {
     throw new AnalysisFault('recording_too_long', 'The recording is longer than 60 minutes.');
@@ -118,7 +118,7 @@ async function openSourceObject({ database, storage }: AnalysisParts, row: Analy
     const durationMs = startedAt && endedAt ? endedAt.getTime() - startedAt.getTime() : null;
     return { filmKey, events: isReadable ? await storage.get(eventsKey) : null, durationMs };
   }
-  const size = await storage.sizeOf(uploadKey!);
+  const size = await storage.readObjectSize(uploadKey!);
   if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
   const events = size <= maxRecordingBytes ? await readRecordedEvents(storage, uploadKey!) : null;
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
@@ -206,7 +206,7 @@ async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promi
   const { frameTimes, name, hint, asked: framesAsked } = row;
   const numbers = frameTimes.map((_, at) => at + 1).slice(framesAsked, framesAsked + framesPerQuestion);
   const stored = await findStoredAnswer(parts.database, row);
-  if (stored.steps) return advanceSeenSteps(row, { ...stored, steps: stored.steps, frames: numbers.length });
+  if (stored.steps) return appendSeenSteps(row, { ...stored, steps: stored.steps, frames: numbers.length });
   const frames = await Promise.all(
     numbers.map(async (number) => {
       const bytes = await storage.get(buildFrameKey(row, number), { maxBytes: maxPictureBytes });
@@ -227,10 +227,10 @@ async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promi
     () => askAboutFrames(model, { name, hint, events: recorded, before, frames }, hidden),
     computeLeaseMs(parts.modelMs) / 3,
   );
-  return advanceSeenSteps(row, { steps, usage: sumUsages([stored.usage, usage]), frames: frames.length });
+  return appendSeenSteps(row, { steps, usage: sumUsages([stored.usage, usage]), frames: frames.length });
 }
 
-function advanceSeenSteps(
+function appendSeenSteps(
   { asked: framesAsked, frameTimes, seen }: AnalysisRow,
   { steps, usage, frames }: { steps: SeenStep[]; usage: ModelUsage; frames: number },
 ): Next {
@@ -269,7 +269,7 @@ async function createDraftWorkflow({ database }: AnalysisParts, row: AnalysisRow
   });
 }
 
-async function saveProgress(
+async function saveAnalysisProgress(
   database: Database,
   { id, organizationId, turn }: AnalysisRow,
   { set, inMs }: Next,

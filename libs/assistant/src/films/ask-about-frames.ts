@@ -60,7 +60,7 @@ export async function askAboutFrames(
     film: hidden.deep({ name, hint }),
     frames: frames.map(({ number, atMs }) => ({ frame: number, atMs })),
     stepsBefore: before.slice(-20).map(({ type, title, atMs }) => ({ type, title: hidden.text(title), atMs })),
-    untrustedEvents: events && hidden.deep(cutEventsToLimit(events)),
+    untrustedEvents: events && hidden.deep(shortenEventsToLimit(events)),
   };
   const messages: ModelMessage[] = [
     { role: 'system', content: instructions },
@@ -83,7 +83,7 @@ export async function askAboutFrames(
 /** Maximum number of characters of events in a question: a recording can have megabytes of them. */
 const eventsChars = 60_000;
 
-function cutEventsToLimit(events: unknown[]): unknown[] {
+function shortenEventsToLimit(events: unknown[]): unknown[] {
   let room = eventsChars;
   const end = events.findIndex((each) => (room -= JSON.stringify(each).length) < 0);
   return end < 0 ? events : [...events.slice(0, end), { cut: `${events.length - end} more were recorded` }];

@@ -42,7 +42,7 @@ describe('prompts', () => {
     );
   });
 
-  it('renderPrompt() throws if a placeholder has no value, or a value has no placeholder', () => {
+  it('renderPrompt throws if a placeholder has no value, or a value has no placeholder', () => {
     expect(() => renderPrompt('call-limit', { tool: 'stop' })).toThrow('needs limit');
     expect(() => renderPrompt('left-out', { tool: 'stop' })).toThrow('has no placeholder for tool');
   });

@@ -15,7 +15,7 @@ interface Parts {
  * Deletes what is older than the organization's logRetentionDays: sessions with their steps and events, chats, video
  * analyses with their frames, and uploaded videos. Lessons and the workflows that resulted from sessions stay.
  */
-export async function purgeAssistant(
+export async function purgeAssistantData(
   parts: Parts,
   round: Round,
   now: Date,
@@ -33,7 +33,7 @@ export async function purgeAssistant(
   return {
     sessions: await purgeRows('autopilot sessions', deleteOldSessions),
     chats: await purgeRows('chats', deleteOldChats),
-    films: await purgeRows('films', deleteOldFilms),
+    films: await purgeRows('films', deleteOldVideos),
     uploads: await purgeRows('uploaded films', deleteOldUploads),
   };
 }
@@ -67,7 +67,7 @@ const deleteOldChats: Drop = ({ database }, organizationId, before) =>
     ),
   );
 
-const deleteOldFilms: Drop = async ({ database, storage }, organizationId, before) => {
+const deleteOldVideos: Drop = async ({ database, storage }, organizationId, before) => {
   const old = await database.query<Pick<VideoAnalysisEntity, 'id' | 'frames'>>(
     'system',
     `SELECT id, frames FROM video_analysis

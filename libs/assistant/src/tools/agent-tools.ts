@@ -43,12 +43,12 @@ export const agentTools: Tool[] = [
       return { status: agent.status, why, stopAt: stopAt?.toISOString() ?? null, drain: agent.drain };
     },
   },
-  createSwitchTool('start', 'Starts the machine. It takes a while until it is online.'),
-  createSwitchTool('stop', 'Stops the machine. It is refused while a run is on it.'),
-  createSwitchTool('reboot', 'Reboots the machine. A run on it fails and follows its retries.'),
+  createMachineSwitchTool('start', 'Starts the machine. It takes a while until it is online.'),
+  createMachineSwitchTool('stop', 'Stops the machine. It is refused while a run is on it.'),
+  createMachineSwitchTool('reboot', 'Reboots the machine. A run on it fails and follows its retries.'),
 ];
 
-function createSwitchTool(action: 'start' | 'stop' | 'reboot', description: string): Tool {
+function createMachineSwitchTool(action: 'start' | 'stop' | 'reboot', description: string): Tool {
   return {
     name: action,
     description,

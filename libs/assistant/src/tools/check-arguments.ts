@@ -41,15 +41,15 @@ export function checkArguments(schema: ArgumentsSchema, input: unknown): Record<
   const checked: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(schema.properties)) {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    const fault = value === undefined ? checkPresence(schema, name) : checkArgument(rule, value);
+    const fault = value === undefined ? checkRequiredArgument(schema, name) : checkArgument(rule, value);
     if (fault) errors.push({ field: `arguments.${name}`, message: `${name} ${fault}` });
-    else if (value !== undefined) checked[name] = isIdRule(rule) ? (value as string).toLowerCase() : value;
+    else if (value !== undefined) checked[name] = isUuidRule(rule) ? (value as string).toLowerCase() : value;
   }
   if (errors.length) throw invalidArgumentsError(errors);
   return checked;
 }
 
-function checkPresence({ required }: ArgumentsSchema, name: string): string | undefined {
+function checkRequiredArgument({ required }: ArgumentsSchema, name: string): string | undefined {
   return required.includes(name) ? 'must be given' : undefined;
 }
 
@@ -59,7 +59,7 @@ function checkArgument(rule: ArgumentSchema, value: unknown): string | undefined
   const { minLength = 0, maxLength } = rule;
   if (value.includes('\0')) return 'must not contain U+0000';
   if (value.length < minLength || value.length > maxLength) return `must have ${minLength} to ${maxLength} characters`;
-  return isIdRule(rule) && !isUuid(value) ? 'must be a UUID' : undefined;
+  return isUuidRule(rule) && !isUuid(value) ? 'must be a UUID' : undefined;
 }
 
 function checkTextMap(maxNames: number, value: unknown): string | undefined {
@@ -73,7 +73,7 @@ function checkTextMap(maxNames: number, value: unknown): string | undefined {
 
 const maxValueLength = 65_536;
 
-function isIdRule(rule: ArgumentSchema): boolean {
+function isUuidRule(rule: ArgumentSchema): boolean {
   return rule.type === 'string' && rule.format === 'uuid';
 }
 

@@ -15,25 +15,28 @@ const cuts: [share: number, items: number][] = [
 
 /** Returns the result, cut until its JSON has at most `limit` characters. Cut texts and results are marked. */
 export function limitResultSize(result: Record<string, unknown>, limit: number): Record<string, unknown> {
-  if (isWithinLimit(result, limit)) return result;
+  if (isResultWithinLimit(result, limit)) return result;
   for (const [share, items] of cuts) {
-    const cut = { ...(cutLongValues(result, Math.floor(limit / share), items) as object), cut: note };
-    if (isWithinLimit(cut, limit)) return cut;
+    const cut = { ...(shortenLongValues(result, Math.floor(limit / share), items) as object), cut: note };
+    if (isResultWithinLimit(cut, limit)) return cut;
   }
   return { cut: `The answer has ${JSON.stringify(result).length} characters, which is too long to show.` };
 }
 
-function isWithinLimit(value: object, limit: number): boolean {
+function isResultWithinLimit(value: object, limit: number): boolean {
   return JSON.stringify(value).length <= limit;
 }
 
-function cutLongValues(value: unknown, maxLength: number, items: number): unknown {
+function shortenLongValues(value: unknown, maxLength: number, items: number): unknown {
   if (typeof value === 'string') {
     if (value.length <= maxLength) return value;
     return `${toStorableText(value.slice(0, maxLength))}… [cut: it has ${value.length} characters]`;
   }
-  if (Array.isArray(value)) return value.slice(0, items).map((each: unknown) => cutLongValues(each, maxLength, items));
+  if (Array.isArray(value))
+    return value.slice(0, items).map((each: unknown) => shortenLongValues(each, maxLength, items));
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).slice(0, Math.max(items, 50));
-  return Object.fromEntries(members.map(([key, each]) => [key.slice(0, 200), cutLongValues(each, maxLength, items)]));
+  return Object.fromEntries(
+    members.map(([key, each]) => [key.slice(0, 200), shortenLongValues(each, maxLength, items)]),
+  );
 }

@@ -15,9 +15,9 @@ export type DeliveryOutcome =
   | 'unreachable'
   | 'over'
   | 'secret_missing'
-  /** The secrets of the command cannot be decrypted. */
+  /** The result for a command whose secrets cannot be decrypted. */
   | 'sealed'
-  /** Another process is pushing the command, or the next push of the command is not due yet. */
+  /** The result for a command that another process is pushing, or whose next push is not due yet. */
   | 'not due';
 
 /** The columns of a command that a delivery needs. */

@@ -27,16 +27,16 @@ export class AcknowledgedCommands {
     if (kind !== 'run' || !jobId) return this.writeAcknowledged([id]);
     this.stopListening ??= this.pubSub.subscribe('job', (reported) => this.waiting.delete(reported));
     this.waiting.set(jobId, id);
-    this.timer ??= setTimeout(() => void this.writeWaiting(), reportAfterMs);
+    this.timer ??= setTimeout(() => void this.writeWaitingIds(), reportAfterMs);
   }
 
   async flushAndStop(): Promise<void> {
     this.stopListening?.();
     clearTimeout(this.timer);
-    await this.writeWaiting();
+    await this.writeWaitingIds();
   }
 
-  private async writeWaiting(): Promise<void> {
+  private async writeWaitingIds(): Promise<void> {
     delete this.timer;
     const ids = [...this.waiting.values()];
     this.waiting.clear();

@@ -127,7 +127,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
   async pushLeasedCommand(command: Leased): Promise<DeliveryOutcome> {
     const span = new DeliverySpan(command);
     try {
-      const outcome = await this.pushUnlessFailed(command);
+      const outcome = await this.pushIfStillDue(command);
       span.recordSpan(outcome);
       return outcome;
     } catch (error) {
@@ -136,8 +136,8 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     }
   }
 
-  private async pushUnlessFailed(command: Leased): Promise<DeliveryOutcome> {
-    if (!command.isDue) return this.endDelivery(command);
+  private async pushIfStillDue(command: Leased): Promise<DeliveryOutcome> {
+    if (!command.isDue) return this.endDeliveryOfCommand(command);
     const isRepair = command.agentStatus === 'offline' && repairKinds.includes(command.kind);
     if (!isOnStatus(command.agentStatus) && !isRepair) {
       return this.postponePush(command, 'unreachable', maxBackoffMs, `the agent is ${command.agentStatus}`);
@@ -155,10 +155,10 @@ export class CommandDelivery implements BeforeApplicationShutdown {
     });
     if (!composed) return this.postponePush(command, 'sealed', maxBackoffMs, sealedError);
     if (!('command' in composed)) return this.handleMissingSecrets(command, composed.missing);
-    return this.sendToWorker(command, composed.command);
+    return this.sendCommandToWorker(command, composed.command);
   }
 
-  private async sendToWorker(command: Leased, wire: AgentCommand): Promise<DeliveryOutcome> {
+  private async sendCommandToWorker(command: Leased, wire: AgentCommand): Promise<DeliveryOutcome> {
     const body = JSON.stringify(wire);
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     // A tunnel may accept the push and never answer. In case the worker is also polling, its waiting poll is notified
@@ -183,10 +183,10 @@ export class CommandDelivery implements BeforeApplicationShutdown {
         return status === 202 ? 'taken' : 'known';
       }
       if (status === 409) return await this.postponePush(command, 'busy', backoffMs, 'the worker is busy');
-      return await this.leaveToPolling(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
+      return await this.leaveCommandToPolling(command, `the worker answered ${status}`, proxyErrorStatuses.has(status));
     } catch (error) {
       if (!(error instanceof OutboundFailed || error instanceof OutboundRefused)) throw error;
-      return await this.leaveToPolling(command, error.message, true);
+      return await this.leaveCommandToPolling(command, error.message, true);
     } finally {
       clearTimeout(late);
     }
@@ -196,7 +196,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Postpones the push and notifies a waiting poll of the worker. If no worker is connected to the tunnel, the tunnel
    * is not used again until the agent's next boot.
    */
-  private async leaveToPolling(command: Leased, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
+  private async leaveCommandToPolling(command: Leased, reason: string, deadEnd: boolean): Promise<DeliveryOutcome> {
     const backoffMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(command.pushes - 1, 10));
     if (deadEnd) await markTunnelUnreachable(this.database, command);
     const outcome = await this.postponePush(command, 'unreachable', backoffMs, reason);
@@ -235,7 +235,7 @@ export class CommandDelivery implements BeforeApplicationShutdown {
    * Ends the delivery of a command past its deadline. A run command is not failed but only no longer pushed, because
    * its job decides how the run ends.
    */
-  private async endDelivery(command: Leased): Promise<DeliveryOutcome> {
+  private async endDeliveryOfCommand(command: Leased): Promise<DeliveryOutcome> {
     if (command.kind !== 'run') {
       const error = 'The agent did not accept the command in time.';
       await failCommand(this.database, command, { code: 'execution_timeout', error });

@@ -14,7 +14,7 @@ export interface DeliveryParts {
   storage: ObjectStorage;
   /** The base URL at which the agent's worker reaches the service. */
   serviceUrl: string;
-  /** The keys that the agent's worker may be using; read from the database if absent. */
+  /** Worker keys that the agent's worker may be using; read from the database if absent. */
   workerKeys?: string[];
 }
 
@@ -31,7 +31,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   if (!first) return [];
   const { database, keyRing, storage, serviceUrl, workerKeys } = parts;
   const { organizationId, agentId } = first;
-  const keys = [...new Set(commands.flatMap((command) => Object.values(secretsOf(command))))];
+  const keys = [...new Set(commands.flatMap((command) => Object.values(listSecretVariables(command))))];
   const [resolved, apiKey] = await Promise.all([
     keys.length ? resolveSecrets(database, keyRing, organizationId, keys) : { values: {}, missing: [] },
     workerKeys
@@ -47,7 +47,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
   return Promise.all(
     commands.map(async (command): Promise<Composed> => {
       const { id, kind, jobId, deadline, env, payload } = command;
-      const { secrets, missing } = readSecrets(command, resolved);
+      const { secrets, missing } = readSecretsOfCommand(command, resolved);
       if (missing.length) return { id, kind, missing };
       const { requestId, traceparent } = command;
       const opened = await openVariables(database, keyRing, organizationId, env);
@@ -70,7 +70,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
           },
           payload: {
             ...decryptPayload(keyRing, agentId, payload),
-            ...(await presignBundle(storage, payload, serviceUrl)),
+            ...(await presignPackBundle(storage, payload, serviceUrl)),
             ...(Object.keys(opened).length > 0
               ? { variables: { ...(payload['variables'] as StoredVariables), ...opened } }
               : {}),
@@ -84,7 +84,7 @@ export async function composeDeliveries(parts: DeliveryParts, commands: CommandR
 }
 
 /** Returns the environment variables of a command that contain secrets, each with its vault key. */
-function secretsOf({ vaultKeys, secretAliases }: CommandRow): Record<string, string> {
+function listSecretVariables({ vaultKeys, secretAliases }: CommandRow): Record<string, string> {
   return { ...Object.fromEntries(vaultKeys.map((key) => [key, key])), ...secretAliases };
 }
 
@@ -92,11 +92,11 @@ function secretsOf({ vaultKeys, secretAliases }: CommandRow): Record<string, str
  * Returns the environment variables that contain secrets. A TOTP secret among the vault keys only allows the run to
  * request codes, so it has no variable.
  */
-function readSecrets(
+function readSecretsOfCommand(
   command: CommandRow,
   { values, missing: lost }: { values: Record<string, string>; missing: string[] },
 ): { secrets: Record<string, string>; missing: string[] } {
-  const named = Object.entries(secretsOf(command));
+  const named = Object.entries(listSecretVariables(command));
   const aliases = command.secretAliases ?? {};
   const isLost = (name: string, key: string) => lost.includes(key) || (name in aliases && !(key in values));
   return {
@@ -109,7 +109,7 @@ function readSecrets(
  * Replaces the bundle's object key in the payload by a presigned URL that is valid for one hour. Each delivery gets a
  * new URL.
  */
-async function presignBundle(
+async function presignPackBundle(
   storage: ObjectStorage,
   { bundle }: Record<string, unknown>,
   address: string,

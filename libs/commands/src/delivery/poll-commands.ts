@@ -49,7 +49,7 @@ export class CommandPolls implements OnApplicationShutdown {
     ended: AbortSignal,
   ): Promise<AgentCommand[]> {
     if (waitMs > 0) this.requirePollSlot(organizationId);
-    await this.requireAgent(organizationId, agentId);
+    await this.requireExistingAgent(organizationId, agentId);
     const until = performance.now() + (this.count < this.limits.commandPollsMax ? waitMs : 0);
     this.count += 1;
     this.countOf.set(organizationId, (this.countOf.get(organizationId) ?? 0) + 1);
@@ -58,7 +58,7 @@ export class CommandPolls implements OnApplicationShutdown {
         // The subscription starts before the read, so that a command that is inserted during the read is noticed.
         const listening = this.listenForCommands(agentId);
         try {
-          const commands = this.hold.isHeld ? [] : await this.readCommands(organizationId, agentId, waitMs > 0);
+          const commands = this.hold.isHeld ? [] : await this.readDueCommands(organizationId, agentId, waitMs > 0);
           const leftMs = until - performance.now();
           if (commands.length > 0 || leftMs <= 0 || ended.aborted) return commands;
           await listening.wait(Math.min(leftMs, pollIntervalMs), ended);
@@ -88,7 +88,7 @@ export class CommandPolls implements OnApplicationShutdown {
     });
   }
 
-  private async requireAgent(organizationId: string, agentId: string): Promise<void> {
+  private async requireExistingAgent(organizationId: string, agentId: string): Promise<void> {
     const [agent] = await this.database.query<Pick<AgentEntity, 'status'>>(
       { organizationId },
       'SELECT status FROM agent WHERE id = $1 AND organization_id = $2',
@@ -103,7 +103,7 @@ export class CommandPolls implements OnApplicationShutdown {
       );
   }
 
-  private async readCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
+  private async readDueCommands(organizationId: string, agentId: string, afterPush: boolean): Promise<AgentCommand[]> {
     const rows = await this.database.query<CommandRow>(
       { organizationId },
       `SELECT ${commandColumns} FROM agent_command c

@@ -1,6 +1,6 @@
 import type { TerminalJobStatus } from '@muster/contracts';
 import type { RowStatement, Transaction } from '@muster/database';
-import { releaseJobsSql, releaseJobSql } from '@muster/machines';
+import { releaseMachinesOfJobsSql, releaseMachineOfJobSql } from '@muster/machines';
 
 /** SQL that marks the run commands of begun jobs as acknowledged. `commandIds` is a subquery. */
 export function acknowledgeRunsSql(commandIds: string): string {
@@ -12,7 +12,7 @@ export function acknowledgeRunsSql(commandIds: string): string {
  * Releases the agent and closes the job's pending run command in one statement, so that the command cannot be delivered
  * after the job has ended.
  */
-export function releaseMachine(
+export function releaseMachineAndEndCommand(
   tx: Transaction,
   agentId: string,
   { jobId, to, error }: { jobId: string; to: TerminalJobStatus; error?: string | null },
@@ -20,7 +20,7 @@ export function releaseMachine(
   tx.deferRow(releases, [jobId, agentId, to, error ?? null]);
 }
 
-const closeCommandSql = (outcome: string, error: string) => `
+const endRunCommandSql = (outcome: string, error: string) => `
   UPDATE agent_command
   SET status = CASE WHEN ${outcome} = 'completed' THEN 'success' ELSE 'failed' END, error = ${error}, finished_at = muster_now(),
       next_push_at = NULL, payload = payload - 'script'`;
@@ -29,19 +29,19 @@ const closeCommandSql = (outcome: string, error: string) => `
 const releases: RowStatement = {
   one: {
     name: 'release_agent',
-    text: `WITH command AS (${closeCommandSql('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
-      ${releaseJobSql('$2', '$1')}`,
+    text: `WITH command AS (${endRunCommandSql('$3', '$4')} WHERE job_id = $1 AND kind = 'run' AND status = 'pending')
+      ${releaseMachineOfJobSql('$2', '$1')}`,
   },
   many: {
     name: 'release_agents',
     text: `WITH ended AS (
         SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[]) AS e (job_id, agent_id, outcome, error)),
       command AS (
-        ${closeCommandSql('ended.outcome', 'ended.error')}
+        ${endRunCommandSql('ended.outcome', 'ended.error')}
         FROM ended
         WHERE agent_command.job_id = ANY($1) AND agent_command.job_id = ended.job_id AND kind = 'run'
           AND agent_command.status = 'pending')
-      ${releaseJobsSql({ ended: 'ended', agentIds: '$2' })}`,
+      ${releaseMachinesOfJobsSql({ ended: 'ended', agentIds: '$2' })}`,
   },
 };
 

@@ -43,7 +43,7 @@ export async function acknowledgeCommand(database: Database, commandRef: Command
  * Stores the output that a command's code has printed so far and notifies waiting requests. The command's result
  * replaces this output later.
  */
-export async function receiveOutput(
+export async function storeCommandOutput(
   database: Database,
   commandRef: CommandRef,
   output: string,
@@ -77,7 +77,7 @@ const resultActivity = markAgentActiveSql({
 });
 
 /** Stores the result of a command. Only the first result of a command is accepted. */
-export async function receiveResult(
+export async function storeCommandResult(
   database: Database,
   commandRef: CommandRef,
   { status, output, error, code, exitCode }: CommandResultBody,

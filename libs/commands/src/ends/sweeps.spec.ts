@@ -32,7 +32,7 @@ describe('the sweeps of agents, commands and orders', () => {
   const query = <T extends object = object>(sql: string, values: unknown[] = []) =>
     harness.db.query<T>('system', sql, values);
 
-  async function commands(count: number, change: { deadline: string; vaultKeys?: string[] }): Promise<string[]> {
+  async function insertCommands(count: number, change: { deadline: string; vaultKeys?: string[] }): Promise<string[]> {
     const ids = Array.from({ length: count }, () => newId());
     await query(
       `INSERT INTO agent_command (id, organization_id, agent_id, kind, payload, env, vault_keys, deadline, next_push_at)
@@ -44,7 +44,7 @@ describe('the sweeps of agents, commands and orders', () => {
   }
 
   /** Adds a trigger that makes each update of the matching rows fail. */
-  async function breakRows(table: string, condition: string): Promise<void> {
+  async function makeUpdatesFail(table: string, condition: string): Promise<void> {
     const client = new Client({ connectionString: harness.databaseUrl });
     await client.connect();
     await client.query(`
@@ -56,7 +56,7 @@ describe('the sweeps of agents, commands and orders', () => {
   }
 
   it('an overdue command does not fail while its result is being stored', async () => {
-    const [id] = await commands(1, { deadline: '-1 hour' });
+    const [id] = await insertCommands(1, { deadline: '-1 hour' });
     const swept = await runBesideLock(
       harness.db,
       (tx) => tx.execute("UPDATE agent_command SET status = 'success' WHERE id = $1", [id]),
@@ -67,8 +67,8 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('the sweep of overdue commands leaves the command of a run, because a run ends with its job', async () => {
-    const [run, snippet] = await commands(2, { deadline: '-1 hour' });
+  it('the sweep of overdue commands does not fail a run command, because only the end of its job ends it', async () => {
+    const [run, snippet] = await insertCommands(2, { deadline: '-1 hour' });
     await query(`UPDATE agent_command SET kind = 'run' WHERE id = $1`, [run]);
     expect(await failOverdueCommands(harness.db)).toEqual({ looked: 1, failed: 1 });
     expect(await query('SELECT id, status FROM agent_command ORDER BY status')).toEqual([
@@ -79,7 +79,7 @@ describe('the sweeps of agents, commands and orders', () => {
   });
 
   it('a command that another process is leasing is not pushed a second time', async () => {
-    const [id] = await commands(1, { deadline: '1 hour' });
+    const [id] = await insertCommands(1, { deadline: '1 hour' });
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
     const pushed = await runBesideLock(
       harness.db,
@@ -90,13 +90,13 @@ describe('the sweeps of agents, commands and orders', () => {
     await query('DELETE FROM agent_command');
   });
 
-  it('a repair is pushed to an offline agent, but not to an agent whose machine is stopped', async () => {
+  it('a repair command is pushed to an offline agent, but not to an agent whose machine is stopped', async () => {
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
     const push = async (status: 'offline' | 'stopped', kind: 'repair' | 'snippet') => {
       const { id } = await makeAgent(harness.db, {
         ...{ organizationId, status, name: newId(), tunnelUrl: 'http://127.0.0.1:9' },
       });
-      const [command] = await commands(1, { deadline: '1 hour' });
+      const [command] = await insertCommands(1, { deadline: '1 hour' });
       await query('UPDATE agent_command SET agent_id = $2, kind = $3 WHERE id = $1', [command, id, kind]);
       await delivery.deliverCommand(command!);
       const [row] = await query<{ pushError: string }>('SELECT push_error FROM agent_command WHERE id = $1', [command]);
@@ -121,8 +121,8 @@ describe('the sweeps of agents, commands and orders', () => {
   });
 
   it('the sweep of overdue commands reports a command that cannot be updated, and fails the others', async () => {
-    const ids = await commands(30, { deadline: '-1 hour' });
-    await breakRows('agent_command', `OLD.id = '${ids[0]}'`);
+    const ids = await insertCommands(30, { deadline: '-1 hour' });
+    await makeUpdatesFail('agent_command', `OLD.id = '${ids[0]}'`);
     const round = new Round('test');
     expect(await failOverdueCommands(harness.db, round)).toEqual({ looked: 30, failed: 29 });
     expect(round.failures).toEqual([{ row: `command ${ids[0]}`, error: 'the row is broken' }]);
@@ -135,9 +135,9 @@ describe('the sweeps of agents, commands and orders', () => {
       `INSERT INTO vault_secret (organization_id, key, master_key_id, wrapped_key, sealed) VALUES ($1, 'LOST', 'gone', '', '')`,
       [organizationId],
     );
-    const sealed = await commands(100, { deadline: '1 hour', vaultKeys: ['LOST'] });
+    const sealed = await insertCommands(100, { deadline: '1 hour', vaultKeys: ['LOST'] });
     await query('UPDATE agent_command SET next_push_at = now() - interval $$1 minute$$');
-    await commands(5, { deadline: '1 hour' });
+    await insertCommands(5, { deadline: '1 hour' });
     const round = new Round('test');
     const delivery = harness.app.nest.get(CommandDelivery, { strict: false });
     expect(await delivery.deliverDueCommands(round)).toMatchObject({ looked: 105, postponed: 5 });
@@ -158,7 +158,7 @@ describe('the sweeps of agents, commands and orders', () => {
        SELECT id, organization_id, status, status_since, 1, now() - interval '1 hour' FROM agent WHERE id = ANY($1)`,
       [agents],
     );
-    await breakRows('agent_control', 'true');
+    await makeUpdatesFail('agent_control', 'true');
     const machines = harness.app.nest.get(MachineControl, { strict: false });
     const control = jest.spyOn(machines, 'executeOrder');
     const cursors = new Map<string, unknown>();

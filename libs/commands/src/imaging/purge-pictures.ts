@@ -22,7 +22,7 @@ export async function purgeOldImages(
   for (const kind of Object.keys(kinds) as (keyof typeof kinds)[]) {
     const name = `pictures of ${kind}`;
     const purgeBefore = (organizationId: string, before: Date) =>
-      deletePicturesPage(parts, kind, { organizationId, before });
+      deletePageOfImages(parts, kind, { organizationId, before });
     pictures += (
       await purgeByRetention(parts.database, round, { name, keptFor: 'logRetentionDays', now, step: purgeBefore })
     ).purged;
@@ -34,7 +34,7 @@ export async function purgeOldImages(
  * Deletes one page of images. The stored object is deleted before its row: if this is interrupted, the row that is left
  * is found again.
  */
-async function deletePicturesPage(
+async function deletePageOfImages(
   { database, storage }: { database: Database; storage: ObjectStorage },
   kind: keyof typeof kinds,
   { organizationId, before }: { organizationId: string; before: Date },

@@ -98,13 +98,13 @@ async function presentConvertedImage(
   const fullKey = buildImagingKey(command, { name: 'full', ordinal });
   const thumbnailKey = buildImagingKey(command, { name: 'thumbnail', ordinal });
   const [fullUrl, thumbnailUrl] = await Promise.all([
-    presignImage(storage, fullKey),
-    presignImage(storage, thumbnailKey),
+    presignStoredImage(storage, fullKey),
+    presignStoredImage(storage, thumbnailKey),
   ]);
   return { ordinal, filename, fullKey, thumbnailKey, fullUrl, thumbnailUrl, width, height, bytes };
 }
 
-function presignImage(storage: ObjectStorage, key: string): Promise<string | null> {
+function presignStoredImage(storage: ObjectStorage, key: string): Promise<string | null> {
   const options = { contentType: 'image/jpeg', expiresInSeconds: lifetimeSeconds };
   return storage.presignGet(key, options).catch(() => null);
 }

@@ -4,7 +4,7 @@ import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeOrganization, startHarness } from '@muster/testing';
 import { failOverdueCommands } from '../ends/fail-commands';
 import { issueCommand } from '../requests/issue-command';
-import { receiveResult } from '../ends/receive-result';
+import { storeCommandResult } from '../ends/receive-result';
 import { applyHandshake } from '../reports/apply-machine-reports';
 import { insertRecording, markRecordingStopping } from './request-recording';
 
@@ -40,7 +40,7 @@ describe('a recording', () => {
   const start = () => ask('start_recording', newId());
   const stop = ({ recordingId }: RecordingRequest) => ask('stop_recording', recordingId);
   const result = ({ commandId }: RecordingRequest, body: CommandResultBody) =>
-    receiveResult(db, { ...agentRef, commandId }, body);
+    storeCommandResult(db, { ...agentRef, commandId }, body);
   const succeeds = (request: RecordingRequest, output: object = {}) => result(request, { status: 'success', output });
   const fails = (request: RecordingRequest, error: string) => result(request, { status: 'failed', error });
   const take = ({ commandId }: RecordingRequest) =>
@@ -154,7 +154,7 @@ describe('a recording', () => {
     expect(stored['status']).toBe('kept');
   });
 
-  it('the late result of a start command does not change the status of a stopping recording', async () => {
+  it('the late result of a start command does not change the status of a recording that is being stopped', async () => {
     const recording = await start();
     const ending = await stop(recording);
     await succeeds(recording);

@@ -22,12 +22,12 @@ export async function waitForCommand(
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), ...(signal ? [signal] : [])]);
   return watchUntilFinal(
     { pubSub, topic: 'command', id: agentId, pollMs: 500, signal: over },
-    () => readCommand(database, { organizationId, agentId, commandId }),
+    () => readCommandState(database, { organizationId, agentId, commandId }),
     ({ status, output = '' }) => status !== 'pending' || (seenLength !== undefined && output.length !== seenLength),
   );
 }
 
-async function readCommand(
+async function readCommandState(
   database: Database,
   { organizationId, agentId, commandId }: { organizationId: string; agentId: string; commandId: string },
 ): Promise<CommandStatus> {

@@ -36,23 +36,24 @@ class More extends Body {
   @IntField() own!: number;
 }
 
-function read(input: object, type: new () => object = Body, unknown: 'refuse' | 'ignore' = 'refuse') {
+function readTestFields(input: object, type: new () => object = Body, unknown: 'refuse' | 'ignore' = 'refuse') {
   const faults = new Faults();
   return { value: readFields(type, input, { faults, path: '', unknown }), faults };
 }
 
-const faultOf = (input: object) => read(input).faults.errors.map(({ field, message }) => `${field}: ${message}`);
-const many = (count: number) => Array.from({ length: count }, (_, at) => `name ${at}`);
+const listFieldFaults = (input: object) =>
+  readTestFields(input).faults.errors.map(({ field, message }) => `${field}: ${message}`);
+const makeNames = (count: number) => Array.from({ length: count }, (_, at) => `name ${at}`);
 
 describe('readFields', () => {
   it('readFields reads the fields of a request into an instance of the class', () => {
     const input = { text: 'abc', names: ['a', 'b'], inners: [{ name: 'x' }], inner: { name: 'y' }, json: { a: [1] } };
-    const { value, faults } = read(input);
+    const { value, faults } = readTestFields(input);
     expect([faults.isEmpty, value]).toEqual([true, input]);
     expect(value).toBeInstanceOf(Body);
-    expect(read({ text: null }).value).toEqual({ text: null });
-    expect(read({ count: '7' }).value).toEqual({ count: 7 });
-    expect(read({ own: 1, text: 'a' }, More).value).toEqual({ own: 1, text: 'a' });
+    expect(readTestFields({ text: null }).value).toEqual({ text: null });
+    expect(readTestFields({ count: '7' }).value).toEqual({ count: 7 });
+    expect(readTestFields({ own: 1, text: 'a' }, More).value).toEqual({ own: 1, text: 'a' });
   });
 
   it.each([
@@ -61,7 +62,7 @@ describe('readFields', () => {
     [{ text: 7 }, 'text: text must be a string'],
     [{ names: null }, 'names: names must be an array'],
     [{ names: ['a', 'a'] }, "names: All names's elements must be unique"],
-    [{ names: many(4) }, 'names: names must contain no more than 3 elements'],
+    [{ names: makeNames(4) }, 'names: names must contain no more than 3 elements'],
     [{ names: [1] }, 'names: each value in names must be a string'],
     [{ inners: [{ name: 'a' }, { name: 7 }] }, 'inners.1.name: name must be a string'],
     [{ inners: [[]] }, 'inners.0: inners.0 must be an object'],
@@ -74,17 +75,17 @@ describe('readFields', () => {
     [{ count: '1e1' }, 'count: count must be an integer number'],
     [{ count: ['1'] }, 'count: count must be an integer number'],
     [{ toString: 1 }, 'toString: property toString should not exist'],
-  ])('readFields reports the error of the body %j', (input, fault) => expect(faultOf(input)).toEqual([fault]));
+  ])('readFields reports the error of the body %j', (input, fault) => expect(listFieldFaults(input)).toEqual([fault]));
 
   it('readFields counts a surrogate pair as one character', () => {
-    expect(faultOf({ text: '😀😀😀' })).toEqual([]);
-    expect(faultOf({ text: '😀😀😀a' })).toHaveLength(1);
+    expect(listFieldFaults({ text: '😀😀😀' })).toEqual([]);
+    expect(listFieldFaults({ text: '😀😀😀a' })).toHaveLength(1);
   });
 
   it.each(['', ' \u00a0\n', '\u202e\u2066', '\u200b\ufeff', '\u0001\u001b', '\u3164\u2800', '\u0301'])(
     'readFields refuses the name %j, which has no visible character',
     (name) => {
-      const faults = (input: object) => read(input, Shown).faults.errors.map(({ message }) => message);
+      const faults = (input: object) => readTestFields(input, Shown).faults.errors.map(({ message }) => message);
       expect(faults({ name })).toEqual([expect.stringMatching(/visible|longer/)]);
       expect(faults({ labels: ['a', name] })).toEqual(['each value in labels must have a visible character']);
       expect(faults({ name: `${name}歯`, labels: [`${name}🦷`] })).toEqual([]);
@@ -96,11 +97,13 @@ describe('readFields', () => {
 
   it('readFields drops unknown fields if they are to be ignored, as in the reports of workers', () => {
     const input = { inner: { name: 'a', newer: 1 }, newer: 2 };
-    expect(read(input, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
+    expect(readTestFields(input, Body, 'ignore').value).toEqual({ inner: { name: 'a' } });
   });
 
   it('readFields stops after 200 errors and reports the first 50, shortened', () => {
-    const { faults } = read(Object.fromEntries(many(10_000).map((name) => [name + 'x'.repeat(2000), 1])));
+    const { faults } = readTestFields(
+      Object.fromEntries(makeNames(10_000).map((name) => [name + 'x'.repeat(2000), 1])),
+    );
     expect([faults.isFull, faults.errors.length]).toEqual([true, 50]);
     expect(JSON.stringify(faults.errors).length).toBeLessThan(50_000);
     let looks = 0;
@@ -110,7 +113,7 @@ describe('readFields', () => {
         return 7;
       },
     }));
-    expect(read({ inners }).faults.errors).toHaveLength(50);
+    expect(readTestFields({ inners }).faults.errors).toHaveLength(50);
     expect(looks).toBe(200);
   });
 
@@ -122,7 +125,7 @@ describe('readFields', () => {
       },
     });
     for (const field of ['names', 'inners']) {
-      expect(read({ [field]: trap }).faults.errors).toEqual([
+      expect(readTestFields({ [field]: trap }).faults.errors).toEqual([
         { field, message: expect.stringContaining('must contain no more than') },
       ]);
     }
@@ -133,7 +136,7 @@ describe('readFields', () => {
       fc.property(
         fc.dictionary(fc.constantFrom('text', 'names', 'inners', 'inner', 'map', 'json'), fc.jsonValue()),
         (input) => {
-          expect(() => read(input as object)).not.toThrow();
+          expect(() => readTestFields(input as object)).not.toThrow();
         },
       ),
     );

@@ -40,7 +40,7 @@ export function TextField(
   options: Common & { min?: number; max?: number; pattern?: RegExp; format?: string; visible?: boolean } = {},
 ) {
   const { min = 1, max = 200, pattern, format, visible } = options;
-  return declareField(
+  return declareApiField(
     options,
     { type: String, minLength: min, maxLength: max, format, ...(pattern ? { pattern: pattern.source } : {}) },
     makeTextCheck({ min, max, pattern, visible }),
@@ -48,11 +48,11 @@ export function TextField(
 }
 
 export function EmailField(options: Common = {}) {
-  return declareField(options, { type: String, format: 'email', maxLength: 254 }, checkEmail);
+  return declareApiField(options, { type: String, format: 'email', maxLength: 254 }, checkEmail);
 }
 
 export function UrlField(options: Common & { max?: number } = {}) {
-  return declareField(
+  return declareApiField(
     options,
     { type: String, format: 'uri', maxLength: options.max ?? 2048 },
     makeUrlCheck(options.max ?? 2048),
@@ -61,7 +61,7 @@ export function UrlField(options: Common & { max?: number } = {}) {
 
 /** A UUID, which is converted to lower case. */
 export function UuidField(options: Common = {}) {
-  return declareField(
+  return declareApiField(
     { example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e', ...options },
     { type: String, format: 'uuid' },
     checkUuid,
@@ -71,7 +71,7 @@ export function UuidField(options: Common = {}) {
 /** A list of ids. The use case checks whether each is a valid id. */
 export function IdListField(options: Common & { minItems?: number; maxItems?: number; max?: number } = {}) {
   const { minItems = 0, maxItems = 100, max = 36 } = options;
-  return declareField(
+  return declareApiField(
     options,
     { type: [String], minItems, maxItems, uniqueItems: true },
     makeIdListCheck({ minItems, maxItems, max }),
@@ -79,7 +79,7 @@ export function IdListField(options: Common & { minItems?: number; maxItems?: nu
 }
 
 export function DateTimeField(options: Common = {}) {
-  return declareField(
+  return declareApiField(
     { example: '2026-01-31T09:30:00.000Z', ...options },
     { type: String, format: 'date-time' },
     checkDateTime,
@@ -88,17 +88,17 @@ export function DateTimeField(options: Common = {}) {
 
 /** A calendar day, in the time zone that the description of the field specifies. */
 export function DayField(options: Common = {}) {
-  return declareField({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, checkDay);
+  return declareApiField({ example: '2026-01-31', ...options }, { type: String, format: 'date' }, checkDay);
 }
 
 /** A calendar day, or a time. */
 export function DayOrTimeField(options: Common = {}) {
-  return declareField({ example: '2026-01-31', ...options }, { type: String, maxLength: 40 }, checkDayOrTime);
+  return declareApiField({ example: '2026-01-31', ...options }, { type: String, maxLength: 40 }, checkDayOrTime);
 }
 
 export function IntField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 2_147_483_647 } = options;
-  return declareField(options, { type: 'integer', minimum: min, maximum: max }, makeIntegerCheck(min, max));
+  return declareApiField(options, { type: 'integer', minimum: min, maximum: max }, makeIntegerCheck(min, max));
 }
 
 /** A list of distinct integers. */
@@ -107,7 +107,7 @@ export function IntListField(
 ) {
   const { minItems = 0, maxItems = 100, min = 0, max = 2_147_483_647 } = options;
   const items = { type: 'integer', minimum: min, maximum: max };
-  return declareField(
+  return declareApiField(
     options,
     { type: 'array', items, minItems, maxItems, uniqueItems: true },
     makeIntegerListCheck({ minItems, maxItems, min, max }),
@@ -120,24 +120,24 @@ export function CountField(options: Common = {}) {
     { type: 'integer', minimum: 0 },
     { type: 'boolean', enum: [false] },
   ];
-  return declareField(options, { oneOf }, makeAnyJsonCheck(20));
+  return declareApiField(options, { oneOf }, makeAnyJsonCheck(20));
 }
 
 /** An integer in a query string, where every value is text. */
 export function QueryIntField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 2_147_483_647 } = options;
-  return declareField(options, { type: 'integer', minimum: min, maximum: max }, makeIntegerTextCheck(min, max));
+  return declareApiField(options, { type: 'integer', minimum: min, maximum: max }, makeIntegerTextCheck(min, max));
 }
 
 export function NumberField(options: Common & { min?: number; max?: number } = {}) {
   const { min = 0, max = 1_000_000_000 } = options;
-  return declareField(options, { type: Number, minimum: min, maximum: max }, makeNumberCheck(min, max));
+  return declareApiField(options, { type: Number, minimum: min, maximum: max }, makeNumberCheck(min, max));
 }
 
 /** An amount of USD that a client sets, such as a limit or a price, with at most six decimals. */
 export function UsdField(options: Common & { max?: number } = {}) {
   const { max = 1_000_000_000 } = options;
-  return declareField(options, { type: Number, minimum: 0, maximum: max }, makeExactUsdCheck(max));
+  return declareApiField(options, { type: Number, minimum: 0, maximum: max }, makeExactUsdCheck(max));
 }
 
 /** An amount of USD that a program computed. It is rounded to six decimals. */
@@ -146,22 +146,26 @@ export function ReportedUsdField(options: Common = {}) {
 }
 
 export function BooleanField(options: Common = {}) {
-  return declareField(options, { type: Boolean }, checkBoolean);
+  return declareApiField(options, { type: Boolean }, checkBoolean);
 }
 
 export function EnumField(values: readonly string[], options: Common = {}) {
-  return declareField({ example: values[0], ...options }, { type: String, enum: [...values] }, makeOneOfCheck(values));
+  return declareApiField(
+    { example: values[0], ...options },
+    { type: String, enum: [...values] },
+    makeOneOfCheck(values),
+  );
 }
 
 /** A nested object of another class. */
 export function ObjectField(type: () => new () => object, options: Common = {}) {
-  return declareField(options, { type: lazyType(type) }, makeNestedObjectCheck(type));
+  return declareApiField(options, { type: makeLazyType(type) }, makeNestedObjectCheck(type));
 }
 
 /** A map from names to texts, such as a run's variables. The use case checks which names are valid. */
 export function TextMapField(options: Common & { maxKeys?: number; max?: number } = {}) {
   const { maxKeys = 200, max = 65_536 } = options;
-  return declareField(
+  return declareApiField(
     options,
     { type: Object, additionalProperties: { type: 'string', maxLength: max } },
     makeTextMapCheck({ maxKeys, max }),
@@ -179,7 +183,7 @@ const jsonTypes = [
 /** A value of any JSON type, up to a maximum size. */
 export function AnyJsonField(options: Common & { maxBytes?: number } = {}) {
   const { maxBytes = 262_144 } = options;
-  return declareField(
+  return declareApiField(
     options,
     { oneOf: jsonTypes, description: options.description ?? 'Any JSON value.' },
     makeAnyJsonCheck(maxBytes),
@@ -188,13 +192,13 @@ export function AnyJsonField(options: Common & { maxBytes?: number } = {}) {
 
 /** A free-form JSON object, such as audited changes. */
 export function JsonField(options: Common = {}) {
-  return declareField(options, { type: Object, additionalProperties: true }, checkObject);
+  return declareApiField(options, { type: Object, additionalProperties: true }, checkObject);
 }
 
 /** A list of free-form JSON objects. */
 export function JsonListField(options: Common & { maxItems?: number } = {}) {
   const { maxItems = 1000 } = options;
-  return declareField(
+  return declareApiField(
     options,
     { type: 'array', items: { type: 'object', additionalProperties: true }, maxItems },
     makeObjectListCheck({ minItems: 0, maxItems }),
@@ -206,9 +210,9 @@ export function ListField(
   options: Common & { minItems?: number; maxItems?: number } = {},
 ) {
   const { minItems = 0, maxItems = 1000 } = options;
-  return declareField(
+  return declareApiField(
     options,
-    { type: lazyType(type), isArray: true, minItems, maxItems },
+    { type: makeLazyType(type), isArray: true, minItems, maxItems },
     makeListOfObjectsCheck(type, { minItems, maxItems }),
   );
 }
@@ -223,7 +227,7 @@ export function TextListField(
   } = {},
 ) {
   const { minItems = 0, maxItems = 100, max = 200, values, visible } = options;
-  return declareField(
+  return declareApiField(
     options,
     { type: [String], minItems, maxItems, uniqueItems: true, ...(values ? { enum: [...values] } : {}) },
     makeTextListCheck({ minItems, maxItems, max, values, visible }),
@@ -231,12 +235,12 @@ export function TextListField(
 }
 
 /** @nestjs/swagger recognizes a lazy type by the name of its function, which must be `type`. */
-function lazyType(typeOf: () => new () => object) {
+function makeLazyType(typeOf: () => new () => object) {
   const { type } = { type: () => typeOf() };
   return type;
 }
 
-function declareField(common: Common, schema: Record<string, unknown>, check: FieldCheck) {
+function declareApiField(common: Common, schema: Record<string, unknown>, check: FieldCheck) {
   const { optional = false, nullable = false, description, example } = common;
   const shown = Object.fromEntries(
     Object.entries({ ...schema, description, example, nullable: nullable || undefined }).filter(

@@ -32,11 +32,11 @@ describe('permissions of roles', () => {
     expect(permissions.filter((each) => getLowestRole(each) === null)).toEqual(['work.report']);
   });
 
-  it('an own role can have every permission of an admin, and no other', () => {
+  it('a role that an organization made can have every permission of an admin, and no other', () => {
     expect(ownRolePermissions).toEqual(listPermissions({ role: 'admin' }));
   });
 
-  it('an own role has exactly its permissions, and a name without a role has none', () => {
+  it('a role that an organization made has exactly its listed permissions, and an unknown role name has none', () => {
     const holder = { role: 'Front desk', ownPermissions: ['runs.read', 'costs.read'] as const };
     expect(permissions.filter((each) => hasPermission(holder, each))).toEqual(['runs.read', 'costs.read']);
     expect(listPermissions({ role: 'Front desk' })).toEqual([]);
@@ -45,7 +45,7 @@ describe('permissions of roles', () => {
     expect(listPermissions({ role: 'viewer', ownPermissions: ['users.admin'] })).not.toContain('users.admin');
   });
 
-  it('a role includes another one only with all its permissions', () => {
+  it('a role includes another role only if it has all permissions of that role', () => {
     const allButOne = listPermissions({ role: 'viewer' }).slice(1);
     expect(hasPermissionsOf({ role: 'own', ownPermissions: allButOne }, { role: 'viewer' })).toBe(false);
     expect(

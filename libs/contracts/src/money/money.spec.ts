@@ -22,7 +22,7 @@ describe('money', () => {
     expect(() => usdToMicros(usd)).toThrow(RangeError);
   });
 
-  it('microsToUsd has at most six decimals, and usdToMicros restores the amount', () => {
+  it('microsToUsd returns at most six decimals, from which usdToMicros restores the same amount', () => {
     const amount = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     fc.assert(
       fc.property(amount, (micros) => {

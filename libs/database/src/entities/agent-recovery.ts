@@ -2,7 +2,10 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 import { AgentEntity } from './agent';
 import { OrganizationEntity } from './organization';
 
-/** One attempt to recover an unhealthy worker. At most one attempt of an agent is open (`tried`). */
+/**
+ * One attempt to recover an unhealthy worker. An agent has at most one attempt whose outcome is not known yet
+ * (`tried`).
+ */
 @Entity('agent_recovery')
 @Check('agent_recovery_step_check', "step IN ('resync', 'repair', 'restart', 'reboot')")
 @Check('agent_recovery_outcome_check', "outcome IN ('tried', 'helped', 'failed')")

@@ -92,24 +92,26 @@ export class AutopilotSessionEntity {
   /** Token of the process that is calling the model for the session, leased until `due_at`; null if none is. */
   @Column('uuid', { nullable: true }) asking!: string | null;
   /**
-   * Time of the next advance if no message requests one earlier; null if the session waits for a person or has ended.
+   * Time at which the session is advanced if no message does so earlier; null if the session waits for a person or has
+   * ended.
    */
   @Column('timestamptz', { nullable: true, default: () => 'muster_now()' }) dueAt!: Date | null;
-  /** Number of consecutive failed advances. */
+  /** Number of consecutive failed attempts to advance the session. */
   @Column('integer', { default: 0 }) faults!: number;
   /**
-   * Time of the next message if one was sent already, or if an advance failed; otherwise null, and `due_at` applies.
+   * Time at which another message about the session is sent, after one was sent or an advance failed; otherwise null,
+   * and `due_at` applies.
    */
   @Column('timestamptz', { nullable: true }) ringAt!: Date | null;
-  /** Position of the current step; null before the first. */
+  /** Position of the session's current step in its task; null before the first step. */
   @Column('integer', { nullable: true }) atStep!: number | null;
   @Column('jsonb', { nullable: true }) held!: HeldAttempt | null;
-  /** Last page snapshot; null before the first. */
+  /** Snapshot of the browser's page that the worker reported last; null before the first one. */
   @Column('jsonb', { nullable: true }) look!: PageLook | null;
   @Column('jsonb', { nullable: true }) pausedFor!: AutopilotPause | null;
-  /** Final state that the session gets once its browser is closed; null if it is not ending. */
+  /** Status that the session gets once its browser is closed; null if the session is not ending. */
   @Column('jsonb', { nullable: true }) ending!: AutopilotEnding | null;
-  /** Number of attempts to close the browser. */
+  /** Number of attempts to close the session's browser. */
   @Column('integer', { default: 0 }) closeStep!: number;
   @Column('integer', { default: 0 }) stepsBegun!: number;
   @Column('integer', { default: 0 }) attempts!: number;
@@ -119,7 +121,7 @@ export class AutopilotSessionEntity {
   @Column('bigint', { default: 0 }) inputTokens!: number;
   @Column('bigint', { default: 0 }) outputTokens!: number;
   @Column('bigint', { default: 0 }) costMicros!: MicroUsd;
-  /** Active time in milliseconds before `active_since`, without pauses. */
+  /** Milliseconds for which the session was active before `active_since`, without its pauses. */
   @Column('bigint', { default: 0 }) activeMs!: number;
   @Column('timestamptz', { nullable: true }) activeSince!: Date | null;
   @Column('integer', { default: 0 }) lastEvent!: number;
@@ -143,13 +145,13 @@ export class AutopilotStepEntity {
   organizationId!: string;
   @Column('text') stepId!: string;
   @Column('text', { default: 'pending' }) status!: SessionStepStatus;
-  /** Instruction of a person that replaces the task's; null if there is none. */
+  /** Instruction of a person for the step, which replaces that of the task; null if there is none. */
   @Column('text', { nullable: true }) instruction!: string | null;
-  /** Code of a person for the next attempt only; null if there is none. */
+  /** Code that a person wrote for the step's next attempt only; null if there is none. */
   @Column('text', { nullable: true }) codeOnce!: string | null;
   /** Strategies of the attempts since the step was started, or last resumed by a person. */
   @Column('text', { array: true, default: [] }) tried!: StepStrategy[];
-  /** Number of consecutive responses in which the model was unsure. */
+  /** Number of consecutive answers in which the model was unsure how to do the step. */
   @Column('integer', { default: 0 }) unsure!: number;
   /** Whether a person allowed the next attempt to submit something. */
   @Column('boolean', { default: false }) maySubmit!: boolean;
@@ -219,7 +221,7 @@ export class AutopilotLessonEntity {
   @PrimaryColumn('text') taskKey!: string;
   @PrimaryColumn('text') stepId!: string;
   @Column('text') code!: string;
-  /** The actions of `code` with all known selectors, best first. */
+  /** The actions that `code` performs, each with all known selectors, best first. */
   @Column('jsonb') actions!: SessionAction[];
   @Column('jsonb') selectors!: Pick<DoneAction, 'name' | 'candidates'>[];
   /** Names of the values that the step extracts. */

@@ -64,7 +64,7 @@ export class BillingMetricEntity {
   computedAt!: Date;
 }
 
-/** A step from which a metric was computed, as it was then, with its verdict. */
+/** A step of a run from which a billing metric was computed, with its content at that time and its verdict. */
 @Entity('billing_metric_step')
 @Check('billing_metric_step_verdict_check', "verdict IN ('counted', 'repeated', 'left_out')")
 export class BillingMetricStepEntity {

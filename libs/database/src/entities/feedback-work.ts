@@ -101,7 +101,9 @@ export class FeedbackLinkEntity {
   @Column('text', { nullable: true }) error!: string | null;
   @Column('timestamptz', { nullable: true }) failingSince!: Date | null;
   @Column('timestamptz', { nullable: true }) deadAt!: Date | null;
-  /** Time of the tracker stop that is recorded in the submission's history; null if none is. */
+  /**
+   * Time since which the tracker is stopped, if the submission's history already contains this stop; otherwise null.
+   */
   @Column('timestamptz', { nullable: true }) stopToldAt!: Date | null;
   /** Status of the submission that was last written to the tracker; null if none was. */
   @Column('text', { nullable: true }) carriedStatus!: FeedbackStatus | null;

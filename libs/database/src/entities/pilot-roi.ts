@@ -50,7 +50,7 @@ export class PilotRoiStateEntity {
   revision!: number;
 }
 
-/** The claims of one day, of one workflow or, with a workflow id of zeros, of all. */
+/** Totals of the claims of one day: of one workflow, or of all workflows if the workflow id consists of zeros. */
 @Entity('pilot_roi_day')
 export class PilotRoiDayEntity {
   @PrimaryColumn('uuid')

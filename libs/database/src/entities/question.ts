@@ -80,7 +80,7 @@ export class QuestionEntity {
   @Column('uuid', { nullable: true })
   @ForeignKey(() => InboundCodeEntity, { name: 'question_inbound_fk', onDelete: 'SET NULL' })
   inboundId!: string | null;
-  /** Whether the timeout was shortened to the rest of the run's maximum runtime. */
+  /** Whether the question's timeout was shortened to the rest of the run's maximum runtime. */
   @Column('boolean', { default: false })
   cut!: boolean;
   /** Whether people who may answer can use the run's browser while the question is open. */

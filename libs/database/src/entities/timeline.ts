@@ -32,7 +32,7 @@ export class TimelineEntryEntity {
   agentId!: string;
   @PrimaryColumn('bigint')
   seq!: number;
-  /** Time of the entry. It selects the partition, and orders the entry among the entries of other hosts. */
+  /** Time of the entry. It selects the monthly partition, and orders the entry among the entries of other hosts. */
   // eslint-disable-next-line muster/one-clock -- the database's clock is the same for all hosts
   @PrimaryColumn('timestamptz', { default: () => 'now()' })
   recordedAt!: Date;

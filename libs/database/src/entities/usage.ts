@@ -148,7 +148,7 @@ export class LimitNoticeEntity {
   limitName!: 'monthlyRunLimit' | 'monthlySpendLimitUsd';
   @PrimaryColumn('text')
   level!: 'near' | 'reached';
-  /** Value of the limit in runs or micro-dollars. A new value is a new limit. */
+  /** Value of the limit in runs or micro-dollars. A limit whose value was changed counts as a new limit. */
   @PrimaryColumn('bigint')
   max!: number;
   @Column('timestamptz', { default: () => 'muster_now()' })

@@ -26,7 +26,7 @@ export class VideoAnalysisEntity {
   @Column('text', { default: 'queued' }) status!: 'queued' | 'running' | 'completed' | 'failed';
   @Column('text', { default: 'read' }) step!: 'read' | 'frames' | 'ask' | 'make';
   @Column('integer', { default: 0 }) progress!: number;
-  /** Command that extracts the frames on the machine; null before. */
+  /** Command that extracts the frames on the machine; null until it is issued. */
   @Column('uuid', { nullable: true }) commandId!: string | null;
   @Column('integer', { default: 0 }) frames!: number;
   /** Time of each frame in the video, in milliseconds. */

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { createDatabaseRoles, isolateTenants } from '../transactions/tenant-isolation';
+import { createDatabaseRoles, isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Organizations, their users and keys, and the infrastructure that every later table uses. */
 export class AccessAndPlumbing1763690000000 implements MigrationInterface {
@@ -140,17 +140,21 @@ export class AccessAndPlumbing1763690000000 implements MigrationInterface {
     `);
 
     const byOrganization = { tenantColumn: 'organization_id' };
-    await isolateTenants(runner, 'organization', { tenantColumn: 'id', app: 'SELECT, UPDATE' });
-    await isolateTenants(runner, 'organization_settings', byOrganization);
-    await isolateTenants(runner, 'agent', byOrganization);
-    await isolateTenants(runner, 'app_user', byOrganization);
-    await isolateTenants(runner, 'user_session', byOrganization);
-    await isolateTenants(runner, 'api_key', byOrganization);
-    await isolateTenants(runner, 'vault_secret', byOrganization);
-    await isolateTenants(runner, 'audit_entry', { ...byOrganization, app: 'SELECT, INSERT', system: 'SELECT, INSERT' });
-    await isolateTenants(runner, 'idempotency_key', byOrganization);
-    await isolateTenants(runner, 'outbox', { ...byOrganization, app: 'INSERT' });
-    await isolateTenants(runner, 'queue_probe', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'organization', { tenantColumn: 'id', app: 'SELECT, UPDATE' });
+    await isolateTenantsOfTable(runner, 'organization_settings', byOrganization);
+    await isolateTenantsOfTable(runner, 'agent', byOrganization);
+    await isolateTenantsOfTable(runner, 'app_user', byOrganization);
+    await isolateTenantsOfTable(runner, 'user_session', byOrganization);
+    await isolateTenantsOfTable(runner, 'api_key', byOrganization);
+    await isolateTenantsOfTable(runner, 'vault_secret', byOrganization);
+    await isolateTenantsOfTable(runner, 'audit_entry', {
+      ...byOrganization,
+      app: 'SELECT, INSERT',
+      system: 'SELECT, INSERT',
+    });
+    await isolateTenantsOfTable(runner, 'idempotency_key', byOrganization);
+    await isolateTenantsOfTable(runner, 'outbox', { ...byOrganization, app: 'INSERT' });
+    await isolateTenantsOfTable(runner, 'queue_probe', { tenantColumn: null });
     // Processes compare the applied migrations with their own before they report that they are ready.
     await runner.query('GRANT SELECT ON schema_migration TO muster_app, muster_system');
   }

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Agents, their jobs, what the workers report about the jobs, and what the jobs cost. */
 export class AgentsAndJobs1763700000000 implements MigrationInterface {
@@ -7,7 +7,7 @@ export class AgentsAndJobs1763700000000 implements MigrationInterface {
     const columns = agentColumns.map(([name, definition]) => `ADD COLUMN ${name} ${definition}`);
     await runner.query(`ALTER TABLE agent ${columns.join(', ')}`);
     for (const statement of [agents, workflows, jobs, reports, accounts]) await runner.query(statement);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,12 +1,12 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Timelines: one sequence of entries per agent, partitioned by month. */
 export class Timeline1763700000001 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(timeline);
     for (const table of ['timeline_head', 'timeline_entry']) {
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     }
     await runner.query(partitions);
     await runner.query('SELECT keep_timeline_partitions(2, NULL)');

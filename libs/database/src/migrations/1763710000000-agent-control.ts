@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * The progress of an order to a machine's provider (stop, reboot or terminate), which follows from the agent's status.
@@ -25,7 +25,7 @@ export class AgentControl1763710000000 implements MigrationInterface {
       CREATE INDEX agent_control_due_idx ON agent_control (next_try_at);
       CREATE INDEX agent_transit_idx ON agent (status_since) WHERE status IN ('starting', 'stopping', 'rebooting');
     `);
-    await isolateTenants(runner, 'agent_control', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'agent_control', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

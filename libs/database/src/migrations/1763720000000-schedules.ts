@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Schedules, and the outcome of each nominal time. */
 export class Schedules1763720000000 implements MigrationInterface {
@@ -61,8 +61,8 @@ export class Schedules1763720000000 implements MigrationInterface {
       CREATE INDEX job_schedule_open_idx ON job (schedule_id)
         WHERE schedule_id IS NOT NULL AND status IN ('queued', 'running');
     `);
-    await isolateTenants(runner, 'schedule', { tenantColumn: 'organization_id' });
-    await isolateTenants(runner, 'schedule_run', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'schedule', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'schedule_run', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

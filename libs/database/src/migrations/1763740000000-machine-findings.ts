@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Machines without an agent and agents without a machine, since the pass that found them first. */
 export class MachineFindings1763740000000 implements MigrationInterface {
@@ -22,7 +22,7 @@ export class MachineFindings1763740000000 implements MigrationInterface {
       );
       CREATE INDEX machine_finding_seen_idx ON machine_finding (last_seen_at);
     `);
-    await isolateTenants(runner, 'machine_finding', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'machine_finding', { tenantColumn: null });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Batches: many runs of one workflow that were launched at once. The jobs of a batch refer to it. */
 export class Batches1763750000000 implements MigrationInterface {
@@ -19,7 +19,7 @@ export class Batches1763750000000 implements MigrationInterface {
       CREATE INDEX batch_organization_idx ON batch (organization_id, id);
       CREATE INDEX batch_workflow_idx ON batch (workflow_id, id);
     `);
-    await isolateTenants(runner, 'batch', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'batch', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

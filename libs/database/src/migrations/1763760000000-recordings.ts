@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Screen recordings, and the indexes of the lists of artifacts. */
 export class Recordings1763760000000 implements MigrationInterface {
@@ -24,7 +24,7 @@ export class Recordings1763760000000 implements MigrationInterface {
       CREATE INDEX artifact_organization_idx ON artifact (organization_id, id);
       UPDATE artifact SET kind = 'video' WHERE content_type LIKE 'video/%';
     `);
-    await isolateTenants(runner, 'recording', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'recording', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

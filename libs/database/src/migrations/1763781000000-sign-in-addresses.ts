@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** The addresses from which each account was recently signed in to. */
 export class SignInAddresses1763781000000 implements MigrationInterface {
@@ -15,7 +15,7 @@ export class SignInAddresses1763781000000 implements MigrationInterface {
       );
       CREATE INDEX sign_in_address_last_idx ON sign_in_address (last_at);
     `);
-    await isolateTenants(runner, 'sign_in_address', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'sign_in_address', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

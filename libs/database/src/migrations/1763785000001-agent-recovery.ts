@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Attempts to recover unhealthy workers, and their outcomes. */
 export class AgentRecovery1763785000001 implements MigrationInterface {
@@ -22,7 +22,7 @@ export class AgentRecovery1763785000001 implements MigrationInterface {
       CREATE INDEX agent_recovery_agent_idx ON agent_recovery (agent_id, step, attempted_at);
       CREATE UNIQUE INDEX agent_recovery_tried_key ON agent_recovery (agent_id) WHERE outcome = 'tried';
     `);
-    await isolateTenants(runner, 'agent_recovery', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'agent_recovery', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

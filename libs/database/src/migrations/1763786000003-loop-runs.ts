@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** The last round of each maintenance loop. */
 export class LoopRuns1763786000003 implements MigrationInterface {
@@ -19,7 +19,7 @@ export class LoopRuns1763786000003 implements MigrationInterface {
         -- Rows that it fails to settle, and since when.
         stuck jsonb NOT NULL DEFAULT '[]'
       )`);
-    await isolateTenants(runner, 'loop_run', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'loop_run', { tenantColumn: null });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * Money is stored in whole micro-dollars. Floating-point amounts are rounded once, half to even. Each component of a
@@ -13,7 +13,7 @@ export class Money1763791000000 implements MigrationInterface {
     await runner.query(settingsUp);
     await runner.query(jobsUp);
     await runner.query(componentTable);
-    await isolateTenants(runner, 'run_cost_component', { tenantColumn: 'organization_id', app: 'SELECT' });
+    await isolateTenantsOfTable(runner, 'run_cost_component', { tenantColumn: 'organization_id', app: 'SELECT' });
     await runner.query(costsUp);
     await runner.query(usageUp);
   }
@@ -34,7 +34,7 @@ const rounding = `
   CREATE FUNCTION pg_temp.micros(usd double precision) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT pg_temp.whole(usd::text::numeric * 1000000) $$`;
 
-const usd = (micros: string) => `(${micros} / 1000000.0)::double precision`;
+const microsToUsdSql = (micros: string) => `(${micros} / 1000000.0)::double precision`;
 
 const settingsUp = `
   ALTER TABLE organization_settings
@@ -53,9 +53,9 @@ const settingsDown = `
   ALTER TABLE agent DROP compute_micros_per_hour;
   ALTER TABLE organization_settings
     ALTER labor_micros_per_hour DROP DEFAULT, ALTER compute_micros_per_hour DROP DEFAULT,
-    ALTER monthly_spend_limit_micros TYPE double precision USING ${usd('monthly_spend_limit_micros')},
-    ALTER labor_micros_per_hour TYPE double precision USING ${usd('labor_micros_per_hour')},
-    ALTER compute_micros_per_hour TYPE double precision USING ${usd('compute_micros_per_hour')};
+    ALTER monthly_spend_limit_micros TYPE double precision USING ${microsToUsdSql('monthly_spend_limit_micros')},
+    ALTER labor_micros_per_hour TYPE double precision USING ${microsToUsdSql('labor_micros_per_hour')},
+    ALTER compute_micros_per_hour TYPE double precision USING ${microsToUsdSql('compute_micros_per_hour')};
   ALTER TABLE organization_settings RENAME monthly_spend_limit_micros TO monthly_spend_limit_usd;
   ALTER TABLE organization_settings RENAME labor_micros_per_hour TO labor_rate_usd_per_hour;
   ALTER TABLE organization_settings RENAME compute_micros_per_hour TO hourly_compute_usd;
@@ -83,10 +83,10 @@ const jobsUp = `
 const jobsDown = `
   ALTER TABLE ai_usage RENAME cost_micros TO cost_usd;
   ALTER TABLE ai_usage DROP reported_at,
-    ALTER cost_usd TYPE double precision USING COALESCE(${usd('cost_usd')}, 0),
+    ALTER cost_usd TYPE double precision USING COALESCE(${microsToUsdSql('cost_usd')}, 0),
     ALTER cost_usd SET DEFAULT 0, ALTER cost_usd SET NOT NULL;
   ALTER TABLE job DROP reported_cost_micros,
-    ALTER total_cost_micros TYPE double precision USING ${usd('total_cost_micros')};
+    ALTER total_cost_micros TYPE double precision USING ${microsToUsdSql('total_cost_micros')};
   ALTER TABLE job RENAME total_cost_micros TO total_cost_usd`;
 
 const componentTable = `
@@ -156,8 +156,8 @@ const costsDown = `
     ADD compute_usd double precision, ADD ai_usd double precision, ADD reported_usd double precision,
     ADD total_usd double precision;
   UPDATE run_cost r SET run_seconds = COALESCE(GREATEST(EXTRACT(epoch FROM j.finished_at - j.started_at), 0), 0),
-    hourly_compute_usd = ${usd('r.compute_micros_per_hour')}, compute_usd = ${usd('r.compute_micros')},
-    ai_usd = ${usd('r.ai_micros')}, reported_usd = ${usd('j.reported_cost_micros')}, total_usd = ${usd('r.total_micros')}
+    hourly_compute_usd = ${microsToUsdSql('r.compute_micros_per_hour')}, compute_usd = ${microsToUsdSql('r.compute_micros')},
+    ai_usd = ${microsToUsdSql('r.ai_micros')}, reported_usd = ${microsToUsdSql('j.reported_cost_micros')}, total_usd = ${microsToUsdSql('r.total_micros')}
   FROM job j WHERE j.id = r.job_id;
   ALTER TABLE run_cost DROP CONSTRAINT run_cost_total_check,
     DROP compute_micros_per_hour, DROP compute_micros, DROP ai_micros, DROP reported_micros, DROP total_micros,
@@ -200,7 +200,7 @@ const usageDown = ['usage_event', 'usage_counter']
   .map(
     (table) => `
   ALTER TABLE ${table} ADD run_seconds double precision NOT NULL DEFAULT 0, ADD spend_usd double precision NOT NULL DEFAULT 0;
-  UPDATE ${table} SET run_seconds = run_ms / 1000.0, spend_usd = ${usd('spend_micros')};
+  UPDATE ${table} SET run_seconds = run_ms / 1000.0, spend_usd = ${microsToUsdSql('spend_micros')};
   ALTER TABLE ${table} DROP run_ms, DROP spend_micros;`,
   )
   .join('');

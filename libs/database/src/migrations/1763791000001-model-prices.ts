@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Model prices of organizations and default prices, and requests to recompute the costs of runs. */
 export class ModelPrices1763791000001 implements MigrationInterface {
@@ -35,10 +35,10 @@ export class ModelPrices1763791000001 implements MigrationInterface {
         finished_at timestamptz
       );
       CREATE INDEX cost_recompute_organization_idx ON cost_recompute (organization_id, id)`);
-    await isolateTenants(runner, 'model_price', { tenantColumn: 'organization_id' });
-    await isolateTenants(runner, 'default_model_price', { tenantColumn: null });
-    await isolateTenants(runner, 'default_price_list', { tenantColumn: null });
-    await isolateTenants(runner, 'cost_recompute', { tenantColumn: 'organization_id', app: 'SELECT, INSERT' });
+    await isolateTenantsOfTable(runner, 'model_price', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'default_model_price', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'default_price_list', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'cost_recompute', { tenantColumn: 'organization_id', app: 'SELECT, INSERT' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

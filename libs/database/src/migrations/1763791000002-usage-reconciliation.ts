@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * Comparisons of the monthly counters with the events that they count: one each night, and those that were requested.
@@ -18,7 +18,7 @@ export class UsageReconciliation1763791000002 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX usage_reconciliation_night_key ON usage_reconciliation (night);
       CREATE INDEX usage_reconciliation_finished_idx ON usage_reconciliation (finished_at)`);
-    await isolateTenants(runner, 'usage_reconciliation', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'usage_reconciliation', { tenantColumn: null });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 const tables = [
   'pilot_batch',
@@ -104,7 +104,7 @@ export class PilotRecords1763792000000 implements MigrationInterface {
         PRIMARY KEY (pilot_batch_id, position)
       );
     `);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Deleted jobs: a record that each existed, and the objects that are still to be removed. */
 export class DeletedJobs1763793000001 implements MigrationInterface {
@@ -24,7 +24,7 @@ export class DeletedJobs1763793000001 implements MigrationInterface {
       CREATE INDEX object_removal_job_idx ON object_removal (job_id, storage_key);
       CREATE INDEX object_removal_due_idx ON object_removal (last_arrival_at)`);
     for (const table of ['deleted_job', 'object_removal']) {
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     }
   }
 

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 const tables = [
   'pilot_roi_metric',
@@ -16,7 +16,7 @@ export class RoiRollups1763793000002 implements MigrationInterface {
     await runner.query(metrics);
     await runner.query(ledger);
     await runner.query(rollups);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     await runner.query(triggers);
   }
 

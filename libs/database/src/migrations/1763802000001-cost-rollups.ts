@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 const tables = ['run_cost_change', 'run_cost_state', 'run_cost_day'];
 
@@ -31,7 +31,7 @@ export class CostRollups1763802000001 implements MigrationInterface {
         reported_micros bigint NOT NULL,
         PRIMARY KEY (organization_id, grouped_by, day, key)
       )`);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

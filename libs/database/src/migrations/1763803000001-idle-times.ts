@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** The idle times of machines between runs, how long the machines were on in them, and the possible savings. */
 export class IdleTimes1763803000001 implements MigrationInterface {
@@ -22,7 +22,7 @@ export class IdleTimes1763803000001 implements MigrationInterface {
       CREATE UNIQUE INDEX agent_idle_open_key ON agent_idle (agent_id) WHERE ended_at IS NULL;
       CREATE INDEX agent_idle_saved_idx ON agent_idle (organization_id, ended_at);
     `);
-    await isolateTenants(runner, 'agent_idle', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'agent_idle', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 const tables = [
   'library_process',
@@ -13,7 +13,7 @@ const tables = [
   'pack_installation_move',
 ];
 
-const organization = (table: string) =>
+const organizationColumnSql = (table: string) =>
   `organization_id uuid NOT NULL CONSTRAINT ${table}_organization_fk REFERENCES organization ON DELETE CASCADE`;
 
 /** Workflow packs: their bundles, drafts, versions and installations, and the version that a run uses. */
@@ -21,7 +21,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE library_process (
-        ${organization('library_process')},
+        ${organizationColumnSql('library_process')},
         worker_key text NOT NULL,
         name text NOT NULL,
         description text NOT NULL DEFAULT '',
@@ -32,7 +32,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE workflow_pack (
         id uuid PRIMARY KEY,
-        ${organization('workflow_pack')},
+        ${organizationColumnSql('workflow_pack')},
         worker_key text NOT NULL,
         name text NOT NULL,
         description text NOT NULL DEFAULT '',
@@ -47,7 +47,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
       CREATE INDEX workflow_pack_draft_idx ON workflow_pack (draft_runtime_bundle_id);
 
       CREATE TABLE pack_bundle (
-        ${organization('pack_bundle')},
+        ${organizationColumnSql('pack_bundle')},
         digest text NOT NULL,
         size bigint NOT NULL,
         touched_at timestamptz NOT NULL DEFAULT now(),
@@ -58,7 +58,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE runtime_bundle (
         id uuid PRIMARY KEY,
-        ${organization('runtime_bundle')},
+        ${organizationColumnSql('runtime_bundle')},
         pack_id uuid NOT NULL CONSTRAINT runtime_bundle_pack_fk REFERENCES workflow_pack ON DELETE CASCADE,
         digest text NOT NULL,
         base_runtime_bundle_id uuid,
@@ -79,7 +79,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE pack_upload (
         id uuid PRIMARY KEY,
-        ${organization('pack_upload')},
+        ${organizationColumnSql('pack_upload')},
         pack_id uuid NOT NULL CONSTRAINT pack_upload_pack_fk REFERENCES workflow_pack ON DELETE CASCADE,
         upload_key text NOT NULL,
         file_name text,
@@ -94,7 +94,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE pack_version (
         id uuid PRIMARY KEY,
-        ${organization('pack_version')},
+        ${organizationColumnSql('pack_version')},
         pack_id uuid NOT NULL CONSTRAINT pack_version_pack_fk REFERENCES workflow_pack ON DELETE CASCADE,
         number integer NOT NULL,
         label text,
@@ -110,7 +110,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE pack_version_move (
         id uuid PRIMARY KEY,
-        ${organization('pack_version_move')},
+        ${organizationColumnSql('pack_version_move')},
         version_id uuid NOT NULL CONSTRAINT pack_version_move_version_fk REFERENCES pack_version ON DELETE CASCADE,
         from_stage text NOT NULL,
         to_stage text NOT NULL,
@@ -122,7 +122,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE pack_installation (
         id uuid PRIMARY KEY,
-        ${organization('pack_installation')},
+        ${organizationColumnSql('pack_installation')},
         pack_id uuid NOT NULL CONSTRAINT pack_installation_pack_fk REFERENCES workflow_pack ON DELETE CASCADE,
         name text NOT NULL,
         metadata jsonb NOT NULL DEFAULT '{}',
@@ -139,7 +139,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
 
       CREATE TABLE pack_installation_move (
         id uuid PRIMARY KEY,
-        ${organization('pack_installation_move')},
+        ${organizationColumnSql('pack_installation_move')},
         installation_id uuid NOT NULL CONSTRAINT pack_installation_move_installation_fk
           REFERENCES pack_installation ON DELETE CASCADE,
         action text NOT NULL CONSTRAINT pack_installation_move_action_check CHECK (action IN ('pin', 'rollback')),
@@ -158,7 +158,7 @@ export class WorkflowPacks1763805000000 implements MigrationInterface {
       CREATE INDEX job_installation_queued_idx ON job (workflow_pack_installation_id, id)
         WHERE status = 'queued' AND workflow_pack_installation_id IS NOT NULL;
     `);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

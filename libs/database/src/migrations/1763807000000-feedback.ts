@@ -1,11 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 const statuses = `('received', 'triaged', 'in_progress', 'resolved', 'closed', 'rejected')`;
 const severities = `('low', 'medium', 'high', 'critical')`;
 const trackers = `('codehost', 'tasktracker')`;
 
-const organization = (table: string) =>
+const organizationColumnSql = (table: string) =>
   `organization_id uuid NOT NULL CONSTRAINT ${table}_organization_fk REFERENCES organization ON DELETE CASCADE`;
 
 /** Feedback reports, and their work items in the trackers. */
@@ -14,7 +14,7 @@ export class Feedback1763807000000 implements MigrationInterface {
     await runner.query(`
       CREATE TABLE feedback_submission (
         id uuid PRIMARY KEY,
-        ${organization('feedback_submission')},
+        ${organizationColumnSql('feedback_submission')},
         type text NOT NULL CONSTRAINT feedback_submission_type_check
           CHECK (type IN ('feature_request', 'bug_report', 'workflow_issue_report')),
         status text NOT NULL DEFAULT 'received' CONSTRAINT feedback_submission_status_check
@@ -41,7 +41,7 @@ export class Feedback1763807000000 implements MigrationInterface {
         id uuid PRIMARY KEY,
         submission_id uuid NOT NULL CONSTRAINT feedback_status_change_submission_fk
           REFERENCES feedback_submission ON DELETE CASCADE,
-        ${organization('feedback_status_change')},
+        ${organizationColumnSql('feedback_status_change')},
         at timestamptz NOT NULL,
         from_status text NOT NULL CONSTRAINT feedback_status_change_from_check CHECK (from_status IN ${statuses}),
         to_status text NOT NULL CONSTRAINT feedback_status_change_to_check CHECK (to_status IN ${statuses}),
@@ -54,7 +54,7 @@ export class Feedback1763807000000 implements MigrationInterface {
       CREATE TABLE feedback_work_item (
         submission_id uuid PRIMARY KEY CONSTRAINT feedback_work_item_submission_fk
           REFERENCES feedback_submission ON DELETE CASCADE,
-        ${organization('feedback_work_item')},
+        ${organizationColumnSql('feedback_work_item')},
         severity text CONSTRAINT feedback_work_item_severity_check CHECK (severity IN ${severities}),
         component text,
         summary text,
@@ -71,7 +71,7 @@ export class Feedback1763807000000 implements MigrationInterface {
         id uuid PRIMARY KEY,
         submission_id uuid NOT NULL CONSTRAINT feedback_link_work_item_fk
           REFERENCES feedback_work_item ON DELETE CASCADE,
-        ${organization('feedback_link')},
+        ${organizationColumnSql('feedback_link')},
         tracker text NOT NULL CONSTRAINT feedback_link_tracker_check CHECK (tracker IN ${trackers}),
         scope text,
         external_id text,
@@ -120,10 +120,10 @@ export class Feedback1763807000000 implements MigrationInterface {
       CREATE INDEX feedback_delivery_received_idx ON feedback_delivery (received_at);
     `);
     for (const table of ['submission', 'status_change', 'work_item', 'link']) {
-      await isolateTenants(runner, `feedback_${table}`, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, `feedback_${table}`, { tenantColumn: 'organization_id' });
     }
     for (const table of ['tracker', 'reconciliation', 'delivery']) {
-      await isolateTenants(runner, `feedback_${table}`, { tenantColumn: null });
+      await isolateTenantsOfTable(runner, `feedback_${table}`, { tenantColumn: null });
     }
   }
 

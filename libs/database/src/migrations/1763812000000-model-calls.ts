@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * Requests to language models: their usage, their costs besides those of runs, and the models that organizations
@@ -39,7 +39,7 @@ export class ModelCalls1763812000000 implements MigrationInterface {
       ALTER TABLE run_cost_component ADD purpose text, ALTER workflow_id DROP NOT NULL, ALTER agent_id DROP NOT NULL;
     `);
     for (const table of ['organization_model', 'model_call']) {
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     }
   }
 

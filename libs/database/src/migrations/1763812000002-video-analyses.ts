@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Conversions of recordings into workflows, uploaded videos, and the source of a workflow. */
 export class VideoAnalyses1763812000002 implements MigrationInterface {
@@ -46,7 +46,7 @@ export class VideoAnalyses1763812000002 implements MigrationInterface {
       ALTER TABLE workflow ADD source jsonb;
     `);
     for (const table of ['video_analysis', 'film_upload']) {
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     }
   }
 

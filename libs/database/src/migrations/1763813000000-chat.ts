@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Conversations about an agent: sessions, their turns, and the tool calls in them. */
 export class Chat1763813000000 implements MigrationInterface {
@@ -64,7 +64,7 @@ export class Chat1763813000000 implements MigrationInterface {
       CREATE INDEX chat_call_organization_idx ON chat_call (organization_id);
     `);
     for (const table of ['chat_session', 'chat_turn', 'chat_call']) {
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     }
   }
 

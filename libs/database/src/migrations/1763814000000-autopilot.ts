@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
-const organization = (table: string) =>
+const organizationColumnSql = (table: string) =>
   `organization_id uuid NOT NULL CONSTRAINT ${table}_organization_fk REFERENCES organization ON DELETE CASCADE`;
-const session = (table: string) =>
+const sessionColumnSql = (table: string) =>
   `session_id uuid NOT NULL CONSTRAINT ${table}_session_fk REFERENCES autopilot_session ON DELETE CASCADE`;
 const strategies = `('stable_code', 'selectors', 'model')`;
 const tables = ['autopilot_session', 'autopilot_step', 'autopilot_attempt', 'autopilot_event', 'autopilot_lesson'];
@@ -14,7 +14,7 @@ export class Autopilot1763814000000 implements MigrationInterface {
     await runner.query(`
       CREATE TABLE autopilot_session (
         id uuid PRIMARY KEY,
-        ${organization('autopilot_session')},
+        ${organizationColumnSql('autopilot_session')},
         agent_id uuid NOT NULL CONSTRAINT autopilot_session_agent_fk REFERENCES agent ON DELETE CASCADE,
         status text NOT NULL DEFAULT 'queued' CONSTRAINT autopilot_session_status_check
           CHECK (status IN ('queued', 'running', 'paused', 'resumed', 'completed', 'failed', 'cancelled')),
@@ -64,9 +64,9 @@ export class Autopilot1763814000000 implements MigrationInterface {
       CREATE INDEX autopilot_session_due_idx ON autopilot_session (due_at, id) WHERE due_at IS NOT NULL;
 
       CREATE TABLE autopilot_step (
-        ${session('autopilot_step')},
+        ${sessionColumnSql('autopilot_step')},
         position integer NOT NULL,
-        ${organization('autopilot_step')},
+        ${organizationColumnSql('autopilot_step')},
         step_id text NOT NULL,
         status text NOT NULL DEFAULT 'pending' CONSTRAINT autopilot_step_status_check
           CHECK (status IN ('pending', 'running', 'passed', 'failed', 'skipped')),
@@ -86,8 +86,8 @@ export class Autopilot1763814000000 implements MigrationInterface {
 
       CREATE TABLE autopilot_attempt (
         id uuid PRIMARY KEY,
-        ${session('autopilot_attempt')},
-        ${organization('autopilot_attempt')},
+        ${sessionColumnSql('autopilot_attempt')},
+        ${organizationColumnSql('autopilot_attempt')},
         position integer NOT NULL,
         attempt integer NOT NULL,
         strategy text NOT NULL CONSTRAINT autopilot_attempt_strategy_check CHECK (strategy IN ${strategies}),
@@ -107,9 +107,9 @@ export class Autopilot1763814000000 implements MigrationInterface {
       CREATE UNIQUE INDEX autopilot_attempt_key ON autopilot_attempt (session_id, position, attempt);
 
       CREATE TABLE autopilot_event (
-        ${session('autopilot_event')},
+        ${sessionColumnSql('autopilot_event')},
         seq integer NOT NULL,
-        ${organization('autopilot_event')},
+        ${organizationColumnSql('autopilot_event')},
         type text NOT NULL CONSTRAINT autopilot_event_type_check CHECK (type IN ('session', 'step', 'attempt')),
         data jsonb NOT NULL,
         at timestamptz NOT NULL DEFAULT now(),
@@ -117,7 +117,7 @@ export class Autopilot1763814000000 implements MigrationInterface {
       );
 
       CREATE TABLE autopilot_lesson (
-        ${organization('autopilot_lesson')},
+        ${organizationColumnSql('autopilot_lesson')},
         task_key text NOT NULL,
         step_id text NOT NULL,
         code text NOT NULL,
@@ -132,7 +132,7 @@ export class Autopilot1763814000000 implements MigrationInterface {
 
       ALTER TABLE agent ADD autopilot_session_id uuid;
     `);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * The data of an organization's stream: entries about runs and agents from the agents' timelines, and events that are
@@ -22,7 +22,10 @@ export class OrganizationEvents1763820000002 implements MigrationInterface {
         PRIMARY KEY (organization_id, transaction_id, id)
       );
       CREATE INDEX organization_event_time_idx ON organization_event USING brin (at);`);
-    await isolateTenants(runner, 'organization_event', { tenantColumn: 'organization_id', app: 'SELECT, INSERT' });
+    await isolateTenantsOfTable(runner, 'organization_event', {
+      tenantColumn: 'organization_id',
+      app: 'SELECT, INSERT',
+    });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * Stores a model's response about video frames together with its cost, so that a crash does not cause a second, paid
@@ -19,7 +19,7 @@ export class FilmAnswers1763820000102 implements MigrationInterface {
         cost_micros bigint NOT NULL,
         PRIMARY KEY (analysis_id, asked, model_call_id)
       )`);
-    await isolateTenants(runner, 'video_answer', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'video_answer', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

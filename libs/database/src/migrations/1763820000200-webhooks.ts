@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Outbound webhooks: endpoints and their secrets, events, deliveries, and the outcome of each attempt. */
 export class Webhooks1763820000200 implements MigrationInterface {
@@ -89,7 +89,7 @@ export class Webhooks1763820000200 implements MigrationInterface {
       );
       CREATE INDEX webhook_attempt_organization_idx ON webhook_attempt (organization_id);
     `);
-    for (const table of tables) await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+    for (const table of tables) await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

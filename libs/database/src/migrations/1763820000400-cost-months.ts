@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * Cost rollups of whole months, computed from those of days. A year of ten thousand machines has a million rows by day.
@@ -19,7 +19,7 @@ export class CostMonths1763820000400 implements MigrationInterface {
         reported_micros bigint NOT NULL,
         PRIMARY KEY (organization_id, grouped_by, month, key)
       )`);
-    await isolateTenants(runner, 'run_cost_month', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'run_cost_month', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

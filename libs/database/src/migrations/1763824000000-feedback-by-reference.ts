@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-const keyed = (where: string) => `
+const uniqueReferenceIndexSql = (where: string) => `
   DROP INDEX feedback_link_external_key;
   CREATE UNIQUE INDEX feedback_link_external_key ON feedback_link (tracker, scope, external_id) WHERE ${where}`;
 
@@ -13,11 +13,11 @@ export class FeedbackByReference1763824000000 implements MigrationInterface {
     await runner.query(
       'CREATE INDEX feedback_link_external_idx ON feedback_link (external_id) WHERE external_id IS NOT NULL',
     );
-    await runner.query(keyed('external_id IS NOT NULL AND unlinked_at IS NULL'));
+    await runner.query(uniqueReferenceIndexSql('external_id IS NOT NULL AND unlinked_at IS NULL'));
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query(keyed('external_id IS NOT NULL'));
+    await runner.query(uniqueReferenceIndexSql('external_id IS NOT NULL'));
     await runner.query('DROP INDEX feedback_link_external_idx');
   }
 }

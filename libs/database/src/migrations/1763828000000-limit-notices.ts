@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Notices of monthly limits: one when a limit is near, and one when it is reached. */
 export class LimitNotices1763828000000 implements MigrationInterface {
@@ -15,7 +15,7 @@ export class LimitNotices1763828000000 implements MigrationInterface {
         at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (organization_id, month, limit_name, level, max)
       )`);
-    await isolateTenants(runner, 'limit_notice', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'limit_notice', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -13,20 +13,20 @@ export class OneClock1763829500000 implements MigrationInterface {
     await runner.query(`
       CREATE FUNCTION muster_clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE AS
       $$ SELECT muster_now() + (clock_timestamp() - now()) $$`);
-    await replaceDefaults(runner, 'now', 'muster_now');
-    await replaceDefaults(runner, 'clock_timestamp', 'muster_clock');
+    await replaceClockDefaults(runner, 'now', 'muster_now');
+    await replaceClockDefaults(runner, 'clock_timestamp', 'muster_clock');
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await replaceDefaults(runner, 'muster_clock', 'clock_timestamp');
-    await replaceDefaults(runner, 'muster_now', 'now');
+    await replaceClockDefaults(runner, 'muster_clock', 'clock_timestamp');
+    await replaceClockDefaults(runner, 'muster_now', 'now');
     await runner.query('DROP FUNCTION muster_clock()');
     await runner.query('DROP FUNCTION muster_now()');
   }
 }
 
 /** Outbox messages and timeline positions keep the database's clock, which is the same for all processes. */
-async function replaceDefaults(runner: QueryRunner, from: string, to: string): Promise<void> {
+async function replaceClockDefaults(runner: QueryRunner, from: string, to: string): Promise<void> {
   await runner.query(`
     DO $$ DECLARE c record; BEGIN
       FOR c IN

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Questions of runs and autopilot sessions to people. */
 export class Questions1763830290000 implements MigrationInterface {
@@ -42,7 +42,7 @@ export class Questions1763830290000 implements MigrationInterface {
       CREATE INDEX question_due_idx ON question (expires_at) WHERE status = 'open';
       CREATE INDEX question_agent_idx ON question (agent_id);
     `);
-    await isolateTenants(runner, 'question', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'question', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

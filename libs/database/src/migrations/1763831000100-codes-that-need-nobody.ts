@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Secrets that generate codes, and addresses that receive codes by message. */
 export class CodesThatNeedNobody1763831000100 implements MigrationInterface {
@@ -37,8 +37,8 @@ export class CodesThatNeedNobody1763831000100 implements MigrationInterface {
         CONSTRAINT question_inbound_fk REFERENCES inbound_code ON DELETE SET NULL;
       CREATE INDEX question_inbound_idx ON question (inbound_id, id) WHERE status = 'open' AND inbound_id IS NOT NULL;
     `);
-    await isolateTenants(runner, 'inbound_code', { tenantColumn: 'organization_id' });
-    await isolateTenants(runner, 'inbound_message', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'inbound_code', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'inbound_message', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /**
  * Second factors of users, the tickets between a password and its code, and the setting that requires a second factor.
@@ -35,8 +35,8 @@ export class SecondFactor1763831000200 implements MigrationInterface {
       CREATE INDEX sign_in_ticket_user_idx ON sign_in_ticket (user_id);
       CREATE INDEX sign_in_ticket_expires_idx ON sign_in_ticket (expires_at);
     `);
-    await isolateTenants(runner, 'second_factor', { tenantColumn: 'organization_id' });
-    await isolateTenants(runner, 'sign_in_ticket', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'second_factor', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'sign_in_ticket', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

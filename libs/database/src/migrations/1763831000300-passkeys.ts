@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Passkeys as another second factor, and their challenges. */
 export class Passkeys1763831000300 implements MigrationInterface {
@@ -26,8 +26,8 @@ export class Passkeys1763831000300 implements MigrationInterface {
       );
       CREATE INDEX passkey_challenge_expires_idx ON passkey_challenge (expires_at);
     `);
-    await isolateTenants(runner, 'passkey', { tenantColumn: 'organization_id' });
-    await isolateTenants(runner, 'passkey_challenge', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'passkey', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'passkey_challenge', { tenantColumn: null });
   }
 
   async down(runner: QueryRunner): Promise<void> {

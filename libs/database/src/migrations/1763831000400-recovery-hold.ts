@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** A record that the database was restored from a backup, and of its release by an operator. */
 export class RecoveryHold1763831000400 implements MigrationInterface {
@@ -13,7 +13,7 @@ export class RecoveryHold1763831000400 implements MigrationInterface {
         released_at timestamptz,
         fire_missed boolean NOT NULL DEFAULT false
       )`);
-    await isolateTenants(runner, 'recovery_hold', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'recovery_hold', { tenantColumn: null });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Concurrency keys: those that a job requests, and the runs that hold or wait for one. */
 export class ConcurrencyKeys1763832000000 implements MigrationInterface {
@@ -22,7 +22,7 @@ export class ConcurrencyKeys1763832000000 implements MigrationInterface {
       CREATE INDEX concurrency_lease_waiting_idx ON concurrency_lease (agent_id) WHERE since IS NULL;
       CREATE INDEX concurrency_lease_held_idx ON concurrency_lease (agent_id) WHERE since IS NOT NULL;
     `);
-    await isolateTenants(runner, 'concurrency_lease', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'concurrency_lease', { tenantColumn: 'organization_id' });
     // A cleanup ends with a confirmed stop, with the next boot, or when the machine is off or gone. Each of them
     // releases the keys of the run that is cleaned up, in the same transaction.
     await runner.query(`

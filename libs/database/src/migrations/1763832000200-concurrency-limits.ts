@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Limits that an organization sets for concurrency keys, and the keys of a workflow's runs. */
 export class ConcurrencyLimits1763832000200 implements MigrationInterface {
@@ -13,7 +13,7 @@ export class ConcurrencyLimits1763832000200 implements MigrationInterface {
         PRIMARY KEY (organization_id, key)
       )`);
     await runner.query(`ALTER TABLE workflow ADD concurrency_keys jsonb NOT NULL DEFAULT '[]'`);
-    await isolateTenants(runner, 'concurrency_limit', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'concurrency_limit', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

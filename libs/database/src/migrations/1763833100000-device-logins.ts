@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Device logins of programs that wait for a user's approval, and the user of each key that they receive. */
 export class DeviceLogins1763833100000 implements MigrationInterface {
@@ -25,7 +25,7 @@ export class DeviceLogins1763833100000 implements MigrationInterface {
 
       ALTER TABLE api_key ADD user_id uuid CONSTRAINT api_key_user_fk REFERENCES app_user ON DELETE CASCADE;
     `);
-    await isolateTenants(runner, 'device_login', { tenantColumn: null });
+    await isolateTenantsOfTable(runner, 'device_login', { tenantColumn: null });
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Read accesses to data that may belong to a patient: one row per minute for the same actor, subject and route. */
 export class AccessLog1763833600000 implements MigrationInterface {
@@ -25,7 +25,7 @@ export class AccessLog1763833600000 implements MigrationInterface {
       CREATE INDEX access_entry_subject_idx ON access_entry (organization_id, subject_id, id);
     `);
     // Rows never change. They are deleted after their retention period.
-    await isolateTenants(runner, 'access_entry', {
+    await isolateTenantsOfTable(runner, 'access_entry', {
       tenantColumn: 'organization_id',
       app: 'SELECT',
       system: 'SELECT, INSERT, DELETE',

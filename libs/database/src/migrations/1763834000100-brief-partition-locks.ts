@@ -7,7 +7,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  */
 export class BriefPartitionLocks1763834000100 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await define(runner, {
+    await definePartitionFunctions(runner, {
       now: 'muster_now()',
       create: `
         EXECUTE format('CREATE TABLE %I (LIKE timeline_entry INCLUDING ALL)', part);
@@ -26,7 +26,7 @@ export class BriefPartitionLocks1763834000100 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await define(runner, {
+    await definePartitionFunctions(runner, {
       now: 'now()',
       create: `
         EXECUTE format('CREATE TABLE %I PARTITION OF timeline_entry FOR VALUES FROM (%L) TO (%L)',
@@ -39,7 +39,7 @@ export class BriefPartitionLocks1763834000100 implements MigrationInterface {
   }
 }
 
-async function define(
+async function definePartitionFunctions(
   runner: QueryRunner,
   { now, create, drop }: { now: string; create: string; drop: string },
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Accounts that runs borrow from pools: the accounts, which run has or had which, and the pools that runs request. */
 export class Accounts1763834000150 implements MigrationInterface {
@@ -42,7 +42,7 @@ export class Accounts1763834000150 implements MigrationInterface {
       CREATE INDEX account_use_held_idx ON account_use (agent_id) WHERE since IS NOT NULL AND until IS NULL;
     `);
     for (const table of ['account', 'account_use'])
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     await runner.query('ALTER TABLE job ADD COLUMN accounts jsonb');
     await runner.query(`ALTER TABLE workflow ADD COLUMN accounts jsonb NOT NULL DEFAULT '[]'`);
     await runner.query(`ALTER TABLE schedule ADD COLUMN accounts jsonb NOT NULL DEFAULT '[]'`);

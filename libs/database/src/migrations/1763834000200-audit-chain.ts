@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Hashes over the audit trail and the access log: a chain of days, and within an open day a chain of its rows. */
 export class AuditChain1763834000200 implements MigrationInterface {
@@ -51,13 +51,13 @@ export class AuditChain1763834000200 implements MigrationInterface {
              CASE WHEN EXISTS (SELECT FROM audit_entry) THEN date_trunc('day', muster_now(), 'UTC') + interval '3 days'
                ELSE '-infinity' END`);
 
-    await isolateTenants(runner, 'audit_chain', { tenantColumn: null, system: 'SELECT, UPDATE' });
-    await isolateTenants(runner, 'audit_day', {
+    await isolateTenantsOfTable(runner, 'audit_chain', { tenantColumn: null, system: 'SELECT, UPDATE' });
+    await isolateTenantsOfTable(runner, 'audit_day', {
       tenantColumn: 'organization_id',
       app: 'SELECT',
       system: 'SELECT, INSERT',
     });
-    await isolateTenants(runner, 'audit_link', { tenantColumn: null, system: 'SELECT, INSERT, DELETE' });
+    await isolateTenantsOfTable(runner, 'audit_link', { tenantColumn: null, system: 'SELECT, INSERT, DELETE' });
     // The position concerns all organizations and shows nothing of any of them.
     await runner.query(`
       GRANT SELECT ON audit_chain TO muster_app;

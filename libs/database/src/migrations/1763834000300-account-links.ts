@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Links by e-mail with which people set a password: forgotten passwords and invitations. */
 export class AccountLinks1763834000300 implements MigrationInterface {
@@ -19,7 +19,7 @@ export class AccountLinks1763834000300 implements MigrationInterface {
       CREATE INDEX account_link_user_idx ON account_link (user_id) WHERE user_id IS NOT NULL;
       CREATE INDEX account_link_expires_idx ON account_link (expires_at);
     `);
-    await isolateTenants(runner, 'account_link', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'account_link', { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

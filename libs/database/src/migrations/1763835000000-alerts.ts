@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Alert rules of organizations, their alerts, and events that are also sent to certain channels. */
 export class Alerts1763835000000 implements MigrationInterface {
@@ -49,7 +49,7 @@ export class Alerts1763835000000 implements MigrationInterface {
       ALTER TABLE webhook_event ADD channel_ids uuid[];
     `);
     for (const table of ['alert_rule', 'alert', 'alert_streak']) {
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     }
   }
 

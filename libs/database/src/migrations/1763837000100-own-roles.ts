@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 const builtIn = "role IN ('viewer', 'member', 'admin', 'super_admin')";
 
@@ -17,7 +17,7 @@ export class OwnRoles1763837000100 implements MigrationInterface {
       );
       CREATE UNIQUE INDEX own_role_name_key ON own_role (organization_id, lower(name));
     `);
-    await isolateTenants(runner, 'own_role', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'own_role', { tenantColumn: 'organization_id' });
     await runner.query('ALTER TABLE app_user DROP CONSTRAINT app_user_role_check');
   }
 

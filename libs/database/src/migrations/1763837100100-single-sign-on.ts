@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Single sign-on: the provider of each organization, its email domains, and the sign-ins in progress. */
 export class SingleSignOn1763837100100 implements MigrationInterface {
@@ -39,7 +39,7 @@ export class SingleSignOn1763837100100 implements MigrationInterface {
       CREATE INDEX sso_sign_in_expires_idx ON sso_sign_in (expires_at);
     `);
     for (const table of ['organization_sso', 'organization_domain', 'sso_sign_in'])
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
     await runner.query('ALTER TABLE app_user ADD COLUMN break_glass boolean NOT NULL DEFAULT false');
   }
 

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Users and groups that an identity provider manages with SCIM, and the token of each organization for it. */
 export class Scim1763837500100 implements MigrationInterface {
@@ -42,7 +42,7 @@ export class Scim1763837500100 implements MigrationInterface {
       CREATE INDEX scim_group_member_user_idx ON scim_group_member (user_id);
     `);
     for (const table of ['scim_token', 'scim_user', 'scim_group', 'scim_group_member'])
-      await isolateTenants(runner, table, { tenantColumn: 'organization_id' });
+      await isolateTenantsOfTable(runner, table, { tenantColumn: 'organization_id' });
   }
 
   async down(runner: QueryRunner): Promise<void> {

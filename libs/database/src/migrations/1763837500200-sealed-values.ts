@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { isolateTenants } from '../transactions/tenant-isolation';
+import { isolateTenantsOfTable } from '../transactions/tenant-isolation';
 
 /** Workflows name sensitive variables and results, whose values are stored encrypted with a key of the organization. */
 export class SealedValues1763837500200 implements MigrationInterface {
@@ -11,7 +11,7 @@ export class SealedValues1763837500200 implements MigrationInterface {
         wrapped_key bytea NOT NULL,
         sealed bytea NOT NULL
       )`);
-    await isolateTenants(runner, 'value_key', { tenantColumn: 'organization_id' });
+    await isolateTenantsOfTable(runner, 'value_key', { tenantColumn: 'organization_id' });
     await runner.query(`
       ALTER TABLE workflow ADD COLUMN sensitive_variables text[] NOT NULL DEFAULT '{}',
         ADD COLUMN sensitive_results text[] NOT NULL DEFAULT '{}'`);

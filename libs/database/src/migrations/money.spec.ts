@@ -14,7 +14,7 @@ describe('the migration of money', () => {
     database = await createEmptyDatabase();
     await migrateDatabase(database.url);
     source = await createOwnerDataSource(database.url).initialize();
-    await back();
+    await revertMoneyMigration();
     await source.query(`INSERT INTO organization (id, name) VALUES ('${organizationId}', 'o')`);
     await source.query(
       `INSERT INTO organization_settings (organization_id, monthly_spend_limit_usd, labor_rate_usd_per_hour,
@@ -32,7 +32,7 @@ describe('the migration of money', () => {
   });
 
   /** Reverts to the schema before the migration. */
-  async function back(): Promise<void> {
+  async function revertMoneyMigration(): Promise<void> {
     for (;;) {
       const [last] = await source.query('SELECT name FROM schema_migration ORDER BY id DESC LIMIT 1');
       await source.undoLastMigration();
@@ -40,7 +40,7 @@ describe('the migration of money', () => {
     }
   }
 
-  async function makeRun(cost: { reported: number | null; ai: number[]; total: number; spends: number[] }) {
+  async function insertRun(cost: { reported: number | null; ai: number[]; total: number; spends: number[] }) {
     const id = randomUUID();
     await source.query(
       `INSERT INTO job (id, organization_id, workflow_id, workflow_revision, agent_id, status, started_at, finished_at,
@@ -72,13 +72,13 @@ describe('the migration of money', () => {
 
   it('the money migration rounds each component once, adds up totals from components, and reverts without loss', async () => {
     const compute = (1200.5 / 3600) * 0.1;
-    const small = await makeRun({
+    const small = await insertRun({
       reported: null,
       ai: [0.1, 0.2, 0.0000005],
       total: compute + 0.3000005,
       spends: [compute, 0.3000005],
     });
-    const reported = await makeRun({ reported: 1.5, ai: [0.25], total: 1.5, spends: [1.5] });
+    const reported = await insertRun({ reported: 1.5, ai: [0.25], total: 1.5, spends: [1.5] });
     const spent = compute + 0.3000005 + 1.5;
     await source.query(
       `INSERT INTO usage_counter (organization_id, month, runs, run_seconds, spend_usd)
@@ -105,7 +105,7 @@ describe('the migration of money', () => {
         { month: '2026-03', spend: 1_833_347, ms: 0 },
       ],
     });
-    await back();
+    await revertMoneyMigration();
     const [{ total }] = await source.query(`SELECT total_cost_usd AS total FROM job WHERE id = '${small}'`);
     expect(total).toBe(0.333347);
     const [cost] = await source.query(

@@ -4,7 +4,7 @@ import { createOwnerDataSource } from '../data-source';
 import { migrateDatabase } from '../migrate-database';
 
 describe('the migration of own roles', () => {
-  it('disables the users of own roles when it is undone, because no other role has the same permissions', async () => {
+  it('undoing the migration of own roles disables the users who have such roles, because no other role has the same permissions', async () => {
     const database = await createEmptyDatabase();
     const source = createOwnerDataSource(database.url);
     try {

@@ -4,7 +4,7 @@ import { createOwnerDataSource } from '../data-source';
 import { migrateDatabase } from '../migrate-database';
 
 describe('the migration of pauses to questions', () => {
-  it('the migration creates a question for each paused session, and deletes it when it is undone', async () => {
+  it('the migration of pauses creates a question for each paused session, and undoing it deletes the questions', async () => {
     const database = await createEmptyDatabase();
     const source = createOwnerDataSource(database.url);
     try {

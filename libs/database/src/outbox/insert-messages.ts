@@ -1,7 +1,7 @@
 /* eslint-disable muster/one-clock -- Messages are dated by the database, as processes on several hosts compete for them. */
 import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import { getRequestContext, newId } from '@muster/platform';
-import { bindRow, buildRowStatements } from '../transactions/row-statement';
+import { buildStatementForRow, buildRowStatements } from '../transactions/row-statement';
 import type { RowStatement, Statement } from '../transactions/statement-batch';
 
 /** Time in milliseconds after which the sweep publishes a message that the committing process has not published. */
@@ -48,20 +48,20 @@ export function createOutboxMessages(messages: QueueMessage[], organizationId: s
 }
 
 /** Returns the statements that insert the messages' rows. */
-export function insertMessages(messages: OutboxMessage[]): Statement[] {
+export function buildMessageInsert(messages: OutboxMessage[]): Statement[] {
   const statements: Statement[] = [];
   for (let from = 0; from < messages.length; from += insertBatchSize) {
-    statements.push(insertStatement(messages.slice(from, from + insertBatchSize)));
+    statements.push(buildInsertStatement(messages.slice(from, from + insertBatchSize)));
   }
   return statements;
 }
 
-function insertStatement(messages: OutboxMessage[]): Statement {
+function buildInsertStatement(messages: OutboxMessage[]): Statement {
   const count = messages.length;
-  if (count === 1) return bindRow(messageRows, getMessageValues(messages[0]!));
+  if (count === 1) return buildStatementForRow(messageRows, getMessageValues(messages[0]!));
   return {
     name: count <= maxPreparedRows ? `outbox_insert_${count}` : undefined,
-    text: texts[count] ?? insertSql(count),
+    text: texts[count] ?? insertMessagesSql(count),
     values: messages.flatMap(getMessageValues),
   };
 }
@@ -69,13 +69,17 @@ function insertStatement(messages: OutboxMessage[]): Statement {
 /**
  * Returns the statement that inserts the message's row if the condition holds. If it does, the statement returns a row.
  */
-export function insertMessageIf(message: OutboxMessage, condition: Condition, values: readonly unknown[]): Statement {
-  return bindRow(conditionalInsertStatement(condition), [...values, ...getMessageValues(message)]);
+export function buildConditionalMessageInsert(
+  message: OutboxMessage,
+  condition: Condition,
+  values: readonly unknown[],
+): Statement {
+  return buildStatementForRow(buildConditionalInsertStatement(condition), [...values, ...getMessageValues(message)]);
 }
 
 const conditionalStatements = new WeakMap<Condition, RowStatement>();
 
-function conditionalInsertStatement(condition: Condition): RowStatement {
+function buildConditionalInsertStatement(condition: Condition): RowStatement {
   const existing = conditionalStatements.get(condition);
   if (existing) return existing;
   const { name, columns, with: before, holds } = condition;
@@ -93,7 +97,7 @@ function conditionalInsertStatement(condition: Condition): RowStatement {
  * Returns the part of a single statement that inserts a message's row for each row of `found`, which has the columns of
  * `messageColumns`. The caller publishes the messages (`Database.publish`).
  */
-export function insertMessagesFromSql(found: string): string {
+export function insertFoundMessagesSql(found: string): string {
   return `${into} SELECT ${columnNames.map((column) => `${found}.${column}`).join(', ')}, ${grace} FROM ${found}`;
 }
 
@@ -118,15 +122,15 @@ function getMessageValues({
 }
 
 const messageRows: RowStatement = {
-  one: { name: 'outbox_insert_1', text: insertSql(1) },
+  one: { name: 'outbox_insert_1', text: insertMessagesSql(1) },
   many: {
     name: 'outbox_insert_set',
     text: `${into} SELECT m.*, ${grace} FROM unnest(${columnTypes.map((type, at) => `$${at + 1}::${type}[]`).join(', ')}) AS m`,
   },
 };
-const texts = Array.from({ length: maxPreparedRows + 1 }, (_, count) => insertSql(count));
+const texts = Array.from({ length: maxPreparedRows + 1 }, (_, count) => insertMessagesSql(count));
 
-function insertSql(count: number): string {
+function insertMessagesSql(count: number): string {
   const rows = Array.from({ length: count }, (_, row) => {
     const values = Array.from({ length: columns }, (__, column) => `$${row * columns + column + 1}`);
     return `(${values.join(', ')}, ${grace})`;

@@ -60,7 +60,7 @@ export class OutboxLedger extends MessageLedger implements OnApplicationShutdown
     super();
   }
 
-  override isUnhandled(id: string): Promise<boolean> {
+  override isMessageUnhandled(id: string): Promise<boolean> {
     return this.waitingIds.addItem(id);
   }
 

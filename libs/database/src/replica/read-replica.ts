@@ -56,13 +56,13 @@ export class ReadReplica implements OnApplicationShutdown {
   }
 
   /** Returns the replica if it is at most `maxReplicaAgeMs` behind the primary; null otherwise. */
-  async getFresh(): Promise<DataSource | null> {
+  async getFreshReplica(): Promise<DataSource | null> {
     const { source } = this;
     if (!source || performance.now() < this.pausedUntil) return null;
-    if (this.isFresh()) return source;
-    this.catchingUp ??= this.catchUp(source).finally(() => delete this.catchingUp);
+    if (this.isReplicaFresh()) return source;
+    this.catchingUp ??= this.waitUntilCaughtUp(source).finally(() => delete this.catchingUp);
     await finishWithin(catchUpMs, this.catchingUp, () => undefined);
-    return this.isFresh() ? source : null;
+    return this.isReplicaFresh() ? source : null;
   }
 
   /**
@@ -70,25 +70,25 @@ export class ReadReplica implements OnApplicationShutdown {
    * down, canceled the statement to apply a change of the primary, or refused to write. If the replica cannot be
    * reached, stops using it for a while.
    */
-  isOwnFailure(error: unknown): boolean {
+  isFailureOfReplica(error: unknown): boolean {
     if (error instanceof DatabaseError) return ownFailures.has(error.code ?? '');
-    this.pause(error as Error);
+    this.pauseReplica(error as Error);
     return true;
   }
 
-  private pause(error: Error): void {
+  private pauseReplica(error: Error): void {
     if (performance.now() >= this.pausedUntil)
       this.logger.warn(`the read replica cannot be used; reading from the primary: ${error.message}`);
     this.pausedUntil = performance.now() + pauseAfterFailureMs;
     this.containsUntil = -Infinity;
   }
 
-  private isFresh(): boolean {
+  private isReplicaFresh(): boolean {
     return performance.now() - this.containsUntil <= maxReplicaAgeMs;
   }
 
   /** Waits until the replica contains what the primary contains now. Never throws. */
-  private async catchUp(source: DataSource): Promise<void> {
+  private async waitUntilCaughtUp(source: DataSource): Promise<void> {
     try {
       if (!source.isInitialized) await source.initialize();
       const at = performance.now();
@@ -107,7 +107,7 @@ export class ReadReplica implements OnApplicationShutdown {
         await delay(pollMs);
       }
     } catch (error) {
-      this.pause(error as Error);
+      this.pauseReplica(error as Error);
     }
   }
 }

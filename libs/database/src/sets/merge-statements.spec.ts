@@ -1,13 +1,13 @@
-import { bindRow } from '../transactions/row-statement';
+import { buildStatementForRow } from '../transactions/row-statement';
 import type { RowStatement } from '../transactions/statement-batch';
 import { mergeStatements, splitAnswersByCaller } from './merge-statements';
 
-const statement = (text: string) => ({ text });
-const writerOf = (table: string): RowStatement => ({
+const makeStatement = (text: string) => ({ text });
+const makeRowStatement = (table: string): RowStatement => ({
   one: { name: `one ${table}`, text: `one ${table}` },
   many: { name: `many ${table}`, text: `many ${table}` },
 });
-const [jobs, entries] = [writerOf('jobs'), writerOf('entries')];
+const [jobs, entries] = [makeRowStatement('jobs'), makeRowStatement('entries')];
 
 describe('mergeStatements', () => {
   const merge = (...callers: Parameters<typeof mergeStatements>[0]) => {
@@ -16,7 +16,7 @@ describe('mergeStatements', () => {
   };
 
   it('mergeStatements writes the rows of several callers with one statement if the callers’ next rows are of the same kind', () => {
-    const rowsOf = (id: string) => [bindRow(jobs, [id]), bindRow(entries, [id, 'queued'])];
+    const rowsOf = (id: string) => [buildStatementForRow(jobs, [id]), buildStatementForRow(entries, [id, 'queued'])];
     expect(merge(rowsOf('a'), rowsOf('b'), rowsOf('c'))).toEqual({
       sent: [
         ['many jobs', [['a', 'b', 'c']]],
@@ -37,8 +37,8 @@ describe('mergeStatements', () => {
 
   it('mergeStatements keeps each caller’s statements in order, and merges only statements that write rows', () => {
     const { sent, places } = merge(
-      [statement('read a'), bindRow(jobs, ['a'])],
-      [bindRow(jobs, ['b']), statement('read b'), bindRow(jobs, ['c'])],
+      [makeStatement('read a'), buildStatementForRow(jobs, ['a'])],
+      [buildStatementForRow(jobs, ['b']), makeStatement('read b'), buildStatementForRow(jobs, ['c'])],
       [],
     );
     expect(sent).toEqual([
@@ -51,7 +51,7 @@ describe('mergeStatements', () => {
   });
 
   it('mergeStatements sends the statement of a single caller unchanged', () => {
-    expect(merge([bindRow(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[{ at: 0 }]] });
+    expect(merge([buildStatementForRow(jobs, ['a'])])).toEqual({ sent: [['one jobs', ['a']]], places: [[{ at: 0 }]] });
   });
 
   it('splitAnswersByCaller gives each caller the rows of its own parameters, and the whole answer of its own statements', () => {

@@ -1,4 +1,4 @@
-import { pickAnswerOfRow, bindRows } from '../transactions/row-statement';
+import { pickAnswerOfRow, buildStatementForRows } from '../transactions/row-statement';
 import type { Answer, Statement } from '../transactions/statement-batch';
 
 /** Where the answer to a caller's statement is found. */
@@ -33,7 +33,7 @@ export function mergeStatements(callers: readonly (readonly Statement[])[]): Mer
       const at = statements.length;
       const isMerged = into && rows.length > 1;
       for (const [row, other] of together.entries()) places[other]!.push(isMerged ? { at, member: row + 1 } : { at });
-      statements.push(isMerged ? bindRows(into, rows) : statement);
+      statements.push(isMerged ? buildStatementForRows(into, rows) : statement);
     }
   }
   return { statements, places };

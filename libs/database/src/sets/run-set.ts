@@ -11,7 +11,7 @@ export type Work = (tx: Transaction) => Promise<unknown>;
 
 interface SetParts extends Pick<Transaction, 'scope' | 'now'> {
   connection: OwnConnection;
-  /** Called for each member whose work was committed. */
+  /** Called for each member of the set whose work was committed. */
   announce: (tx: Transaction, messages: OutboxMessage[]) => void;
 }
 
@@ -32,12 +32,12 @@ export async function runWorksAsSet(works: readonly Work[], parts: SetParts): Pr
       try {
         return await work(tx);
       } finally {
-        own.leave();
+        own.leaveTransaction();
       }
     }),
   );
   const isDisturbed = results.some(
-    (result, at) => result.status === 'rejected' && !isHarmlessError(result.reason, members[at]!.own.hasWritten),
+    (result, at) => result.status === 'rejected' && !leavesSetIntact(result.reason, members[at]!.own.hasWritten),
   );
   if (shared.hasFailed || isDisturbed) return works.map(() => 'alone');
   const last = results.map((result, at) => (result.status === 'fulfilled' ? members[at]!.tx.takeLastStatements() : []));
@@ -61,7 +61,7 @@ export async function runWorksAsSet(works: readonly Work[], parts: SetParts): Pr
 }
 
 /** Whether a work was refused or must run alone, without having written anything that would be committed. */
-function isHarmlessError(error: unknown, hasWritten: boolean): boolean {
+function leavesSetIntact(error: unknown, hasWritten: boolean): boolean {
   if (error instanceof RunAlone && error.isUnchanged) return true;
   return !hasWritten && (error instanceof AppError || error instanceof RunAlone);
 }

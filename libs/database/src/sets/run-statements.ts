@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { pickAnswerOfRow, bindRows, bindRow } from '../transactions/row-statement';
+import { pickAnswerOfRow, buildStatementForRows, buildStatementForRow } from '../transactions/row-statement';
 import { sendScopedStatements } from '../transactions/run-scoped-statement';
 import { type Scope, setScopeStatement, setScopeOfSetStatement } from '../transactions/scope';
 import type { RowStatement } from '../transactions/statement-batch';
@@ -27,10 +27,10 @@ export function runStatements(
   const [first] = statements;
   const isSingle = statements.length === 1;
   const sent = isSingle
-    ? [setScopeStatement(scope, now), bindRow(first!.alone, first!.values)]
+    ? [setScopeStatement(scope, now), buildStatementForRow(first!.alone, first!.values)]
     : [
         setScopeOfSetStatement(scope, now),
-        bindRows(
+        buildStatementForRows(
           first!.together,
           statements.map(({ values }) => values),
         ),

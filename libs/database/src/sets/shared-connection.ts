@@ -57,11 +57,11 @@ export class SharedConnection {
 
   private scheduleSend(): void {
     if (this.sending || this.waiting.length === 0) return;
-    if (this.waiting.length >= this.working) void this.sendWaiting();
-    else this.timer ??= setImmediate(() => void this.sendWaiting());
+    if (this.waiting.length >= this.working) void this.sendWaitingStatements();
+    else this.timer ??= setImmediate(() => void this.sendWaitingStatements());
   }
 
-  private async sendWaiting(): Promise<void> {
+  private async sendWaitingStatements(): Promise<void> {
     clearImmediate(this.timer);
     delete this.timer;
     if (this.sending || this.waiting.length === 0) return;
@@ -114,7 +114,7 @@ export class Membership implements TransactionConnection {
     return this.shared.countEarlierClaims(key);
   }
 
-  leave(): void {
+  leaveTransaction(): void {
     this.shared.removeMember();
   }
 

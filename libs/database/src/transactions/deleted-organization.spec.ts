@@ -88,7 +88,7 @@ describe('a deleted organization', () => {
     return counts;
   }
 
-  it('leaves no row in a table without a foreign key to it, and the rows of other organizations stay', async () => {
+  it('deleting an organization deletes its rows in tables without a foreign key to it, and keeps the rows of other organizations', async () => {
     const [deleted, other] = [randomUUID(), randomUUID()];
     await client.query(`INSERT INTO organization (id, name) VALUES ($1, 'Deleted'), ($2, 'Other')`, [deleted, other]);
     const tables = await listUnboundTables();
@@ -109,7 +109,7 @@ describe('a deleted organization', () => {
     expect(await countRows(tables, other)).toEqual(one);
   });
 
-  it('is not deleted by a tenant’s statement', async () => {
+  it('a statement of a tenant does not delete the tenant’s organization', async () => {
     const id = randomUUID();
     await client.query(`INSERT INTO organization (id, name) VALUES ($1, 'Kept')`, [id]);
     await client.query('SET ROLE muster_app');

@@ -47,7 +47,7 @@ export class OwnConnection implements TransactionConnection {
     }
   }
 
-  /** No other work belongs to this transaction. */
+  /** Returns 0, because no work of another caller can have claimed the key in this transaction. */
   countEarlierClaims(): number {
     return 0;
   }

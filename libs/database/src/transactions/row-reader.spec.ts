@@ -13,7 +13,7 @@ describe('rows', () => {
   });
   afterAll(() => harness.close());
 
-  it('the columns of a row are named like the properties of its entity', () => {
+  it('the columns of a returned row have the names of the entity’s properties', () => {
     const metadatas = harness.app.nest.get<DataSource>(getDataSourceToken()).entityMetadatas;
     expect(metadatas.length).toBeGreaterThan(30);
     for (const { tableName, columns } of metadatas) {

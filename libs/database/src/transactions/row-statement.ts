@@ -1,5 +1,5 @@
 import type { Answer, RowStatement, Statement } from './statement-batch';
-import { transposeRows } from './transpose-rows';
+import { rowsToColumns } from './transpose-rows';
 
 /**
  * Builds the two forms of a statement from one text. `columns` are the parameters with their types. `text` is called
@@ -23,14 +23,14 @@ export function buildRowStatements(
 }
 
 /** Returns the statement for one row of parameters. */
-export function bindRow(into: RowStatement, values: readonly unknown[]): Statement {
-  const statement = into.one ? { ...into.one, values } : bindRows(into, [values]);
+export function buildStatementForRow(into: RowStatement, values: readonly unknown[]): Statement {
+  const statement = into.one ? { ...into.one, values } : buildStatementForRows(into, [values]);
   return { ...statement, row: { into, values } };
 }
 
 /** Returns the statement for several rows of parameters. */
-export function bindRows(into: RowStatement, rows: readonly (readonly unknown[])[]): Statement {
-  return { ...into.many, values: transposeRows(rows) };
+export function buildStatementForRows(into: RowStatement, rows: readonly (readonly unknown[])[]): Statement {
+  return { ...into.many, values: rowsToColumns(rows) };
 }
 
 /** Returns the part of the answer that belongs to one row of parameters. `member` is the number of this row, from 1. */

@@ -41,7 +41,7 @@ interface Access {
  * statement lacks a filter, a tenant's transaction reads and writes only the rows of its own organization, and no rows
  * if no organization is set.
  */
-export async function isolateTenants(runner: QueryRunner, table: string, access: Access): Promise<void> {
+export async function isolateTenantsOfTable(runner: QueryRunner, table: string, access: Access): Promise<void> {
   const { tenantColumn, app = 'SELECT, INSERT, UPDATE, DELETE', system = 'SELECT, INSERT, UPDATE, DELETE' } = access;
   await runner.query(`ALTER TABLE ${table} ENABLE ROW LEVEL SECURITY`);
   await runner.query(`GRANT ${system} ON ${table} TO ${systemRole}`);

@@ -148,7 +148,7 @@ describe('a transaction', () => {
     const read = () =>
       harness.db.transaction('system', (tx) => tx.query('SELECT * FROM queue_probe', [], 'all_probes'));
     expect(await read()).toEqual([]);
-    await alter(harness.databaseUrl, 'ALTER TABLE queue_probe ADD COLUMN extra text');
+    await executeSql(harness.databaseUrl, 'ALTER TABLE queue_probe ADD COLUMN extra text');
     for (let i = 0; i < 10; i += 1) await read().catch(() => undefined);
     expect(await read()).toEqual([]);
   });
@@ -168,7 +168,7 @@ describe('a transaction', () => {
   });
 });
 
-async function alter(url: string, sql: string): Promise<void> {
+async function executeSql(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query(sql);

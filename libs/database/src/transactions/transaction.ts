@@ -2,12 +2,17 @@ import type { QueueMessage, OutboxMessage } from '@muster/contracts';
 import type { Metrics, ReceivedMessage, Topic } from '@muster/platform';
 import type { QueryResultRow } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { type Condition, insertMessages, insertMessageIf, createOutboxMessages } from '../outbox/insert-messages';
+import {
+  type Condition,
+  buildMessageInsert,
+  buildConditionalMessageInsert,
+  createOutboxMessages,
+} from '../outbox/insert-messages';
 import { preferKeyIndexes, avoidSorting } from './planner-settings';
 import type { TransactionConnection } from './own-connection';
 import { RunAlone } from './run-alone';
 import type { Scope } from './scope';
-import { bindRows, bindRow } from './row-statement';
+import { buildStatementForRows, buildStatementForRow } from './row-statement';
 import type { Answer, RowStatement, Statement } from './statement-batch';
 
 /**
@@ -33,8 +38,8 @@ export class Transaction {
     readonly now: Date,
     private readonly connection: TransactionConnection,
     /**
-     * Key of `TakeTurn` that this transaction holds: no other with this key runs in this process. Null if it holds
-     * none.
+     * Key with which the transaction runs after `TakeTurn`: no other transaction with this key runs in this process.
+     * Null without such a key.
      */
     readonly turn: string | null = null,
   ) {}
@@ -69,13 +74,13 @@ export class Transaction {
 
   /** Like `deferStatement`, for a row that a shared transaction writes together with the rows of other callers. */
   deferRow(into: RowStatement, values: unknown[]): void {
-    this.deferred.push(bindRow(into, values));
+    this.deferred.push(buildStatementForRow(into, values));
   }
 
   /** Defers the writing of several rows with one statement. Without rows, nothing is written. */
   deferRows(into: RowStatement, rows: unknown[][]): void {
     if (rows.length === 1) this.deferRow(into, rows[0]!);
-    else if (rows.length > 1) this.deferred.push(bindRows(into, rows));
+    else if (rows.length > 1) this.deferred.push(buildStatementForRows(into, rows));
   }
 
   /** Whether several callers share this database transaction, so that a rollback would undo their statements too. */
@@ -190,8 +195,10 @@ export class Transaction {
   takeLastStatements(): Statement[] {
     return [
       ...this.deferred.splice(0),
-      ...insertMessages(this.messages),
-      ...this.conditional.map(({ message, condition, values }) => insertMessageIf(message, condition, values)),
+      ...buildMessageInsert(this.messages),
+      ...this.conditional.map(({ message, condition, values }) =>
+        buildConditionalMessageInsert(message, condition, values),
+      ),
       ...deleteReceivedMessages(this.receivedMessages),
     ];
   }
@@ -210,7 +217,7 @@ export class Transaction {
 
   /** Like `query`, for a row of parameters that a shared transaction sends together with the rows of other callers. */
   async queryRow<T extends object>(into: RowStatement, values: unknown[]): Promise<T[]> {
-    return (await this.runStatement(bindRow(into, values))).rows as T[];
+    return (await this.runStatement(buildStatementForRow(into, values))).rows as T[];
   }
 
   /** Sends independent statements together, and returns the rows of each. */
@@ -237,7 +244,7 @@ export class Transaction {
 function deleteReceivedMessages(messages: ReceivedMessage[]): Statement[] {
   if (messages.length === 0) return [];
   const ids = messages.map(({ id }) => [id]);
-  return [ids.length === 1 ? bindRow(settled, ids[0]!) : bindRows(settled, ids)];
+  return [ids.length === 1 ? buildStatementForRow(settled, ids[0]!) : buildStatementForRows(settled, ids)];
 }
 
 const settled: RowStatement = {

@@ -2,16 +2,16 @@ import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { reencodeScreenshot } from './screenshot';
 
-const flat = (width: number, height: number) =>
+const createPlainImage = (width: number, height: number) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } });
 
 /** Returns a PNG with a huge number of pixels in a few kilobytes. */
-function bomb(width: number, height: number): Buffer {
+function createHugePng(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
     const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
     length.writeUInt32BE(data.length);
-    sum.writeUInt32BE(crc(body));
+    sum.writeUInt32BE(computeCrc32(body));
     return Buffer.concat([length, body, sum]);
   };
   const head = Buffer.alloc(13);
@@ -27,7 +27,7 @@ function bomb(width: number, height: number): Buffer {
   ]);
 }
 
-function crc(bytes: Buffer): number {
+function computeCrc32(bytes: Buffer): number {
   let sum = 0xffffffff;
   for (const byte of bytes) {
     sum ^= byte;
@@ -40,7 +40,7 @@ describe('a screenshot', () => {
   it.each(['png', 'jpeg', 'webp'] as const)(
     'a screenshot is accepted as %s and re-encoded in the same format',
     async (kind) => {
-      const upload = await flat(40, 20).toFormat(kind).toBuffer();
+      const upload = await createPlainImage(40, 20).toFormat(kind).toBuffer();
       const { bytes, kind: storedKind } = await reencodeScreenshot(upload);
       expect(storedKind).toBe(kind);
       expect(await sharp(bytes).metadata()).toMatchObject({ format: kind, width: 40, height: 20 });
@@ -49,7 +49,7 @@ describe('a screenshot', () => {
 
   it('a stored screenshot contains only pixels: no EXIF data and no bytes after the end of the image', async () => {
     const secret = 'taken at 52.52 N 13.40 E';
-    const plain = await flat(40, 20)
+    const plain = await createPlainImage(40, 20)
       .withExif({ IFD0: { ImageDescription: secret } })
       .jpeg()
       .toBuffer();
@@ -62,8 +62,8 @@ describe('a screenshot', () => {
   });
 
   it('a screenshot is rotated according to its EXIF orientation', async () => {
-    const half = await flat(30, 10)
-      .composite([{ input: await flat(10, 10).tint('#0000ff').png().toBuffer(), left: 0, top: 0 }])
+    const half = await createPlainImage(30, 10)
+      .composite([{ input: await createPlainImage(10, 10).tint('#0000ff').png().toBuffer(), left: 0, top: 0 }])
       .withMetadata({ orientation: 6 })
       .jpeg()
       .toBuffer();
@@ -81,7 +81,7 @@ describe('a screenshot', () => {
   });
 
   it.each([
-    ['is truncated', async () => (await flat(400, 400).jpeg().toBuffer()).subarray(0, 700)],
+    ['is truncated', async () => (await createPlainImage(400, 400).jpeg().toBuffer()).subarray(0, 700)],
     ['starts as a PNG and continues as HTML', async () => Buffer.from('89504e470d0a1a0a3c68746d6c3e', 'hex')],
     ['starts as a WebP and continues as HTML', async () => Buffer.from('RIFF\u0010\u0000\u0000\u0000WEBPVP8 <script>')],
     ['starts as a JPEG and continues as an SVG', async () => Buffer.from('ffd8ff3c7376672f3e', 'hex')],
@@ -95,7 +95,7 @@ describe('a screenshot', () => {
       [60_000, 1000],
       [1_000_000, 1_000_000],
     ] as const) {
-      const upload = bomb(width, height);
+      const upload = createHugePng(width, height);
       expect(upload.length).toBeLessThan(200_000);
       const before = process.memoryUsage().rss;
       await expect(reencodeScreenshot(upload)).rejects.toMatchObject({

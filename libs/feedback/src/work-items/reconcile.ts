@@ -41,7 +41,7 @@ export async function reconcileFeedback(
 ): Promise<{ armed: number; finished: number }> {
   let armed = 0;
   for (;;) {
-    const page = await database.transaction('system', requestSyncOfPage);
+    const page = await database.transaction('system', enqueueSyncOfPage);
     armed += page.armed;
     if (!page.isMore || !round.hasTime) break;
   }
@@ -55,7 +55,7 @@ export async function reconcileFeedback(
   return { armed, finished: finished.length };
 }
 
-async function requestSyncOfPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
+async function enqueueSyncOfPage(tx: Transaction): Promise<{ armed: number; isMore: boolean }> {
   const [open] = await tx.query<Pick<FeedbackReconciliationEntity, 'nominalAt' | 'afterId' | 'beganAt'>>(
     `SELECT nominal_at, after_id, began_at FROM feedback_reconciliation
      WHERE rung_at IS NULL ORDER BY nominal_at LIMIT 1 FOR UPDATE SKIP LOCKED`,

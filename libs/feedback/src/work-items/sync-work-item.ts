@@ -106,7 +106,7 @@ async function syncWorkItemOnce(parts: SyncParts, item: WorkItem): Promise<numbe
     });
     if (done && availability.stopped) await resumeTrackerSync(database, tracker.name);
   }
-  if (observed.length === 0) return soonestWaitMs(waits);
+  if (observed.length === 0) return getSoonestWaitMs(waits);
   const status = await applyTrackerStatus(database, item, observed);
   for (const each of observed) {
     const done = await runForTracker(each.link, async () => {
@@ -115,14 +115,14 @@ async function syncWorkItemOnce(parts: SyncParts, item: WorkItem): Promise<numbe
     });
     if (done) await clearLinkFailure(database, each.link);
   }
-  return soonestWaitMs(waits);
+  return getSoonestWaitMs(waits);
 }
 
 function computeLeaseMs({ timeoutMs }: SyncParts): number {
   return timeoutMs * leaseOfTimeouts;
 }
 
-function soonestWaitMs(waits: number[]): number | null {
+function getSoonestWaitMs(waits: number[]): number | null {
   return waits.length === 0 ? null : Math.max(Math.min(...waits), 50);
 }
 

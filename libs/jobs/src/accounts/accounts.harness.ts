@@ -7,7 +7,7 @@ import { findJob } from '../lists/job-row';
 import { applyJobReport } from '../reports/apply-job-report';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { listAccounts, listAccountUses } from './account-row';
-import { setAccountAside } from './fail-account';
+import { setAsideAccountOfRun } from './fail-account';
 import { putAccount } from './save-account';
 
 const vaultKeys = { username: 'PORTAL_USER', password: 'PORTAL_PASS' };
@@ -21,7 +21,7 @@ export class AccountsFixture {
   static async open(): Promise<AccountsFixture> {
     const fixture = new AccountsFixture(await openJobsFixture());
     const keyRing = fixture.jobs.harness.app.nest.get(KeyRing, { strict: false });
-    await fixture.within(async (tx) => {
+    await fixture.runInTransaction(async (tx) => {
       for (const key of [...Object.values(vaultKeys), 'OTHER'])
         await putSecret(tx, keyRing, fixture.jobs.caller, key, { value: `value of ${key}` });
     });
@@ -32,72 +32,78 @@ export class AccountsFixture {
     return this.jobs.close();
   }
 
-  nextPool(): void {
+  useNewPool(): void {
     this.pool = `pool ${newId()}`;
   }
 
-  within<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  runInTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.jobs.harness.db.transaction({ organizationId: this.jobs.organizationId }, work);
   }
 
-  put(name: string, body: Partial<PutAccountBody> = {}) {
-    return this.within((tx) => putAccount(tx, this.jobs.caller, name, { vaultKeys, pool: this.pool, ...body }));
+  putTestAccount(name: string, body: Partial<PutAccountBody> = {}) {
+    return this.runInTransaction((tx) =>
+      putAccount(tx, this.jobs.caller, name, { vaultKeys, pool: this.pool, ...body }),
+    );
   }
 
-  read(id: string) {
+  readJob(id: string) {
     return findJob(this.jobs.harness.db, this.jobs.organizationId, id);
   }
 
-  end(jobId: string, status: 'completed' | 'failed' = 'completed') {
-    return this.report(jobId, status);
+  endRun(jobId: string, status: 'completed' | 'failed' = 'completed') {
+    return this.reportStatus(jobId, status);
   }
 
-  report(jobId: string, status: 'running' | 'completed' | 'failed') {
+  reportStatus(jobId: string, status: 'running' | 'completed' | 'failed') {
     const { harness, organizationId } = this.jobs;
     return applyJobReport(harness.db, { organizationId, agentId: null }, { jobId, status });
   }
 
-  requested() {
+  listAccountRequests() {
     return [{ pool: this.pool, as: 'PORTAL' }];
   }
 
-  holders() {
+  listHolders() {
     return this.jobs.query<{ jobId: string; account: string }>(
       'SELECT job_id, account FROM account_use WHERE since IS NOT NULL AND until IS NULL AND pool = $1 ORDER BY since',
       [this.pool],
     );
   }
 
-  async held() {
-    return (await this.holders()).map(({ jobId }) => jobId);
+  async listHoldingJobs() {
+    return (await this.listHolders()).map(({ jobId }) => jobId);
   }
 
-  async statusOf(name: string) {
+  async readAccountStatus(name: string) {
     const { harness, organizationId } = this.jobs;
     const page = { limit: 200, after: null };
     const accounts = await listAccounts(harness.db, organizationId, { page, pool: this.pool });
     return accounts.find((account) => account.name === name)?.status;
   }
 
-  usesOf(name: string) {
+  listUsesOfAccount(name: string) {
     const { harness, organizationId } = this.jobs;
     return listAccountUses(harness.db, organizationId, { name, page: { limit: 200, after: null } });
   }
 
-  fail(jobId: string, reason: AccountFailure = 'locked', agentId: string | null = null) {
+  failAccountOfRun(jobId: string, reason: AccountFailure = 'locked', agentId: string | null = null) {
     const { harness, organizationId } = this.jobs;
-    return setAccountAside(harness.db, { organizationId, agentId }, { jobId, pool: this.pool, reason });
+    return setAsideAccountOfRun(harness.db, { organizationId, agentId }, { jobId, pool: this.pool, reason });
   }
 
   /** Launches a job on each of `count` new agents. */
-  async onAgents(count: number, input: object = { accounts: this.requested() }) {
+  async launchOnNewAgents(count: number, input: object = { accounts: this.listAccountRequests() }) {
     const agents = await Promise.all(Array.from({ length: count }, () => this.jobs.makeOnlineAgent()));
     const jobs: string[] = [];
     for (const id of agents) jobs.push(await this.jobs.launch({ agentId: id, ...input }));
-    return { agents, jobs, dispatchAll: () => Promise.all(agents.map((id) => this.jobs.dispatch.startNext(id))) };
+    return {
+      agents,
+      jobs,
+      dispatchAll: () => Promise.all(agents.map((id) => this.jobs.dispatch.startNextJobOfAgent(id))),
+    };
   }
 
-  messagesOf(agentId: string) {
+  listDispatchMessages(agentId: string) {
     return this.jobs.query(`SELECT FROM outbox WHERE name = 'dispatch-agent' AND payload ->> 'agentId' = $1`, [
       agentId,
     ]);

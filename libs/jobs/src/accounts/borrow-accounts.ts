@@ -1,7 +1,7 @@
 import type { AccountRequest } from '@muster/contracts';
 import { type Database, type PlacedJob, acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { waitsForKeySql } from '../dispatch/concurrency-keys';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { hasIdleAgentSql } from '../placement/fitting-agents';
 import { freeAccountsSql, freeCountSql, unusedLongestSql, waitsForAccountSql } from './accounts-sql';
 
@@ -59,7 +59,7 @@ export async function chooseAccounts(
 }
 
 /** Assigns the chosen accounts to the job when it is dispatched. */
-export function holdAccounts(tx: Transaction, jobId: string, accounts: readonly Borrowed[]): void {
+export function assignAccountsToJob(tx: Transaction, jobId: string, accounts: readonly Borrowed[]): void {
   // Times are cut to milliseconds, as in responses of the API. The clock is read after the lock of the pool, so the
   // times of two uses of an account never overlap.
   tx.deferStatement(
@@ -71,7 +71,7 @@ export function holdAccounts(tx: Transaction, jobId: string, accounts: readonly 
 }
 
 /** Returns the environment variables of the accounts, each with the vault key of its value. */
-export function aliasesOf(accounts: readonly Borrowed[]): Record<string, string> {
+export function buildAccountVariables(accounts: readonly Borrowed[]): Record<string, string> {
   return Object.fromEntries(
     accounts.flatMap(({ as, vaultKeys }) =>
       Object.entries(vaultKeys).map(([name, key]) => [`${as}_${name.toUpperCase()}`, key]),
@@ -95,7 +95,7 @@ export async function releaseAccounts(tx: Transaction, organizationId: string, j
     'release_accounts',
   );
   // A job that only waited for an account has kept it from the jobs behind it, too.
-  if (released.length === 0) enqueuePlacements(tx, organizationId);
+  if (released.length === 0) enqueuePlacementOfJobs(tx, organizationId);
   await enqueueJobsWaitingForPools(
     tx,
     organizationId,
@@ -114,16 +114,16 @@ export async function enqueueJobsWaitingForPools(
 ): Promise<void> {
   if (pools.length === 0) return;
   const firsts = await tx.query<Pick<PlacedJob, 'agentId'>>(
-    `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS p(pool) CROSS JOIN LATERAL (${firstsSql('$1', 'p.pool')}) first`,
+    `SELECT DISTINCT first.agent_id FROM unnest($2::text[]) AS p(pool) CROSS JOIN LATERAL (${agentsOfFirstWaitingJobsSql('$1', 'p.pool')}) first`,
     [organizationId, pools],
     'first_for_accounts',
   );
-  await tx.enqueue(...firsts.map(toMessage));
-  enqueuePlacements(tx, organizationId);
+  await tx.enqueue(...firsts.map(toDispatchMessage));
+  enqueuePlacementOfJobs(tx, organizationId);
 }
 
 /** SQL: the agents of the first jobs that wait for the pool and can start now, as many as runs can get an account. */
-const firstsSql = (organization: string, pool: string) => `
+const agentsOfFirstWaitingJobsSql = (organization: string, pool: string) => `
   SELECT u.agent_id FROM account_use u JOIN job w ON w.id = u.job_id JOIN agent a ON a.id = u.agent_id
   JOIN organization_settings s ON s.organization_id = u.organization_id
   WHERE u.organization_id = ${organization} AND u.pool = ${pool} AND u.since IS NULL AND u.until IS NULL
@@ -135,7 +135,7 @@ const firstsSql = (organization: string, pool: string) => `
     AND NOT ${waitsForKeySql('w')} AND NOT ${waitsForAccountSql('w')}
   ORDER BY u.priority DESC, u.queued_at, u.job_id LIMIT ${freeCountSql(organization, pool)}`;
 
-const toMessage = ({ agentId }: { agentId: string }) => ({
+const toDispatchMessage = ({ agentId }: { agentId: string }) => ({
   queue: 'dispatch' as const,
   name: 'dispatch-agent' as const,
   payload: { agentId },
@@ -150,12 +150,12 @@ export async function enqueueJobsWithFreeAccounts(database: Database): Promise<{
     'system',
     `SELECT DISTINCT first.agent_id, p.organization_id
      FROM (SELECT DISTINCT organization_id, pool FROM account_use WHERE since IS NULL AND until IS NULL) p
-     CROSS JOIN LATERAL (${firstsSql('p.organization_id', 'p.pool')}) first LIMIT 1000`,
+     CROSS JOIN LATERAL (${agentsOfFirstWaitingJobsSql('p.organization_id', 'p.pool')}) first LIMIT 1000`,
     [],
     'offer_accounts',
   );
   for (const { organizationId, agentId } of waiting) {
-    await database.transaction({ organizationId }, (tx) => tx.enqueue(toMessage({ agentId })));
+    await database.transaction({ organizationId }, (tx) => tx.enqueue(toDispatchMessage({ agentId })));
   }
   return { offered: waiting.length };
 }
@@ -165,7 +165,7 @@ export async function enqueueJobsWithFreeAccounts(database: Database): Promise<{
  * `also` is the id of a job that waits even if an account is free now, because the jobs ahead of it will get it. Skips
  * a job that another transaction has locked, as `setWaitingReason` does.
  */
-export function markAccountWaits(tx: Transaction, agentId: string, also: string | null = null): void {
+export function markJobsWaitingForAccounts(tx: Transaction, agentId: string, also: string | null = null): void {
   tx.deferStatement(
     `UPDATE job SET waiting_reason = 'account_busy', waiting_since = muster_now()
      WHERE id = ANY(ARRAY(

@@ -19,7 +19,7 @@ interface Used extends Pick<PlacedJob, 'agentId'> {
  * back. Repeated reports of a run change nothing, so a report that is sent again does not set aside an account that was
  * put back in between.
  */
-export function setAccountAside(
+export function setAsideAccountOfRun(
   database: Database,
   { organizationId, agentId }: Reporter,
   { jobId, pool, reason, message }: { jobId: string; pool: string } & FailAccountBody,

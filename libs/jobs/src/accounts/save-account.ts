@@ -27,9 +27,9 @@ export async function putAccount(
   name: string,
   { vaultKeys, pool, limit = 1, cooldownSeconds = 0, enabled = true }: PutAccountBody,
 ): Promise<AccountRow> {
-  requireName(name);
+  requireValidAccountName(name);
   const definition = { vaultKeys, pool, limit, cooldownSeconds, enabled };
-  const before = await lockAccount(tx, caller.organizationId, name);
+  const before = await lockAccountByName(tx, caller.organizationId, name);
   return saveAccount(tx, caller, { name, before, definition, isNew: true });
 }
 
@@ -40,7 +40,7 @@ export async function updateAccount(
   name: string,
   change: UpdateAccountBody,
 ): Promise<AccountRow> {
-  const before = await lockAccount(tx, caller.organizationId, name);
+  const before = await lockAccountByName(tx, caller.organizationId, name);
   if (!before) throw notFoundError('account');
   const { vaultKeys, pool, limit, cooldownSeconds, enabled } = before;
   const own = { vaultKeys, pool, limit, cooldownSeconds, enabled };
@@ -50,7 +50,11 @@ export async function updateAccount(
 }
 
 /** Reads an account that the transaction will change. Concurrent changes of the account wait. */
-async function lockAccount(tx: Transaction, organizationId: string, name: string): Promise<AccountRow | undefined> {
+async function lockAccountByName(
+  tx: Transaction,
+  organizationId: string,
+  name: string,
+): Promise<AccountRow | undefined> {
   await acquireAdvisoryLock(tx, 'account', organizationId, name);
   return readAccount(tx, organizationId, name);
 }
@@ -75,7 +79,7 @@ async function saveAccount(
 ): Promise<AccountRow> {
   const { organizationId } = caller;
   const { vaultKeys, pool, limit, cooldownSeconds, enabled } = definition;
-  requireVaultNames(vaultKeys);
+  requireValidVaultKeys(vaultKeys);
   const names = Object.keys(vaultKeys);
   await requireExistingSecrets(tx, organizationId, Object.values(vaultKeys), {
     fieldAt: (at) => `vaultKeys.${names[at]}`,
@@ -157,7 +161,7 @@ export async function enableAccountsWithKey(tx: Transaction, caller: Principal, 
   );
 }
 
-function requireName(name: string): void {
+function requireValidAccountName(name: string): void {
   const message = `name must have 1 to ${maxNameLength} characters, without control characters`;
   if (name.length > maxNameLength || !/^[^\p{Cc}]*$/u.test(name) || name.trim() === '') {
     throw invalidFieldError('name', message, `${message}.`);
@@ -168,7 +172,7 @@ function requireName(name: string): void {
  * Throws if a name cannot be the last part of the name of an environment variable, or equals another name in upper
  * case.
  */
-function requireVaultNames(vaultKeys: Record<string, string>): void {
+function requireValidVaultKeys(vaultKeys: Record<string, string>): void {
   const names = Object.keys(vaultKeys);
   const upper = names.map((name) => name.toUpperCase());
   const errors: FieldError[] = names.flatMap((name, at) => {

@@ -44,10 +44,10 @@ export async function performAgentAction(
       await terminateAsAdmin(tx, caller, id, body);
       return toActed('terminated');
     case 'start_job':
-      requirePermission(caller, 'runs.write', 'Starting a run');
+      requirePermissionForAction(caller, 'runs.write', 'Starting a run');
       return startJob(tx, caller, id, body, parts);
     case 'stop_job': {
-      requirePermission(caller, 'runs.write', 'Cancelling a run');
+      requirePermissionForAction(caller, 'runs.write', 'Cancelling a run');
       const agent = await loadAgent(tx, caller.organizationId, id);
       const jobId = requireActionField(body, 'jobId');
       await requireJobOfAgent(tx, caller, id, jobId);
@@ -67,7 +67,7 @@ export async function performAgentAction(
 }
 
 /** Throws unless the caller may also do what the action does in addition to controlling the agent. */
-function requirePermission(caller: Principal, permission: Permission, action: string): void {
+function requirePermissionForAction(caller: Principal, permission: Permission, action: string): void {
   if (hasPermission(caller, permission)) return;
   throw new AppError('permission_denied', { detail: `${action} needs the permission ${permission}.` });
 }
@@ -78,7 +78,7 @@ async function terminateAsAdmin(
   id: string,
   { force }: AgentActionBody,
 ): Promise<void> {
-  requirePermission(caller, 'agents.admin', 'Terminating an agent');
+  requirePermissionForAction(caller, 'agents.admin', 'Terminating an agent');
   requireSwitchableMachine(await loadAgent(tx, caller.organizationId, id), 'terminated');
   await terminateAgentAndRuns(tx, caller, id, { force });
 }

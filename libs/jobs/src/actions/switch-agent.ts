@@ -2,7 +2,7 @@ import { type Principal, callerChannel } from '@muster/access';
 import { drainAgent, rebootAgent, stopAgent, terminateAgent, type TouchedJobs } from '@muster/machines';
 import { endCommandsOfTerminated } from '@muster/commands';
 import type { Transaction } from '@muster/database';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { failRunsOfAgent, lockRunsOfAgent } from '../ends/fail-runs-of-agent';
 
 // A reboot and a forced stop, drain or termination of a machine fail the machine's runs in the same transaction. This
@@ -33,7 +33,7 @@ export async function terminateAgentAndRuns(
   await terminateAgent(tx, caller, id, { force });
   await endCommandsOfTerminated(tx, { organizationId: caller.organizationId, agentId: id }, callerChannel(caller));
   // A terminated machine gives back the keys and accounts of the run of which it was being cleared.
-  enqueuePlacements(tx, caller.organizationId);
+  enqueuePlacementOfJobs(tx, caller.organizationId);
   const error = 'The agent was terminated.';
   if (force) await failRunsOfAgent(tx, caller, id, { errorCode: 'agent_stopped', error });
 }

@@ -1,4 +1,4 @@
-import { loadSealer, sealNamed } from '@muster/access';
+import { loadValueSealer, sealNamedVariables } from '@muster/access';
 import type { Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 
@@ -26,10 +26,10 @@ export async function encodeVariables(
 ): Promise<Run[]> {
   if (names.length > 0 && !keyRing)
     throw new Error('a batch of a workflow with sensitive variables was launched without a key ring');
-  const seal = names.length > 0 ? await loadSealer(tx, keyRing!, organizationId) : null;
+  const seal = names.length > 0 ? await loadValueSealer(tx, keyRing!, organizationId) : null;
   return runs.map((run) => ({
     ...run,
-    variables: JSON.stringify(seal ? sealNamed(run.variables, names, seal) : run.variables),
+    variables: JSON.stringify(seal ? sealNamedVariables(run.variables, names, seal) : run.variables),
   }));
 }
 

@@ -7,7 +7,7 @@ import {
   recordOrganizationEvent,
   type Transaction,
 } from '@muster/database';
-import { stopJobs } from '../ends/cancel-jobs';
+import { stopOrCancelJobs } from '../ends/cancel-jobs';
 
 /**
  * Maximum number of jobs that one transaction ends, so that other transactions about the same agents do not wait long.
@@ -69,7 +69,7 @@ async function cancelNextJobs(tx: Transaction, batchId: string, now: Date): Prom
   if (!first) return { found: 0, ended: 0 };
   const { organizationId, source } = first;
   const ids = open.map(({ id }) => id);
-  const { cancelled, cancelling } = await stopJobs(tx, {
+  const { cancelled, cancelling } = await stopOrCancelJobs(tx, {
     organizationId,
     ids,
     source,

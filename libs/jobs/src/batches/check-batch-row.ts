@@ -46,7 +46,7 @@ export function checkBatchRow({ cells, errors: unread }: InputRow, { names, mapp
       continue;
     }
     const text = cells.get(column);
-    const error = checkText(text);
+    const error = checkCellText(text);
     if (error) errors.push(`${name}: ${error}`);
     else variables[name] = text as string;
   }
@@ -72,7 +72,7 @@ function unknownColumnErrors(cells: Cells, names: ReadonlySet<string>): string[]
   return errors;
 }
 
-function checkText(text: unknown): string | null {
+function checkCellText(text: unknown): string | null {
   if (typeof text !== 'string') return 'must be a string';
   if (text.length > maxCharacters) {
     const count = Math.min(text.length, maxCounted).toLocaleString('en-US');

@@ -23,11 +23,11 @@ import { defaultMaxRuntimeMs, defaultPriority } from '../launch/insert-job';
 import { insertWaitingAccounts } from '../accounts/accounts-sql';
 import { insertWaitingKeys } from '../dispatch/concurrency-keys';
 import { findSmallestLimit, requireVaultKeyNames } from '../launch/launch-job';
-import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
+import { fillVariablesIntoConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 import { checkBatchRow, type InputRow, type RowRule } from './check-batch-row';
 import { type CheckedRun, encodeVariables, type Run, rowsPerChunk, splitIntoChunks } from './batch-runs';
-import { invalidPayloadError, readBatchFacts } from './read-batch-facts';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { invalidPayloadError, readBatchLaunchFacts } from './read-batch-facts';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { digestLabels, requireFittingAgent, toTargetColumns } from '../placement/target';
 
 export type BatchInput = Omit<CreateBatchBody, 'rows'>;
@@ -86,7 +86,7 @@ export async function launchBatch(
     ],
   );
   for (const chunk of splitIntoChunks(runs)) {
-    await insertRuns(tx, {
+    await insertRunsOfBatch(tx, {
       organizationId,
       batchId,
       revision: facts.workflowRevision!,
@@ -115,7 +115,7 @@ export async function launchBatch(
 }
 
 /** Checks the rows of a batch without queueing a run. */
-export async function checkBatch(
+export async function checkRowsOfBatch(
   tx: Transaction,
   organizationId: string,
   { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
@@ -134,13 +134,13 @@ async function checkBatchInput(
   { input, rows, now }: { input: CheckInput; rows: readonly InputRow[]; now: Date },
 ) {
   const { workflowId, agentIds = [], target, vaultKeys } = input;
-  const facts = await readBatchFacts(tx, organizationId, { workflowId, agentIds, now });
+  const facts = await readBatchLaunchFacts(tx, organizationId, { workflowId, agentIds, now });
   if (target) await requireFittingAgent(tx, organizationId, target.labels);
   const installationId = input.workflowPackInstallationId ?? facts.workflowInstallationId;
   requireScriptOrSteps(facts.workflowRuns || installationId !== null);
   requireVaultKeyNames(vaultKeys);
   await requireExistingSecrets(tx, organizationId, vaultKeys ?? []);
-  const rule = buildRowRule(facts.workflowVariables, input);
+  const rule = buildRowCheck(facts.workflowVariables, input);
   return {
     facts,
     installationId,
@@ -152,7 +152,7 @@ async function checkBatchInput(
  * Returns the rule by which each row is checked. Throws if the mapping or the default values name an unknown variable,
  * because that is one error of the request and not an error of each row.
  */
-function buildRowRule(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
+function buildRowCheck(names: readonly string[], { mapping, variables: defaults = {} }: CheckInput): RowRule {
   const listUnknownVariables = (field: string, values: Record<string, string>) =>
     Object.keys(values)
       .filter((name) => !names.includes(name))
@@ -190,7 +190,7 @@ function resolveRowKeys(
 ): { keys: string | null } | { errors: string[] } {
   if (workflowKeys.length === 0) return { keys: null };
   try {
-    return { keys: JSON.stringify(resolveConcurrencyKeys({ requested: [], workflowKeys }, variables)) };
+    return { keys: JSON.stringify(fillVariablesIntoConcurrencyKeys({ requested: [], workflowKeys }, variables)) };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return { errors: [error.message.replace(/\.$/, '')] };
@@ -214,7 +214,7 @@ function rejectedRowsError(rejected: RejectedRow[]): AppError {
  * Inserts the runs of a batch in the same way as insertJob inserts one run, but without a timeline entry and a queue
  * message for each run: recordLaunchOnTimelines writes these once per agent.
  */
-async function insertRuns(
+async function insertRunsOfBatch(
   tx: Transaction,
   {
     organizationId,
@@ -309,5 +309,5 @@ async function recordLaunchOnTimelines(
     })),
   );
   // One message places all runs that name no agent, in the order in which they start.
-  enqueuePlacements(tx, organizationId);
+  enqueuePlacementOfJobs(tx, organizationId);
 }

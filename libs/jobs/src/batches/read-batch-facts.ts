@@ -8,7 +8,7 @@ import {
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
-import { getBillingMonth, limitColumnsSql, type LimitFacts } from '@muster/pricing';
+import { getBillingMonth, spendingLimitColumnsSql, type LimitFacts } from '@muster/pricing';
 import { runsAnythingSql } from '@muster/workflows';
 
 /** Facts about the organization, the workflow and the agents that a batch names. */
@@ -26,7 +26,7 @@ export type BatchFacts = LimitFacts & {
 };
 
 /** Throws not_found or agent_not_found if the workflow or an agent does not exist. */
-export async function readBatchFacts(
+export async function readBatchLaunchFacts(
   tx: Transaction,
   organizationId: string,
   { workflowId, agentIds, now }: { workflowId: string; agentIds: string[]; now: Date },
@@ -36,7 +36,7 @@ export async function readBatchFacts(
   );
   if (errors.length) throw invalidPayloadError(errors);
   const [facts] = await tx.query<BatchFacts>(
-    `SELECT ${limitColumnsSql('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+    `SELECT ${spendingLimitColumnsSql('$4')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
             ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
             w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
             w.accounts AS workflow_accounts, w.sensitive_variables, w.sensitive_results,

@@ -4,13 +4,14 @@ import fc from 'fast-check';
 import { checkBatchRow } from './check-batch-row';
 import { readCsv } from './read-csv';
 
-async function* piecesOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
+async function* splitIntoPieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size);
 }
 
-const read = (table: string | Buffer, size = 64 * 1024) => readCsv(piecesOf(Buffer.from(table as string), size));
-const outcomeOf = (table: string) =>
-  read(table).then(
+const readTestCsv = (table: string | Buffer, size = 64 * 1024) =>
+  readCsv(splitIntoPieces(Buffer.from(table as string), size));
+const readCsvOutcome = (table: string) =>
+  readTestCsv(table).then(
     () => 'accepted',
     (error: AppError) => error.options.errors?.[0]?.message,
   );
@@ -27,7 +28,7 @@ describe('a table', () => {
       fc.asyncProperty(rows, ending, fc.integer({ min: 1, max: 9 }), fc.boolean(), async (values, end, size, last) => {
         const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
         const lines = [['one', 'two'], ...values].map((each) => each.map(quoted).join(','));
-        const parsed = await read(lines.join(end) + (last ? end : ''), size);
+        const parsed = await readTestCsv(lines.join(end) + (last ? end : ''), size);
         expect(parsed.map(({ row, cells, errors }) => [row, cells.get('one'), cells.get('two'), errors])).toEqual(
           values.map(([one, two], at) => [at + 1, one, two, []]),
         );
@@ -36,7 +37,7 @@ describe('a table', () => {
   });
 
   it('a CSV table can have unquoted and empty cells, and its empty lines are skipped', async () => {
-    const parsed = await read('a,b,c\n\n1,,x y\r\n\r\n,,\r"",2,\n\n');
+    const parsed = await readTestCsv('a,b,c\n\n1,,x y\r\n\r\n,,\r"",2,\n\n');
     expect(parsed.map(({ cells }) => ['a', 'b', 'c'].map((name) => cells.get(name)))).toEqual([
       ['1', '', 'x y'],
       ['', '', ''],
@@ -45,9 +46,9 @@ describe('a table', () => {
   });
 
   it('the line numbers in the errors of a CSV table are those of an editor', async () => {
-    const [, second] = await read('a,b\r\n"1\r\n2\n3",x\r\ny"z,1\r\n');
+    const [, second] = await readTestCsv('a,b\r\n"1\r\n2\n3",x\r\ny"z,1\r\n');
     expect(second!.errors).toEqual(['line 5: a cell contains a quote but does not start with one']);
-    expect(await outcomeOf('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
+    expect(await readCsvOutcome('a,b\n"1\n2",x\n"y" ,1\n')).toMatch(/^Line 4: there is text after a closing quote/);
   });
 
   it('only the beginning of a cell that is longer than any variable is stored, even if a multi-byte character is cut', async () => {
@@ -56,7 +57,7 @@ describe('a table', () => {
       ['é', 'x'],
       ['😀', 'xyz'],
     ] as const) {
-      const [row] = await read(`a,b\n"${before}${character.repeat(3_000_000)}",1\n`);
+      const [row] = await readTestCsv(`a,b\n"${before}${character.repeat(3_000_000)}",1\n`);
       expect(row!.errors).toEqual([]);
       expect((row!.cells.get('a') as string).length).toBeGreaterThan(1_000_000);
       expect((row!.cells.get('a') as string).length).toBeLessThan(3_000_000);
@@ -77,7 +78,7 @@ describe('a table', () => {
   ])('a CSV table with %s does not block the event loop', async (_, table, outcome) => {
     const bytes = Buffer.from(table);
     let actual: string | undefined;
-    const turn = await measureLongestTurn(async () => (actual = await outcomeOf(bytes as never)));
+    const turn = await measureLongestTurn(async () => (actual = await readCsvOutcome(bytes as never)));
     expect(actual).toEqual(typeof outcome === 'string' ? outcome : expect.stringMatching(outcome));
     expect(turn).toBeLessThan(maxTurnMs);
   });

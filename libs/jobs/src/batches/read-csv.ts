@@ -29,10 +29,10 @@ class Table {
 
   addRecords(records: CsvRecord[]): void {
     for (const record of records) {
-      if (!this.columns) this.columns = readHeader(record);
+      if (!this.columns) this.columns = parseHeaderRow(record);
       else if (this.rows.length === maxBatchRows) {
         throw unreadableTableError(`It has more than ${maxBatchRows.toLocaleString('en-US')} rows.`);
-      } else this.rows.push({ row: this.rows.length + 1, ...readRow(record, this.columns) });
+      } else this.rows.push({ row: this.rows.length + 1, ...parseDataRow(record, this.columns) });
     }
   }
 
@@ -50,7 +50,7 @@ interface Columns {
   at: ReadonlyMap<string, number>;
 }
 
-function readHeader({ cells, count, straysQuote }: CsvRecord): Columns {
+function parseHeaderRow({ cells, count, straysQuote }: CsvRecord): Columns {
   if (straysQuote) throw unreadableTableError('It has no row with column names.');
   if (count > maxColumns) throw unreadableTableError(`It has more than ${maxColumns.toLocaleString('en-US')} columns.`);
   const at = new Map<string, number>();
@@ -69,7 +69,7 @@ const none: Cells = new Map<string, unknown>();
 /** Maximum number of errors that are returned for a row. */
 const maxErrors = 10;
 
-function readRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<InputRow, 'row'> {
+function parseDataRow({ cells, count, line, straysQuote }: CsvRecord, columns: Columns): Omit<InputRow, 'row'> {
   if (straysQuote) {
     return { cells: none, errors: [`line ${line}: a cell contains a quote but does not start with one`] };
   }

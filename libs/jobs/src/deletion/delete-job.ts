@@ -1,5 +1,5 @@
 import { audit, type Principal, callerChannel } from '@muster/access';
-import { startCleanup, isOnStatus } from '@muster/machines';
+import { startMachineCleanup, isOnStatus } from '@muster/machines';
 import { detachStopCommands, scheduleObjectRemoval } from '@muster/commands';
 import { deleteTimelineOfJob } from '@muster/timeline';
 import { isTerminalStatus, notFoundError } from '@muster/contracts';
@@ -85,6 +85,6 @@ async function endOpenJob(tx: Transaction, caller: Principal, jobId: string, job
   // run.
   if (clears && agentId) {
     const commandId = await issueStopCommand(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
-    startCleanup(tx, agentId, commandId);
+    startMachineCleanup(tx, agentId, commandId);
   }
 }

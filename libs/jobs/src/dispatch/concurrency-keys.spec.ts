@@ -37,7 +37,11 @@ describe('concurrency keys', () => {
     const agents = await Promise.all(Array.from({ length: count }, () => fixture.makeOnlineAgent()));
     const jobs: string[] = [];
     for (const id of agents) jobs.push(await fixture.launch({ agentId: id, ...input }));
-    return { agents, jobs, dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNext(id))) };
+    return {
+      agents,
+      jobs,
+      dispatchAll: () => Promise.all(agents.map((id) => fixture.dispatch.startNextJobOfAgent(id))),
+    };
   };
 
   it('jobs that wait for a concurrency key start oldest first and never exceed the limit of the key', async () => {
@@ -84,9 +88,9 @@ describe('concurrency keys', () => {
 
   it('a full concurrency key blocks only the jobs that need the key, and only until the key is free', async () => {
     const { jobs, agents, dispatchAll } = await onAgents(2);
-    await fixture.dispatch.startNext(agents[0]!);
+    await fixture.dispatch.startNextJobOfAgent(agents[0]!);
     const next = await fixture.launch({ agentId: agents[1] });
-    expect(await fixture.dispatch.startNext(agents[1]!)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJobOfAgent(agents[1]!)).toMatchObject({ action: 'start', jobId: next });
     expect((await read(jobs[1]!)).waitingReason).toBe('concurrency_key');
     await end(jobs[0]!);
     await end(next);
@@ -106,10 +110,10 @@ describe('concurrency keys', () => {
       agentId: await fixture.makeOnlineAgent(),
       concurrencyKeys: [{ key: 'two' }],
     });
-    await fixture.dispatch.startNext((await read(strict)).agentId!);
+    await fixture.dispatch.startNextJobOfAgent((await read(strict)).agentId!);
     expect((await read(strict)).waitingFor).toMatchObject({ key: 'two', limit: 1 });
     for (const id of jobs) await end(id, 'failed');
-    await fixture.dispatch.startNext((await read(strict)).agentId!);
+    await fixture.dispatch.startNextJobOfAgent((await read(strict)).agentId!);
     await dispatchAll();
     expect(await holders()).toEqual([strict]);
     await end(strict);
@@ -126,7 +130,7 @@ describe('concurrency keys', () => {
     async (how) => {
       const { jobs, agents, dispatchAll } = await onAgents(2);
       const [jobId, next] = jobs as [string, string];
-      await fixture.dispatch.startNext(agents[0]!);
+      await fixture.dispatch.startNextJobOfAgent(agents[0]!);
       const { organizationId, caller } = fixture;
       const now = new Date();
       await fixture.harness.db.transaction({ organizationId }, async (tx) => {
@@ -181,7 +185,7 @@ describe('concurrency keys', () => {
     await expect(launch(['c', 'd', 'e', 'f', 'g'].map((key) => ({ key })))).rejects.toMatchObject({
       code: 'invalid_payload',
     });
-    await fixture.dispatch.startNext(agentId);
+    await fixture.dispatch.startNextJobOfAgent(agentId);
     await end(jobId);
   });
 
@@ -230,7 +234,7 @@ describe('concurrency keys', () => {
   it('a cancelled job no longer waits for a concurrency key', async () => {
     const { jobs, agents } = await onAgents(2);
     const { organizationId } = fixture;
-    await fixture.dispatch.startNext(agents[0]!);
+    await fixture.dispatch.startNextJobOfAgent(agents[0]!);
     await fixture.harness.db.transaction({ organizationId }, (tx) =>
       cancelWaitingJobs(tx, { organizationId, ids: jobs, source: 'api' }),
     );
@@ -248,7 +252,7 @@ describe('concurrency keys', () => {
     const launch = (key: string, USER = odd) =>
       fixture.launch({ workflowId, agentId, variables: { USER }, concurrencyKeys: [{ key }] });
     const jobId = await launch('portal:{{USER}}');
-    await fixture.dispatch.startNext(agentId);
+    await fixture.dispatch.startNextJobOfAgent(agentId);
     expect(await fixture.query('SELECT key FROM concurrency_lease WHERE job_id = $1', [jobId])).toEqual([
       { key: `portal:${odd}` },
     ]);

@@ -1,7 +1,7 @@
 import type { ConcurrencyKey } from '@muster/contracts';
 import { type JobEntity, acquireAdvisoryLock, type PlacedJob, type Transaction } from '@muster/database';
 import { waitsForAccountSql } from '../accounts/accounts-sql';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { hasIdleAgentSql } from '../placement/fitting-agents';
 import type { FullKey } from './decide-start';
 
@@ -88,7 +88,7 @@ export function findFullKeys(
 }
 
 /** Turns the job's waiting leases into held ones when the job is dispatched. */
-export function holdConcurrencyKeys(tx: Transaction, jobId: string): void {
+export function assignConcurrencyKeys(tx: Transaction, jobId: string): void {
   tx.deferStatement('UPDATE concurrency_lease SET since = muster_now() WHERE job_id = $1', [jobId], 'hold_keys');
 }
 
@@ -104,7 +104,7 @@ export async function releaseConcurrencyKeys(tx: Transaction, organizationId: st
     'release_keys',
   );
   // A job that only waited for the key has kept it from the jobs behind it, too.
-  if (released.length === 0) enqueuePlacements(tx, organizationId);
+  if (released.length === 0) enqueuePlacementOfJobs(tx, organizationId);
   await enqueueFirstWaitingJobs(
     tx,
     organizationId,
@@ -143,7 +143,7 @@ export async function enqueueFirstWaitingJobs(
       payload: { agentId },
     })),
   );
-  enqueuePlacements(tx, organizationId);
+  enqueuePlacementOfJobs(tx, organizationId);
 }
 
 /**

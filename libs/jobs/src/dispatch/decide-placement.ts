@@ -17,7 +17,10 @@ export interface PlacementFacts {
   idle: { agentId: string; lastActivityMs: number | null }[];
   /** How many jobs with the same labels start before this one; counted up to the number of idle agents. */
   ahead?: number;
-  /** Not counted if an agent is idle. */
+  /**
+   * Number of agents that fit the job, by what they do. Null if an agent is idle, because the numbers are not needed
+   * then.
+   */
   counts: FitCounts | null;
   /** Whether the organization allows the service to wake machines for waiting jobs. */
   autoWake: boolean;

@@ -46,7 +46,7 @@ export type StartDecision =
   | { action: 'wait'; waiting: WaitingReason; reason: string; blocked?: boolean };
 
 /** Decides whether the agent's first job can start now, and returns the reason if it cannot. */
-export function decideStart(facts: StartFacts): StartDecision {
+export function decideJobStart(facts: StartFacts): StartDecision {
   const { agent, head, gate, autoWake } = facts;
   if (!head) return { action: 'none', reason: 'no queued job can start yet' };
   const work = decideWorkAnswer({ ...agent, autoWake });
@@ -59,7 +59,7 @@ export function decideStart(facts: StartFacts): StartDecision {
     return decideToWait('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
   if (agent.clearing) return decideToWait('agent_busy', 'the remaining processes of its last job are being killed');
   if (work.takes === 'after_drain') return drained;
-  if (facts.missingSecrets.length) return failForMissingSecrets(facts.missingSecrets);
+  if (facts.missingSecrets.length) return decideFailureForMissingSecrets(facts.missingSecrets);
   if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the billing gate is closed');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
     return decideToWait(
@@ -78,7 +78,7 @@ export function decideStart(facts: StartFacts): StartDecision {
   // A stopped machine is woken even if it lacked parts in its last boot. If the parts are still missing then, its
   // worker reports them and the job fails.
   return readiness.action === 'start' && facts.missingParts?.length
-    ? failForMissingParts(facts.missingParts)
+    ? decideFailureForMissingParts(facts.missingParts)
     : readiness;
 }
 
@@ -87,7 +87,7 @@ export function listPartsOfRun({ steps, bundle }: { steps: unknown[] | null; bun
   return [...listNeededParts('run'), ...(steps?.length && !bundle ? (['chromium'] as const) : [])];
 }
 
-function failForMissingParts(missing: MachinePart[]): StartDecision {
+function decideFailureForMissingParts(missing: MachinePart[]): StartDecision {
   return { action: 'fail', code: 'machine_cannot', reason: describeMissingParts(missing) };
 }
 
@@ -98,7 +98,7 @@ const drained = decideToWait('draining', 'the agent is being drained');
  * Returns the decision for a job with missing secrets. The secrets existed at the job's launch and were deleted since,
  * so a retry would fail too.
  */
-export function failForMissingSecrets(missing: string[]): StartDecision {
+export function decideFailureForMissingSecrets(missing: string[]): StartDecision {
   return { action: 'fail', code: 'secret_missing', reason: `the vault has no secret ${missing.join(', ')}` };
 }
 

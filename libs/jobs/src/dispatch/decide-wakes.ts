@@ -38,14 +38,14 @@ export interface Wake {
  * Decides which agents to wake: one for each job that no coming agent will take, in the order in which the jobs start,
  * and for each job the fitting agent that boots fastest. Of the jobs, as many as possible are left to coming agents.
  */
-export function decideWakes({ jobs, coming, wakeable, room }: WakeFacts): Wake[] {
+export function decideMachineWakes({ jobs, coming, wakeable, room }: WakeFacts): Wake[] {
   const left = new Map(wakeable.map((agent) => [agent.agentId, agent]));
   const taken = new Map<string, UnplacedJob>();
   const wakes: Wake[] = [];
   for (const job of jobs) {
     if (room !== null && taken.size + wakes.length >= room) break;
     if (assignToComingAgent(job, coming, taken, new Set())) continue;
-    const [fastest] = [...left.values()].filter((agent) => fits(agent, job)).sort(compareBoots);
+    const [fastest] = [...left.values()].filter((agent) => hasLabelsOfJob(agent, job)).sort(compareBoots);
     if (!fastest) continue;
     left.delete(fastest.agentId);
     wakes.push({ jobId: job.jobId, agentId: fastest.agentId });
@@ -64,7 +64,7 @@ function assignToComingAgent(
   visited: Set<string>,
 ): boolean {
   for (const agent of coming) {
-    if (visited.has(agent.agentId) || !fits(agent, job) || startsBefore(agent.own, job)) continue;
+    if (visited.has(agent.agentId) || !hasLabelsOfJob(agent, job) || startsBeforeOwnMachine(agent.own, job)) continue;
     visited.add(agent.agentId);
     const before = taken.get(agent.agentId);
     if (before && !assignToComingAgent(before, coming, taken, visited)) continue;
@@ -74,11 +74,11 @@ function assignToComingAgent(
   return false;
 }
 
-function fits({ labels }: { labels: string[] }, job: UnplacedJob): boolean {
+function hasLabelsOfJob({ labels }: { labels: string[] }, job: UnplacedJob): boolean {
   return job.labels.every((label) => labels.includes(label));
 }
 
-function startsBefore(own: ComingAgent['own'], job: UnplacedJob): boolean {
+function startsBeforeOwnMachine(own: ComingAgent['own'], job: UnplacedJob): boolean {
   if (!own) return false;
   return own.priority !== job.priority ? own.priority > job.priority : own.queuedAtMs <= job.queuedAtMs;
 }

@@ -5,7 +5,7 @@ import {
   listMissingParts,
   requestWake,
   getWakeDelayMs,
-  assignJobsSql,
+  assignJobsToMachinesSql,
 } from '@muster/machines';
 import { type ClaimedCommand, CommandDelivery, issueRunCommand } from '@muster/commands';
 import { appendTimeline } from '@muster/timeline';
@@ -24,22 +24,28 @@ import { Clock, type ReceivedMessage } from '@muster/platform';
 import { VmConfig } from '@muster/vm';
 import { buildScriptToRun } from '@muster/workflows';
 import { Inject, Injectable } from '@nestjs/common';
-import { aliasesOf, type Borrowed, chooseAccounts, holdAccounts, markAccountWaits } from '../accounts/borrow-accounts';
+import {
+  buildAccountVariables,
+  type Borrowed,
+  chooseAccounts,
+  assignAccountsToJob,
+  markJobsWaitingForAccounts,
+} from '../accounts/borrow-accounts';
 import {
   decideMachineReadiness,
-  decideStart,
+  decideJobStart,
   listPartsOfRun,
-  failForMissingSecrets,
+  decideFailureForMissingSecrets,
   type StartDecision,
 } from './decide-start';
-import { lockAndFindFullKeys, holdConcurrencyKeys, markJobsWaitingForKeys } from './concurrency-keys';
+import { lockAndFindFullKeys, assignConcurrencyKeys, markJobsWaitingForKeys } from './concurrency-keys';
 import { countRunningJobs } from './count-running';
 import { cameFreeFirst } from './decide-placement';
 import { DispatchConfig } from './dispatch.config';
 import { finishJob } from '../ends/finish-job';
-import { enqueuePlacements } from '../placement/enqueue-placements';
-import { assignLeases, buildStartEntries, type ChosenFor } from '../placement/record-placement';
-import { setReasonOfUnplaced } from '../placement/set-reasons';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
+import { assignKeysAndAccounts, buildStartEntries, type ChosenFor } from '../placement/record-placement';
+import { setReasonOfUnplacedJob } from '../placement/set-reasons';
 import { lockJob } from '../lists/job-row';
 import { findMissingSecrets } from './find-missing-secrets';
 import { setWaitingReason } from './set-waiting-reason';
@@ -74,17 +80,17 @@ export class Dispatch {
   ) {}
 
   /** Starts the next job of an agent, wakes the agent, or records what its jobs wait for. */
-  async startNext(agentId: string, message?: ReceivedMessage, chosen?: ChosenFor): Promise<StartOutcome> {
+  async startNextJobOfAgent(agentId: string, message?: ReceivedMessage, chosen?: ChosenFor): Promise<StartOutcome> {
     const startInTransaction = async (tx: Transaction) => {
       if (message) tx.markMessageHandled(message);
-      const decided = await this.decideNext(tx, agentId, chosen);
+      const decided = await this.decideNextStart(tx, agentId, chosen);
       // No job was started. If a crash loses this commit, the message appears again and is handled again.
       if (decided.outcome.action === 'none') tx.allowUnflushedCommit();
       return decided;
     };
     const { outcome, push, commandId } = await this.database
       .sharedTransaction('start', 'system', startInTransaction, agentId)
-      .catch((error: unknown) => this.startAfter(error, startInTransaction));
+      .catch((error: unknown) => this.retryStartAfterLockFailure(error, startInTransaction));
     // The command is pushed at once to save time. If this process dies before the push, the sweep of undelivered
     // commands pushes the command.
     if (push) await this.delivery.pushLeasedCommand(push);
@@ -93,7 +99,10 @@ export class Dispatch {
   }
 
   /** Repeats a start that could not lock its job. The repeated start locks the job before the agent. */
-  private async startAfter(error: unknown, start: (tx: Transaction) => Promise<Decided>): Promise<Decided> {
+  private async retryStartAfterLockFailure(
+    error: unknown,
+    start: (tx: Transaction) => Promise<Decided>,
+  ): Promise<Decided> {
     for (let reason = error, tries = 1; ; tries += 1) {
       if (!(reason instanceof NextJobLocked) || tries > maxTries) throw reason;
       const { jobId } = reason;
@@ -108,17 +117,17 @@ export class Dispatch {
     }
   }
 
-  private async decideNext(tx: Transaction, agentId: string, chosen?: ChosenFor): Promise<Decided> {
+  private async decideNextStart(tx: Transaction, agentId: string, chosen?: ChosenFor): Promise<Decided> {
     const { agent, head } = await lockAgentAndNextJob(tx, agentId, this.clock.now());
     if (!agent) return decideNoAction('there is no such agent');
     if (agent.currentJobId) return this.resumeDispatchedJob(tx, agent, agent.currentJobId);
     const { organizationId, autoWake, maxConcurrentRuns } = agent;
     // The agent may have freed a slot of the organization that it does not use itself. A placement looks at all slots.
     const offerFreeSlot = () => {
-      if (maxConcurrentRuns !== null && !chosen) enqueuePlacements(tx, organizationId);
+      if (maxConcurrentRuns !== null && !chosen) enqueuePlacementOfJobs(tx, organizationId);
     };
     if (!head) {
-      markHeldUp(tx, agent);
+      markJobsHeldUp(tx, agent);
       offerFreeSlot();
       return decideNoAction('no queued job can start yet');
     }
@@ -132,9 +141,9 @@ export class Dispatch {
       ? await chooseAccounts(tx, organizationId, { ...head, accounts: head.accounts })
       : { accounts: [] };
     const borrowed = 'accounts' in choice ? choice.accounts : [];
-    const secrets = [...head.vaultKeys, ...Object.values(aliasesOf(borrowed))];
+    const secrets = [...head.vaultKeys, ...Object.values(buildAccountVariables(borrowed))];
     if (maxConcurrentRuns !== null) await acquireAdvisoryLock(tx, 'concurrency', organizationId);
-    const decision = decideStart({
+    const decision = decideJobStart({
       agent,
       head: { ...head, nothingToRun: getScriptToRun(head) === null && !head.bundle },
       autoWake,
@@ -167,7 +176,7 @@ export class Dispatch {
         if (head.unplaced) await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
         return { outcome };
       default:
-        await this.recordWaitOrWake(tx, agent, head, decision);
+        await this.recordWaitOrRequestWake(tx, agent, head, decision);
         if (decision.action === 'wait' && decision.waiting !== 'concurrency_limit') offerFreeSlot();
         return { outcome };
     }
@@ -204,26 +213,26 @@ export class Dispatch {
         workflowRevision,
         maxRuntimeMs,
         ...(bundle ? { bundle: toBundleObject(organizationId, bundle) } : {}),
-        ...(borrowed.length ? { accounts: poolsOf(borrowed) } : {}),
+        ...(borrowed.length ? { accounts: getPoolsOfAccounts(borrowed) } : {}),
       },
       env: { ...lineage, ...variables },
       vaultKeys,
-      ...(borrowed.length ? { secretAliases: aliasesOf(borrowed) } : {}),
+      ...(borrowed.length ? { secretAliases: buildAccountVariables(borrowed) } : {}),
       origin: { requestId: head.requestId, traceparent: span.traceparent },
       deadline: new Date(this.clock.now().getTime() + commandLifeMs),
     });
     const why = head.unplaced ? (chosen?.jobId === jobId ? chosen.why : cameFreeFirst) : null;
     tx.deferRow(startJob, [agentId, jobId, command.id, why]);
-    if (head.unplaced) assignLeases(tx, agentId, head);
-    if (head.concurrencyKeys) holdConcurrencyKeys(tx, jobId);
-    if (borrowed.length) holdAccounts(tx, jobId, borrowed);
+    if (head.unplaced) assignKeysAndAccounts(tx, agentId, head);
+    if (head.concurrencyKeys) assignConcurrencyKeys(tx, jobId);
+    if (borrowed.length) assignAccountsToJob(tx, jobId, borrowed);
     setWaitingReason(tx, { agentId, except: jobId, reason: 'agent_busy' });
-    markHeldUp(tx, agent);
+    markJobsHeldUp(tx, agent);
     appendTimeline(tx, { organizationId, agentId }, buildStartEntries(head, agentId, why));
     return { ...agent, ...command, pushes: 1, isDue: true };
   }
 
-  private async recordWaitOrWake(
+  private async recordWaitOrRequestWake(
     tx: Transaction,
     agent: AgentFacts,
     head: Pick<HeadJob, 'id' | 'scheduleId' | 'retryOf'> & Partial<Pick<HeadJob, 'unplaced'>>,
@@ -235,18 +244,18 @@ export class Dispatch {
     if (decision.action === 'wake' || decision.blocked) tx.requireOwnConnection();
     if (decision.action === 'wake') await requestWake(tx, { ...wake, timeoutMs: this.vm.wakeTimeoutMs });
     else if (decision.blocked) await recordWakeBlocked(tx, wake);
-    if (head.unplaced) setReasonOfUnplaced(tx, { jobId: head.id, waiting: decision.waiting });
+    if (head.unplaced) setReasonOfUnplacedJob(tx, { jobId: head.id, waiting: decision.waiting });
     if (decision.waiting === 'concurrency_key') {
       // Jobs of other agents hold the key or will get it first. The next dispatch of this agent skips the job.
       markJobsWaitingForKeys(tx, agentId, head.id);
       return;
     }
     if (decision.waiting === 'account_busy') {
-      markAccountWaits(tx, agentId, head.id);
+      markJobsWaitingForAccounts(tx, agentId, head.id);
       return;
     }
     setWaitingReason(tx, { agentId, reason: decision.waiting });
-    markHeldUp(tx, agent);
+    markJobsHeldUp(tx, agent);
   }
 
   /**
@@ -266,12 +275,12 @@ export class Dispatch {
     );
     if (!job) {
       setWaitingReason(tx, { agentId: agent.agentId, except: jobId, reason: 'agent_busy' });
-      markHeldUp(tx, agent);
+      markJobsHeldUp(tx, agent);
       return decideNoAction(`job ${jobId} occupies the agent`, jobId);
     }
     const missing = job.secrets.length ? await findMissingSecrets(tx, agent.organizationId, job.secrets) : [];
     const decision = missing.length
-      ? failForMissingSecrets(missing)
+      ? decideFailureForMissingSecrets(missing)
       : decideMachineReadiness(agent, {
           autoWake: agent.autoWake,
           wakeRestsUntil: await this.findWakeRestEnd(tx, agent),
@@ -300,7 +309,7 @@ export class Dispatch {
       });
       return { outcome: { action: 'fail', reason: error, jobId } };
     }
-    await this.recordWaitOrWake(tx, agent, job, decision);
+    await this.recordWaitOrRequestWake(tx, agent, job, decision);
     return { outcome: { action: decision.action, reason: decision.reason, jobId } };
   }
 }
@@ -310,7 +319,7 @@ const startJob = buildRowStatements(
   { agent_id: 'uuid', job_id: 'uuid', command_id: 'uuid', why: 'text' },
   (rows) => `
   WITH slot AS (
-    ${assignJobsSql(rows)})
+    ${assignJobsToMachinesSql(rows)})
   UPDATE job SET command_id = input.command_id, dispatched_at = muster_now(), waiting_reason = NULL, waiting_since = NULL,
     agent_id = input.agent_id, placement_why = input.why,
     placed_at = CASE WHEN input.why IS NOT NULL THEN muster_now() END
@@ -318,13 +327,13 @@ const startJob = buildRowStatements(
 );
 
 /** Sets the waiting reason of the agent's jobs that wait for concurrency keys or accounts. */
-function markHeldUp(tx: Transaction, { agentId, keyed, borrows }: AgentFacts): void {
+function markJobsHeldUp(tx: Transaction, { agentId, keyed, borrows }: AgentFacts): void {
   if (keyed) markJobsWaitingForKeys(tx, agentId);
-  if (borrows) markAccountWaits(tx, agentId);
+  if (borrows) markJobsWaitingForAccounts(tx, agentId);
 }
 
 /** Returns the pool of each account. The keys are the names by which the script knows the accounts. */
-function poolsOf(borrowed: readonly Borrowed[]): Record<string, string> {
+function getPoolsOfAccounts(borrowed: readonly Borrowed[]): Record<string, string> {
   return Object.fromEntries(borrowed.map(({ as, pool }) => [as, pool]));
 }
 

@@ -1,5 +1,5 @@
 import type { AgentEntity, Transaction } from '@muster/database';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 
 const maxAgents = 1000;
 
@@ -20,5 +20,5 @@ export async function enqueueWaitingAgents(tx: Transaction, organizationId: stri
       payload: { agentId: id },
     })),
   );
-  enqueuePlacements(tx, organizationId);
+  enqueuePlacementOfJobs(tx, organizationId);
 }

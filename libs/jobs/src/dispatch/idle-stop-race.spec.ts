@@ -60,14 +60,14 @@ describe('a job that is launched during an idle stop', () => {
   };
 
   /** Launches a job and dispatches its agent. Random pauses place this before, during or after the idle stop. */
-  async function arrive(agentId: string): Promise<void> {
+  async function launchAndDispatch(agentId: string): Promise<void> {
     await pause(12);
     await fixture.launch({ agentId });
     await pause(4);
-    await fixture.dispatch.startNext(agentId);
+    await fixture.dispatch.startNextJobOfAgent(agentId);
   }
 
-  async function sweep(agentId: string): Promise<boolean> {
+  async function stopAgentIfIdle(agentId: string): Promise<boolean> {
     await pause(24);
     return (await stopIfIdle(fixture.harness.db, agentId, { now: new Date() }))?.action === 'stop';
   }
@@ -76,7 +76,7 @@ describe('a job that is launched during an idle stop', () => {
    * Does what the provider and the message handlers would do after the race, using only the stored rows and messages.
    * Returns the outcome.
    */
-  async function resolveOutcome(agentId: string): Promise<'prevented' | 'woken' | string> {
+  async function resolveRaceOutcome(agentId: string): Promise<'prevented' | 'woken' | string> {
     const read = async () =>
       (
         await fixture.query(
@@ -98,13 +98,13 @@ describe('a job that is launched during an idle stop', () => {
     await fixture.query(`DELETE FROM outbox WHERE payload->>'agentId' = $1`, [agentId]);
     await machine.executeOrder(agentId);
     if (!(await enqueued(agentId)).includes('dispatch-agent')) return 'stopped without a message for its jobs';
-    await fixture.dispatch.startNext(agentId);
+    await fixture.dispatch.startNextJobOfAgent(agentId);
     const after = await read();
     if (after.status !== 'starting' || after.wakes !== 1) return `stopped with a job, but not woken: ${after.status}`;
     await fixture.harness.db.transaction('system', (tx) =>
       applyHandshake(tx, fixture.organizationId, { agentId, bootId: newId(), workerVersion: '1' }),
     );
-    await fixture.dispatch.startNext(agentId);
+    await fixture.dispatch.startNextJobOfAgent(agentId);
     return (await read()).commandId ? 'woken' : 'woken, but the job was not dispatched';
   }
 
@@ -114,11 +114,11 @@ describe('a job that is launched during an idle stop', () => {
       await reset();
       const stopped = await Promise.all(
         agentIds.map(async (agentId) => {
-          const [stop] = await Promise.all([sweep(agentId), arrive(agentId)]);
+          const [stop] = await Promise.all([stopAgentIfIdle(agentId), launchAndDispatch(agentId)]);
           return stop;
         }),
       );
-      const ends = await Promise.all(agentIds.map((agentId) => resolveOutcome(agentId)));
+      const ends = await Promise.all(agentIds.map((agentId) => resolveRaceOutcome(agentId)));
       for (const [n, end] of ends.entries()) {
         const outcome = `${stopped[n] ? 'stop' : 'no stop'}: ${end}`;
         outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;

@@ -3,19 +3,19 @@ import {
   type AgentEntity,
   type JobEntity,
   type OrganizationSettingsEntity,
-  bindRow,
+  buildStatementForRow,
   buildRowStatements,
   type Transaction,
   type WorkflowRevisionEntity,
 } from '@muster/database';
-import { limitColumnsSql, type LimitFacts, getBillingMonth } from '@muster/pricing';
-import { fitsSql, isIdleSql } from '../placement/fitting-agents';
+import { spendingLimitColumnsSql, type LimitFacts, getBillingMonth } from '@muster/pricing';
+import { agentHasLabelsSql, isIdleAgentSql } from '../placement/fitting-agents';
 import {
-  headsOfGroupSql,
+  firstJobsOfGroupSql,
   isNextSql,
   isStartableSql,
   startOrderSql,
-  waitingGroupsSql,
+  waitingTargetGroupsSql,
 } from '../placement/unplaced-queue';
 import type { StartFacts } from './start-run-span';
 
@@ -98,9 +98,11 @@ export async function lockAgentAndNextJob(
   // the first job is read by the index. A shared transaction has this setting from its start.
   if (!tx.isShared) tx.avoidSorting();
   const [locked, agents, heads] = await tx.queryStatements([
-    tx.isShared ? bindRow(lockIfFree, [agentId]) : { name: 'lock_agent', text: lockAlone, values: [agentId] },
-    bindRow(startFacts, [agentId, getBillingMonth(now)]),
-    bindRow(firstInQueue, [agentId]),
+    tx.isShared
+      ? buildStatementForRow(lockIfFree, [agentId])
+      : { name: 'lock_agent', text: lockAlone, values: [agentId] },
+    buildStatementForRow(startFacts, [agentId, getBillingMonth(now)]),
+    buildStatementForRow(firstInQueue, [agentId]),
   ]);
   if (locked!.length === 0) tx.requireOwnConnection();
   const agent = agents![0] as AgentFacts | undefined;
@@ -136,7 +138,7 @@ const startFacts = buildRowStatements(
          (SELECT c.id FROM agent_command c WHERE c.id = a.clearing_command_id) IS NOT NULL AS clearing,
          (SELECT l.agent_id FROM concurrency_lease l WHERE l.agent_id = a.id AND l.since IS NULL LIMIT 1) IS NOT NULL AS keyed,
          (SELECT u.agent_id FROM account_use u WHERE u.agent_id = a.id AND u.since IS NULL LIMIT 1) IS NOT NULL AS borrows,
-         s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${limitColumnsSql('input.month')}
+         s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs, ${pushColumns}, ${spendingLimitColumnsSql('input.month')}
   FROM ${rows} JOIN agent a ON a.id = input.agent_id JOIN organization o ON o.id = a.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
   LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = input.month`,
@@ -157,13 +159,13 @@ const candidatesSql = (perGroup: number) => `(
      ORDER BY j.priority DESC, j.queued_at, j.id LIMIT 1)
     UNION ALL
     (SELECT heads.id, heads.priority, heads.queued_at, true AS unplaced
-     FROM agent a CROSS JOIN LATERAL ${waitingGroupsSql('a.organization_id')} g
-     CROSS JOIN LATERAL ${headsOfGroupSql('a.organization_id', 'g.target_group', perGroup)} heads
-     WHERE a.id = input.agent_id AND ${isIdleSql('a')} AND a.labels @> g.target_labels))`;
+     FROM agent a CROSS JOIN LATERAL ${waitingTargetGroupsSql('a.organization_id')} g
+     CROSS JOIN LATERAL ${firstJobsOfGroupSql('a.organization_id', 'g.target_group', perGroup)} heads
+     WHERE a.id = input.agent_id AND ${isIdleAgentSql('a')} AND a.labels @> g.target_labels))`;
 
 const headColumns = `j.id, j.agent_id IS NULL AS unplaced, j.queued_at,
            CASE WHEN j.agent_id IS NULL THEN (
-             SELECT count(*)::int FROM agent f WHERE ${fitsSql('f', 'j.organization_id', 'j.target_labels')}) END AS considered,
+             SELECT count(*)::int FROM agent f WHERE ${agentHasLabelsSql('f', 'j.organization_id', 'j.target_labels')}) END AS considered,
            j.workflow_id, j.workflow_revision, r.script, j.variables,
            CASE WHEN r.script !~ '\\S' THEN r.steps END AS steps,
            (SELECT name FROM workflow w WHERE w.id = j.workflow_id) AS workflow_name,

@@ -27,7 +27,7 @@ export function startRunSpan(
   tx.onCommit(() => span.end());
   tx.onCommitMeasure(({ dispatchSeconds, levels }) => {
     dispatchSeconds.observe({ waited_for: waitingReason ?? 'nothing' }, Math.max(0, waitedSeconds));
-    if (!waitingReason) levels.count('starts', waitedSeconds);
+    if (!waitingReason) levels.countEvent('starts', waitedSeconds);
   });
   return span;
 }

@@ -14,7 +14,7 @@ describe('concurrent starts', () => {
     for (let count = 0; count < 5; count += 1) agentIds.push(await fixture.makeOnlineAgent());
   });
 
-  const start = (agentId: string) => fixture.dispatch.startNext(agentId);
+  const start = (agentId: string) => fixture.dispatch.startNextJobOfAgent(agentId);
   const launchAll = () => Promise.all(agentIds.map((agentId) => fixture.launch({ agentId })));
   const commands = () =>
     fixture.query<{ jobId: string }>(
@@ -37,7 +37,7 @@ describe('concurrent starts', () => {
     expect(entries).toHaveLength(agentIds.length);
   });
 
-  it('agents that are dispatched together each start a different one of the jobs that name no agent', async () => {
+  it('agents that are dispatched together each start a different one of the waiting jobs that name no agent', async () => {
     await fixture.query(`UPDATE agent SET labels = '{any}' WHERE id = ANY($1)`, [agentIds]);
     const [first, ...others] = agentIds as [string, ...string[]];
     const named = await fixture.launch({ agentId: others[1], priority: 9 });

@@ -1,4 +1,4 @@
-import { markDispatchSweptSql } from '@muster/machines';
+import { markAgentsSweptSql } from '@muster/machines';
 import type { AgentEntity, Database } from '@muster/database';
 import { Round } from '@muster/platform';
 import type { Dispatch } from './dispatch';
@@ -26,7 +26,7 @@ export async function sweepDispatch(
     for (const { id } of agents) {
       counts.looked += 1;
       try {
-        const { action } = await dispatch.startNext(id);
+        const { action } = await dispatch.startNextJobOfAgent(id);
         if (action === 'start') counts.started += 1;
         if (action === 'wake') counts.woken += 1;
         if (action === 'fail') counts.failed += 1;
@@ -61,7 +61,7 @@ const waitsLong = `a.dispatch_swept_at IS NULL OR a.dispatch_swept_at < muster_n
  * back, and counts as old.
  */
 const statements = [isDue, isOnline, waitsLong].map((candidates) =>
-  markDispatchSweptSql(`
+  markAgentsSweptSql(`
     SELECT a.id FROM agent a
     WHERE EXISTS (
         SELECT FROM job j WHERE j.agent_id = a.id AND j.status = 'queued' AND j.not_before <= muster_now()

@@ -1,4 +1,4 @@
-import { finishCleanup, setAgentStatus } from '@muster/machines';
+import { finishMachineCleanup, setAgentStatus } from '@muster/machines';
 import {
   type AgentCommandEntity,
   type AgentEntity,
@@ -7,7 +7,7 @@ import {
   acquireAdvisoryLock,
   type Transaction,
 } from '@muster/database';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { finishJob } from './finish-job';
 
 interface Answered
@@ -71,10 +71,10 @@ async function endCleanupOfAgent(
     // The machine becomes free with the handshake of its new boot, or it is terminated.
     if (isRebooting) return;
   }
-  await finishCleanup(tx, agentId, commandId);
+  await finishMachineCleanup(tx, agentId, commandId);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   // The end of the cleanup gives back the keys and accounts of the run.
-  enqueuePlacements(tx, organizationId);
+  enqueuePlacementOfJobs(tx, organizationId);
 }
 
 function reportsNoProcesses({ status, output }: Pick<Answered, 'status' | 'output'>): boolean {

@@ -33,14 +33,14 @@ export async function cancelJob(
   { reason, now }: { reason?: string; now: Date },
 ): Promise<CancelOutcome> {
   const { organizationId } = caller;
-  const job = await lockJob(tx, organizationId, id);
+  const job = await lockJobForCancel(tx, organizationId, id);
   if (!job) throw notFoundError('job');
   if (isTerminalStatus(job.status))
     throw new AppError('conflict', {
       detail: `The job has already ended with the status ${job.status}, so it cannot be cancelled.`,
     });
   audit(tx, caller, { action: 'job.cancel', target: { type: 'job', id }, changes: { reason: reason ?? null } });
-  return stopJob(tx, {
+  return stopOrCancelJob(tx, {
     organizationId,
     jobId: id,
     job,
@@ -50,8 +50,8 @@ export async function cancelJob(
   });
 }
 
-async function lockJob(tx: Transaction, organizationId: string, id: string): Promise<Cancellable | undefined> {
-  const [job] = await lockJobs(tx, organizationId, [id]);
+async function lockJobForCancel(tx: Transaction, organizationId: string, id: string): Promise<Cancellable | undefined> {
+  const [job] = await lockJobsForCancel(tx, organizationId, [id]);
   return job;
 }
 
@@ -59,7 +59,7 @@ async function lockJob(tx: Transaction, organizationId: string, id: string): Pro
  * Locks the jobs in the order of their ids, so that concurrent transactions cannot deadlock. Ids without a job are
  * skipped.
  */
-export function lockJobs(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
+export function lockJobsForCancel(tx: Transaction, organizationId: string, ids: string[]): Promise<Cancellable[]> {
   return tx.query<Cancellable>(
     `SELECT id, status, agent_id, command_id IS NOT NULL AS dispatched,
             cancel_requested_at IS NOT NULL AS cancelling
@@ -69,7 +69,7 @@ export function lockJobs(tx: Transaction, organizationId: string, ids: string[])
   );
 }
 
-export async function stopJob(
+export async function stopOrCancelJob(
   tx: Transaction,
   stop: {
     organizationId: string;

@@ -1,7 +1,7 @@
 import { offStatuses } from '@muster/machines';
 import type { AgentStatus } from '@muster/contracts';
 import type { AgentEntity, Database, JobEntity } from '@muster/database';
-import { enqueuePlacements } from '../placement/enqueue-placements';
+import { enqueuePlacementOfJobs } from '../placement/enqueue-placements';
 import { finishJob } from './finish-job';
 
 /**
@@ -21,7 +21,7 @@ export async function cancelJobsOfStoppedAgent(database: Database, agentId: stri
       'SELECT organization_id FROM agent WHERE id = $1',
       [agentId],
     );
-    if (stopped) enqueuePlacements(tx, stopped.organizationId);
+    if (stopped) enqueuePlacementOfJobs(tx, stopped.organizationId);
     const jobs = await tx.query<Pick<JobEntity, 'id'> & { reason: JobEntity['cancelReason'] }>(
       `SELECT id, cancel_reason AS reason FROM job
        WHERE agent_id = $1 AND cancel_requested_at IS NOT NULL AND status IN ('queued', 'running') ORDER BY id FOR UPDATE`,

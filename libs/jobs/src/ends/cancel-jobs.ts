@@ -4,7 +4,7 @@ import type { JobEntity, Transaction } from '@muster/database';
 import { isUuid } from '@muster/platform';
 import { audit, callerChannel } from '@muster/access';
 import { cancelWaitingJobs } from './cancel-waiting-jobs';
-import { lockJobs, stopJob } from './cancel-job';
+import { lockJobsForCancel, stopOrCancelJob } from './cancel-job';
 
 const batchLimit = 1000;
 
@@ -34,7 +34,7 @@ export async function cancelJobs(
   }
   const chosen = ids ?? (await findMatchingJobIds(tx, organizationId, filter!));
   const source = callerChannel(caller);
-  const counts = await stopJobs(tx, { organizationId, ids: chosen, source, reason, now });
+  const counts = await stopOrCancelJobs(tx, { organizationId, ids: chosen, source, reason, now });
   audit(tx, caller, {
     action: 'job.cancel_many',
     target: { type: 'organization', id: organizationId },
@@ -44,18 +44,18 @@ export async function cancelJobs(
 }
 
 /** Cancels the open jobs and counts the others as skipped. */
-export async function stopJobs(
+export async function stopOrCancelJobs(
   tx: Transaction,
   stop: { organizationId: string; ids: string[]; source: 'api' | 'console'; reason?: string; now: Date },
 ): Promise<CancelCounts> {
   const { organizationId, ids, ...how } = stop;
   const counts: CancelCounts = { cancelled: 0, cancelling: 0, skipped: 0 };
   const requested = new Set(ids);
-  const jobs = await lockJobs(tx, organizationId, [...requested].filter(isUuid));
+  const jobs = await lockJobsForCancel(tx, organizationId, [...requested].filter(isUuid));
   const open = jobs.filter(({ status }) => !isTerminalStatus(status));
   const waiting = open.filter(({ dispatched }) => !dispatched).map(({ id }) => id);
   for (const { id: jobId, ...job } of open) {
-    if (job.dispatched) counts[await stopJob(tx, { organizationId, jobId, job, ...how })] += 1;
+    if (job.dispatched) counts[await stopOrCancelJob(tx, { organizationId, jobId, job, ...how })] += 1;
   }
   counts.cancelled = await cancelWaitingJobs(tx, { organizationId, ids: waiting, ...how });
   counts.skipped = requested.size - counts.cancelled - counts.cancelling;

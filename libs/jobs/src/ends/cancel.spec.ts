@@ -7,7 +7,7 @@ import { findUnequalCounters } from '@muster/pricing';
 import { cancelJob } from './cancel-job';
 import { cancelJobs } from './cancel-jobs';
 import { applyStopResult } from './apply-stop-result';
-import { decideCancelStep, escalateCancels } from './escalate-cancels';
+import { decideNextCancelStep, escalateCancels } from './escalate-cancels';
 import { bookJobCosts } from './book-job-cost';
 import { findJob } from '../lists/job-row';
 import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
@@ -94,7 +94,7 @@ describe('a cancel', () => {
     await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
       requestBatchCancel(tx, fixture.caller, batchId, { reason: 'the wrong file' }),
     );
-    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'none' });
+    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'none' });
     expect(await cancelBatch(fixture.harness.db, batchId, () => new Date())).toEqual({ ended: 1 });
     expect(await read(jobId)).toMatchObject({
       status: 'cancelled',
@@ -107,10 +107,10 @@ describe('a cancel', () => {
     const jobId = await fixture.dispatched({ agentId });
     const next = await fixture.launch({ agentId });
     await cancel(jobId);
-    expect(await fixture.dispatch.startNext(agentId)).not.toMatchObject({ action: 'start' });
+    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).not.toMatchObject({ action: 'start' });
     const [stop] = await stops(jobId);
     await answer(stop.id, 'success', { remaining: 0 });
-    expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+    expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
   });
 
   it('a cancel does not change a job that ended before its worker received the stop', async () => {
@@ -204,7 +204,7 @@ describe('a cancel', () => {
     [{ step: 3, provider: 'local', agentStatus: 'online', rebooted: true }, 'confirm'],
     [{ step: 1, provider: 'local', agentStatus: 'stopped', rebooted: false }, 'confirm'],
   ] as const)('a cancel in the state %j continues with %s', (facts, action) => {
-    expect(decideCancelStep(facts).action).toBe(action);
+    expect(decideNextCancelStep(facts).action).toBe(action);
   });
 
   it('a cancel of several jobs returns how many were cancelled, are being stopped, or were skipped', async () => {

@@ -58,7 +58,7 @@ export function decideStaleJob(
     return {
       action: 'fail',
       code: 'agent_not_ready',
-      reason: `${describeLoss(facts)} (${formatDuration(msSince(facts.lastReportAt))}).`,
+      reason: `${describeLostRun(facts)} (${formatDuration(msSince(facts.lastReportAt))}).`,
     };
   }
   if (status !== 'running' || facts.isAsking || stalledAfterMs === 0 || msSince(facts.progressAt) < stalledAfterMs)
@@ -69,7 +69,7 @@ export function decideStaleJob(
   return isReported ? none : { action: 'report', reason };
 }
 
-function describeLoss({ status, agentStatus }: StaleFacts): string {
+function describeLostRun({ status, agentStatus }: StaleFacts): string {
   if (!isOnStatus(agentStatus)) {
     return isOffStatus(agentStatus) ? `The agent was ${agentStatus}` : 'The agent went offline';
   }

@@ -20,7 +20,7 @@ export interface CancelFacts extends Pick<AgentEntity, 'provider'> {
 export type CancelStep = { action: 'confirm' | 'kill' | 'reboot' | 'wait'; reason: string };
 
 /** Decides the next step of a cancel that its agent did not confirm in time: SIGKILL after SIGTERM, then a reboot. */
-export function decideCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
+export function decideNextCancelStep({ step, provider, agentStatus, rebooted }: CancelFacts): CancelStep {
   if (isOffStatus(agentStatus)) {
     return { action: 'confirm', reason: `the machine is ${agentStatus}, so nothing is running on it` };
   }
@@ -84,9 +84,9 @@ async function escalateCancel(tx: Transaction, id: string, now: Date): Promise<C
      FOR UPDATE OF j SKIP LOCKED`,
     [id],
   );
-  if (!job || now.getTime() - Number(job.requestedAt) < getWaitBeforeStepMs(job.step)) return null;
+  if (!job || now.getTime() - Number(job.requestedAt) < getWaitBeforeCancelStepMs(job.step)) return null;
   const { organizationId, agentId, status } = job;
-  const decision = decideCancelStep(job);
+  const decision = decideNextCancelStep(job);
   if (decision.action === 'wait') return null;
   if (decision.action === 'confirm') {
     await finishJob(tx, { organizationId, jobId: id, to: 'cancelled', source: 'watchdog', error: job.reason });
@@ -128,6 +128,6 @@ async function escalateCancel(tx: Transaction, id: string, now: Date): Promise<C
   return 'rebooted';
 }
 
-function getWaitBeforeStepMs(step: number): number {
+function getWaitBeforeCancelStepMs(step: number): number {
   return stopGraceMs + step * (stopDeadlineMs / 2);
 }

@@ -1,5 +1,5 @@
 import { audit, type Principal, callerChannel } from '@muster/access';
-import { startCleanup } from '@muster/machines';
+import { startMachineCleanup } from '@muster/machines';
 import type { JobEntity, Transaction } from '@muster/database';
 import { issueStopCommand } from './cancel-job';
 import { finishJob } from './finish-job';
@@ -53,7 +53,7 @@ export async function failRunsOfAgent(
     if (!stopNow) continue;
     const stop = { organizationId, agentId, jobId, reason: error, graceMs: 0, now: stopNow };
     const commandId = await issueStopCommand(tx, stop);
-    startCleanup(tx, agentId, commandId);
+    startMachineCleanup(tx, agentId, commandId);
   }
   return failed;
 }

@@ -38,7 +38,7 @@ describe('the watchdog of jobs', () => {
     });
   const report = (jobId: string, more: object = {}) =>
     applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId: null }, { jobId, ...more });
-  async function running(input: object = {}): Promise<string> {
+  async function launchRunningJob(input: object = {}): Promise<string> {
     const jobId = await fixture.dispatched({ agentId, ...input });
     await report(jobId, { status: 'running' });
     return jobId;
@@ -52,7 +52,7 @@ describe('the watchdog of jobs', () => {
     ]);
 
   it('after a restore, unreported runs fail without a retry once an operator releases the service', async () => {
-    const jobId = await running({ maxRetries: 1 });
+    const jobId = await launchRunningJob({ maxRetries: 1 });
     await fixture.query(
       `INSERT INTO recovery_hold (backup, saved_at, restored_at) VALUES ('b', now() + interval '1 minute', now() + interval '2 minutes')`,
     );
@@ -71,7 +71,7 @@ describe('the watchdog of jobs', () => {
   });
 
   it('a run does not fail as lost while its report is being stored', async () => {
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     const swept = await runBesideLock(
       fixture.harness.db,
       (tx) => tx.execute(`UPDATE job SET last_heartbeat_at = muster_now() + interval '1 hour' WHERE id = $1`, [jobId]),
@@ -82,7 +82,7 @@ describe('the watchdog of jobs', () => {
   });
 
   it('a run that exceeds its time limit fails once and is retried after it was killed and its agent is free', async () => {
-    const jobId = await running({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
+    const jobId = await launchRunningJob({ maxRuntimeMs: 10 * minute, maxRetries: 1 });
     expect(await sweep(10 * minute - 1000)).toMatchObject({ scanned: 0, failed: [] });
     expect(await sweep(10 * minute)).toEqual({
       scanned: 1,
@@ -114,14 +114,14 @@ describe('the watchdog of jobs', () => {
   });
 
   it('a run has a time limit of 12 hours by default', async () => {
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     expect((await sweep(12 * hour - 2 * minute)).failed).toEqual([]);
     expect((await sweep(12 * hour + minute)).failed).toEqual([jobId]);
     expect((await read(jobId)).error).toBe('The run exceeded its limit of 12 h.');
   });
 
   it('a run without reports fails without a kill command after its agent went offline', async () => {
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     await fixture.query(`UPDATE agent SET status = 'offline' WHERE id = $1`, [agentId]);
     expect((await sweep(14 * minute, { lostAfterMs: 15 * minute })).failed).toEqual([]);
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 0 });
@@ -141,11 +141,11 @@ describe('the watchdog of jobs', () => {
       );
       await applyStopResult(fixture.harness.db, stop!.id);
     };
-    async function failedRun(): Promise<{ jobId: string; next: string }> {
-      const jobId = await running({ maxRuntimeMs: minute });
+    async function failOverdueRun(): Promise<{ jobId: string; next: string }> {
+      const jobId = await launchRunningJob({ maxRuntimeMs: minute });
       const next = await fixture.launch({ agentId });
       expect((await sweep(minute)).failed).toEqual([jobId]);
-      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({
+      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({
         action: 'wait',
         reason: 'the remaining processes of its last job are being killed',
       });
@@ -153,15 +153,15 @@ describe('the watchdog of jobs', () => {
     }
 
     it('an agent receives the next job once nothing of its failed run is left', async () => {
-      const { jobId, next } = await failedRun();
+      const { jobId, next } = await failOverdueRun();
       await confirm(jobId, 'success', { remaining: 0 });
-      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
       expect((await read(jobId)).status).toBe('failed');
     });
 
     it('a machine is rebooted if its worker does not confirm that nothing of a failed run is left', async () => {
       await fixture.query(`UPDATE agent SET provider = 'ec2', boot_id = 'old' WHERE id = $1`, [agentId]);
-      const { jobId, next } = await failedRun();
+      const { jobId, next } = await failOverdueRun();
       await confirm(jobId, 'failed', null);
       expect(await agent()).toMatchObject({ status: 'rebooting', statusSource: 'watchdog' });
       for (const [bootId, action] of [
@@ -171,26 +171,26 @@ describe('the watchdog of jobs', () => {
         await fixture.harness.db.transaction('system', (tx) =>
           applyHandshake(tx, fixture.organizationId, { agentId, bootId, workerVersion: '1' }),
         );
-        expect((await fixture.dispatch.startNext(agentId)).action).toBe(action);
+        expect((await fixture.dispatch.startNextJobOfAgent(agentId)).action).toBe(action);
       }
       expect((await agent()).currentJobId).toBe(next);
     });
 
     it('a machine that the service cannot reboot gets its next job even if processes of a failed run are left', async () => {
-      const { jobId, next } = await failedRun();
+      const { jobId, next } = await failOverdueRun();
       await confirm(jobId, 'success', { remaining: 3 });
-      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
 
     it('an agent receives the next job without a confirmation of its worker if its failed job was deleted', async () => {
-      const { jobId, next } = await failedRun();
+      const { jobId, next } = await failOverdueRun();
       await fixture.query('DELETE FROM job WHERE id = $1', [jobId]);
-      expect(await fixture.dispatch.startNext(agentId)).toMatchObject({ action: 'start', jobId: next });
+      expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({ action: 'start', jobId: next });
     });
   });
 
   it('a run fails if its online agent no longer reports the run', async () => {
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     expect(await sweep(16 * minute, { lostAfterMs: 15 * minute })).toMatchObject({ failed: [jobId], killed: 1 });
     expect((await read(jobId)).error).toMatch(/no longer reports the run/);
   });
@@ -203,7 +203,7 @@ describe('the watchdog of jobs', () => {
            last_progress_at = NULL WHERE id = $1`,
         [jobId],
       );
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     await fixture.query(`UPDATE agent_command SET taken_at = now() - interval '1 hour' WHERE job_id = $1`, [jobId]);
     await old(jobId);
     await report(jobId);
@@ -235,7 +235,7 @@ describe('the watchdog of jobs', () => {
   });
 
   it('a run that was being cancelled is not retried after it exceeds its time limit', async () => {
-    const jobId = await running({ maxRetries: 3 });
+    const jobId = await launchRunningJob({ maxRetries: 3 });
     await fixture.harness.db.transaction({ organizationId: fixture.organizationId }, (tx) =>
       cancelJob(tx, fixture.caller, jobId, { now: new Date() }),
     );
@@ -244,7 +244,7 @@ describe('the watchdog of jobs', () => {
 
   it('a run without progress is reported as stalled once, until it makes progress', async () => {
     const stalls = { stalledAfterMs: hour };
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     await report(jobId);
     expect(await sweep(59 * minute, stalls)).toMatchObject({ stalled: 0 });
     expect(await sweep(61 * minute, stalls)).toMatchObject({ failed: [], stalled: 1 });
@@ -265,7 +265,7 @@ describe('the watchdog of jobs', () => {
   });
 
   it('a log line counts as progress of a run', async () => {
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     await fixture.query(`UPDATE job SET started_at = now() - interval '2 hours' WHERE id = $1`, [jobId]);
     await appendJobLogs(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, [
       { jobId, level: 'info', message: 'page 7', timestamp: 1 },
@@ -277,7 +277,7 @@ describe('the watchdog of jobs', () => {
 
   it('a stalled run fails if the organization’s setting requires it', async () => {
     const set = (value: boolean) => fixture.query('UPDATE organization_settings SET fail_stalled_runs = $1', [value]);
-    const jobId = await running();
+    const jobId = await launchRunningJob();
     await set(true);
     try {
       expect(await sweep(61 * minute, { stalledAfterMs: hour })).toMatchObject({ failed: [jobId], killed: 1 });

@@ -36,7 +36,7 @@ export async function failStaleJobs(
   const options = { ...input, now, ...(recovery ? { restoredAt: recovery.restoredAt } : {}) };
   const report: StaleReport = { scanned: 0, failed: [], killed: 0, retried: 0, stalled: 0, errors: 0 };
   const before = round.failed;
-  for (const [name, candidates] of Object.entries({ runs: findStaleRuns, untouched: findUntouchedJobs })) {
+  for (const [name, candidates] of Object.entries({ runs: findStaleRuns, untouched: findJobsThatNeverStarted })) {
     const { looked } = await sweepRows<TimedCursor, never>(round, {
       name,
       outcomes: [],
@@ -44,7 +44,7 @@ export async function failStaleJobs(
       atOnce: 8,
       candidates: (after, count) => candidates(database, { ...options, limit: count, after: after ?? firstCursor }),
       settle: async ({ id }) => {
-        const done = await database.transaction('system', (tx) => decideAndFailJob(tx, id, options));
+        const done = await database.transaction('system', (tx) => failJobIfStale(tx, id, options));
         if (done.failed) report.failed.push(id);
         if (done.killed) report.killed += 1;
         if (done.retried) report.retried += 1;
@@ -98,7 +98,10 @@ export const untouchedJobsSql = `
                 WHERE c.id = j.command_id AND c.taken_at <= $3::timestamptz - $4 * interval '1 millisecond')
   ORDER BY a.dispatched_at, j.id LIMIT $5`;
 
-function findUntouchedJobs(database: Database, { after, now, lostAfterMs, limit }: Search): Promise<TimedCursor[]> {
+function findJobsThatNeverStarted(
+  database: Database,
+  { after, now, lostAfterMs, limit }: Search,
+): Promise<TimedCursor[]> {
   return database.query<TimedCursor & object>(
     'system',
     untouchedJobsSql,
@@ -115,9 +118,9 @@ interface Locked extends StaleFacts, Pick<PlacedJob, 'organizationId' | 'agentId
 type Outcome = { failed?: boolean; killed?: boolean; retried?: boolean; stalled?: boolean };
 
 /** Reads the job again under its lock, because it may have reported since. Skips it if another replica processes it. */
-async function decideAndFailJob(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
+async function failJobIfStale(tx: Transaction, id: string, options: Decided): Promise<Outcome> {
   const { now } = options;
-  const job = await lockJob(tx, id);
+  const job = await lockStaleJob(tx, id);
   if (!job) return {};
   const { organizationId, agentId, status } = job;
   const decision = decideStaleJob(job, options, now);
@@ -160,7 +163,7 @@ async function decideAndFailJob(tx: Transaction, id: string, options: Decided): 
   });
 }
 
-async function lockJob(tx: Transaction, id: string): Promise<Locked | undefined> {
+async function lockStaleJob(tx: Transaction, id: string): Promise<Locked | undefined> {
   const [job] = await tx.query<Locked>(
     // eslint-disable-next-line muster/one-clock -- Timeline entries are dated by the database.
     `SELECT j.organization_id, j.agent_id, j.status, j.started_at, j.max_runtime_ms, j.stalled_at,

@@ -1,5 +1,5 @@
-import { loadSealer } from '@muster/access';
-import { releaseMachine } from '@muster/commands';
+import { loadValueSealer } from '@muster/access';
+import { releaseMachineAndEndCommand } from '@muster/commands';
 import {
   AppError,
   type JobLack,
@@ -11,7 +11,7 @@ import {
   type ScriptErrorCode,
   type TerminalJobStatus,
 } from '@muster/contracts';
-import { type JobEntity, bindRow, buildRowStatements, type Transaction } from '@muster/database';
+import { type JobEntity, buildStatementForRow, buildRowStatements, type Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 import { runInTrace } from '@muster/platform';
 import { computeCostSoFar, readLimits, recordRunUsage, reserveRuns } from '@muster/pricing';
@@ -116,7 +116,7 @@ export async function finishJob(tx: Transaction, end: JobEnd): Promise<EndOutcom
   if (!applied) return { applied, previous, retried: false };
   const { organizationId, jobId, to, source, error } = end;
   if (ended.sensitiveResults && end.result) await saveSealedResults(tx, end, ended.sensitiveResults);
-  if (agentId) releaseMachine(tx, agentId, { jobId, to, error });
+  if (agentId) releaseMachineAndEndCommand(tx, agentId, { jobId, to, error });
   if (ended.hasAsked) await closeQuestions(tx, { organizationId, jobId });
   const { startedAt, finishedAt } = ended;
   tx.onCommit(() => recordRunSpan(end, ended));
@@ -156,7 +156,7 @@ async function saveSealedResults(
   if (!keyRing) throw new Error('a result with sensitive values was reported without a key ring');
   // The first use creates the key of the organization, for which other transactions would wait.
   tx.requireOwnConnection();
-  const seal = await loadSealer(tx, keyRing, organizationId);
+  const seal = await loadValueSealer(tx, keyRing, organizationId);
   const sealed = Object.fromEntries(entries.map(([name, value]) => [name, seal(JSON.stringify(value ?? null))]));
   await tx.execute('UPDATE job SET result = result || $3 WHERE id = $1 AND organization_id = $2', [
     jobId,
@@ -197,8 +197,8 @@ async function updateEndedJob(tx: Transaction, end: JobEnd): Promise<Ended | und
   const { organizationId, jobId } = end;
   const key = [jobId, organizationId];
   const [locked, ended] = await tx.queryStatements([
-    tx.isShared ? bindRow(lockIfFree, key) : { name: 'lock_job', text: lockJob, values: key },
-    bindRow(tx.isShared ? finishIfFree : finish, getEndValues(end)),
+    tx.isShared ? buildStatementForRow(lockIfFree, key) : { name: 'lock_job', text: lockJob, values: key },
+    buildStatementForRow(tx.isShared ? finishIfFree : finish, getEndValues(end)),
   ]);
   if (locked!.length === 0) tx.requireOwnConnection({ isUnchanged: ended!.length === 0 });
   return ended![0] as Ended | undefined;
@@ -217,7 +217,7 @@ const endColumns = {
   ...{ from_statuses: 'jsonb', incomplete: 'jsonb' },
 };
 
-const finishJobStatement = (name: string, lock: string) =>
+const buildFinishJobStatement = (name: string, lock: string) =>
   buildRowStatements(
     name,
     endColumns,
@@ -256,8 +256,8 @@ const finishJobStatement = (name: string, lock: string) =>
      CROSS JOIN LATERAL ${countStepsSql('locked_job.id')} steps`,
   );
 
-const finish = finishJobStatement('finish_job', 'FOR UPDATE');
-const finishIfFree = finishJobStatement('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
+const finish = buildFinishJobStatement('finish_job', 'FOR UPDATE');
+const finishIfFree = buildFinishJobStatement('finish_job_if_free', 'FOR UPDATE SKIP LOCKED');
 
 function getEndValues(end: JobEnd): unknown[] {
   return [

@@ -1,4 +1,4 @@
-import { startCleanup, isOnStatus } from '@muster/machines';
+import { startMachineCleanup, isOnStatus } from '@muster/machines';
 import type { AgentStatus, LifecycleSource, RunErrorCode } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
 import { issueStopCommand } from './cancel-job';
@@ -41,7 +41,7 @@ export async function failRunAndKillProcesses(
   if (!ended?.applied) return {};
   if (killed) {
     const commandId = await issueStopCommand(tx, { organizationId, agentId, jobId, reason, graceMs: 0, now });
-    startCleanup(tx, agentId, commandId);
+    startMachineCleanup(tx, agentId, commandId);
   }
   return { failed: true, killed, retried: ended.retried };
 }

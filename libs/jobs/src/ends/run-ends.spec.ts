@@ -32,7 +32,7 @@ describe('the end of a run', () => {
     expect(ends).toHaveLength(6);
   });
 
-  it('each error code of runs is used by code that ends runs', () => {
+  it('each error code that a run can end with is used by code that ends runs', () => {
     const folders = ['libs/jobs/src', 'libs/workflows/src/recordings', 'apps/worker/src'];
     const files = folders.flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),

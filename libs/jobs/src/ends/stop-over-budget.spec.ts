@@ -2,7 +2,7 @@ import { type JobsFixture, openJobsFixture } from '../testing/jobs.harness';
 import { applyJobReport } from '../reports/apply-job-report';
 import { applyStepStatus } from '../reports/apply-step-status';
 import { bookJobCost } from './book-job-cost';
-import { checkBudget, failRunsOverBudget } from './stop-over-budget';
+import { failRunIfOverBudget, failRunsOverBudget } from './stop-over-budget';
 
 describe('A run’s budget', () => {
   let fixture: JobsFixture;
@@ -12,7 +12,7 @@ describe('A run’s budget', () => {
   });
   afterAll(() => fixture.close());
 
-  async function running(input = {}) {
+  async function launchRunningJob(input = {}) {
     const agentId = await fixture.makeOnlineAgent();
     const jobId = await fixture.dispatched({ agentId, ...input });
     await applyJobReport(fixture.harness.db, { organizationId: fixture.organizationId, agentId }, {
@@ -35,13 +35,13 @@ describe('A run’s budget', () => {
     (await fixture.query(`SELECT FROM outbox WHERE name = 'check-budget' AND payload->>'jobId' = $1`, [jobId])).length;
 
   it('a run whose model costs exceed its budget fails once and is killed without a retry', async () => {
-    const run = await running({ maxCostUsd: 1, maxRetries: 3 });
+    const run = await launchRunningJob({ maxCostUsd: 1, maxRetries: 3 });
     await spend(run, 1, 0.9);
-    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
+    expect(await failRunIfOverBudget(fixture.harness.db, run.jobId)).toBe(false);
     expect(await statusOf(run.jobId)).toMatchObject({ status: 'running' });
     await spend(run, 2, 0.11);
     expect(await checks(run.jobId)).toBe(2);
-    const ended = await Promise.all([1, 2, 3].map(() => checkBudget(fixture.harness.db, run.jobId)));
+    const ended = await Promise.all([1, 2, 3].map(() => failRunIfOverBudget(fixture.harness.db, run.jobId)));
     expect(ended.filter(Boolean)).toHaveLength(1);
     expect(await statusOf(run.jobId)).toEqual({
       status: 'failed',
@@ -57,7 +57,7 @@ describe('A run’s budget', () => {
   });
 
   it('a running run fails if the cost that its worker reports exceeds its budget', async () => {
-    const run = await running({ maxCostUsd: 1 });
+    const run = await launchRunningJob({ maxCostUsd: 1 });
     const reportCost = (totalCostUsd: number, seq: number) =>
       applyJobReport(
         fixture.harness.db,
@@ -65,11 +65,11 @@ describe('A run’s budget', () => {
         { jobId: run.jobId, totalCostUsd, seq },
       );
     expect(await reportCost(1, 1)).toEqual({ accepted: true, status: 'running' });
-    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
+    expect(await failRunIfOverBudget(fixture.harness.db, run.jobId)).toBe(false);
     await reportCost(1.5, 3);
     await reportCost(0.5, 2);
     expect(await checks(run.jobId)).toBe(3);
-    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(true);
+    expect(await failRunIfOverBudget(fixture.harness.db, run.jobId)).toBe(true);
     expect(await statusOf(run.jobId)).toMatchObject({
       code: 'budget_exceeded',
       error: expect.stringContaining('1.5 USD'),
@@ -80,7 +80,7 @@ describe('A run’s budget', () => {
 
   it('the sweep fails only runs whose machine time exceeds their budget', async () => {
     const runs = [];
-    for (let at = 0; at < 5; at += 1) runs.push(await running({ maxCostUsd: 0.1 }));
+    for (let at = 0; at < 5; at += 1) runs.push(await launchRunningJob({ maxCostUsd: 0.1 }));
     const over = runs[3]!;
     // The machine costs 0.12 USD per hour.
     await fixture.query(`UPDATE job SET started_at = now() - interval '59 minutes' WHERE id = $1`, [over.jobId]);
@@ -90,18 +90,18 @@ describe('A run’s budget', () => {
   });
 
   it('a run without a budget is not checked', async () => {
-    const run = await running();
+    const run = await launchRunningJob();
     await spend(run, 1, 1_000_000);
     expect(await checks(run.jobId)).toBe(0);
-    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
+    expect(await failRunIfOverBudget(fixture.harness.db, run.jobId)).toBe(false);
   });
 
   it('a run whose cost equals its budget continues', async () => {
-    const run = await running({ maxCostUsd: 0.12 });
+    const run = await launchRunningJob({ maxCostUsd: 0.12 });
     await fixture.query(`UPDATE agent SET compute_micros_per_hour = 0 WHERE id = $1`, [run.agentId]);
     await spend(run, 1, 0.12);
-    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(false);
+    expect(await failRunIfOverBudget(fixture.harness.db, run.jobId)).toBe(false);
     await spend(run, 2, 0.000001);
-    expect(await checkBudget(fixture.harness.db, run.jobId)).toBe(true);
+    expect(await failRunIfOverBudget(fixture.harness.db, run.jobId)).toBe(true);
   });
 });

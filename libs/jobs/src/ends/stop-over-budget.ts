@@ -23,15 +23,15 @@ export function failRunsOverBudget(
         [after?.id ?? null, count],
         'budgeted_runs',
       ),
-    settle: async ({ id }) => ((await checkBudget(database, id)) ? 'stopped' : null),
+    settle: async ({ id }) => ((await failRunIfOverBudget(database, id)) ? 'stopped' : null),
     rowOf: ({ id }) => `job ${id}`,
   });
 }
 
 /** Fails the run if its cost exceeds its budget. Returns whether it did. */
-export async function checkBudget(database: Database, jobId: string): Promise<boolean> {
+export async function failRunIfOverBudget(database: Database, jobId: string): Promise<boolean> {
   const now = database.now();
-  return database.transaction('system', (tx) => failIfOverBudget(tx, jobId, now));
+  return database.transaction('system', (tx) => failLockedRunIfOverBudget(tx, jobId, now));
 }
 
 type Budgeted = Pick<PlacedJob, 'organizationId' | 'agentId'> & { maxCostMicros: MicroUsd; agentStatus: AgentStatus };
@@ -40,7 +40,7 @@ type Budgeted = Pick<PlacedJob, 'organizationId' | 'agentId'> & { maxCostMicros:
  * Computes the run's cost again under the job's lock, because the run may have ended since. Skips a run that another
  * replica processes.
  */
-async function failIfOverBudget(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
+async function failLockedRunIfOverBudget(tx: Transaction, jobId: string, now: Date): Promise<boolean> {
   const [run] = await tx.query<Budgeted>(
     `SELECT j.organization_id, j.agent_id, j.max_cost_micros, a.status AS agent_status
      FROM job j JOIN agent a ON a.id = j.agent_id

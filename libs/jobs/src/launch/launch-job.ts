@@ -15,12 +15,12 @@ import {
 } from '@muster/contracts';
 import { buildRowStatements, type Transaction } from '@muster/database';
 import { lockBundleOfInstallation, buildLineage } from '@muster/packs';
-import { limitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
+import { spendingLimitColumnsSql, type LimitFacts, getBillingMonth, reserveRuns } from '@muster/pricing';
 import type { KeyRing } from '@muster/vault';
 import { requireKeysWithoutSensitive, requireScriptOrSteps, resolveAccounts, runsAnythingSql } from '@muster/workflows';
 import { requireAgentOrTarget, requireFittingAgent, toTargetColumns } from '../placement/target';
 import { insertJob } from './insert-job';
-import { resolveConcurrencyKeys } from './resolve-concurrency-keys';
+import { fillVariablesIntoConcurrencyKeys } from './resolve-concurrency-keys';
 
 export interface LaunchInput extends Omit<LaunchJobBody, 'variables'> {
   /** Values of the variables. Those of a schedule may be sealed already. */
@@ -98,9 +98,12 @@ export async function launchJob(
     workflowId,
     workflowRevision: facts.workflowRevision,
     agentId: agentId ?? null,
-    variables: await sealSensitive(tx, keyRing, organizationId, { variables, names: facts.sensitiveVariables }),
+    variables: await sealSensitiveVariables(tx, keyRing, organizationId, {
+      variables,
+      names: facts.sensitiveVariables,
+    }),
     sensitiveResults: facts.sensitiveResults,
-    concurrencyKeys: resolveConcurrencyKeys(
+    concurrencyKeys: fillVariablesIntoConcurrencyKeys(
       { requested: concurrencyKeys, workflowKeys: facts.workflowKeys ?? [] },
       maskVariables(variables),
     ),
@@ -116,7 +119,7 @@ export async function launchJob(
   return { jobId, status: 'queued' };
 }
 
-function sealSensitive(
+function sealSensitiveVariables(
   tx: Transaction,
   keyRing: KeyRing | undefined,
   organizationId: string,
@@ -131,7 +134,7 @@ const launchFacts = buildRowStatements(
   'launch_facts',
   { organization_id: 'uuid', workflow_id: 'uuid', agent_id: 'uuid', month: 'date' },
   (rows) => `
-  SELECT input.member, ${limitColumnsSql('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
+  SELECT input.member, ${spendingLimitColumnsSql('input.month')}, w.revision AS workflow_revision, r.variables AS workflow_variables,
          ${runsAnythingSql} AS workflow_runs, w.max_cost_micros AS workflow_max_cost,
          w.workflow_pack_installation_id AS workflow_installation_id, w.concurrency_keys AS workflow_keys,
          w.accounts AS workflow_accounts, w.sensitive_variables, w.sensitive_results, a.status AS agent_status

@@ -4,7 +4,7 @@ const maxKeyLength = 200;
 const maxKeys = 5;
 
 /** Returns the concurrency keys with their variables filled in. If a key has several limits, the smallest applies. */
-export function resolveConcurrencyKeys(
+export function fillVariablesIntoConcurrencyKeys(
   { requested, workflowKeys }: { requested: readonly ConcurrencyKey[]; workflowKeys: readonly ConcurrencyKey[] },
   variables: Record<string, string>,
 ): Required<ConcurrencyKey>[] {

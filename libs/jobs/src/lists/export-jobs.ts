@@ -39,13 +39,13 @@ export async function* exportJobs(
     const page = parsePage({ limit: pageRows, cursor }, ...getSortKinds(sort));
     const rows = await listJobs(database, organizationId, { page, filter: bounded, sort });
     const { items, nextCursor } = buildPage(rows, page, getPositionValues);
-    if (items.length > 0) yield items.map(toCsvLine).join('');
+    if (items.length > 0) yield items.map(formatJobAsCsvLine).join('');
     if (nextCursor === null) return;
     cursor = nextCursor;
   }
 }
 
-function toCsvLine(row: ListedJob): string {
+function formatJobAsCsvLine(row: ListedJob): string {
   const { startedAt, finishedAt } = row;
   const durationMs = startedAt && finishedAt && finishedAt.getTime() - startedAt.getTime();
   return formatCsvLine([

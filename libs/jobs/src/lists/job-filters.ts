@@ -11,14 +11,14 @@ type AddParameter = (value: unknown) => string;
  * Returns the conditions that an index can check in the order of ids: the organization ($1), the times, and the most
  * selective filter.
  */
-export function buildRangeConditions(filter: JobFilters, addParameter: AddParameter): string[] {
+export function buildIndexedConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   const { from, to, q } = filter;
   const range = ['organization_id = $1'];
   if (from) range.push(`id >= ${addParameter(smallestIdAt(new Date(Date.parse(from) - maxDriftMs)))}`);
   if (to) range.push(`id < ${addParameter(smallestIdAt(new Date(Date.parse(to) + maxDriftMs)))}`);
   // If the search text is a complete id, only the ids of runs are searched.
   if (q && isUuid(q)) range.push(`id = ${addParameter(q)}`);
-  const [first] = listFilterRanges(filter);
+  const [first] = listTimeRanges(filter);
   if (!first) return range;
   const value = addParameter(first.read(filter));
   range.push(`${first.column} = ${value}`);
@@ -27,11 +27,11 @@ export function buildRangeConditions(filter: JobFilters, addParameter: AddParame
   return range;
 }
 
-/** Returns the conditions that are checked on each row within the range of `buildRangeConditions`. */
+/** Returns the conditions that are checked on each row within the range of `buildIndexedConditions`. */
 export function buildRowConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   return [
     ...buildTimeAndTextConditions(filter, addParameter),
-    ...buildEqualityConditions(filter, listFilterRanges(filter).slice(1), addParameter),
+    ...buildEqualityConditions(filter, listTimeRanges(filter).slice(1), addParameter),
   ];
 }
 
@@ -39,7 +39,7 @@ export function buildRowConditions(filter: JobFilters, addParameter: AddParamete
 export function buildAllConditions(filter: JobFilters, addParameter: AddParameter): string[] {
   return [
     ...buildTimeAndTextConditions(filter, addParameter),
-    ...buildEqualityConditions(filter, listFilterRanges(filter), addParameter),
+    ...buildEqualityConditions(filter, listTimeRanges(filter), addParameter),
   ];
 }
 
@@ -57,9 +57,9 @@ function buildTimeAndTextConditions(filter: JobFilters, addParameter: AddParamet
     ...(from ? [`queued_at >= ${addParameter(from)}`] : []),
     ...(to ? [`queued_at < ${addParameter(to)}`] : []),
     ...buildEndTimeConditions(filter, addParameter),
-    ...(q ? [isUuid(q) ? `id = ${addParameter(q)}` : containsTextSql(addParameter(q))] : []),
+    ...(q ? [isUuid(q) ? `id = ${addParameter(q)}` : jobContainsTextSql(addParameter(q))] : []),
     ...(error ? [containsIgnoringCaseSql('error', addParameter(error))] : []),
-    ...(variable ? [hasVariableSql(variable, addParameter)] : []),
+    ...(variable ? [variableContainsTextSql(variable, addParameter)] : []),
     ...(target ? [`${addParameter(target)} = ANY(target_labels)`] : []),
     ...(cause ? [`${failureCauseSql('error', 'error_code')} = ${addParameter(cause)}`] : []),
   ];
@@ -69,7 +69,7 @@ function buildEqualityConditions(filter: JobFilters, columns: Range[], addParame
   return columns.map(({ column, read }) => `${column} = ${addParameter(read(filter))}`);
 }
 
-function listFilterRanges(filter: JobFilters): Range[] {
+function listTimeRanges(filter: JobFilters): Range[] {
   return ranges.filter((each) => each.read(filter) !== undefined);
 }
 
@@ -77,29 +77,29 @@ function listFilterRanges(filter: JobFilters): Range[] {
  * Returns the condition for a search by variable. `NAME=text` matches if the value of this variable contains the text;
  * other input matches if the value of any variable contains it.
  */
-function hasVariableSql(input: string, addParameter: AddParameter): string {
+function variableContainsTextSql(input: string, addParameter: AddParameter): string {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(input) ?? [];
-  if (name === undefined) return anyVariableSql(addParameter(input));
+  if (name === undefined) return anyVariableContainsTextSql(addParameter(input));
   // A sealed value is an object, whose text must not be searched.
   const key = addParameter(name);
   const contains = containsIgnoringCaseSql(`variables ->> ${key}`, addParameter(value));
   return `jsonb_typeof(variables -> ${key}) = 'string' AND ${contains}`;
 }
 
-function anyVariableSql(text: string): string {
+function anyVariableContainsTextSql(text: string): string {
   const contains = containsIgnoringCaseSql('v.value', text);
   return `EXISTS (SELECT FROM jsonb_each_text(variables) v
     WHERE jsonb_typeof(variables -> v.key) = 'string' AND ${contains})`;
 }
 
 /** SQL: the text is part of the run's id, its error, the value of one of its variables, or the name of its workflow. */
-function containsTextSql(q: string): string {
-  return `(strpos(id::text, lower(${q})) > 0 OR ${containsIgnoringCaseSql('error', q)} OR ${anyVariableSql(q)} OR workflow_id IN (
+function jobContainsTextSql(q: string): string {
+  return `(strpos(id::text, lower(${q})) > 0 OR ${containsIgnoringCaseSql('error', q)} OR ${anyVariableContainsTextSql(q)} OR workflow_id IN (
     SELECT w.id FROM workflow w WHERE w.organization_id = $1 AND ${containsIgnoringCaseSql('w.name', q)}))`;
 }
 
 /** Returns the requested status. A filter by cause implies the status failed, because only failed runs have a cause. */
-function getRequestedStatus({ status, cause }: JobFilters): string | undefined {
+function getFilterStatus({ status, cause }: JobFilters): string | undefined {
   return status ?? (cause === undefined ? undefined : 'failed');
 }
 
@@ -125,8 +125,8 @@ const ranges: Range[] = [
   { column: 'agent_id', read: ({ agentId }) => agentId, owner: 'agent' },
   {
     column: 'status',
-    read: (filter) => (getRequestedStatus(filter) === 'completed' ? undefined : getRequestedStatus(filter)),
+    read: (filter) => (getFilterStatus(filter) === 'completed' ? undefined : getFilterStatus(filter)),
   },
   { column: 'workflow_id', read: ({ workflowId }) => workflowId, owner: 'workflow' },
-  { column: 'status', read: (filter) => (getRequestedStatus(filter) === 'completed' ? 'completed' : undefined) },
+  { column: 'status', read: (filter) => (getFilterStatus(filter) === 'completed' ? 'completed' : undefined) },
 ];

@@ -2,7 +2,7 @@ import { findAgent } from '@muster/machines';
 import type { JobSort, MicroUsd } from '@muster/contracts';
 import { type Database, type JobEntity, limitPageSizeSql, scanWithinSql } from '@muster/database';
 import type { Page } from '@muster/platform';
-import { type JobFilters, buildRangeConditions, buildRowConditions } from './job-filters';
+import { type JobFilters, buildIndexedConditions, buildRowConditions } from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
 import { type JobSorting, listSortedJobs, parseSorting } from './list-sorted-jobs';
 
@@ -17,7 +17,7 @@ export function listJobs(
   const { descends } = sorting;
   const values: unknown[] = [organizationId];
   const addParameter = (value: unknown) => `$${values.push(value)}`;
-  const range = buildRangeConditions(filter, addParameter);
+  const range = buildIndexedConditions(filter, addParameter);
   if (page.after) range.push(`id ${descends ? '<' : '>'} ${addParameter(page.after[0])}`);
   const order = `id ${descends ? 'DESC' : 'ASC'}`;
   const listed = scanWithinSql({

@@ -5,7 +5,7 @@ import {
   buildAllConditions,
   buildEndTimeConditions,
   type JobFilters,
-  buildRangeConditions,
+  buildIndexedConditions,
   buildRowConditions,
 } from './job-filters';
 import { jobBytesSql, jobColumns, jobSource, type ListedJob } from './job-row';
@@ -45,23 +45,23 @@ interface Order {
 }
 
 const epochMillisSql = (column: string) => `floor(EXTRACT(epoch FROM ${column}) * 1000)`;
-const orderByTime = (key: string): Order => ({
+const createTimeOrder = (key: string): Order => ({
   ...{ source: 'job', key, id: 'id', value: key, type: 'timestamptz', rows: 2500 },
 });
-const orderByCost = (key: string, value: string): Order => ({
+const createCostOrder = (key: string, value: string): Order => ({
   ...{ source: 'run_cost r JOIN job j ON j.id = r.job_id', key, id: 'job_id', value },
   ...{ type: 'bigint', rows: 800 },
 });
 
 const orders: Record<Exclude<SortName, 'queuedAt'>, Order> = {
-  startedAt: orderByTime('started_at'),
-  finishedAt: orderByTime('finished_at'),
-  durationMs: orderByCost(
+  startedAt: createTimeOrder('started_at'),
+  finishedAt: createTimeOrder('finished_at'),
+  durationMs: createCostOrder(
     'duration_ms',
     `(${epochMillisSql('finished_at')} - ${epochMillisSql('started_at')})::bigint`,
   ),
   // The cost of an open run still changes, so open runs have no value to sort by.
-  totalCostUsd: orderByCost('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
+  totalCostUsd: createCostOrder('total_micros', 'CASE WHEN finished_at IS NOT NULL THEN total_cost_micros END'),
 };
 
 /**
@@ -94,17 +94,17 @@ export async function listSortedJobs(
 ): Promise<ListedJob[]> {
   const { page, sorting } = request;
   const order = orders[sorting.name as keyof typeof orders];
-  if (await hasFewRuns(database, organizationId, request))
-    return readSortedPage(database, organizationId, request, listSortedRows(order));
+  if (await matchesFewRuns(database, organizationId, request))
+    return readSortedPage(database, organizationId, request, createSortedListing(order));
   const isBehind = page.after?.[0] === '';
-  const valued = isBehind ? [] : await readSortedPage(database, organizationId, request, listRowsByIndex(order));
+  const valued = isBehind ? [] : await readSortedPage(database, organizationId, request, readRowsByIndexSql(order));
   const isCut = valued.length > page.limit || (valued[0]?.pageRows ?? 0) > valued.length;
   if (isCut || valued.at(-1)?.scanEnd) return valued;
   // The runs without a value have not ended yet, so none of them matches a filter on the time of the end.
   if (order.key === 'finished_at' && (request.filter.endedFrom || request.filter.endedTo)) return valued;
   const remaining = { ...request, page: { limit: page.limit - valued.length, after: isBehind ? page.after : null } };
-  const others = await readSortedPage(database, organizationId, remaining, listRowsWithoutValue(order));
-  return joinPageParts(valued, others);
+  const others = await readSortedPage(database, organizationId, remaining, readRowsWithoutValueSql(order));
+  return joinPartsOfPage(valued, others);
 }
 
 /**
@@ -119,32 +119,32 @@ type Listing = (input: {
   addParameter: (value: unknown) => string;
 }) => string;
 
-const directionSql = (descends: boolean) => (descends ? 'DESC' : 'ASC');
-const afterOperatorSql = (descends: boolean) => (descends ? '<' : '>');
+const sortDirectionSql = (descends: boolean) => (descends ? 'DESC' : 'ASC');
+const comesAfterOperatorSql = (descends: boolean) => (descends ? '<' : '>');
 
-function listSortedRows({ value, type }: Order): Listing {
+function createSortedListing({ value, type }: Order): Listing {
   return ({ filter, after, descends, limit, addParameter }) => {
-    const conditions = [...buildRangeConditions(filter, addParameter), ...buildRowConditions(filter, addParameter)];
+    const conditions = [...buildIndexedConditions(filter, addParameter), ...buildRowConditions(filter, addParameter)];
     const found = `SELECT id, ${value} AS sort_key FROM job WHERE ${conditions.join(' AND ')}`;
     const behind = after
       ? [afterPositionSql({ last: after.value, id: after.id, descends, type, addParameter })]
       : ['true'];
     return `SELECT id, sort_key, true AS matches, false AS scan_end FROM (${found}) found
-      WHERE ${behind.join()} ORDER BY sort_key ${directionSql(descends)} NULLS LAST, id ${directionSql(descends)} LIMIT ${limit}`;
+      WHERE ${behind.join()} ORDER BY sort_key ${sortDirectionSql(descends)} NULLS LAST, id ${sortDirectionSql(descends)} LIMIT ${limit}`;
   };
 }
 
-function listRowsByIndex({ source, key, id, type, rows }: Order): Listing {
+function readRowsByIndexSql({ source, key, id, type, rows }: Order): Listing {
   return ({ filter, after, descends, limit, addParameter }) => {
     const owner = source === 'job' ? 'organization_id' : 'r.organization_id';
     const within = [`${owner} = $1`, `${key} IS NOT NULL`];
     if (key === 'finished_at') within.push(...buildEndTimeConditions(filter, addParameter));
     if (after) {
       within.push(
-        `(${key}, ${id}) ${afterOperatorSql(descends)} (${addParameter(after.value)}::${type}, ${addParameter(after.id)}::uuid)`,
+        `(${key}, ${id}) ${comesAfterOperatorSql(descends)} (${addParameter(after.value)}::${type}, ${addParameter(after.id)}::uuid)`,
       );
     }
-    const order = `${key} ${directionSql(descends)}, ${id} ${directionSql(descends)}`;
+    const order = `${key} ${sortDirectionSql(descends)}, ${id} ${sortDirectionSql(descends)}`;
     const listed = scanWithinSql({
       from: source,
       columns: `${id}, ${key}`,
@@ -160,14 +160,14 @@ function listRowsByIndex({ source, key, id, type, rows }: Order): Listing {
   };
 }
 
-function listRowsWithoutValue({ source, key, rows, type }: Order): Listing {
+function readRowsWithoutValueSql({ source, key, rows, type }: Order): Listing {
   return ({ filter, after, descends, limit, addParameter }) => {
     const within = ['organization_id = $1'];
-    if (after) within.push(`id ${afterOperatorSql(descends)} ${addParameter(after.id)}::uuid`);
+    if (after) within.push(`id ${comesAfterOperatorSql(descends)} ${addParameter(after.id)}::uuid`);
     // The cost is read by a subquery for each row. Postgres would execute an EXISTS as a scan of the costs of all runs.
     const cost = `(SELECT r.${key} FROM run_cost r WHERE r.job_id = scanned.id)`;
     const conditions = [`${source === 'job' ? key : cost} IS NULL`, ...buildAllConditions(filter, addParameter)];
-    const order = `id ${directionSql(descends)}`;
+    const order = `id ${sortDirectionSql(descends)}`;
     const listed = scanWithinSql({ from: 'job', columns: 'id', within, filter: conditions, order, limit, rows });
     return `SELECT id, NULL::${type} AS sort_key, matches, scan_end FROM (${listed}) listed`;
   };
@@ -184,7 +184,7 @@ async function readSortedPage(
   const [value, id] = page.after ?? [];
   const after = id === undefined ? null : { value: value!, id };
   const listed = listing({ filter, after, descends, limit: addParameter(page.limit + 1), addParameter });
-  const order = `sort_key ${directionSql(descends)} NULLS LAST, id ${directionSql(descends)}`;
+  const order = `sort_key ${sortDirectionSql(descends)} NULLS LAST, id ${sortDirectionSql(descends)}`;
   const { type } = orders[name as keyof typeof orders];
   const whole = `SELECT ${jobColumns}, p.matches, p.scan_end, p.sort_key FROM (${listed}) p JOIN ${jobSource} ON j.id = p.id`;
   return database.query<FoundJob>(
@@ -195,9 +195,9 @@ async function readSortedPage(
   );
 }
 
-async function hasFewRuns(database: Database, organizationId: string, { filter }: ListRequest): Promise<boolean> {
+async function matchesFewRuns(database: Database, organizationId: string, { filter }: ListRequest): Promise<boolean> {
   const values: unknown[] = [organizationId];
-  const range = buildRangeConditions(filter, (value) => `$${values.push(value)}`);
+  const range = buildIndexedConditions(filter, (value) => `$${values.push(value)}`);
   const [found] = await database.query<{ count: number }>(
     { organizationId },
     `SELECT count(*)::int AS count FROM (SELECT FROM job WHERE ${range.join(' AND ')} LIMIT ${maxSortedRuns + 1}) few`,
@@ -210,7 +210,7 @@ async function hasFewRuns(database: Database, organizationId: string, { filter }
  * Joins the runs with a value and the runs without it to one page. If the scan of the second part stopped at its row
  * limit, so did the page.
  */
-function joinPageParts(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
+function joinPartsOfPage(valued: FoundJob[], others: FoundJob[]): ListedJob[] {
   const [first, ...following] = [...valued, ...others];
   if (!first) return [];
   return [{ ...first, pageRows: valued.length + (others[0]?.pageRows ?? 0) }, ...following];

@@ -1,7 +1,7 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig } from '@muster/platform';
 import { type Harness, makeJob, makeOrganization, startHarness } from '@muster/testing';
-import { measureRuns } from './measure-runs';
+import { readRunMetrics } from './measure-runs';
 
 describe('measureRuns', () => {
   let harness: Harness;
@@ -11,7 +11,7 @@ describe('measureRuns', () => {
   });
   afterAll(() => harness.close());
 
-  it('the runs of all organizations are counted by their status and by what they wait for', async () => {
+  it('measureRuns counts the runs of all organizations by status, and the waiting ones by what they wait for', async () => {
     const make = async (job: object) => {
       const { id: organizationId } = await makeOrganization(harness.db);
       await makeJob(harness.db, { organizationId, ...job });
@@ -20,7 +20,7 @@ describe('measureRuns', () => {
     await make({ status: 'queued', waitingReason: 'agent_busy', reservedMicros: 7 });
     await make({ status: 'queued', waitingReason: null });
     await make({ status: 'completed', startedAt: new Date(), finishedAt: new Date() });
-    const { running, waiting, reservedMicros, heldMachines, unapplied, unplaced } = await measureRuns(harness.db);
+    const { running, waiting, reservedMicros, heldMachines, unapplied, unplaced } = await readRunMetrics(harness.db);
     expect(unplaced).toEqual({ count: 0, ageSeconds: 0 });
     expect({ running, reservedMicros: Number(reservedMicros), heldMachines, unapplied }).toEqual({
       running: 3,
@@ -32,7 +32,7 @@ describe('measureRuns', () => {
     expect(Object.fromEntries(counts)).toEqual({ agent_busy: 1, nothing: 1 });
   });
 
-  it('queued runs without an agent are counted, also those that wait for no agent', async () => {
+  it('measureRuns counts the queued runs without an agent, whatever they wait for', async () => {
     const { id: organizationId } = await makeOrganization(harness.db);
     const make = async (status: string, waitingReason: string | null, seconds: number) => {
       const { id } = await makeJob(harness.db, { organizationId, status: 'queued' });
@@ -50,7 +50,7 @@ describe('measureRuns', () => {
     await make('queued', 'concurrency_key', 90);
     await make('queued', null, 20);
     await make('cancelled', null, 900);
-    const { unplaced } = await measureRuns(harness.db);
+    const { unplaced } = await readRunMetrics(harness.db);
     expect(unplaced.count).toBe(3);
     expect(Math.floor(unplaced.ageSeconds / 10)).toBe(9);
   });

@@ -18,12 +18,12 @@ interface WaitingRow extends Pick<JobEntity, 'waitingReason'> {
   count: number;
   ageSeconds: number;
   unplaced: number;
-  /** Null if no run has this reason and no agent. */
+  /** Null if no run without an agent has this waiting reason. */
   unplacedAgeSeconds: number | null;
 }
 
 /** Counts the open runs of all organizations, and the rows that contradict the end of a run. */
-export async function measureRuns(database: Database): Promise<MeasuredRuns> {
+export async function readRunMetrics(database: Database): Promise<MeasuredRuns> {
   const [waiting, [open], [violations]] = await Promise.all([
     database.query<WaitingRow>(
       'system',

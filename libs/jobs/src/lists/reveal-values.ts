@@ -1,4 +1,4 @@
-import { loadOpener, type Principal } from '@muster/access';
+import { loadValueOpener, type Principal } from '@muster/access';
 import { hasPermission, isSealedValue } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
@@ -8,21 +8,21 @@ import type { JobRow } from './job-row';
  * Opens the sealed variables and results of jobs for a caller who may see them. For other callers the rows stay as they
  * are, and a mark is presented in place of each sealed value.
  */
-export async function revealValues<Row extends JobRow>(
+export async function revealSealedValues<Row extends JobRow>(
   { database, keyRing }: { database: Database; keyRing: KeyRing },
   caller: Principal,
   rows: Row[],
 ): Promise<Row[]> {
   if (!hasPermission(caller, 'runs.screens') || !rows.some(hasSealedValues)) return rows;
-  const open = await loadOpener(database, keyRing, caller.organizationId);
+  const open = await loadValueOpener(database, keyRing, caller.organizationId);
   return rows.map((row) => {
     const { variables, result, sensitiveResults } = row;
     const openResult = ([name, value]: [string, unknown]) =>
       sensitiveResults?.includes(name) && isSealedValue(value) ? JSON.parse(open(value)) : value;
     return {
       ...row,
-      variables: mapEntries(variables, ([, value]) => (isSealedValue(value) ? open(value) : value)),
-      result: result && mapEntries(result, openResult),
+      variables: mapObjectEntries(variables, ([, value]) => (isSealedValue(value) ? open(value) : value)),
+      result: result && mapObjectEntries(result, openResult),
       sensitiveResults: null,
     };
   });
@@ -32,7 +32,7 @@ function hasSealedValues({ variables, result, sensitiveResults }: JobRow): boole
   return Object.values(variables).some(isSealedValue) || (sensitiveResults !== null && result !== null);
 }
 
-function mapEntries<Value, Mapped>(
+function mapObjectEntries<Value, Mapped>(
   values: Record<string, Value>,
   map: (entry: [string, Value]) => Mapped,
 ): Record<string, Mapped> {

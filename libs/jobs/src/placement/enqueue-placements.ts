@@ -6,7 +6,7 @@ import type { Transaction } from '@muster/database';
  * The message names no job, because only its handler sees what has been committed by then; so its cost does not depend
  * on how many jobs or agents there are.
  */
-export function enqueuePlacements(tx: Transaction, organizationId: string): void {
+export function enqueuePlacementOfJobs(tx: Transaction, organizationId: string): void {
   tx.enqueueIf(isUnplacedJobQueued, [organizationId], {
     queue: 'dispatch',
     name: 'place-jobs',

@@ -3,19 +3,19 @@ import type { Transaction } from '@muster/database';
 import { freeAccountsSql } from '../accounts/accounts-sql';
 import { findFullKeys } from '../dispatch/concurrency-keys';
 import type { FullKey } from '../dispatch/decide-start';
-import { resolveConcurrencyKeys } from '../launch/resolve-concurrency-keys';
+import { fillVariablesIntoConcurrencyKeys } from '../launch/resolve-concurrency-keys';
 
 export interface Guards {
-  /** The keys that have no room for the run now. */
+  /** Concurrency keys that have no room for the run now. */
   fullKeys: FullKey[];
   /** A pool that has no free account for the run; null if each has one. */
   busyPool: string | null;
-  /** Whether a key was not checked, because it contains a variable without a value. */
+  /** Whether a concurrency key was not checked, because it contains a variable that has no value yet. */
   unknownKeys: boolean;
 }
 
 /** Returns what a run with these keys and accounts would wait for now. Nothing is locked. */
-export async function findGuards(
+export async function findBusyKeysAndPools(
   tx: Transaction,
   organizationId: string,
   {
@@ -28,7 +28,7 @@ export async function findGuards(
     variables?: Record<string, string>;
   },
 ): Promise<Guards> {
-  const resolved = keys.map((key) => resolveIfKnown(key, variables));
+  const resolved = keys.map((key) => resolveKeyIfVariablesKnown(key, variables));
   const known = resolved.filter((key) => key !== null);
   return {
     fullKeys: known.length ? await findFullKeys(tx, organizationId, known) : [],
@@ -37,9 +37,12 @@ export async function findGuards(
   };
 }
 
-function resolveIfKnown(key: ConcurrencyKey, variables: Record<string, string>): Required<ConcurrencyKey> | null {
+function resolveKeyIfVariablesKnown(
+  key: ConcurrencyKey,
+  variables: Record<string, string>,
+): Required<ConcurrencyKey> | null {
   try {
-    return resolveConcurrencyKeys({ requested: [], workflowKeys: [key] }, variables)[0]!;
+    return fillVariablesIntoConcurrencyKeys({ requested: [], workflowKeys: [key] }, variables)[0]!;
   } catch (error) {
     if (error instanceof AppError) return null;
     throw error;

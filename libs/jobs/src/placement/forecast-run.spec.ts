@@ -1,4 +1,4 @@
-import { forecastNamedRun, forecastPlacedRun, type NamedFacts, type TargetFacts } from './forecast-run';
+import { forecastRunOnNamedAgent, forecastRunByLabels, type NamedFacts, type TargetFacts } from './forecast-run';
 
 const run = {
   autoWake: true,
@@ -39,7 +39,7 @@ const waiting: [string, Partial<TargetFacts & NamedFacts>, string][] = [
 describe('forecastNamedRun', () => {
   const agentId = 'agent-1';
   const forecast = ({ agent, ...facts }: Partial<Omit<NamedFacts, 'agent'>> & { agent?: object } = {}) =>
-    forecastNamedRun({
+    forecastRunOnNamedAgent({
       ...run,
       agentId,
       statusReason: null,
@@ -105,7 +105,7 @@ describe('forecastNamedRun', () => {
 describe('forecastPlacedRun', () => {
   const none = { fits: 0, busy: 0, waking: 0, draining: 0, off: 0 };
   const forecast = ({ counts, ...facts }: Partial<Omit<TargetFacts, 'counts'>> & { counts?: object } = {}) =>
-    forecastPlacedRun({
+    forecastRunByLabels({
       ...run,
       prefer: 'running',
       idle: [],

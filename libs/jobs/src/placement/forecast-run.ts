@@ -1,6 +1,6 @@
 import type { PlacementForecast, PlacementPreview, RunTarget } from '@muster/contracts';
 import { decidePlacement, type FitCounts } from '../dispatch/decide-placement';
-import { decideStart, type FullKey, type StartFacts } from '../dispatch/decide-start';
+import { decideJobStart, type FullKey, type StartFacts } from '../dispatch/decide-start';
 
 type Forecast = Pick<PlacementPreview, 'would' | 'agentId' | 'reason'>;
 
@@ -34,13 +34,13 @@ export interface TargetFacts extends RunFacts, Pick<Required<RunTarget>, 'prefer
 }
 
 /** Returns what would happen now to a run that names this agent. */
-export function forecastNamedRun(facts: NamedFacts): Forecast {
+export function forecastRunOnNamedAgent(facts: NamedFacts): Forecast {
   const { agent, agentId, statusReason } = facts;
   const refused = forecastRefusal(facts);
   if (refused) return refused;
-  const decision = decideStart({
+  const decision = decideJobStart({
     ...facts,
-    // The names of the keys and pools are explained below.
+    // Full keys and pools are left out of this decision, because their names are added to its reason below.
     fullKeys: [],
     busyPool: null,
     head: { id: '', vaultKeys: [] },
@@ -50,11 +50,11 @@ export function forecastNamedRun(facts: NamedFacts): Forecast {
   const because = agent.status === 'offline' && statusReason ? ` (${statusReason.replace(/\.$/, '')})` : '';
   switch (decision.action) {
     case 'start':
-      return forecastGuards(facts) ?? { would: 'start', agentId, reason: decision.reason };
+      return forecastWaitForKeyOrAccount(facts) ?? { would: 'start', agentId, reason: decision.reason };
     case 'wake':
       // A run that waits for a key or an account wakes no machine.
       return (
-        forecastGuards(facts) ?? {
+        forecastWaitForKeyOrAccount(facts) ?? {
           would: 'wake',
           agentId,
           reason: `the agent is ${agent.status}${because}; it is started`,
@@ -68,7 +68,7 @@ export function forecastNamedRun(facts: NamedFacts): Forecast {
 }
 
 /** Returns what would happen now to a run that any agent with certain labels can take. */
-export function forecastPlacedRun(facts: TargetFacts): Forecast {
+export function forecastRunByLabels(facts: TargetFacts): Forecast {
   const { counts, idle, prefer, autoWake, wakes, missing, maxConcurrentRuns: most, runningInOrganization } = facts;
   if (counts.fits === 0) {
     const why = missing.length
@@ -76,14 +76,14 @@ export function forecastPlacedRun(facts: TargetFacts): Forecast {
       : 'each label is on some agent, but no agent has all of them';
     return { would: 'refuse', reason: `no_agent_fits: ${why}` };
   }
-  const refused = forecastRefusal(facts) ?? forecastGuards(facts);
+  const refused = forecastRefusal(facts) ?? forecastWaitForKeyOrAccount(facts);
   if (refused) return refused;
   if (most !== null && runningInOrganization >= most) {
     return { would: 'wait', reason: `${runningInOrganization} of at most ${most} runs are in progress` };
   }
   const decision = decidePlacement({ prefer, idle, counts, autoWake, heldUp: null });
   if (decision.action === 'start') return { would: 'start', agentId: decision.agentId, reason: decision.why };
-  const reason = describeOccupied(facts);
+  const reason = describeOccupiedAgents(facts);
   if (wakes) return { would: 'wake', agentId: wakes, reason: `${reason}; one is started` };
   if (decision.waiting === 'no_agent_online') return { would: 'wait', reason: `${reason}; auto-wake is off` };
   return { would: 'wait', reason };
@@ -98,7 +98,10 @@ function forecastRefusal({ nothingToRun, gate }: RunFacts): Forecast | null {
 }
 
 /** Returns the key or the account that the run would wait for; null if it has all of them at once. */
-function forecastGuards({ fullKeys: [full], busyPool }: RunFacts): { would: PlacementForecast; reason: string } | null {
+function forecastWaitForKeyOrAccount({
+  fullKeys: [full],
+  busyPool,
+}: RunFacts): { would: PlacementForecast; reason: string } | null {
   if (full?.most === 0) return { would: 'wait', reason: `the concurrency key ${full.key} is paused` };
   if (full) {
     const { key, held, most } = full;
@@ -107,7 +110,7 @@ function forecastGuards({ fullKeys: [full], busyPool }: RunFacts): { would: Plac
   return busyPool === null ? null : { would: 'wait', reason: `no account of the pool ${busyPool} is free` };
 }
 
-function describeOccupied({ counts: { fits, busy, waking, draining, off }, exempt }: TargetFacts): string {
+function describeOccupiedAgents({ counts: { fits, busy, waking, draining, off }, exempt }: TargetFacts): string {
   const states = { busy, 'being started': waking, 'being drained': draining, off, 'for runs that name it': exempt };
   const parts = Object.entries(states).flatMap(([state, count]) => (count > 0 ? [`${count} ${state}`] : []));
   const none = fits === 1 ? 'the only fitting agent is not free' : `none of the ${fits} fitting agents is free`;

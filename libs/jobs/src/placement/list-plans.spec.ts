@@ -14,8 +14,8 @@ describe('the rows that placement reads in a long queue', () => {
   let fixture: PlacementFixture;
 
   beforeAll(async () => {
-    fixture = await PlacementFixture.open();
-    await fixture.reset();
+    fixture = await PlacementFixture.openFixture();
+    await fixture.deleteJobsAndAgents();
     const { organizationId } = fixture.jobs;
     await fixture.jobs.query(
       `INSERT INTO agent (id, organization_id, name, status, labels, current_job_id, dispatched_at)
@@ -23,7 +23,7 @@ describe('the rows that placement reads in a long queue', () => {
       [organizationId, agents, labels],
     );
   });
-  afterAll(() => fixture.close());
+  afterAll(() => fixture.closeFixture());
 
   const queueJobs = async (count: number) => {
     const { organizationId, workflowId } = fixture.jobs;
@@ -73,7 +73,7 @@ describe('the rows that placement reads in a long queue', () => {
     const sweep = await read(() => sweepPlacements(fixture.parts, new Round('test')));
     await free(agentId);
     const starts = await read(async () => {
-      await fixture.jobs.dispatch.startNext(agentId);
+      await fixture.jobs.dispatch.startNextJobOfAgent(agentId);
       await undoStart(agentId);
     });
     const idle = await read(async () => {

@@ -5,8 +5,8 @@ import { waitsForKeySql } from '../dispatch/concurrency-keys';
 import { decidePlacement, type FitCounts } from '../dispatch/decide-placement';
 import type { Dispatch } from '../dispatch/dispatch';
 import { type WakeParts, wakeAgentsForJobs } from './wake-agents';
-import { setReasonOfGroup, setReasonOfUnplaced } from './set-reasons';
-import { fitCountsSql, fitsSql, isIdleSql } from './fitting-agents';
+import { setReasonOfTargetGroup, setReasonOfUnplacedJob } from './set-reasons';
+import { countFittingAgentsSql, agentHasLabelsSql, isIdleAgentSql } from './fitting-agents';
 import { startOrderSql } from './unplaced-queue';
 
 interface Look extends Pick<JobEntity, 'id' | 'organizationId'> {
@@ -56,15 +56,16 @@ export async function placeJob(
     if (decision.action === 'wait') {
       const { organizationId, targetGroup } = look;
       await database.transaction({ organizationId }, async (tx) => {
-        setReasonOfUnplaced(tx, { jobId, waiting: decision.waiting });
+        setReasonOfUnplacedJob(tx, { jobId, waiting: decision.waiting });
         // A full key or pool is the reason of this job alone; the others may need neither.
-        if (wholeGroup && !heldUp) setReasonOfGroup(tx, { organizationId, targetGroup, waiting: decision.waiting });
+        if (wholeGroup && !heldUp)
+          setReasonOfTargetGroup(tx, { organizationId, targetGroup, waiting: decision.waiting });
       });
       if (decision.mayWake && look.counts && look.counts.off > 0)
         await wakeAgentsForJobs(database, organizationId, wakes);
       return 'waiting';
     }
-    const outcome = await dispatch.startNext(decision.agentId, undefined, { jobId, why: decision.why });
+    const outcome = await dispatch.startNextJobOfAgent(decision.agentId, undefined, { jobId, why: decision.why });
     // The agent could take the job, but the job waits for something else, or has failed.
     if (outcome.jobId === jobId)
       return outcome.action === 'start' ? 'started' : outcome.action === 'wait' ? 'waiting' : 'gone';
@@ -92,12 +93,12 @@ const lookAtAgents = `
                    AND f.status = 'queued' AND f.agent_id IS NULL
                  ORDER BY ${startOrderSql} LIMIT json_array_length(i.idle)) f)
          ELSE 0 END AS ahead,
-         CASE WHEN i.idle IS NULL THEN ${fitCountsSql('j.organization_id', 'j.target_labels')} END AS counts
+         CASE WHEN i.idle IS NULL THEN ${countFittingAgentsSql('j.organization_id', 'j.target_labels')} END AS counts
   FROM job j JOIN organization_settings s ON s.organization_id = j.organization_id
   CROSS JOIN LATERAL (
     SELECT json_agg(json_build_object('agentId', best.id, 'lastActivityMs', best.seconds * 1000)) AS idle
     FROM (SELECT a.id, extract(epoch FROM a.last_activity_at) AS seconds FROM agent a
-          WHERE ${fitsSql('a', 'j.organization_id', 'j.target_labels')} AND ${isIdleSql('a')} AND a.id <> ALL($2::uuid[])
+          WHERE ${agentHasLabelsSql('a', 'j.organization_id', 'j.target_labels')} AND ${isIdleAgentSql('a')} AND a.id <> ALL($2::uuid[])
           ORDER BY CASE j.target_prefer WHEN 'spread' THEN 1 ELSE -1 END * COALESCE(extract(epoch FROM a.last_activity_at), 0), a.id
           LIMIT ${maxIdle}) best) i
   WHERE j.id = $1 AND j.status = 'queued' AND j.agent_id IS NULL AND j.cancel_requested_at IS NULL

@@ -22,19 +22,21 @@ export class PlacementFixture {
 
   private constructor(readonly jobs: JobsFixture) {}
 
-  static async open(env: Record<string, string> = {}): Promise<PlacementFixture> {
+  static async openFixture(env: Record<string, string> = {}): Promise<PlacementFixture> {
     const fixture = new PlacementFixture(await openJobsFixture(env));
     const keyRing = fixture.jobs.harness.app.nest.get(KeyRing, { strict: false });
-    await fixture.within((tx) => putSecret(tx, keyRing, fixture.jobs.caller, 'PASSWORD', { value: 'hunter2' }));
+    await fixture.runInTransaction((tx) =>
+      putSecret(tx, keyRing, fixture.jobs.caller, 'PASSWORD', { value: 'hunter2' }),
+    );
     return fixture;
   }
 
-  close(): Promise<void> {
+  closeFixture(): Promise<void> {
     return this.jobs.close();
   }
 
   /** Deletes everything except the organization and its workflow. */
-  async reset(): Promise<void> {
+  async deleteJobsAndAgents(): Promise<void> {
     for (const table of ['job', 'outbox', 'concurrency_lease', 'concurrency_limit', 'account_use', 'account', 'agent'])
       await this.jobs.query(`DELETE FROM ${table}`);
     await this.jobs.query('UPDATE organization_settings SET vm_auto_wake_on_job = false, max_concurrent_runs = NULL');
@@ -45,7 +47,7 @@ export class PlacementFixture {
     return { database: harness.db, dispatch, now: () => harness.db.now(), wakeTimeoutMs: 60_000 };
   }
 
-  within<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  runInTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.jobs.harness.db.transaction({ organizationId: this.jobs.organizationId }, work);
   }
 
@@ -56,19 +58,21 @@ export class PlacementFixture {
     return (await makeAgent(harness.db, { ...agent, ...input })).id;
   }
 
-  putAccount(name: string, input: object = {}) {
+  putTestAccount(name: string, input: object = {}) {
     const body = { pool: 'portal', vaultKeys: { password: 'PASSWORD' }, ...input };
-    return this.within((tx) => putAccount(tx, this.jobs.caller, name, body));
+    return this.runInTransaction((tx) => putAccount(tx, this.jobs.caller, name, body));
   }
 
   /** Launches a job that any agent with the labels can take. */
-  launch(labels: string[] = ['any'], input: Partial<LaunchJobBody> = {}): Promise<string> {
+  launchWithLabels(labels: string[] = ['any'], input: Partial<LaunchJobBody> = {}): Promise<string> {
     return this.jobs.launch({ target: { labels }, ...input });
   }
 
-  end(jobId: string, input: object = { to: 'completed' }) {
+  endJob(jobId: string, input: object = { to: 'completed' }) {
     const { organizationId } = this.jobs;
-    return this.within((tx) => finishJob(tx, { organizationId, jobId, source: 'watchdog', ...input } as never));
+    return this.runInTransaction((tx) =>
+      finishJob(tx, { organizationId, jobId, source: 'watchdog', ...input } as never),
+    );
   }
 
   /** Handles the messages of the dispatcher that are about placement until there are none. Returns their names. */
@@ -80,18 +84,18 @@ export class PlacementFixture {
       );
       if (messages.length === 0) return names;
       names.push(...messages.map(({ name }) => name));
-      await Promise.all(messages.map((message) => this.handle(message)));
+      await Promise.all(messages.map((message) => this.handleMessage(message)));
     }
   }
 
-  private async handle({ name, payload }: Message): Promise<unknown> {
+  private async handleMessage({ name, payload }: Message): Promise<unknown> {
     const { agentId, jobId, organizationId, commandId } = payload as Record<
       'agentId' | 'jobId' | 'organizationId' | 'commandId',
       string
     >;
     switch (name) {
       case 'dispatch-agent':
-        return this.jobs.dispatch.startNext(agentId);
+        return this.jobs.dispatch.startNextJobOfAgent(agentId);
       case 'place-job':
         return placeJob(this.parts, jobId);
       case 'place-jobs':
@@ -106,7 +110,7 @@ export class PlacementFixture {
   }
 
   /** Returns the agents of the jobs, in the order of the jobs; null for a job that has none. */
-  async agentsOf(jobIds: string[]): Promise<(string | null)[]> {
+  async listAgentsOfJobs(jobIds: string[]): Promise<(string | null)[]> {
     const rows = await this.jobs.query<{ id: string; agentId: string | null }>(
       'SELECT id, agent_id FROM job WHERE id = ANY($1) AND (command_id IS NOT NULL OR agent_id IS NULL)',
       [jobIds],

@@ -12,11 +12,11 @@ import { decideBillingGate, readLimits } from '@muster/pricing';
 import { runsAnythingSql } from '@muster/workflows';
 import type { FitCounts } from '../dispatch/decide-placement';
 import { listPartsOfRun } from '../dispatch/decide-start';
-import { findGuards } from './find-guards';
-import { fitCountsSql, fitsSql, isIdleSql } from './fitting-agents';
-import { forecastNamedRun, forecastPlacedRun, type RunFacts } from './forecast-run';
+import { findBusyKeysAndPools } from './find-guards';
+import { countFittingAgentsSql, agentHasLabelsSql, isIdleAgentSql } from './fitting-agents';
+import { forecastRunOnNamedAgent, forecastRunByLabels, type RunFacts } from './forecast-run';
 import { checkTargetLabels, requireAgentOrTarget } from './target';
-import { decideWakesOfRuns, findWakeRestEnd } from './wakes-of-runs';
+import { decideWakesForRuns, findWakeRestEnd } from './wakes-of-runs';
 
 interface WorkflowRow {
   runs: boolean;
@@ -56,7 +56,7 @@ export function previewPlacement(
     const [agents] = await tx.query<AgentsRow>(agentsSql, [organizationId, agentId ?? null, labels], 'preview_agents');
     const { counts, idle, online, exempt, autoWake, maxConcurrentRuns, running } = agents!;
     const gate = decideBillingGate(await readLimits(tx, organizationId, now));
-    const { unknownKeys, ...guards } = await findGuards(tx, organizationId, {
+    const { unknownKeys, ...guards } = await findBusyKeysAndPools(tx, organizationId, {
       keys: workflow.concurrencyKeys ?? [],
       accounts: workflow.accounts ?? [],
       variables,
@@ -71,7 +71,7 @@ export function previewPlacement(
     };
     const answer = { fits: counts.fits, online, idle: idle?.length ?? 0 };
     const forecast = target
-      ? forecastPlacedRun({
+      ? forecastRunByLabels({
           ...facts,
           prefer: target.prefer ?? 'running',
           counts,
@@ -80,7 +80,7 @@ export function previewPlacement(
           wakes: autoWake && !idle ? await findAgentToWake(tx, organizationId, { labels, now }) : null,
           missing: counts.fits === 0 ? (await checkTargetLabels(tx, organizationId, labels)).missing : [],
         })
-      : forecastNamedRun({
+      : forecastRunOnNamedAgent({
           ...facts,
           ...(await readNamedAgent(tx, organizationId, { agentId: agentId!, workflow, now })),
         });
@@ -124,7 +124,7 @@ async function findAgentToWake(
   { labels, now }: { labels: string[]; now: Date },
 ): Promise<string | null> {
   const runs = [{ id: 'preview', labels, at: now }];
-  const [wake] = await decideWakesOfRuns(tx, organizationId, { runs, now });
+  const [wake] = await decideWakesForRuns(tx, organizationId, { runs, now });
   return wake?.agentId ?? null;
 }
 
@@ -135,15 +135,15 @@ const workflowSql = `
   WHERE w.id = $1 AND w.organization_id = $2 AND w.archived_at IS NULL`;
 
 /** An agent that is named fits whatever its labels are, also if it takes no runs that require labels. */
-const isChosen = `(CASE WHEN $2::uuid IS NULL THEN ${fitsSql('a', '$1', '$3::text[]')}
+const isChosen = `(CASE WHEN $2::uuid IS NULL THEN ${agentHasLabelsSql('a', '$1', '$3::text[]')}
   ELSE a.id = $2 AND a.organization_id = $1 AND a.status <> 'terminated' END)`;
 
 const agentsSql = `
   SELECT s.vm_auto_wake_on_job AS auto_wake, s.max_concurrent_runs,
     (SELECT count(*)::int FROM agent WHERE organization_id = $1 AND current_job_id IS NOT NULL) AS running,
-    ${fitCountsSql('$1', '$3::text[]', isChosen)} AS counts,
+    ${countFittingAgentsSql('$1', '$3::text[]', isChosen)} AS counts,
     (SELECT count(*)::int FROM agent a WHERE ${isChosen} AND a.status = 'online') AS online,
     (SELECT count(*)::int FROM agent a WHERE ${isChosen} AND NOT a.placement) AS exempt,
     (SELECT json_agg(json_build_object('agentId', a.id, 'lastActivityMs', extract(epoch FROM a.last_activity_at) * 1000))
-     FROM agent a WHERE ${isChosen} AND ${isIdleSql('a', '$2::uuid IS NOT NULL')}) AS idle
+     FROM agent a WHERE ${isChosen} AND ${isIdleAgentSql('a', '$2::uuid IS NOT NULL')}) AS idle
   FROM organization_settings s WHERE s.organization_id = $1`;

@@ -1,6 +1,6 @@
 import { drainAgent, undrainAgent, updateAgent } from '@muster/machines';
 import { updateAccount } from '../accounts/save-account';
-import { setAccountAside } from '../accounts/fail-account';
+import { setAsideAccountOfRun } from '../accounts/fail-account';
 import { launchBatch } from '../batches/launch-batch';
 import { enqueueWaitingAgents } from '../dispatch/enqueue-waiting-agents';
 import { cancelWaitingJobs } from '../ends/cancel-waiting-jobs';
@@ -12,53 +12,53 @@ describe('a change that lets a job without an agent start enqueues it', () => {
   let fixture: PlacementFixture;
 
   beforeAll(async () => {
-    fixture = await PlacementFixture.open();
+    fixture = await PlacementFixture.openFixture();
   });
-  afterAll(() => fixture.close());
-  beforeEach(() => fixture.reset());
+  afterAll(() => fixture.closeFixture());
+  beforeEach(() => fixture.deleteJobsAndAgents());
 
   const caller = () => fixture.jobs.caller;
   const started = async (...jobIds: string[]) => {
     await fixture.handleMessages();
-    return (await fixture.agentsOf(jobIds)).map((agentId) => agentId !== null);
+    return (await fixture.listAgentsOfJobs(jobIds)).map((agentId) => agentId !== null);
   };
   const concurrencyKeys = [{ key: 'portal' }];
 
   it('the end of a run that held a concurrency key starts a run that waits for the key', async () => {
     const holder = await fixture.makeAgent();
     await fixture.makeAgent({ labels: ['south'] });
-    const first = await fixture.launch(['any'], { concurrencyKeys });
+    const first = await fixture.launchWithLabels(['any'], { concurrencyKeys });
     const [north, south] = [
-      await fixture.launch(['any'], { concurrencyKeys, priority: 3 }),
-      await fixture.launch(['south'], { concurrencyKeys }),
+      await fixture.launchWithLabels(['any'], { concurrencyKeys, priority: 3 }),
+      await fixture.launchWithLabels(['south'], { concurrencyKeys }),
     ];
     expect(await started(first, north, south)).toEqual([true, false, false]);
-    await fixture.within((tx) => updateAgent(tx, caller(), holder, { placement: false }));
-    await fixture.end(first);
+    await fixture.runInTransaction((tx) => updateAgent(tx, caller(), holder, { placement: false }));
+    await fixture.endJob(first);
     // The run that is first by priority fits no agent that takes it, so it must not keep the key from the other.
     expect(await started(north, south)).toEqual([false, true]);
   });
 
   it('the cancellation of a waiting run starts the run that waits behind it', async () => {
     await fixture.makeAgent({ status: 'stopped' });
-    const first = await fixture.launch(['any'], { concurrencyKeys });
-    const next = await fixture.launch(['any'], { concurrencyKeys });
+    const first = await fixture.launchWithLabels(['any'], { concurrencyKeys });
+    const next = await fixture.launchWithLabels(['any'], { concurrencyKeys });
     expect(await started(first, next)).toEqual([false, false]);
     await fixture.makeAgent();
     const { organizationId } = fixture.jobs;
-    await fixture.within((tx) => cancelWaitingJobs(tx, { organizationId, ids: [first], source: 'api' }));
+    await fixture.runInTransaction((tx) => cancelWaitingJobs(tx, { organizationId, ids: [first], source: 'api' }));
     expect(await started(next)).toEqual([true]);
   });
 
   it('the end of a run that had an account starts a run that waits for the account', async () => {
-    await fixture.putAccount('one');
+    await fixture.putTestAccount('one');
     const accounts = [{ pool: 'portal', as: 'PORTAL' }];
     for (const labels of [['any'], ['south']]) await fixture.makeAgent({ labels });
-    const first = await fixture.launch(['any'], { accounts });
+    const first = await fixture.launchWithLabels(['any'], { accounts });
     expect(await started(first)).toEqual([true]);
-    const second = await fixture.launch(['south'], { accounts });
+    const second = await fixture.launchWithLabels(['south'], { accounts });
     expect(await started(second)).toEqual([false]);
-    await fixture.end(first);
+    await fixture.endJob(first);
     expect(await started(second)).toEqual([true]);
   });
 
@@ -66,32 +66,33 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     const accounts = [{ pool: 'portal', as: 'PORTAL' }];
     for (let at = 0; at < 3; at += 1) await fixture.makeAgent();
     const jobIds = [];
-    for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launch(['any'], { accounts }));
+    for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launchWithLabels(['any'], { accounts }));
     expect(await started(...jobIds)).toEqual([false, false, false]);
-    await fixture.putAccount('one');
+    await fixture.putTestAccount('one');
     expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.putAccount('two', { enabled: false });
+    await fixture.putTestAccount('two', { enabled: false });
     expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.within((tx) => updateAccount(tx, caller(), 'two', { enabled: true }));
+    await fixture.runInTransaction((tx) => updateAccount(tx, caller(), 'two', { enabled: true }));
     expect(await started(...jobIds)).toEqual([true, true, false]);
     const { organizationId, harness } = fixture.jobs;
     const [jobId, pool] = [jobIds[0]!, 'portal'];
-    await setAccountAside(harness.db, { organizationId, agentId: null }, { jobId, pool, reason: 'locked' });
-    await fixture.end(jobId);
+    await setAsideAccountOfRun(harness.db, { organizationId, agentId: null }, { jobId, pool, reason: 'locked' });
+    await fixture.endJob(jobId);
     expect(await started(jobIds[2]!)).toEqual([false]);
-    await fixture.within((tx) => updateAccount(tx, caller(), 'one', { enabled: true }));
+    await fixture.runInTransaction((tx) => updateAccount(tx, caller(), 'one', { enabled: true }));
     expect(await started(jobIds[2]!)).toEqual([true]);
   });
 
   it('runs that wait for a concurrency key start when its limit is raised or removed or its pause ends', async () => {
     const key = 'portal';
-    const setLimit = (limit: number) => fixture.within((tx) => setConcurrencyLimit(tx, caller(), { key, limit }));
+    const setLimit = (limit: number) =>
+      fixture.runInTransaction((tx) => setConcurrencyLimit(tx, caller(), { key, limit }));
     const wide = [{ key, limit: 10 }];
     await setLimit(0);
     const jobIds: string[] = [];
     for (let at = 0; at < 6; at += 1) {
       await fixture.makeAgent();
-      jobIds.push(await fixture.launch(['any'], { concurrencyKeys: wide }));
+      jobIds.push(await fixture.launchWithLabels(['any'], { concurrencyKeys: wide }));
     }
     const count = async () => (await started(...jobIds)).filter(Boolean).length;
     expect(await count()).toBe(0);
@@ -99,7 +100,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     expect(await count()).toBe(1);
     await setLimit(3);
     expect(await count()).toBe(3);
-    await fixture.within((tx) => deleteConcurrencyLimit(tx, caller(), key));
+    await fixture.runInTransaction((tx) => deleteConcurrencyLimit(tx, caller(), key));
     expect(await count()).toBe(6);
   });
 
@@ -109,15 +110,15 @@ describe('a change that lets a job without an agent start enqueues it', () => {
       await fixture.makeAgent({ labels: ['south'] }),
       await fixture.makeAgent(),
     ];
-    await fixture.within((tx) => drainAgent(tx, caller(), agents[2]!, { mode: 'finish' }));
+    await fixture.runInTransaction((tx) => drainAgent(tx, caller(), agents[2]!, { mode: 'finish' }));
     const jobIds = [];
-    for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launch());
+    for (let at = 0; at < 3; at += 1) jobIds.push(await fixture.launchWithLabels());
     expect(await started(...jobIds)).toEqual([false, false, false]);
-    await fixture.within((tx) => updateAgent(tx, caller(), agents[0]!, { placement: true }));
+    await fixture.runInTransaction((tx) => updateAgent(tx, caller(), agents[0]!, { placement: true }));
     expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.within((tx) => updateAgent(tx, caller(), agents[1]!, { labels: ['south', 'any'] }));
+    await fixture.runInTransaction((tx) => updateAgent(tx, caller(), agents[1]!, { labels: ['south', 'any'] }));
     expect(await started(...jobIds)).toEqual([true, true, false]);
-    await fixture.within((tx) => undrainAgent(tx, caller(), agents[2]!));
+    await fixture.runInTransaction((tx) => undrainAgent(tx, caller(), agents[2]!));
     expect(await started(...jobIds)).toEqual([true, true, true]);
   });
 
@@ -126,26 +127,26 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     for (const labels of [['any'], ['south'], ['west']]) await fixture.makeAgent({ labels });
     const jobIds: string[] = [];
     for (const labels of [['any'], ['south'], ['west']]) {
-      jobIds.push(await fixture.launch(labels));
+      jobIds.push(await fixture.launchWithLabels(labels));
       expect(await started(jobIds[0]!)).toEqual([true]);
     }
     expect(await started(...jobIds)).toEqual([true, false, false]);
-    await fixture.end(jobIds[0]!);
+    await fixture.endJob(jobIds[0]!);
     expect(await started(...jobIds)).toEqual([true, true, false]);
     await fixture.jobs.query('UPDATE organization_settings SET max_concurrent_runs = 2');
-    await fixture.within((tx) => enqueueWaitingAgents(tx, fixture.jobs.organizationId));
+    await fixture.runInTransaction((tx) => enqueueWaitingAgents(tx, fixture.jobs.organizationId));
     expect(await started(...jobIds)).toEqual([true, true, true]);
   });
 
-  it('a waiting run starts when the job before it fails to start', async () => {
+  it('a run that waits behind another one starts when that one fails to start', async () => {
     await fixture.makeAgent({ status: 'stopped' });
-    const broken = await fixture.launch(['any'], { vaultKeys: ['PASSWORD'] });
-    const next = await fixture.launch();
+    const broken = await fixture.launchWithLabels(['any'], { vaultKeys: ['PASSWORD'] });
+    const next = await fixture.launchWithLabels();
     expect(await started(broken, next)).toEqual([false, false]);
     await fixture.jobs.query(`UPDATE job SET vault_keys = '{GONE}' WHERE id = $1`, [broken]);
     await fixture.jobs.query(`UPDATE agent SET status = 'online'`);
     const [{ id }] = (await fixture.jobs.query('SELECT id FROM agent')) as [{ id: string }];
-    await fixture.jobs.dispatch.startNext(id);
+    await fixture.jobs.dispatch.startNextJobOfAgent(id);
     expect(await started(next)).toEqual([true]);
     expect(await fixture.jobs.query('SELECT error_code FROM job WHERE id = $1', [broken])).toEqual([
       { errorCode: 'secret_missing' },
@@ -158,7 +159,7 @@ describe('a change that lets a job without an agent start enqueues it', () => {
     await fixture.makeAgent({ labels: ['south'] });
     const input = { workflowId: fixture.jobs.workflowId, target: { labels: ['any'] } };
     const rows = Array.from({ length: runs }, (_, row) => ({ row, cells: new Map(), errors: [] }));
-    await fixture.within((tx) => launchBatch(tx, caller(), { input, rows, now: new Date() }));
+    await fixture.runInTransaction((tx) => launchBatch(tx, caller(), { input, rows, now: new Date() }));
     const messages = await fixture.jobs.query("SELECT name FROM outbox WHERE queue = 'dispatch'");
     expect(messages).toEqual([{ name: 'place-jobs' }]);
     const names = await fixture.handleMessages();

@@ -32,7 +32,7 @@ export function buildStartEntries(
 }
 
 /** Records the agent of a job without an agent in its waiting keys and accounts. */
-export function assignLeases(
+export function assignKeysAndAccounts(
   tx: Transaction,
   agentId: string,
   { id, concurrencyKeys, accounts }: Pick<HeadJob, 'id' | 'concurrencyKeys' | 'accounts'>,

@@ -4,7 +4,7 @@ import { waitsForAccountSql } from '../accounts/accounts-sql';
 import { waitsForKeySql } from '../dispatch/concurrency-keys';
 
 /** Sets the waiting reason of a job without an agent. A job that another transaction has locked is skipped. */
-export function setReasonOfUnplaced(
+export function setReasonOfUnplacedJob(
   tx: Transaction,
   { jobId, waiting }: { jobId: string; waiting: WaitingReason },
 ): void {
@@ -19,7 +19,7 @@ export function setReasonOfUnplaced(
 }
 
 /** Sets the waiting reason of the jobs that require the same labels. Jobs that wait for a key or an account keep it. */
-export function setReasonOfGroup(
+export function setReasonOfTargetGroup(
   tx: Transaction,
   { organizationId, targetGroup, waiting }: { organizationId: string; targetGroup: string; waiting: WaitingReason },
 ): void {

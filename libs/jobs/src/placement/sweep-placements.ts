@@ -1,7 +1,7 @@
 import type { Database, JobEntity } from '@muster/database';
 import { Round } from '@muster/platform';
 import { placeJob, type PlacementParts } from './place-job';
-import { headsOfGroupSql, waitingGroupsSql } from './unplaced-queue';
+import { firstJobsOfGroupSql, waitingTargetGroupsSql } from './unplaced-queue';
 
 /** Maximum number of jobs of one set of labels that are placed concurrently. */
 const maxConcurrent = 16;
@@ -55,7 +55,7 @@ async function placeJobs(
       return [];
     }
   };
-  let heads = await readHeads(database, { organizationId, groups: null, perGroup: 1 });
+  let heads = await readFirstJobsOfGroups(database, { organizationId, groups: null, perGroup: 1 });
   while (heads.length > 0) {
     const groups = new Set<string>();
     // The slots of an organization that limits its runs are given away in the order of the jobs.
@@ -65,7 +65,7 @@ async function placeJobs(
     }
     if (groups.size === 0 || !round.hasTime) break;
     // The first job of these sets of labels has started, so further ones may start.
-    heads = await readHeads(database, { organizationId, groups: [...groups], perGroup: maxConcurrent });
+    heads = await readFirstJobsOfGroups(database, { organizationId, groups: [...groups], perGroup: maxConcurrent });
   }
   return counts;
 }
@@ -82,7 +82,7 @@ const waitingOrganizations = `(
   SELECT organization_id FROM waiting WHERE $1::uuid IS NULL)`;
 
 /** Returns the first startable jobs of each set of labels, in each organization or in one. */
-function readHeads(
+function readFirstJobsOfGroups(
   database: Database,
   { organizationId, groups, perGroup }: { organizationId: string | null; groups: string[] | null; perGroup: number },
 ): Promise<Head[]> {
@@ -91,8 +91,8 @@ function readHeads(
     'system',
     `SELECT heads.id, g.target_group, s.max_concurrent_runs IS NOT NULL AS limits_runs
      FROM ${organizations} w JOIN organization_settings s ON s.organization_id = w.organization_id
-     CROSS JOIN LATERAL ${waitingGroupsSql('w.organization_id')} g
-     CROSS JOIN LATERAL ${headsOfGroupSql('w.organization_id', 'g.target_group', '$3')} heads
+     CROSS JOIN LATERAL ${waitingTargetGroupsSql('w.organization_id')} g
+     CROSS JOIN LATERAL ${firstJobsOfGroupSql('w.organization_id', 'g.target_group', '$3')} heads
      WHERE $2::uuid[] IS NULL OR g.target_group = ANY($2)
      ORDER BY heads.priority DESC, heads.queued_at, heads.id LIMIT 1000`,
     [organizationId, groups, perGroup],

@@ -18,7 +18,7 @@ const isUnplaced = `j.status = 'queued' AND j.agent_id IS NULL`;
  * SQL for the groups of the organization's jobs without an agent: one row (target_group, target_labels) for each set of
  * labels that queued jobs require. The index is read once for each group, however many jobs there are.
  */
-export const waitingGroupsSql = (organization: string) => `(
+export const waitingTargetGroupsSql = (organization: string) => `(
   WITH RECURSIVE waiting_group AS (
     (SELECT j.target_group, j.target_labels FROM job j
      WHERE j.organization_id = ${organization} AND ${isUnplaced} AND j.target_group IS NOT NULL
@@ -31,7 +31,7 @@ export const waitingGroupsSql = (organization: string) => `(
   SELECT target_group, target_labels FROM waiting_group)`;
 
 /** SQL for the first startable jobs of a group: id, priority and queued_at. */
-export const headsOfGroupSql = (organization: string, group: string, limit: number | string = 1) => `(
+export const firstJobsOfGroupSql = (organization: string, group: string, limit: number | string = 1) => `(
   SELECT j.id, j.priority, j.queued_at FROM job j
   WHERE j.organization_id = ${organization} AND j.target_group = ${group} AND j.agent_id IS NULL AND ${isStartableSql}
   ORDER BY j.priority DESC, j.queued_at, j.id LIMIT ${limit})`;

@@ -3,12 +3,12 @@ import { getWakeDelayMs, readLastWakeFailures, requestWake } from '@muster/machi
 import { decideBillingGate, readLimits } from '@muster/pricing';
 import {
   type ComingAgent,
-  decideWakes,
+  decideMachineWakes,
   type UnplacedJob,
   type Wake,
   type WakeableAgent,
 } from '../dispatch/decide-wakes';
-import { headsOfGroupSql, isStartableSql, startOrderSql, waitingGroupsSql } from './unplaced-queue';
+import { firstJobsOfGroupSql, isStartableSql, startOrderSql, waitingTargetGroupsSql } from './unplaced-queue';
 
 /** Maximum number of waiting jobs for which wakes are decided at once. */
 const maxJobs = 200;
@@ -49,14 +49,14 @@ async function decideNextWake(tx: Transaction, organizationId: string, now: Date
   const room = maxConcurrentRuns === null ? null : maxConcurrentRuns - running;
   let { wakeable } = facts;
   for (;;) {
-    const [wake] = decideWakes({ jobs, coming: coming ?? [], wakeable, room });
-    if (!wake || !(await isResting(tx, wake.agentId, now))) return wake ?? null;
+    const [wake] = decideMachineWakes({ jobs, coming: coming ?? [], wakeable, room });
+    if (!wake || !(await mustWaitAfterFailedWakes(tx, wake.agentId, now))) return wake ?? null;
     wakeable = wakeable.filter(({ agentId }) => agentId !== wake.agentId);
   }
 }
 
 /** Whether earlier failed wakes forbid another wake of the agent for some time. */
-async function isResting(tx: Transaction, agentId: string, now: Date): Promise<boolean> {
+async function mustWaitAfterFailedWakes(tx: Transaction, agentId: string, now: Date): Promise<boolean> {
   const { consecutive, lastAt } = await readLastWakeFailures(tx, agentId);
   return lastAt !== null && lastAt.getTime() + getWakeDelayMs(consecutive) > now.getTime();
 }
@@ -80,8 +80,8 @@ const wakeFacts = `
     (SELECT count(*)::int FROM agent WHERE organization_id = $1 AND current_job_id IS NOT NULL) AS running,
     (SELECT json_agg(json_build_object('jobId', q.id, 'labels', q.target_labels, 'priority', q.priority,
               'queuedAtMs', ${epochMsSql('q.queued_at')}) ORDER BY q.priority DESC, q.queued_at, q.id)
-     FROM (SELECT heads.*, g.target_labels FROM ${waitingGroupsSql('$1')} g
-           CROSS JOIN LATERAL ${headsOfGroupSql('$1', 'g.target_group', maxJobs)} heads
+     FROM (SELECT heads.*, g.target_labels FROM ${waitingTargetGroupsSql('$1')} g
+           CROSS JOIN LATERAL ${firstJobsOfGroupSql('$1', 'g.target_group', maxJobs)} heads
            ORDER BY ${startOrderSql} LIMIT ${maxJobs}) q) AS jobs,
     (SELECT json_agg(json_build_object('agentId', a.id, 'labels', a.labels, 'own', (
               SELECT json_build_object('priority', j.priority, 'queuedAtMs', ${epochMsSql('j.queued_at')}) FROM job j

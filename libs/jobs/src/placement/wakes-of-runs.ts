@@ -1,6 +1,6 @@
 import { acquireAdvisoryLock, type Transaction } from '@muster/database';
 import { getWakeDelayMs, readLastWakeFailures } from '@muster/machines';
-import { decideWakes, type UnplacedJob } from '../dispatch/decide-wakes';
+import { decideMachineWakes, type UnplacedJob } from '../dispatch/decide-wakes';
 import { defaultPriority } from '../launch/insert-job';
 import { wakeFacts, type WakeFactsRow } from './wake-agents';
 
@@ -8,9 +8,9 @@ import { wakeFacts, type WakeFactsRow } from './wake-agents';
 export interface RunToCome {
   id: string;
   labels: string[];
-  /** When its job will be queued. */
+  /** Time at which the job of the run will be queued. */
   at: Date;
-  /** Whether an agent was woken for it. That agent is left to this run. */
+  /** Whether an agent was already woken for the run. Other runs do not count on that agent. */
   hasWake?: boolean;
 }
 
@@ -36,7 +36,7 @@ export function lockWakesOfOrganization(tx: Transaction, organizationId: string)
  * Decides which agents must be woken for runs to come: one for each run that no agent takes that is online and idle or
  * boots already, as for the jobs that wait. An agent whose earlier wakes failed is left out for some time.
  */
-export async function decideWakesOfRuns(
+export async function decideWakesForRuns(
   tx: Transaction,
   organizationId: string,
   { runs, reserved = [], now }: { runs: readonly RunToCome[]; reserved?: readonly Reserved[]; now: Date },
@@ -45,10 +45,10 @@ export async function decideWakesOfRuns(
   if (!facts?.wakeable) return [];
   const { maxConcurrentRuns, running } = facts;
   const room = maxConcurrentRuns === null ? null : maxConcurrentRuns - running;
-  const others = runs.filter(({ hasWake }) => !hasWake).map(toJob);
+  const others = runs.filter(({ hasWake }) => !hasWake).map(toUnplacedJob);
   const jobs = [
-    ...runs.filter(({ hasWake }) => hasWake).map(toJob),
-    ...[...(facts.jobs ?? []), ...others].sort(compareStarts),
+    ...runs.filter(({ hasWake }) => hasWake).map(toUnplacedJob),
+    ...[...(facts.jobs ?? []), ...others].sort(compareStartTimes),
   ];
   const reservedFor = new Map(reserved.map(({ agentId, at }) => [agentId, at.getTime()]));
   const coming = (facts.coming ?? []).map((agent) => {
@@ -57,29 +57,29 @@ export async function decideWakesOfRuns(
   });
   let wakeable = facts.wakeable.filter(({ agentId }) => !reservedFor.has(agentId));
   for (;;) {
-    const wakes = decideWakes({ jobs, coming, wakeable, room }).filter(({ jobId }) =>
+    const wakes = decideMachineWakes({ jobs, coming, wakeable, room }).filter(({ jobId }) =>
       runs.some(({ id }) => id === jobId),
     );
-    const resting = await findResting(tx, wakes, now);
+    const resting = await findAgentsThatMustWait(tx, wakes, now);
     if (resting.size === 0)
-      return wakes.map(({ jobId, agentId }) => ({ runId: jobId, agentId, bootMs: bootMsOf(agentId) }));
+      return wakes.map(({ jobId, agentId }) => ({ runId: jobId, agentId, bootMs: getBootMsOfAgent(agentId) }));
     wakeable = wakeable.filter(({ agentId }) => !resting.has(agentId));
   }
 
-  function bootMsOf(agentId: string): number | null {
+  function getBootMsOfAgent(agentId: string): number | null {
     return wakeable.find((agent) => agent.agentId === agentId)!.bootMs;
   }
 }
 
-function toJob({ id, labels, at }: RunToCome): UnplacedJob {
+function toUnplacedJob({ id, labels, at }: RunToCome): UnplacedJob {
   return { jobId: id, labels, priority: defaultPriority, queuedAtMs: at.getTime() };
 }
 
-function compareStarts(a: UnplacedJob, b: UnplacedJob): number {
+function compareStartTimes(a: UnplacedJob, b: UnplacedJob): number {
   return b.priority - a.priority || a.queuedAtMs - b.queuedAtMs;
 }
 
-async function findResting(tx: Transaction, wakes: { agentId: string }[], now: Date): Promise<Set<string>> {
+async function findAgentsThatMustWait(tx: Transaction, wakes: { agentId: string }[], now: Date): Promise<Set<string>> {
   const resting = new Set<string>();
   for (const { agentId } of wakes) if (await findWakeRestEnd(tx, agentId, now)) resting.add(agentId);
   return resting;

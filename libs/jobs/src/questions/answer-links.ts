@@ -24,7 +24,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipient }: AnswerLink): string {
   const ids = Buffer.from(`${questionId}${channelId}`.replaceAll('-', ''), 'hex');
   const payload = Buffer.concat([ids, Buffer.from(recipient)]);
-  const [mac] = computeMacs(keyRing, payload);
+  const [mac] = computeLinkMacs(keyRing, payload);
   return Buffer.concat([mac!, payload]).toString('base64url');
 }
 
@@ -32,7 +32,7 @@ export function signAnswerLink(keyRing: KeyRing, { questionId, channelId, recipi
  * Whether a question's message to this recipient may contain a link: everyone may answer the question, or the recipient
  * is in its audience.
  */
-export function mayAnswerByLink(to: readonly string[], recipient: string): boolean {
+export function isInAudienceOfQuestion(to: readonly string[], recipient: string): boolean {
   return to.length === 0 || to.includes(recipient.toLowerCase());
 }
 
@@ -40,7 +40,7 @@ export function mayAnswerByLink(to: readonly string[], recipient: string): boole
  * Returns the question of a link, and the recipient as the answerer. The link is valid only while the notification
  * channel still has this recipient.
  */
-export async function findByAnswerLink(
+export async function findQuestionByAnswerLink(
   database: Database,
   keyRing: KeyRing,
   token: string,
@@ -56,7 +56,7 @@ export async function findByAnswerLink(
     [questionId, channelId],
     'find_by_answer_link',
   );
-  if (!found?.recipients?.includes(recipient)) throw invalidLinkError();
+  if (!found?.recipients?.includes(recipient)) throw invalidAnswerLinkError();
   const { organizationId, name } = found;
   const row = await findQuestion(database, organizationId, questionId);
   const actor = { kind: 'system', id: `channel ${name}`, email: recipient, organizationId } as const;
@@ -74,26 +74,26 @@ export async function presentLinkedQuestion(row: QuestionRow, storage: ObjectSto
 function readAnswerLink(keyRing: KeyRing, token: string): AnswerLink {
   const bytes = Buffer.from(token, 'base64url');
   const [mac, payload] = [bytes.subarray(0, macBytes), bytes.subarray(macBytes)];
-  const isOurs = mac.length === macBytes && computeMacs(keyRing, payload).some((own) => timingSafeEqual(own, mac));
+  const isOurs = mac.length === macBytes && computeLinkMacs(keyRing, payload).some((own) => timingSafeEqual(own, mac));
   // Several base64 texts can encode the same bytes; only the canonical text is accepted.
-  if (!isOurs || bytes.toString('base64url') !== token) throw invalidLinkError();
+  if (!isOurs || bytes.toString('base64url') !== token) throw invalidAnswerLinkError();
   const ids = payload.subarray(0, 32).toString('hex');
-  const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(toUuid) as [string, string];
-  if (!uuid.test(questionId) || !uuid.test(channelId)) throw invalidLinkError();
+  const [questionId, channelId] = [ids.slice(0, 32), ids.slice(32)].map(formatHexAsUuid) as [string, string];
+  if (!uuid.test(questionId) || !uuid.test(channelId)) throw invalidAnswerLinkError();
   return { questionId, channelId, recipient: payload.subarray(32).toString('utf8') };
 }
 
 /** Returns one MAC per master key, the active key's first, so that links stay valid after the keys are rotated. */
-function computeMacs(keyRing: KeyRing, payload: Buffer): Buffer[] {
+function computeLinkMacs(keyRing: KeyRing, payload: Buffer): Buffer[] {
   const keys = keyRing.deriveKeys('answer-link', 'v1');
   return keys.map((key) => createHmac('sha256', key).update(payload).digest().subarray(0, macBytes));
 }
 
-function toUuid(hex: string): string {
+function formatHexAsUuid(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function invalidLinkError(): AppError {
+function invalidAnswerLinkError(): AppError {
   return new AppError('not_found', {
     detail: 'This link is not valid, or its question no longer exists. Open the question in the console.',
   });

@@ -18,7 +18,7 @@ export interface Answerer {
    * the audience does not apply.
    */
   audiences: string[] | null;
-  /** The inbound address of a message. */
+  /** Id of the inbound address at which the answering message arrived. */
   inboundId?: string;
 }
 
@@ -50,7 +50,7 @@ export async function answerQuestion(
     target: { type: 'question', id },
     changes: { kind: question.kind, via },
   });
-  return endQuestion(tx, keyRing, question, {
+  return endOpenQuestion(tx, keyRing, question, {
     status: 'answered',
     answer: isCode ? null : { value },
     code: isCode ? (value as string) : null,
@@ -73,7 +73,7 @@ export async function declineQuestion(
   const { actor, via } = answerer;
   const by = await identifyAnswerer(tx, answerer);
   audit(tx, actor, { action: 'question.decline', target: { type: 'question', id }, changes: { reason, via } });
-  return endQuestion(tx, keyRing, question, {
+  return endOpenQuestion(tx, keyRing, question, {
     ...{ status: 'cancelled', answer: null, code: null, value: null },
     ...{ answeredBy: describeCaller(actor), answerer: by, answeredVia: via },
     reason: reason ?? 'The question was declined.',
@@ -84,7 +84,7 @@ export async function declineQuestion(
  * Answers the open question of a session that a person resumes in another way, such as with code for the step. The
  * caller of this function advances the session. Throws if the question is already answered or has ended.
  */
-export async function answerByResuming(
+export async function answerQuestionByResuming(
   tx: Transaction,
   keyRing: KeyRing,
   caller: Principal,
@@ -92,7 +92,7 @@ export async function answerByResuming(
 ): Promise<void> {
   const answerer = toAnswerer(caller);
   const question = await lockOpenQuestion(tx, answerer, id);
-  await endQuestion(tx, keyRing, question, {
+  await endOpenQuestion(tx, keyRing, question, {
     ...{ status: 'answered', answer: value === null ? null : { value }, code, value, reason: null },
     answeredBy: describeCaller(caller),
     answerer: await identifyAnswerer(tx, answerer),
@@ -109,7 +109,7 @@ export async function expireQuestion(
 ): Promise<QuestionRow | null> {
   const question = await lockQuestion(tx, organizationId, id);
   if (question?.status !== 'open' || question.expiresAt > tx.now) return null;
-  return endQuestion(tx, keyRing, question, {
+  return endOpenQuestion(tx, keyRing, question, {
     ...{ status: 'expired', answer: null, code: null, value: null },
     ...{ answeredBy: null, answerer: null, answeredVia: null, reason: null },
   });
@@ -187,7 +187,7 @@ interface QuestionEnd extends Pick<QuestionEntity, 'answer' | 'answeredBy' | 'an
   isResumed?: boolean;
 }
 
-async function endQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: QuestionEnd): Promise<QuestionRow> {
+async function endOpenQuestion(tx: Transaction, keyRing: KeyRing, row: Locked, end: QuestionEnd): Promise<QuestionRow> {
   const { id, organizationId, jobId, sessionId, agentId } = row;
   const { status, answer, code, value, answeredBy, answerer, answeredVia, reason } = end;
   const ended = { ...row, status, answer, answeredBy, answerer, answeredVia, reason, endedAt: tx.now };

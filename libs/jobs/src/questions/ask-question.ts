@@ -63,8 +63,8 @@ export function askQuestion(
       'known_question',
     );
     if (existing) return { question: presentAskedQuestion(existing), isNew: false };
-    requireMayAsk(job);
-    const { expiresAt, cut } = computeExpiry(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
+    requireJobThatMayAsk(job);
+    const { expiresAt, cut } = computeQuestionExpiry(job, { timeoutMs: body.timeoutSeconds * 1000, now: tx.now });
     const inboundId = body.inbound
       ? await findInboundCode(tx, { organizationId, name: body.inbound, kind: body.kind })
       : null;
@@ -171,7 +171,7 @@ async function findInboundCode(
   return row.id;
 }
 
-function requireMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
+function requireJobThatMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }: Asking): void {
   if (isTerminalStatus(status))
     throw new AppError('conflict', {
       detail: `The run has already ended with the status ${status}, so it cannot ask a question.`,
@@ -195,7 +195,7 @@ function requireMayAsk({ status, dispatched, cancelRequestedAt, openQuestions }:
  * Returns when the question expires. The time limit of the run keeps counting while the run waits, so the question
  * expires before the limit is reached.
  */
-function computeExpiry(
+function computeQuestionExpiry(
   { startedAt, maxRuntimeMs }: Pick<JobEntity, 'startedAt' | 'maxRuntimeMs'>,
   { timeoutMs, now }: { timeoutMs: number; now: Date },
 ): { expiresAt: Date; cut: boolean } {

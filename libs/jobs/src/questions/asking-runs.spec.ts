@@ -34,7 +34,7 @@ describe('a run that waits for a person', () => {
     return row;
   };
 
-  it('its machine time counts against its budget, and the end of the budget cancels its question', async () => {
+  it('the machine time of a run that waits for a person counts against its budget, and the end of the budget cancels its question', async () => {
     const [over, within] = [await startAskingRun({ maxCostUsd: 0.1 }), await startAskingRun({ maxCostUsd: 0.1 })];
     await fixture.query(`UPDATE job SET started_at = muster_now() - interval '59 minutes' WHERE id = $1`, [over.jobId]);
     await failRunsOverBudget(fixture.harness.db, { limit: 100 });
@@ -42,7 +42,7 @@ describe('a run that waits for a person', () => {
     expect(await readState(within)).toEqual({ status: 'running', code: null, question: 'open' });
   });
 
-  it('its machine is not stopped as idle while it asks, however long nothing else happens', async () => {
+  it('a machine is not stopped as idle while its run waits for a person, however long nothing else happens', async () => {
     const { harness, organizationId } = fixture;
     const { agentId, jobId } = await startAskingRun();
     const stopIdle = async () => {

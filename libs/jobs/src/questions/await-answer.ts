@@ -23,7 +23,7 @@ export async function awaitAnswer(
   const over = AbortSignal.any([AbortSignal.timeout(waitMs), signal]);
   const question = await watchUntilFinal(
     { pubSub, topic: 'job', id: jobId, pollMs: 1000, signal: over },
-    () => readQuestion(database, reporter, { jobId, questionId }),
+    () => readQuestionOfJob(database, reporter, { jobId, questionId }),
     ({ status }) => status !== 'open' || waitMs === 0,
   );
   return presentQuestionForWorker(question, keyRing);
@@ -34,7 +34,7 @@ type Read = Pick<
   'id' | 'questionKey' | 'kind' | 'status' | 'answer' | 'sealed' | 'reason' | 'expiresAt'
 >;
 
-async function readQuestion(
+async function readQuestionOfJob(
   database: Database,
   { organizationId, agentId }: Reporter,
   { jobId, questionId }: { jobId: string; questionId: string },

@@ -90,7 +90,7 @@ function checkFormAnswer(fields: FormField[], answer: unknown): Record<string, u
       if (field.required) throw invalidInputError(`answer.${field.name}`, `the field ${field.name} is missing`);
       return [];
     }
-    if (!fitsField(field, value))
+    if (!isValidFieldValue(field, value))
       throw invalidInputError(`answer.${field.name}`, `the field ${field.name} must be a valid ${field.type}`);
     return [[field.name, value]];
   });
@@ -99,7 +99,7 @@ function checkFormAnswer(fields: FormField[], answer: unknown): Record<string, u
   return Object.fromEntries(values);
 }
 
-function fitsField({ type, choices }: FormField, value: unknown): boolean {
+function isValidFieldValue({ type, choices }: FormField, value: unknown): boolean {
   switch (type) {
     case 'text':
       return isTextWithin(value, maxTextLength);

@@ -61,7 +61,7 @@ describe('questions and messages that wait for a row', () => {
     expect(await fixture.query('SELECT FROM question WHERE job_id = $1', [jobId])).toEqual([]);
   });
 
-  it('two messages that wait for the same inbound address answer two questions', async () => {
+  it('two messages that arrive at one inbound address at the same time answer two different questions', async () => {
     const inbound = await inboundName();
     await ask('one', { inbound });
     await ask('two', { inbound });
@@ -74,7 +74,7 @@ describe('questions and messages that wait for a row', () => {
     expect(questions).toEqual([{ status: 'answered' }, { status: 'answered' }]);
   });
 
-  it('the second of two answers that wait for a question without a run is rejected', async () => {
+  it('if two answers to a question without a run arrive at the same time, the second one is rejected', async () => {
     const { organizationId, harness, caller } = fixture;
     const {
       question: { questionId: id },

@@ -29,7 +29,7 @@ export async function parseInboundMessage(
   now: Date,
 ): Promise<Message | null> {
   if (/^\s*application\/json\b/i.test(posted.contentType)) return parseJsonMessage(posted, secret, now);
-  const form = await parseForm(posted);
+  const form = await parseUrlEncodedForm(posted);
   if (!form) return null;
   if (posted.header('x-twilio-signature')) return twilio ? parseTwilioMessage(posted, form, twilio) : null;
   if (posted.header('x-twilio-email-event-webhook-signature'))
@@ -105,7 +105,7 @@ export function findCodeInText(text: string, pattern: string | null): string | n
   return code !== null && /^[A-Za-z0-9]{4,10}$/.test(code) ? code : null;
 }
 
-async function parseForm({ contentType, bytes }: Posted): Promise<Map<string, string> | null> {
+async function parseUrlEncodedForm({ contentType, bytes }: Posted): Promise<Map<string, string> | null> {
   if (!/^\s*(application\/x-www-form-urlencoded|multipart\/form-data)\b/i.test(contentType)) return null;
   try {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData();

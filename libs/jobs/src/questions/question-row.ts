@@ -49,7 +49,7 @@ export function listQuestions(
   else if (status) conditions.push(`status = ${addParameter(status)}`);
   // The list is limited to one run, which has few questions; an index finds them.
   if (jobId) within.push(`job_id = ${addParameter(jobId)}`);
-  if (mine === 'true') conditions.push(answerableBySql(caller, addParameter));
+  if (mine === 'true') conditions.push(callerMayAnswerSql(caller, addParameter));
   const limit = addParameter(page.limit + 1);
   const found = scanWithinSql({
     ...{ from: 'question', columns: 'id', within, filter: conditions, order: `id ${order}`, limit },
@@ -62,7 +62,7 @@ export function listQuestions(
 }
 
 /** SQL condition: the caller may answer the question. Viewers may not answer, even if the audience includes them. */
-function answerableBySql(caller: Principal, addParameter: (value: unknown) => string): string {
+function callerMayAnswerSql(caller: Principal, addParameter: (value: unknown) => string): string {
   if (!hasPermission(caller, 'runs.write')) return 'false';
   return `(cardinality(audience) = 0 OR audience && ${addParameter(listAudiencesOfCaller(caller))}::text[])`;
 }

@@ -17,7 +17,7 @@ type SessionQuestionFacts = Pick<
 export type SessionQuestion = Pick<QuestionEntity, 'id' | 'kind' | 'status' | 'answer' | 'reason'>;
 
 /** Creates the question of a session that pauses. */
-export function askForSession(tx: Transaction, facts: SessionQuestionFacts): void {
+export function insertQuestionOfSession(tx: Transaction, facts: SessionQuestionFacts): void {
   insertQuestion(tx, {
     ...facts,
     question: shortenText(facts.question, maxQuestionLength),

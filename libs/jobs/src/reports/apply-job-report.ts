@@ -131,7 +131,7 @@ async function applySignOfLife(
   try {
     // Most reports are heartbeats or starts without progress. One statement in one round trip applies them.
     if (percent === null && costMicros === null)
-      return await applyReportWithoutProgress(database, organizationId, { jobId, currentStep, values });
+      return await applyStatusReport(database, organizationId, { jobId, currentStep, values });
     return await database.transaction({ organizationId }, async (tx) => {
       lockJobBeforeRead(tx, organizationId, jobId);
       const [sign] = await tx.queryRow<Sign>(signWithProgress, [...values, costMicros]);
@@ -148,7 +148,7 @@ async function applySignOfLife(
   }
 }
 
-async function applyReportWithoutProgress(
+async function applyStatusReport(
   database: Database,
   organizationId: string,
   { jobId, currentStep, values }: { jobId: string; currentStep: string | null; values: unknown[] },
@@ -187,7 +187,7 @@ const signColumns = {
  * because such a job cannot run. A worker that starts a job has received the run command, so the start also
  * acknowledges the command.
  */
-const applySignsSql = (rows: string, { more = '', begun = '', lock = 'FOR UPDATE' }) => `
+const recordSignsOfLifeSql = (rows: string, { more = '', begun = '', lock = 'FOR UPDATE' }) => `
   WITH locked_job AS (
     SELECT job.*, input.member FROM ${rows} CROSS JOIN LATERAL (
       SELECT id, status, agent_id, percent, command_id FROM job
@@ -232,7 +232,7 @@ const reportedCost = `reported_cost_micros = CASE WHEN input.seq >= job.webhook_
 const signWithProgress = buildRowStatements(
   'sign_with_progress',
   { ...signColumns, cost_micros: 'bigint' },
-  (rows) => `${applySignsSql(rows, { more: reportedCost })}
+  (rows) => `${recordSignsOfLifeSql(rows, { more: reportedCost })}
   ${answered}, updated_job.max_cost_micros IS NOT NULL AS has_budget, steps.*
   FROM locked_job LEFT JOIN updated_job ON updated_job.member = locked_job.member
   CROSS JOIN LATERAL ${countStepsSql('locked_job.id')} steps`,
@@ -246,11 +246,11 @@ const begunColumns = { entry: 'jsonb', ...eventColumns };
  * Builds the statement for heartbeats and starts without progress. It reads no other rows that may change while it
  * waits for a job's lock, so it needs no separate lock statement.
  */
-const signOfLifeStatement = (name: string, lock: string) =>
+const buildSignOfLifeStatement = (name: string, lock: string) =>
   buildRowStatements(
     name,
     { ...signColumns, ...begunColumns },
-    (rows) => `${applySignsSql(rows, {
+    (rows) => `${recordSignsOfLifeSql(rows, {
       begun: ['organization_id', ...Object.keys(begunColumns)].map((column) => `, input.${column}`).join(''),
       lock,
     })},
@@ -262,9 +262,9 @@ const signOfLifeStatement = (name: string, lock: string) =>
   );
 
 const signOfLife = {
-  alone: signOfLifeStatement('sign_of_life', 'FOR UPDATE'),
+  alone: buildSignOfLifeStatement('sign_of_life', 'FOR UPDATE'),
   // Locked jobs are skipped: a job that another transaction has locked must not delay the reports of other jobs.
-  together: signOfLifeStatement('signs_of_life', 'FOR UPDATE SKIP LOCKED'),
+  together: buildSignOfLifeStatement('signs_of_life', 'FOR UPDATE SKIP LOCKED'),
 };
 
 function recordSignOfLife(

@@ -23,11 +23,11 @@ const ranks: Record<StepStatus, number> = { pending: 0, running: 1, skipped: 2, 
  * later than any other status, then the seq decides, then the rank of the status. The step ends in the same state for
  * any order and number of reports.
  */
-function computeStateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
-  return (isEndedStep(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
+function computeStepStateKey({ status, seq = 0 }: { status: StepStatus; seq?: number }): number {
+  return (isEndedStepStatus(status) ? 1 : 0) * 2 ** 51 + Math.min(seq, 2 ** 40) * 8 + ranks[status];
 }
 
-function isEndedStep(status: StepStatus): boolean {
+function isEndedStepStatus(status: StepStatus): boolean {
   return ranks[status] > 1;
 }
 
@@ -51,7 +51,7 @@ export async function applyStepStatus(
   report: StepStatusBody,
 ): Promise<{ accepted: boolean; reason?: CallbackReason }> {
   const { jobId, stepOrder, status, seq, usage, metadata, name } = report;
-  const key = computeStateKey(report);
+  const key = computeStepStateKey(report);
   const applied = await database.transaction({ organizationId }, async (tx) => {
     lockJobBeforeRead(tx, organizationId, jobId);
     const [row] = await tx.query<Applied>(
@@ -104,7 +104,7 @@ export async function applyStepStatus(
           data: { step: { stepOrder, stepId: report.stepId ?? null, name: name ?? null, status } },
         }),
       ]);
-      const ends = isEndedStep(status) && !(row.previousStatus && isEndedStep(row.previousStatus));
+      const ends = isEndedStepStatus(status) && !(row.previousStatus && isEndedStepStatus(row.previousStatus));
       if (ends) tx.onCommit(() => recordStepSpan({ organizationId, agentId }, report, row));
     }
     return row;

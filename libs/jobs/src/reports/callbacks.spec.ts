@@ -24,7 +24,7 @@ describe('callbacks of a job', () => {
   });
   afterAll(() => fixture.close());
 
-  async function dispatchedJob(): Promise<string> {
+  async function dispatchNewJob(): Promise<string> {
     const agentId = await fixture.makeOnlineAgent();
     reporter = { organizationId: fixture.organizationId, agentId };
     return fixture.dispatched({ agentId });
@@ -33,8 +33,8 @@ describe('callbacks of a job', () => {
   const step = (body: StepStatusBody) => applyStepStatus(db, reporter, body);
   const read = (id: string) => findJob(db, fixture.organizationId, id);
 
-  it('a job’s reports set its status to running and then to its end, which no later report changes', async () => {
-    const jobId = await dispatchedJob();
+  it('a job’s reports set its status to running and then to its final status, which no later report changes', async () => {
+    const jobId = await dispatchNewJob();
     expect((await read(jobId)).status).toBe('queued');
     expect(await report({ jobId })).toEqual({ accepted: true, status: 'running' });
     expect(await report({ jobId, progress: 40, seq: 2 })).toEqual({ accepted: true, status: 'running' });
@@ -54,11 +54,11 @@ describe('callbacks of a job', () => {
   });
 
   it('the end of a job frees its agent, enqueues the agent if a job waits, and writes a usage event', async () => {
-    const lonely = await dispatchedJob();
+    const lonely = await dispatchNewJob();
     await report({ jobId: lonely, status: 'completed' });
     const looks = `SELECT name FROM outbox WHERE name = 'dispatch-agent' AND payload->>'agentId' = $1`;
     const asLaunched = await fixture.query(looks, [reporter.agentId]);
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     await fixture.launch({ agentId: reporter.agentId });
     await fixture.query('DELETE FROM outbox');
     expect(asLaunched).toHaveLength(1);
@@ -75,7 +75,7 @@ describe('callbacks of a job', () => {
   });
 
   it('a job’s cost is booked again if a step’s end time arrives after the job has ended', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const usage = { provider: 'acme', model: 'm', inputTokens: 1, outputTokens: 1 };
     const startedAt = '2026-03-09T23:59:59.000Z';
     await step({ jobId, stepOrder: 1, status: 'running', seq: 1, startedAt, usage });
@@ -89,8 +89,8 @@ describe('callbacks of a job', () => {
     expect(await bookings()).toHaveLength(1);
   });
 
-  it('one of fifty concurrent ends of a job wins', async () => {
-    const jobId = await dispatchedJob();
+  it('exactly one of fifty concurrent reports of a job’s end is applied', async () => {
+    const jobId = await dispatchNewJob();
     const statuses = ['completed', 'failed', 'cancelled'] as const;
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => report({ jobId, status: statuses[at % 3]!, error: `end ${at}` })),
@@ -104,7 +104,7 @@ describe('callbacks of a job', () => {
   });
 
   it('reports about another agent’s job are rejected as not_found', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const other = { organizationId: fixture.organizationId, agentId: fixture.agentId };
     await expect(applyJobReport(db, other, { jobId })).rejects.toMatchObject({ code: 'not_found' });
     await expect(applyJobReport(db, other, { jobId, status: 'failed' })).rejects.toMatchObject({
@@ -136,7 +136,7 @@ describe('callbacks of a job', () => {
   });
 
   it('a job’s progress by percentage and by steps is recorded in its agent’s timeline', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const progressEntries = async () => {
       const rows = await fixture.query<{ data: any }>(
         `SELECT data FROM timeline_entry WHERE job_id = $1 AND kind = 'job' AND data->>'progress' IS NOT NULL ORDER BY seq`,
@@ -159,7 +159,7 @@ describe('callbacks of a job', () => {
   });
 
   it('a screenshot key of the job’s organization is stored, and any other key is rejected', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const own = `artifacts/${fixture.organizationId}`;
     for (const screenshotKey of [`${own}/../../other/x.png`, `${own}//x.png`, 'x.png', '../x.png']) {
       for (const status of ['running', 'completed'] as const) {
@@ -171,7 +171,7 @@ describe('callbacks of a job', () => {
   });
 
   it('a log entry with a seq is stored once, and one without a seq each time it arrives', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const entry = (seq?: number) => ({
       jobId,
       level: 'info' as const,
@@ -193,7 +193,7 @@ describe('callbacks of a job', () => {
   });
 
   it('log lines of concurrent requests are stored exactly once in the timeline', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const entry = (seq: number) => ({ jobId, level: 'info' as const, message: `line ${seq}`, timestamp: 1, seq });
     const batch = (from: number) => Array.from({ length: 20 }, (_, at) => entry(from + at));
     const answers = await Promise.all(
@@ -207,8 +207,8 @@ describe('callbacks of a job', () => {
   });
 
   it('a request with log lines is rejected as a whole if one of the jobs is not the caller’s', async () => {
-    const otherJobId = await dispatchedJob();
-    const jobId = await dispatchedJob();
+    const otherJobId = await dispatchNewJob();
+    const jobId = await dispatchNewJob();
     const log = { level: 'info' as const, message: 'x', timestamp: 1, seq: 1 };
     await expect(
       appendJobLogs(db, reporter, [
@@ -222,7 +222,7 @@ describe('callbacks of a job', () => {
   });
 
   it('heartbeats, steps and logs of a running job are activity of its agent, but late reports are not', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     await report({ jobId });
     const forget = () =>
       fixture.query(
@@ -254,7 +254,7 @@ describe('callbacks of a job', () => {
   });
 
   it('a claim is counted once for its job, with its newest outcome', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const claims = (...outcomes: [string, 'eob_uploaded' | 'no_eob_found' | 'failed'][]) =>
       applyClaimResults(db, reporter, {
         jobId,
@@ -275,7 +275,7 @@ describe('callbacks of a job', () => {
   });
 
   it('a claim is identified by its id and its NPI, and has the outcome that was signed last', async () => {
-    const jobId = await dispatchedJob();
+    const jobId = await dispatchNewJob();
     const at = (seconds: number) => new Date(signedAt.getTime() + seconds * 1000);
     const sign = (outcome: 'eob_uploaded' | 'failed', npi: string | undefined, seconds: number) =>
       applyClaimResults(db, reporter, {
@@ -322,7 +322,7 @@ describe('callbacks of a job', () => {
       fc.array(fc.nat({ max: calls.length - 1 }), { maxLength: 8 }),
     );
     const endOf = async (sequence: number[]) => {
-      const jobId = await dispatchedJob();
+      const jobId = await dispatchNewJob();
       for (const at of sequence) await calls[at]!(jobId);
       const { status, error, claimsAttempted, stepsTotal, stepsFailed } = await read(jobId);
       const page = { limit: 50, after: null };

@@ -9,7 +9,7 @@ describe('a step’s name in a trace', () => {
     ['What (a+b)? is', ['(a+b)?'], 'What … is'],
     ['Read x.y xzy', ['x.y'], 'Read … xzy'],
     ['Open the portal', [' ', ''], 'Open the portal'],
-  ])('a trace shows the step name %p without the variable values %j as %p', (name, values, expected) =>
+  ])('a trace shows the step name %p, without the values of the variables %j, as %p', (name, values, expected) =>
     expect(redactValues(name, values)).toBe(expected),
   );
 });

@@ -4,7 +4,7 @@ describe('the limit of images of a screen', () => {
   /** Returns the times of the images that pass, in milliseconds. */
   const admit = (times: number[]): number[] => {
     const limit = new FrameLimit();
-    return times.filter((time) => limit.admitFrame(time));
+    return times.filter((time) => limit.mayPassFrame(time));
   };
 
   it('a run’s live screen passes on at most 5 images in any second', () => {

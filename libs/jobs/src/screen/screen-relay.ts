@@ -28,35 +28,38 @@ export class ScreenRelay {
   /** Marks the run as watched, and asks its worker for an image, even if somebody watches already. */
   async startWatching(jobId: string): Promise<void> {
     await this.renewWatch(jobId);
-    await this.relay.send(nameControl(jobId), JSON.stringify({ kind: 'watch' } satisfies ControlMessage));
+    await this.relay.sendPayload(
+      buildControlChannelName(jobId),
+      JSON.stringify({ kind: 'watch' } satisfies ControlMessage),
+    );
   }
 
   /** Marks the run as watched. Must be called again every `renewWatchMs`. */
   renewWatch(jobId: string): Promise<void> {
-    return this.relay.setMark(nameWatched(jobId), watchedSeconds);
+    return this.relay.setMark(buildWatchMarkName(jobId), watchedSeconds);
   }
 
   isWatched(jobId: string): Promise<boolean> {
-    return this.relay.hasMark(nameWatched(jobId));
+    return this.relay.hasMark(buildWatchMarkName(jobId));
   }
 
   async sendFrame(jobId: string, { data, width, height }: ScreenFrame): Promise<void> {
-    await this.relay.send(nameFrames(jobId), JSON.stringify({ data, width, height }));
+    await this.relay.sendPayload(buildFramesChannelName(jobId), JSON.stringify({ data, width, height }));
   }
 
   listenForFrames(jobId: string, listener: (frame: ScreenFrame) => void): () => void {
-    return this.relay.listen(nameFrames(jobId), (payload) => listener(JSON.parse(payload) as ScreenFrame));
+    return this.relay.listen(buildFramesChannelName(jobId), (payload) => listener(JSON.parse(payload) as ScreenFrame));
   }
 
   /** Sends input to the run's worker. Returns false if the worker is not connected. */
   async sendInput(jobId: string, input: ScreenInput): Promise<boolean> {
     const sealed = sealText(this.keyRing, buildInputAssociatedData(jobId), JSON.stringify(input));
     const message: ControlMessage = { kind: 'input', sealed };
-    return (await this.relay.send(nameControl(jobId), JSON.stringify(message))) > 0;
+    return (await this.relay.sendPayload(buildControlChannelName(jobId), JSON.stringify(message))) > 0;
   }
 
   listenForControl(jobId: string, { watch, input }: ScreenListeners): () => void {
-    return this.relay.listen(nameControl(jobId), (payload) => {
+    return this.relay.listen(buildControlChannelName(jobId), (payload) => {
       const message = JSON.parse(payload) as ControlMessage;
       if (message.kind === 'watch') return watch();
       if (!isSealedText(message.sealed)) return;
@@ -70,7 +73,7 @@ export class FrameLimit {
   private readonly times: number[] = [];
 
   /** Whether another image may pass at this time, in milliseconds. */
-  admitFrame(now: number): boolean {
+  mayPassFrame(now: number): boolean {
     const oldest = this.times.at(-maxFramesPerSecond);
     if (oldest !== undefined && now - oldest < 1000) return false;
     this.times.push(now);
@@ -79,13 +82,13 @@ export class FrameLimit {
   }
 }
 
-function nameWatched(jobId: string): string {
+function buildWatchMarkName(jobId: string): string {
   return `screen-watched:${jobId}`;
 }
-function nameFrames(jobId: string): string {
+function buildFramesChannelName(jobId: string): string {
   return `screen-frames:${jobId}`;
 }
-function nameControl(jobId: string): string {
+function buildControlChannelName(jobId: string): string {
   return `screen-control:${jobId}`;
 }
 function buildInputAssociatedData(jobId: string): string {

@@ -8,7 +8,7 @@ import { type FrameLimit, renewWatchMs, type ScreenRelay } from './screen-relay'
 const heartbeatMs = 15_000;
 
 /** Throws unless the run is running on the reporter's agent. */
-export async function requireOwnRun(
+export async function requireRunOfWorker(
   database: Database,
   { organizationId, agentId }: Reporter,
   jobId: string,
@@ -51,7 +51,7 @@ export function serveScreenWorker({ database, screens, streams, reporter, jobId,
   };
   const checkRun = async () => {
     connection.write(': still here\n\n');
-    const isOver = await requireOwnRun(database, reporter, jobId).then(
+    const isOver = await requireRunOfWorker(database, reporter, jobId).then(
       () => false,
       (error: unknown) => error instanceof AppError,
     );
@@ -81,16 +81,16 @@ export class FrameLimits {
 
   constructor(private readonly create: () => FrameLimit) {}
 
-  admitFrame(jobId: string, now: number): boolean {
+  mayPassFrameOfJob(jobId: string, now: number): boolean {
     const entry = this.limits.get(jobId) ?? { limit: this.create(), usedAt: now };
     entry.usedAt = now;
     this.limits.set(jobId, entry);
-    if (this.limits.size > maxLimits) this.removeUnused(now);
-    return entry.limit.admitFrame(now);
+    if (this.limits.size > maxLimits) this.removeUnusedLimits(now);
+    return entry.limit.mayPassFrame(now);
   }
 
   /** Removes the limits of runs that sent nothing within the last second, which no longer limit anything. */
-  private removeUnused(now: number): void {
+  private removeUnusedLimits(now: number): void {
     for (const [jobId, { usedAt }] of this.limits) if (now - usedAt > 1000) this.limits.delete(jobId);
   }
 }
@@ -98,18 +98,18 @@ export class FrameLimits {
 const maxLimits = 1000;
 
 /** Passes an image from a worker on to the people who watch. Returns whether somebody watches. */
-export async function takeFrame(
+export async function relayFrameToViewers(
   { database, screens, limits }: { database: Database; screens: ScreenRelay; limits: FrameLimits },
   reporter: Reporter,
   { jobId, frame, now }: { jobId: string; frame: ScreenFrame; now: number },
 ): Promise<boolean> {
-  if (!limits.admitFrame(jobId, now)) {
+  if (!limits.mayPassFrameOfJob(jobId, now)) {
     throw new AppError('rate_limited', {
       detail: 'A run may send at most 5 images of its browser per second.',
       headers: { 'retry-after': '1' },
     });
   }
-  await requireOwnRun(database, reporter, jobId);
+  await requireRunOfWorker(database, reporter, jobId);
   // Without Redis nobody can watch.
   if (!(await screens.isWatched(jobId).catch(() => false))) return false;
   await screens.sendFrame(jobId, frame).catch(() => undefined);

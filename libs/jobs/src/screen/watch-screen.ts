@@ -18,11 +18,11 @@ type Watched = Pick<JobEntity, 'status' | 'agentId'>;
 
 /** Records in the audit log that the caller opens the screen of a run. Throws unless the run is running. */
 export async function auditOpenScreen(tx: Transaction, caller: Principal, jobId: string): Promise<void> {
-  await requireRunning(tx, caller.organizationId, jobId);
+  await requireRunningJob(tx, caller.organizationId, jobId);
   audit(tx, caller, { action: 'screen.open', target: { type: 'job', id: jobId } });
 }
 
-async function requireRunning(tx: Transaction, organizationId: string, jobId: string): Promise<void> {
+async function requireRunningJob(tx: Transaction, organizationId: string, jobId: string): Promise<void> {
   const [job] = await tx.query<Watched>(
     'SELECT status, agent_id FROM job WHERE id = $1 AND organization_id = $2',
     [jobId, organizationId],
@@ -56,7 +56,7 @@ export function watchScreen(
   const reader = new ReaderConnection({ organizationId, connection, access });
   const limit = new FrameLimit();
   const sendFrame = ({ data, width, height }: ScreenFrame) => {
-    if (connection.writableNeedDrain || !limit.admitFrame(performance.now())) return;
+    if (connection.writableNeedDrain || !limit.mayPassFrame(performance.now())) return;
     reader.write(formatEventFrame({ event: 'frame', data: { data, width, height } }));
   };
   const endWithRun = async () => {
@@ -80,7 +80,7 @@ export function watchScreen(
     checkRun();
   }, beatMs);
   const removeStream = streams.addStream(() => reader.end(), 'screen');
-  reader.onceClosed(() => {
+  reader.runOnceClosed(() => {
     stopFrames();
     stopListening();
     clearInterval(renew);
@@ -108,7 +108,7 @@ export async function auditScreenInput(
       throw invalidFieldError(field, `${field} is required`, `An input of the kind ${input.kind} needs ${field}.`);
     }
   }
-  await requireRunning(tx, organizationId, jobId);
+  await requireRunningJob(tx, organizationId, jobId);
   const questions = await tx.query<Pick<QuestionEntity, 'id' | 'audience'>>(
     `SELECT id, audience FROM question
      WHERE job_id = $1 AND organization_id = $2 AND status = 'open' AND takeover AND expires_at > muster_now()`,

@@ -6,7 +6,7 @@ import { type JobsFixture, openJobsFixture } from './jobs.harness';
 
 jest.setTimeout(60_000);
 
-const byCount = (a: string, b: string) => parseInt(a, 10) - parseInt(b, 10);
+const compareLeadingCounts = (a: string, b: string) => parseInt(a, 10) - parseInt(b, 10);
 
 describe('the database calls of a run', () => {
   let fixture: JobsFixture;
@@ -20,7 +20,7 @@ describe('the database calls of a run', () => {
    * Counts the statements and the round trips of some work. A batch of `Database` is one round trip with several
    * statements; a query of TypeORM is one round trip with one statement.
    */
-  async function costOf(work: () => Promise<unknown>): Promise<string> {
+  async function countRoundTrips(work: () => Promise<unknown>): Promise<string> {
     const sent: number[] = [];
     const { query } = Client.prototype;
     const spy = jest.spyOn(Client.prototype, 'query').mockImplementation(function (this: Client, ...args: any[]) {
@@ -47,21 +47,21 @@ describe('the database calls of a run', () => {
     const step = () => applyStepStatus(harness.db, reporter, { jobId, stepOrder: 1, status: 'running' });
     const line = () => ({ jobId, seq: 1, level: 'info' as const, message: 'm', timestamp: 1 });
     const run = async () => ({
-      launch: await costOf(async () => {
+      launch: await countRoundTrips(async () => {
         jobId = await fixture.launch();
       }),
-      dispatch: await costOf(() => dispatch.startNext(agentId)),
-      begin: await costOf(() => report('running')),
-      heartbeat: await costOf(() => report('running')),
-      step: await costOf(step),
-      log: await costOf(() => appendJobLogs(harness.db, reporter, [line()])),
-      end: await costOf(() => report('completed')),
+      dispatch: await countRoundTrips(() => dispatch.startNextJobOfAgent(agentId)),
+      begin: await countRoundTrips(() => report('running')),
+      heartbeat: await countRoundTrips(() => report('running')),
+      step: await countRoundTrips(step),
+      log: await countRoundTrips(() => appendJobLogs(harness.db, reporter, [line()])),
+      end: await countRoundTrips(() => report('completed')),
     });
     await run();
     // Other work of the process, such as a notification that arrives late, only adds to a count. So the smallest of
     // three counts is compared.
     const runs = [await run(), await run(), await run()];
-    const least = (phase: keyof (typeof runs)[0]) => runs.map((each) => each[phase]).sort(byCount)[0];
+    const least = (phase: keyof (typeof runs)[0]) => runs.map((each) => each[phase]).sort(compareLeadingCounts)[0];
     expect(Object.fromEntries(Object.keys(runs[0]!).map((phase) => [phase, least(phase as 'begin')]))).toEqual({
       launch: '8 statements, 2 round trips',
       dispatch: '12 statements, 3 round trips',

@@ -28,7 +28,7 @@ export async function assignAgentToSession(
 }
 
 /** Releases the agent from the autopilot session. */
-export function releaseSession(tx: Transaction, agentId: string, sessionId: string): void {
+export function releaseAgentOfSession(tx: Transaction, agentId: string, sessionId: string): void {
   tx.deferStatement(
     `UPDATE agent SET autopilot_session_id = NULL, last_activity_at = muster_now(), last_activity = 'an autopilot session'
      WHERE id = $1 AND autopilot_session_id = $2`,

@@ -2,12 +2,12 @@ import { chooseIdleLimit, addIdleGap, maxGaps } from './choose-idle-limit';
 
 const minute = 60_000;
 const facts = { limitMs: 30 * minute, bootMs: minute, runInMs: null };
-const minutes = (...gaps: number[]) => gaps.map((gap) => gap * minute);
-const times = (count: number, gap: number) => minutes(...Array.from({ length: count }, () => gap));
+const minutesToMs = (...gaps: number[]) => gaps.map((gap) => gap * minute);
+const repeatGap = (count: number, gap: number) => minutesToMs(...Array.from({ length: count }, () => gap));
 
 describe('how long an idle machine stays on', () => {
   it('the adaptive idle limit is 0 if the next run never arrives within the organization’s limit', () => {
-    expect(chooseIdleLimit({ ...facts, gaps: times(20, 240) })).toEqual({
+    expect(chooseIdleLimit({ ...facts, gaps: repeatGap(20, 240) })).toEqual({
       limitMs: 0,
       usualMs: null,
       learnedFrom: 20,
@@ -15,18 +15,18 @@ describe('how long an idle machine stays on', () => {
   });
 
   it('the adaptive idle limit is the time until the next run usually arrives, if that is short', () => {
-    expect(chooseIdleLimit({ ...facts, gaps: times(20, 2) })).toEqual({
+    expect(chooseIdleLimit({ ...facts, gaps: repeatGap(20, 2) })).toEqual({
       limitMs: 2 * minute,
       usualMs: 2 * minute,
       learnedFrom: 20,
     });
-    expect(chooseIdleLimit({ ...facts, gaps: [...times(10, 1), ...times(1, 300), ...times(9, 1)] }).limitMs).toBe(
-      minute,
-    );
+    expect(
+      chooseIdleLimit({ ...facts, gaps: [...repeatGap(10, 1), ...repeatGap(1, 300), ...repeatGap(9, 1)] }).limitMs,
+    ).toBe(minute);
   });
 
   it('the adaptive idle limit never exceeds the limit of the organization', () => {
-    expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: times(20, 2) }).limitMs).toBe(0);
+    expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: repeatGap(20, 2) }).limitMs).toBe(0);
     expect(chooseIdleLimit({ ...facts, limitMs: minute, gaps: [] }).limitMs).toBe(minute);
     for (let seed = 0; seed < 50; seed += 1) {
       const gaps = Array.from({ length: 20 }, (_, at) => ((seed * 7919 + at * 104_729) % 4000) * 1000 + 1);
@@ -39,7 +39,7 @@ describe('how long an idle machine stays on', () => {
   });
 
   it('the adaptive idle limit lasts until a scheduled run if another start would cost as much as the wait', () => {
-    const gaps = times(20, 240);
+    const gaps = repeatGap(20, 240);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: minute }).limitMs).toBe(minute);
     expect(chooseIdleLimit({ ...facts, gaps, runInMs: 10 * minute }).limitMs).toBe(0);
     expect(chooseIdleLimit({ ...facts, bootMs: 10 * minute, gaps, runInMs: 10 * minute }).limitMs).toBe(10 * minute);
@@ -47,21 +47,21 @@ describe('how long an idle machine stays on', () => {
 
   it('the adaptive idle limit is five minutes while there are few idle times to learn from', () => {
     expect(chooseIdleLimit({ ...facts, gaps: [] })).toEqual({ limitMs: 5 * minute, usualMs: null, learnedFrom: 0 });
-    expect(chooseIdleLimit({ ...facts, gaps: times(4, 240) }).limitMs).toBe(5 * minute);
+    expect(chooseIdleLimit({ ...facts, gaps: repeatGap(4, 240) }).limitMs).toBe(5 * minute);
     expect(chooseIdleLimit({ ...facts, gaps: [], runInMs: 6 * minute }).limitMs).toBe(6 * minute);
   });
 
   it('the adaptive idle limit follows a change in the idle times', () => {
-    expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 2), ...times(24, 240)] }).limitMs).toBe(2 * minute);
-    expect(chooseIdleLimit({ ...facts, gaps: [...times(40, 240), ...times(24, 2)] }).limitMs).toBe(0);
+    expect(chooseIdleLimit({ ...facts, gaps: [...repeatGap(40, 2), ...repeatGap(24, 240)] }).limitMs).toBe(2 * minute);
+    expect(chooseIdleLimit({ ...facts, gaps: [...repeatGap(40, 240), ...repeatGap(24, 2)] }).limitMs).toBe(0);
   });
 
   it('the adaptive idle limit ignores idle times that a schedule ended early', () => {
-    expect(chooseIdleLimit({ ...facts, gaps: [...times(30, -1), ...times(10, 240)] })).toMatchObject({
+    expect(chooseIdleLimit({ ...facts, gaps: [...repeatGap(30, -1), ...repeatGap(10, 240)] })).toMatchObject({
       limitMs: 0,
       learnedFrom: 10,
     });
-    expect(chooseIdleLimit({ ...facts, gaps: times(30, -240) })).toMatchObject({ limitMs: 0, learnedFrom: 30 });
+    expect(chooseIdleLimit({ ...facts, gaps: repeatGap(30, -240) })).toMatchObject({ limitMs: 0, learnedFrom: 30 });
   });
 
   it('a limited number of idle times is stored, the newest first', () => {

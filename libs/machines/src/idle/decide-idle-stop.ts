@@ -56,7 +56,7 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
   if (reasonToKeepOn) return { action: 'stay', stopAt: null, reason: reasonToKeepOn };
   const choice = chooseAdaptiveLimit(facts);
   const dueAt = computeIdleDeadline(facts, choice);
-  const expects = choice ? describeChoice(facts, choice) : undefined;
+  const expects = choice ? describeAdaptiveLimit(facts, choice) : undefined;
   const heldUntil = findPostponedStop(facts, dueAt > now ? dueAt : now);
   if (heldUntil) {
     const { name, at } = facts.expected!;
@@ -120,7 +120,7 @@ function chooseAdaptiveLimit(facts: IdleFacts): IdleChoice | null {
   });
 }
 
-function describeChoice({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
+function describeAdaptiveLimit({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
   if (learnedFrom === 0) return 'there are no idle times to learn from yet';
   const from = learnedFrom === 1 ? 'its last idle time' : `its last ${learnedFrom} idle times`;
   if (usualMs === null) return `by ${from} its next run takes longer than ${idleStopMinutes} min`;

@@ -59,7 +59,11 @@ describe('learning of a machine’s idle times', () => {
    * Inserts a past run. Its id contains the time of queueing, and its times have microseconds like those that the
    * database writes.
    */
-  async function ran(queued: number, finished: number | null, scheduleId: string | null = null): Promise<void> {
+  async function insertPastRun(
+    queued: number,
+    finished: number | null,
+    scheduleId: string | null = null,
+  ): Promise<void> {
     const queuedAt = minutesAgo(queued);
     const id = `${queuedAt.getTime().toString(16).padStart(12, '0')}${newId().replaceAll('-', '').slice(12)}`;
     const status = finished === null ? 'running' : 'completed';
@@ -83,9 +87,9 @@ describe('learning of a machine’s idle times', () => {
     ).map(({ minutes, open, scheduled, on, isOn, slept }) => [minutes, open, scheduled, on, isOn, slept]);
 
   it('each idle time between runs is recorded once, even with concurrent and repeated rounds', async () => {
-    await ran(100, 90);
-    await ran(60, 55, newId());
-    await ran(40, 30);
+    await insertPastRun(100, 90);
+    await insertPastRun(60, 55, newId());
+    await insertPastRun(40, 30);
     await Promise.all([learnIdleHabits(db), learnIdleHabits(db)]);
     const learned = [
       [30, false, true, null, false, false],
@@ -94,7 +98,7 @@ describe('learning of a machine’s idle times', () => {
     ];
     expect(await idleTimes()).toEqual(learned);
     expect(await learnIdleHabits(db)).toEqual({ looked: 0, learned: 0 });
-    await ran(20, 10);
+    await insertPastRun(20, 10);
     expect(await learnIdleHabits(db)).toEqual({ looked: 1, learned: 1 });
     expect(await idleTimes()).toEqual([
       ...learned.slice(0, 2),
@@ -104,7 +108,7 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('an idle time is not recorded while its machine is being stopped', async () => {
-    await ran(100, 90);
+    await insertPastRun(100, 90);
     const learned = await runBesideLock(
       db,
       (tx) => tx.execute("UPDATE agent SET status = 'stopped' WHERE id = $1", [agentRef.agentId]),
@@ -114,10 +118,10 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('an idle time stays open until the next run, in any number of rounds', async () => {
-    await ran(100, 90);
+    await insertPastRun(100, 90);
     for (let look = 0; look < 3; look += 1) await learnIdleHabits(db);
     expect(await idleTimes()).toEqual([[90, true, false, 0, true, false]]);
-    await ran(5, 4);
+    await insertPastRun(5, 4);
     for (let look = 0; look < 3; look += 1) await learnIdleHabits(db);
     expect(await idleTimes()).toEqual([
       [85, false, false, 85, false, false],
@@ -126,8 +130,8 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('the next idle time starts when the current run ends', async () => {
-    await ran(100, 90);
-    await ran(20, null);
+    await insertPastRun(100, 90);
+    await insertPastRun(20, null);
     await learnIdleHabits(db);
     expect(await idleTimes()).toEqual([[70, false, false, null, false, false]]);
     expect((await learnIdleHabits(db)).learned).toBe(0);
@@ -139,7 +143,7 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('an idle time records how long the machine was on, and what the adaptive policy would have saved', async () => {
-    await ran(100, 20);
+    await insertPastRun(100, 20);
     await learnIdleHabits(db);
     await query(
       `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'a run ended',
@@ -157,7 +161,7 @@ describe('learning of a machine’s idle times', () => {
     await query(`UPDATE agent_idle SET on_since = now() - interval '5 minutes' WHERE agent_id = $1`, [
       agentRef.agentId,
     ]);
-    await ran(2, 1, newId());
+    await insertPastRun(2, 1, newId());
     await learnIdleHabits(db);
     expect((await idleTimes())[0]).toEqual([18, false, true, 18, false, false]);
     // Five minutes: without idle times to learn from, the adaptive policy would have left the machine on for this long.
@@ -183,7 +187,7 @@ describe('learning of a machine’s idle times', () => {
         [agentRef.agentId],
       );
     // The last run ended 33 minutes ago, and then a person used the machine.
-    await ran(40, 33);
+    await insertPastRun(40, 33);
     await learnIdleHabits(db);
     await query(
       `UPDATE agent SET last_activity_at = now() - interval '31 minutes', last_activity = 'activity that a client reported',
@@ -193,7 +197,7 @@ describe('learning of a machine’s idle times', () => {
     );
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 1 });
     await harness.app.nest.get(MachineControl).executeOrder(agentRef.agentId);
-    await ran(2, 1);
+    await insertPastRun(2, 1);
     await learnIdleHabits(db);
     expect(await saved()).toEqual([{ policy: 'fixed', savedMs: null, on: 31 }]);
     // The machine was on for nearly an hour, twice the limit.
@@ -201,7 +205,7 @@ describe('learning of a machine’s idle times', () => {
       `UPDATE agent_idle SET began_at = $2, on_since = $2, on_ms = 0 WHERE agent_id = $1 AND ended_at IS NULL`,
       [agentRef.agentId, minutesAgo(61)],
     );
-    await ran(0.5, 0.2);
+    await insertPastRun(0.5, 0.2);
     await learnIdleHabits(db);
     expect((await saved()).toSorted((one, other) => other.on - one.on)[0]).toEqual({
       policy: 'fixed',
@@ -211,10 +215,10 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('an idle time ends with the first run that followed, even if one round cannot read all runs', async () => {
-    await ran(800, 790);
+    await insertPastRun(800, 790);
     await learnIdleHabits(db);
     // Ten minutes later runs start, with no idle time between them.
-    for (let at = 780; at > 5; at -= 1) await ran(at, at - 1);
+    for (let at = 780; at > 5; at -= 1) await insertPastRun(at, at - 1);
     await learnIdleHabits(db);
     expect((await idleTimes())[0]).toEqual([10, false, false, 10, false, false]);
     const [{ idleMs }] = await query(
@@ -227,8 +231,8 @@ describe('learning of a machine’s idle times', () => {
   });
 
   it('idle times are deleted after five weeks', async () => {
-    await ran(100, 90);
-    await ran(60, 55);
+    await insertPastRun(100, 90);
+    await insertPastRun(60, 55);
     await learnIdleHabits(db);
     const age = (days: number) =>
       query(
@@ -247,8 +251,8 @@ describe('learning of a machine’s idle times', () => {
     await query(`UPDATE organization_settings SET idle_stop_policy = 'adaptive' WHERE organization_id = $1`, [
       agentRef.organizationId,
     ]);
-    for (let hours = 20; hours > 0; hours -= 2) await ran(hours * 60 + 1, hours * 60);
-    await ran(2, 1);
+    for (let hours = 20; hours > 0; hours -= 2) await insertPastRun(hours * 60 + 1, hours * 60);
+    await insertPastRun(2, 1);
     await learnIdleHabits(db);
     const idle = (minutes: number) =>
       query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [
@@ -279,7 +283,7 @@ describe('learning of a machine’s idle times', () => {
       `UPDATE organization_settings SET idle_stop_policy = 'adaptive', idle_stop_minutes = 3 WHERE organization_id = $1`,
       [agentRef.organizationId],
     );
-    for (let at = 20; at > 0; at -= 1) await ran(at * 3 + 1, at * 3);
+    for (let at = 20; at > 0; at -= 1) await insertPastRun(at * 3 + 1, at * 3);
     await learnIdleHabits(db);
     const set = (minutes: number) =>
       query(`UPDATE agent SET last_activity = 'a run ended', last_activity_at = $2, status_since = $2 WHERE id = $1`, [

@@ -1,7 +1,7 @@
 import { invalidFieldError, maxMachineTimeDays, type MachineTime, type MachineTimeQuery } from '@muster/contracts';
 import type { Database } from '@muster/database';
 import { offStatuses, statusListSql } from '../life/agent-life';
-import { toHours } from './read-savings';
+import { millisecondsToHours } from './read-savings';
 
 const dayMs = 24 * 60 * 60_000;
 
@@ -16,7 +16,7 @@ interface DayRow {
 }
 
 /** SQL: the sum of the lengths of a multirange's ranges, in milliseconds. */
-const sumMs = (ranges: string) =>
+const sumRangesMsSql = (ranges: string) =>
   `COALESCE((SELECT sum(extract(epoch FROM upper(r) - lower(r)) * 1000) FROM unnest(${ranges}) r), 0)::float8`;
 
 /**
@@ -24,7 +24,7 @@ const sumMs = (ranges: string) =>
  * the day, and the last one before it. Both parts read a few entries of the index on the agent and the start.
  * The upper bound is the end of the day and not d.until, for which Postgres would not search the index.
  */
-const rowsOfDay = (columns: string, table: string, start: string) => `
+const rowsOverlappingDaySql = (columns: string, table: string, start: string) => `
   (SELECT ${columns} FROM ${table}
    WHERE agent_id = $2 AND organization_id = $1 AND ${start} >= d.starts AND ${start} < d.ends)
   UNION ALL
@@ -39,8 +39,8 @@ const rowsOfDay = (columns: string, table: string, start: string) => `
  */
 const days = `
   SELECT d.day::text AS day, extract(epoch FROM d.ends - d.starts)::float8 * 1000 AS day_ms, runs,
-         ${sumMs('used')} AS used_ms, ${sumMs('on_all')} AS on_ms, ${sumMs('off')} AS off_ms,
-         ${sumMs('elapsed - on_all - off')} AS unknown_ms
+         ${sumRangesMsSql('used')} AS used_ms, ${sumRangesMsSql('on_all')} AS on_ms, ${sumRangesMsSql('off')} AS off_ms,
+         ${sumRangesMsSql('elapsed - on_all - off')} AS unknown_ms
   FROM agent a
   JOIN organization_settings s ON s.organization_id = a.organization_id
   CROSS JOIN generate_series($3::timestamp, $4::timestamp, interval '1 day') AS midnight
@@ -62,14 +62,14 @@ const days = `
     SELECT COALESCE(range_agg(tstzrange(started_at, GREATEST(started_at, COALESCE(finished_at, muster_now())))), '{}')
              * t.whole AS used,
            (count(*) FILTER (WHERE finished_at >= d.starts AND finished_at < d.ends))::int AS runs
-    FROM (${rowsOfDay('started_at, finished_at', 'job', 'started_at')}) AS run
+    FROM (${rowsOverlappingDaySql('started_at, finished_at', 'job', 'started_at')}) AS run
   ) r
   CROSS JOIN LATERAL (
     SELECT COALESCE(range_agg(tstzrange(began_at, LEAST(ends_at, began_at + on_ms * interval '1 millisecond'))), '{}')
              * t.whole AS idle_on,
            COALESCE(range_agg(tstzrange(began_at, ends_at)), '{}') * t.whole AS idle
     FROM (SELECT began_at, on_ms, GREATEST(began_at, COALESCE(ended_at, muster_now())) AS ends_at
-          FROM (${rowsOfDay('began_at, ended_at, on_ms', 'agent_idle', 'began_at')}) AS period
+          FROM (${rowsOverlappingDaySql('began_at, ended_at, on_ms', 'agent_idle', 'began_at')}) AS period
          ) AS period
     WHERE on_ms IS NOT NULL
   ) i
@@ -109,7 +109,7 @@ export async function readMachineTime(
       unknownMs: sum(({ unknownMs }) => unknownMs),
       runs: sum(({ runs }) => runs),
     }),
-    days: rows.map((row) => ({ day: row.day, hours: toHours(row.dayMs), ...toMachineHours(row) })),
+    days: rows.map((row) => ({ day: row.day, hours: millisecondsToHours(row.dayMs), ...toMachineHours(row) })),
   };
 }
 
@@ -135,11 +135,11 @@ async function completePeriod(database: Database, organizationId: string, query:
 
 function toMachineHours({ onMs, usedMs, offMs, unknownMs, runs }: Omit<DayRow, 'day' | 'dayMs'>) {
   return {
-    onHours: toHours(onMs),
-    usedHours: toHours(usedMs),
-    idleHours: toHours(onMs - usedMs),
-    offHours: toHours(offMs),
-    unknownHours: toHours(unknownMs),
+    onHours: millisecondsToHours(onMs),
+    usedHours: millisecondsToHours(usedMs),
+    idleHours: millisecondsToHours(onMs - usedMs),
+    offHours: millisecondsToHours(offMs),
+    unknownHours: millisecondsToHours(unknownMs),
     runs,
   };
 }

@@ -41,14 +41,14 @@ export async function readIdleSavings(
   const { idleStopPolicy, idleMs, onMs, couldMs, couldMicros, didMs, didMicros } = sums!;
   return {
     policy: idleStopPolicy,
-    idleHours: toHours(idleMs),
-    onHours: toHours(onMs),
-    adaptiveWouldSave: { hours: toHours(couldMs), usd: microsToUsd(couldMicros) },
-    adaptiveSaved: { hours: toHours(didMs), usd: microsToUsd(didMicros) },
+    idleHours: millisecondsToHours(idleMs),
+    onHours: millisecondsToHours(onMs),
+    adaptiveWouldSave: { hours: millisecondsToHours(couldMs), usd: microsToUsd(couldMicros) },
+    adaptiveSaved: { hours: millisecondsToHours(didMs), usd: microsToUsd(didMicros) },
   };
 }
 
 /** Converts milliseconds to hours with at most four decimals. */
-export function toHours(ms: number): number {
+export function millisecondsToHours(ms: number): number {
   return Math.round(ms / 360) / 10_000;
 }

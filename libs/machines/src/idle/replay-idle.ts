@@ -28,17 +28,19 @@ export interface ReplayFacts {
  */
 export function computeSavedMs(idle: PastIdle, facts: ReplayFacts): number {
   const { policy, gaps, limitMs, bootMs } = facts;
-  const wasMs = computeActualMachineMs(idle, facts);
-  if (policy === 'adaptive') return simulateMachineMs(limitMs, idle, facts) - wasMs;
+  const wasMs = computeUsedMachineMs(idle, facts);
+  if (policy === 'adaptive') return computeMachineMsIfStoppedAfter(limitMs, idle, facts) - wasMs;
   const runInMs = idle.scheduled ? idle.lengthMs : null;
-  return wasMs - simulateMachineMs(chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }).limitMs, idle, facts);
+  return (
+    wasMs - computeMachineMsIfStoppedAfter(chooseIdleLimit({ gaps, limitMs, bootMs, runInMs }).limitMs, idle, facts)
+  );
 }
 
 /**
  * Returns the milliseconds of machine time that were actually used: the time on, the stop, and the boot for the next
  * run.
  */
-function computeActualMachineMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }: ReplayFacts): number {
+function computeUsedMachineMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }: ReplayFacts): number {
   const wasOff = slept || lengthMs - onMs > 1000;
   return onMs + (wasOff ? stopMs : 0) + (slept ? bootMs : 0);
 }
@@ -47,7 +49,7 @@ function computeActualMachineMs({ lengthMs, onMs, slept }: PastIdle, { bootMs }:
  * Returns the milliseconds of machine time that would have been used if the machine had stopped after `stayMs`. Before
  * a scheduled run, the machine is on again shortly before the scheduled time.
  */
-function simulateMachineMs(
+function computeMachineMsIfStoppedAfter(
   stayMs: number,
   { lengthMs, scheduled }: PastIdle,
   { bootMs, prewake }: ReplayFacts,

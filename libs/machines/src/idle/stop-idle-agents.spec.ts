@@ -49,7 +49,7 @@ describe('the idle monitor', () => {
 
   const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
   const sweep = () => stopIdleAgents(db, { now: new Date() });
-  async function machine(input: Record<string, unknown> = {}): Promise<string> {
+  async function makeIdleAgent(input: Record<string, unknown> = {}): Promise<string> {
     agentCount += 1;
     const status: AgentStatus = 'online';
     const agent = await makeAgent(db, {
@@ -80,7 +80,7 @@ describe('the idle monitor', () => {
   const control = (id: string) => harness.app.nest.get(MachineControl).executeOrder(id);
 
   it('the idle monitor stops a machine that was idle for the limit, and records each step', async () => {
-    const [idle, busy] = [await machine(), await machine({ lastActivityAt: minutesAgo(29) })];
+    const [idle, busy] = [await makeIdleAgent(), await makeIdleAgent({ lastActivityAt: minutesAgo(29) })];
     expect(await sweep()).toEqual({ looked: 1, stopping: 1 });
     expect([await statusOf(idle), await statusOf(busy)]).toEqual(['stopping', 'online']);
     await control(idle);
@@ -94,8 +94,8 @@ describe('the idle monitor', () => {
 
   it('an agent whose idle stop failed is online if it still reports, and the next idle stop is delayed', async () => {
     fault = new MachineError('not_supported', 'There is no such switch.');
-    const speaking = await machine();
-    const silent = await machine({ lastSeen: minutesAgo(20) });
+    const speaking = await makeIdleAgent();
+    const silent = await makeIdleAgent({ lastSeen: minutesAgo(20) });
     await sweep();
     for (const id of [speaking, silent]) await control(id);
     expect([await statusOf(speaking), await statusOf(silent)]).toEqual(['online', 'offline']);
@@ -111,10 +111,10 @@ describe('the idle monitor', () => {
   });
 
   it('the idle monitor skips machines that are external, pinned, drained or woken, or have work', async () => {
-    const working = await machine();
-    const queued = await machine();
-    const commanded = await machine();
-    const woken = await machine();
+    const working = await makeIdleAgent();
+    const queued = await makeIdleAgent();
+    const commanded = await makeIdleAgent();
+    const woken = await makeIdleAgent();
     await makeJob(db, { organizationId, agentId: working, status: 'running' });
     await makeJob(db, { organizationId, agentId: queued });
     await db.query(
@@ -129,18 +129,19 @@ describe('the idle monitor', () => {
        VALUES ($1, $2, $3, 'api', 'test', now() + interval '1 minute')`,
       [newId(), organizationId, woken],
     );
-    await machine({ idleAutoStopExempt: true });
-    await machine({ drain: 'finish' });
-    await machine({ status: 'draining', drain: 'finish' });
-    await machine({ provider: 'external' });
-    for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated']) await machine({ status });
+    await makeIdleAgent({ idleAutoStopExempt: true });
+    await makeIdleAgent({ drain: 'finish' });
+    await makeIdleAgent({ status: 'draining', drain: 'finish' });
+    await makeIdleAgent({ provider: 'external' });
+    for (const status of ['starting', 'stopping', 'rebooting', 'stopped', 'terminated'])
+      await makeIdleAgent({ status });
     expect(await sweep()).toEqual({ looked: 0, stopping: 0 });
     await db.query('system', 'UPDATE job SET status = $2 WHERE agent_id = ANY($1)', [[working, queued], 'completed']);
     expect(await sweep()).toMatchObject({ stopping: 2 });
   });
 
   it('the idle monitor does not stop a machine while work for it is being stored', async () => {
-    const id = await machine();
+    const id = await makeIdleAgent();
     const swept = await runBesideLock(
       db,
       (tx) => tx.execute('UPDATE agent SET last_activity_at = muster_now() WHERE id = $1', [id]),
@@ -151,7 +152,7 @@ describe('the idle monitor', () => {
   });
 
   it('the idle monitor follows the settings of the organization', async () => {
-    const id = await machine({ lastActivityAt: minutesAgo(2) });
+    const id = await makeIdleAgent({ lastActivityAt: minutesAgo(2) });
     await db.query('system', 'UPDATE organization_settings SET idle_stop_minutes = 1 WHERE organization_id = $1', [
       organizationId,
     ]);
@@ -165,10 +166,15 @@ describe('the idle monitor', () => {
   });
 
   it('the idle monitor stops a machine that was started and never reported, although a job waits for it', async () => {
-    const id = await machine({ status: 'offline', statusSince: minutesAgo(31), lastSeen: null, vmState: 'running' });
+    const id = await makeIdleAgent({
+      status: 'offline',
+      statusSince: minutesAgo(31),
+      lastSeen: null,
+      vmState: 'running',
+    });
     await makeJob(db, { organizationId, agentId: id });
-    const recent = await machine({ status: 'offline', statusSince: minutesAgo(29) });
-    const turnedOn = await machine({ status: 'offline', statusSince: minutesAgo(40), onSince: minutesAgo(29) });
+    const recent = await makeIdleAgent({ status: 'offline', statusSince: minutesAgo(29) });
+    const turnedOn = await makeIdleAgent({ status: 'offline', statusSince: minutesAgo(40), onSince: minutesAgo(29) });
     expect(await sweep()).toMatchObject({ stopping: 1 });
     await control(id);
     const states = [await statusOf(id), await statusOf(recent), await statusOf(turnedOn)];
@@ -188,7 +194,7 @@ describe('the idle monitor', () => {
       lastSeen: minutesAgo(120),
       onSince: minutesAgo(200),
     };
-    const [first, later] = [await machine(input), await machine(input)];
+    const [first, later] = [await makeIdleAgent(input), await makeIdleAgent(input)];
     for (const [id, requestedAt] of [
       [first, 31],
       [first, 10],
@@ -207,14 +213,14 @@ describe('the idle monitor', () => {
   });
 
   it('an activity time in the future, after a clock was set back, is corrected', async () => {
-    const id = await machine({ lastActivityAt: new Date(Date.now() + 24 * 3_600_000) });
+    const id = await makeIdleAgent({ lastActivityAt: new Date(Date.now() + 24 * 3_600_000) });
     await sweep();
     expect(await statusOf(id)).toBe('online');
     expect(await stopIdleAgents(db, { now: new Date(Date.now() + 31 * 60_000) })).toMatchObject({ stopping: 1 });
   });
 
   it('concurrent replicas with small batches stop all idle machines, each once', async () => {
-    const ids = await Promise.all(Array.from({ length: 40 }, () => machine()));
+    const ids = await Promise.all(Array.from({ length: 40 }, () => makeIdleAgent()));
     const rounds = await Promise.all(
       Array.from({ length: 4 }, () => stopIdleAgents(db, { now: new Date(), limit: 7 })),
     );
@@ -225,7 +231,7 @@ describe('the idle monitor', () => {
   });
 
   it('the idle monitor stops a machine at the time that the machine’s explanation states', async () => {
-    const id = await machine({ lastActivityAt: minutesAgo(29) });
+    const id = await makeIdleAgent({ lastActivityAt: minutesAgo(29) });
     const { stopAt } = explainAgent(await findAgent(db, organizationId, id), null, new Date());
     const before = await stopIdleAgents(db, { now: new Date(stopAt!.getTime() - 1) });
     const then = await stopIdleAgents(db, { now: stopAt! });

@@ -17,7 +17,7 @@ export const passingStatuses = ['starting', 'stopping', 'rebooting'] as const sa
 /** Statuses in which a wake can start at once. */
 const wakeableStatuses = ['stopped', 'offline'] as const satisfies readonly AgentStatus[];
 
-const listAllStatusesBut = <T extends AgentStatus>(...left: T[]) =>
+const listStatusesExcept = <T extends AgentStatus>(...left: T[]) =>
   agentStatuses.filter((status): status is Exclude<AgentStatus, T> => !(left as AgentStatus[]).includes(status));
 
 /** All allowed changes of an agent's status, by the name of the move. Only `setAgentStatus` changes a status. */
@@ -26,8 +26,8 @@ export const agentMoves = {
   drain: { from: ['online'], to: ['draining'] },
   undrain: { from: ['draining'], to: ['online'] },
   stop: { from: ['online', 'offline', 'starting', 'draining'], to: ['stopping'], events: ['manual_stop'] },
-  reboot: { from: listAllStatusesBut('rebooting', 'terminated'), to: ['rebooting'], events: ['manual_reboot'] },
-  terminate: { from: listAllStatusesBut('terminated'), to: ['terminated'] },
+  reboot: { from: listStatusesExcept('rebooting', 'terminated'), to: ['rebooting'], events: ['manual_reboot'] },
+  terminate: { from: listStatusesExcept('terminated'), to: ['terminated'] },
   // Orders of the service to the machine, and the results of these orders.
   wake: { from: wakeableStatuses, to: ['starting'] },
   wake_ended: { from: ['starting'], to: ['stopped', 'offline'], events: ['wake_timeout', 'wake_failed'] },
@@ -41,7 +41,7 @@ export const agentMoves = {
   recovery_reboot: { from: ['online', 'draining', 'offline'], to: ['rebooting'] },
   reboot_ended: { from: ['rebooting'], to: ['stopped', 'offline'] },
   // Changes of the status because the machine has reported, or has not reported for too long.
-  boot: { from: listAllStatusesBut('stopping', 'terminated'), to: onStatuses },
+  boot: { from: listStatusesExcept('stopping', 'terminated'), to: onStatuses },
   recover: { from: ['offline', 'starting'], to: onStatuses },
   unhealthy: { from: onStatuses, to: ['offline'] },
   silent: { from: onStatuses, to: ['offline'] },
@@ -76,15 +76,15 @@ export function listAllowedOrigins({ move, to, eventType }: MoveOf): readonly Ag
 }
 
 export function isOnStatus(status: AgentStatus): boolean {
-  return includesStatus(onStatuses, status);
+  return isOneOfStatuses(onStatuses, status);
 }
 
 export function isOffStatus(status: AgentStatus): boolean {
-  return includesStatus(offStatuses, status);
+  return isOneOfStatuses(offStatuses, status);
 }
 
 export function canWakeFrom(status: AgentStatus): boolean {
-  return includesStatus(wakeableStatuses, status);
+  return isOneOfStatuses(wakeableStatuses, status);
 }
 
 /** Returns the status of an agent that is on: draining until its drain is lifted, otherwise online. */
@@ -134,6 +134,6 @@ export function decideWorkAnswer({ status, provider, drain, autoWake }: WorkFact
   }
 }
 
-function includesStatus(statuses: readonly AgentStatus[], status: AgentStatus): boolean {
+function isOneOfStatuses(statuses: readonly AgentStatus[], status: AgentStatus): boolean {
   return statuses.includes(status);
 }

@@ -25,7 +25,7 @@ export async function finishOrder(
     const left = off ? 'stopped' : decideFinalStatus(order, reportedRecently);
     const moved = await setAgentStatus(tx, {
       ...agentRef,
-      ...chooseEndMove(status, left, idle),
+      ...chooseStatusMoveAfterOrder(status, left, idle),
       source: idle ? 'idle_monitor' : 'provider',
       reason,
     });
@@ -46,7 +46,7 @@ export async function finishOrder(
   });
 }
 
-function chooseEndMove(
+function chooseStatusMoveAfterOrder(
   status: AgentStatus,
   to: FinalStatus | 'stopped',
   idle: boolean,

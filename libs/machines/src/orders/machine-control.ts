@@ -30,7 +30,7 @@ interface Failure {
 export class MachineControl {
   private readonly parts: MachineParts;
   private readonly working = new Map<string, Promise<void>>();
-  /** The last unexpected error of each row that failed in this process. */
+  /** The last unexpected error of each wake or order that failed in this process. */
   private readonly failures = new Map<string, Failure>();
 
   constructor(

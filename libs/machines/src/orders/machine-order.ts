@@ -107,7 +107,7 @@ export function isPermanentError(error: unknown): boolean {
 }
 
 /** Whether the provider answered and refused the order. */
-export function isRefusalError(error: unknown): boolean {
+export function isRefusalByProvider(error: unknown): boolean {
   return error instanceof MachineError && error.fault !== 'unreachable';
 }
 

@@ -7,7 +7,7 @@ import {
   describeLimitMs,
   runWithOrderLease,
   isPermanentError,
-  isRefusalError,
+  isRefusalByProvider,
   recordOrderIssued,
   wasOrderExecuted,
   postponeOrder,
@@ -54,7 +54,7 @@ export async function stopMachine(
     await postponeOrder(parts, order, { delayMs: Math.min(pollIntervalMs, leftMs) });
   } catch (error) {
     const reason = describeProviderError(error);
-    const refused = isRefusalError(error);
+    const refused = isRefusalByProvider(error);
     if (isPermanentError(error) || leftMs === 0 || (refused && refusals + 1 >= refusalsUntilFailed))
       return finishAsFailed(reason);
     const pauseMs = refused ? computeBackoffMs(refusals + 1) : computeBackoffMs(attempt);

@@ -64,7 +64,7 @@ describe('machines', () => {
     it.each([
       ['a heartbeat', (agentRef: AgentRef) => heartbeat(agentRef, 'old boot')],
       ['a handshake', (agentRef: AgentRef) => handshake(agentRef, 'old boot')],
-    ])('a wake becomes ready at once with %s of a boot that was only silent', async (_, report) => {
+    ])('a wake of a silent machine becomes ready at once if %s arrives from the boot that was silent', async (_, report) => {
       fixture.plane.state = 'running';
       const agentRef = await agentAt('offline');
       await wake(agentRef);
@@ -225,7 +225,7 @@ describe('machines', () => {
       expect(await eventNames(agentRef)).toEqual(['wake_requested', 'wake_timeout']);
     });
 
-    it('a wake stays timed out if the boot comes much later or is the boot that was silent', async () => {
+    it('a timed-out wake stays timed out if the machine boots much later, or if the silent boot reports again', async () => {
       const agentRef = await agentAt();
       await fixture.timeOut(agentRef);
       await becomes(agentRef, 'offline');

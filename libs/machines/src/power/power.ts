@@ -24,7 +24,7 @@ export async function startAgent(
   const agentRef = { organizationId: caller.organizationId, agentId: id };
   const [source, reason] = [callerChannel(caller), `started by ${describeCallerInSentence(caller)}`];
   await requestWake(tx, { ...agentRef, source, reason, timeoutMs: wakeTimeoutMs });
-  await allowTunnelAgain(tx, agent);
+  await restoreTunnelOfAgent(tx, agent);
   appendTimeline(tx, agentRef, [
     buildLifecycleEntry({ eventType: 'manual_start', source, reason, previous: agent.status, current: 'starting' }),
   ]);
@@ -63,7 +63,7 @@ export function stopAgent(
   id: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<{ status: AgentStatus }> {
-  return orderMachineChange(tx, caller, id, { ...stop, force });
+  return orderStopOrReboot(tx, caller, id, { ...stop, force });
 }
 
 /**
@@ -71,10 +71,10 @@ export function stopAgent(
  * the caller can then poll the agent's status. The caller also ends a run of the agent in this transaction.
  */
 export function rebootAgent(tx: Transaction, caller: Principal, id: string): Promise<{ status: AgentStatus }> {
-  return orderMachineChange(tx, caller, id, reboot);
+  return orderStopOrReboot(tx, caller, id, reboot);
 }
 
-async function orderMachineChange(
+async function orderStopOrReboot(
   tx: Transaction,
   caller: Principal,
   id: string,
@@ -152,7 +152,7 @@ function recordStopEnded(
 }
 
 /** Restores the tunnel that the agent had before the stop. The next handshake reports the tunnel again. */
-async function allowTunnelAgain(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
+async function restoreTunnelOfAgent(tx: Transaction, { id }: Pick<AgentRow, 'id'>): Promise<void> {
   const [row] = await tx.query<{ hostname: AgentEntity['tunnelHostname']; url: AgentEntity['tunnelUrl'] }>(
     'SELECT tunnel_hostname AS hostname, tunnel_url AS url FROM agent WHERE id = $1',
     [id],

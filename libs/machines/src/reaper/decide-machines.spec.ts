@@ -29,7 +29,7 @@ describe('an orphan', () => {
       { isOwned: false, claimed: { status: 'online', ending: false } as const },
       /another machine/,
     ],
-  ])('a machine is an orphan if %s', (_, input, facts, reason) => {
+  ])('a machine is an orphan, which belongs to no agent, if %s', (_, input, facts, reason) => {
     expect(decideOrphan({ ...machine, ...input }, facts, now)).toMatch(reason);
   });
 

@@ -32,7 +32,7 @@ export function decideOrphan(
   return 'no agent owns it';
 }
 
-/** A problem that the reaper recorded: a machine without an agent, or an agent without a machine. */
+/** A problem that the reaper has recorded (a finding): a machine without an agent, or an agent without a machine. */
 export type Finding = Pick<MachineFindingEntity, 'firstSeenAt' | 'actedAt'>;
 
 /**

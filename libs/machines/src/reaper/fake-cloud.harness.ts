@@ -25,7 +25,7 @@ export class FakeCloud implements MachineProvider {
   }
 
   async describe({ providerRef }: Machine): Promise<MachineDescription> {
-    await this.simulateAnswer();
+    await this.hangOrFailIfSilent();
     if (this.refused.has(providerRef!)) throw new MachineError('not_ours', 'It is not tagged.');
     return { state: this.machines.get(providerRef!)?.state ?? 'gone', ip: null };
   }
@@ -35,7 +35,7 @@ export class FakeCloud implements MachineProvider {
   }
 
   async stop({ providerRef }: Machine): Promise<void> {
-    await this.simulateAnswer();
+    await this.hangOrFailIfSilent();
     if (this.stopFails) throw new MachineError('throttled', 'Not now.');
     this.stopped.push(providerRef!);
     this.machines.get(providerRef!)!.state = 'stopped';
@@ -55,11 +55,11 @@ export class FakeCloud implements MachineProvider {
 
   async list(): Promise<ListedMachine[]> {
     this.lists += 1;
-    await this.simulateAnswer();
+    await this.hangOrFailIfSilent();
     return [...this.machines.values()].map((machine) => ({ ...machine }));
   }
 
-  private async simulateAnswer(): Promise<void> {
+  private async hangOrFailIfSilent(): Promise<void> {
     if (this.hangs) await new Promise(() => undefined);
     if (this.silent) throw new MachineError('unreachable', 'The cloud does not answer.');
   }

@@ -16,10 +16,10 @@ export function handleMissingMachine(
   missing: { location: MachineLocation; agentId: string; listed: boolean },
   options: MissingMachineOptions,
 ): Promise<'none' | 'known' | 'found' | 'terminated' | 'offline'> {
-  return database.transaction('system', (tx) => decideAndApply(tx, missing, options));
+  return database.transaction('system', (tx) => applyMissingMachineDecision(tx, missing, options));
 }
 
-async function decideAndApply(
+async function applyMissingMachineDecision(
   tx: Transaction,
   { location, agentId, listed }: { location: MachineLocation; agentId: string; listed: boolean },
   { confirmMs, onTerminated }: MissingMachineOptions,

@@ -333,7 +333,7 @@ describe('the reaper', () => {
       provider: 'docker',
       providerConfig: { container: 'x', host: 'tcp://10.0.0.1:1' },
     });
-    const counts = await harness.app.nest.get(Reaper).runPass({ onTerminated: endCommands });
+    const counts = await harness.app.nest.get(Reaper).reapMachinesOnce({ onTerminated: endCommands });
     expect(counts).toMatchObject({ silentPlaces: 1, orphansFound: 0 });
     const text = await harness.app.nest.get(Metrics, { strict: false }).registry.metrics();
     expect(text).toContain('muster_machine_findings{kind="orphan"} 0');

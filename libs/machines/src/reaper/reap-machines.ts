@@ -62,7 +62,7 @@ export async function reapMachines(
   const locations = await findLocations(parts);
   const reapLocations = async () => {
     for (let location = locations.pop(); location && !limits.signal.aborted; location = locations.pop()) {
-      await reapLocation(parts, location, limits, { counts, round });
+      await reapMachinesOfLocation(parts, location, limits, { counts, round });
     }
   };
   await Promise.all(Array.from({ length: concurrency }, reapLocations));
@@ -107,7 +107,7 @@ async function findLocations({ database, machines, keyRing, clock }: ReaperParts
   return [...locations.values()];
 }
 
-async function reapLocation(
+async function reapMachinesOfLocation(
   parts: ReaperParts,
   location: MachineLocation,
   { confirmMs, stopsOrphans: stops, signal, onTerminated }: ReaperLimits,

@@ -60,7 +60,7 @@ describe('the reaper over a control plane', () => {
     });
     return { id, organizationId };
   };
-  const runOnce = () => harness.app.nest.get(Reaper).runPass({ onTerminated: () => Promise.resolve() });
+  const runOnce = () => harness.app.nest.get(Reaper).reapMachinesOnce({ onTerminated: () => Promise.resolve() });
 
   it('the reaper stops a terminated agent’s machine in the second pass with a signed request', async () => {
     const { id, organizationId } = await agentOf('vm-1', 'terminated');

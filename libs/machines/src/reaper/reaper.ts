@@ -23,7 +23,7 @@ export class Reaper {
     this.parts = { database, machines, keyRing, clock };
   }
 
-  async runPass({ onTerminated }: Pick<ReaperLimits, 'onTerminated'>, round?: Round): Promise<ReaperCounts> {
+  async reapMachinesOnce({ onTerminated }: Pick<ReaperLimits, 'onTerminated'>, round?: Round): Promise<ReaperCounts> {
     const { reaperConfirmMs: confirmMs, reaperOrphans } = this.config;
     const stopsOrphans = reaperOrphans === 'stop';
     const { signal } = this.ending;
@@ -50,7 +50,7 @@ export class Reaper {
   }
 
   /** Aborts a running pass, so that a slow provider does not delay the shutdown of the app. */
-  abortPass(): void {
+  abortReaping(): void {
     this.ending.abort();
   }
 }

@@ -57,7 +57,7 @@ export async function surveyLocation(
   const surveyNextAgents = async () => {
     for (let agent = left.pop(); agent && failures < failuresUntilLeft; agent = left.pop()) {
       if (limits.signal.aborted) return;
-      const failed = !(await surveyAgent(provider, agent, survey, limits));
+      const failed = !(await surveyMachineOfAgent(provider, agent, survey, limits));
       failures = failed ? failures + 1 : 0;
     }
   };
@@ -83,7 +83,7 @@ export function isMachineOfAgent(
  * Checks whether the agent's machine exists and adds the result to the survey. Returns false if the provider did not
  * answer.
  */
-async function surveyAgent(
+async function surveyMachineOfAgent(
   provider: MachineProvider,
   agent: SurveyedAgent,
   survey: Survey,

@@ -1,7 +1,7 @@
 import { decideRecovery, type RecoveryFacts, type RecoveryStep } from './decide-recovery';
 
 const now = new Date('2026-05-04T12:00:00Z');
-const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
+const getTimeMinutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
 const facts: RecoveryFacts = {
   status: 'offline',
   provider: 'local',
@@ -10,51 +10,58 @@ const facts: RecoveryFacts = {
   last: null,
   triedAt: {},
 };
-const decide = (more: Partial<RecoveryFacts> = {}) => decideRecovery({ ...facts, ...more }, now);
+const decideTestRecovery = (more: Partial<RecoveryFacts> = {}) => decideRecovery({ ...facts, ...more }, now);
 
 describe('auto-recovery', () => {
   it('auto-recovery tries a step after three unhealthy heartbeats, and the next after three more', () => {
-    for (const unhealthyChecks of [0, 1, 2]) expect(decide({ unhealthyChecks }).step).toBeNull();
-    expect(decide()).toEqual({ step: 'resync', reason: 'unhealthy 3 times in a row' });
-    expect(decide({ unhealthyChecks: 2, last: 'resync', triedAt: { resync: minutesAgo(1) } }).step).toBeNull();
+    for (const unhealthyChecks of [0, 1, 2]) expect(decideTestRecovery({ unhealthyChecks }).step).toBeNull();
+    expect(decideTestRecovery()).toEqual({ step: 'resync', reason: 'unhealthy 3 times in a row' });
+    expect(
+      decideTestRecovery({ unhealthyChecks: 2, last: 'resync', triedAt: { resync: getTimeMinutesAgo(1) } }).step,
+    ).toBeNull();
   });
 
   it('auto-recovery tries the mildest step first, and then each next step', () => {
     const tried: RecoveryStep[] = [];
     const triedAt: RecoveryFacts['triedAt'] = {};
     for (let last: RecoveryStep | null = null; tried.length < 4;) {
-      const { step, reason } = decide({ last, triedAt });
+      const { step, reason } = decideTestRecovery({ last, triedAt });
       if (last) expect(reason).toContain('which did not help');
       tried.push(step!);
-      triedAt[step!] = minutesAgo(1);
+      triedAt[step!] = getTimeMinutesAgo(1);
       last = step;
     }
     expect(tried).toEqual(['resync', 'repair', 'restart', 'reboot']);
-    expect(decide({ last: 'reboot', triedAt })).toEqual({
+    expect(decideTestRecovery({ last: 'reboot', triedAt })).toEqual({
       step: null,
       reason: 'everything was tried within the last 10 minutes',
     });
   });
 
   it('auto-recovery tries each step once in 10 minutes, even if the agent was healthy in between', () => {
-    expect(decide({ triedAt: { resync: minutesAgo(9.9) } }).step).toBe('repair');
-    expect(decide({ triedAt: { resync: minutesAgo(10) } }).step).toBe('resync');
-    const triedAt = { resync: minutesAgo(11), repair: minutesAgo(8), restart: minutesAgo(5), reboot: minutesAgo(2) };
-    expect(decide({ last: 'reboot', triedAt }).step).toBe('resync');
+    expect(decideTestRecovery({ triedAt: { resync: getTimeMinutesAgo(9.9) } }).step).toBe('repair');
+    expect(decideTestRecovery({ triedAt: { resync: getTimeMinutesAgo(10) } }).step).toBe('resync');
+    const triedAt = {
+      resync: getTimeMinutesAgo(11),
+      repair: getTimeMinutesAgo(8),
+      restart: getTimeMinutesAgo(5),
+      reboot: getTimeMinutesAgo(2),
+    };
+    expect(decideTestRecovery({ last: 'reboot', triedAt }).step).toBe('resync');
   });
 
   it('auto-recovery tries no step while a run on the machine still reports', () => {
-    expect(decide({ runReports: true })).toEqual({ step: null, reason: 'a run on it still reports' });
+    expect(decideTestRecovery({ runReports: true })).toEqual({ step: null, reason: 'a run on it still reports' });
   });
 
   it('auto-recovery never reboots an external machine', () => {
-    const triedAt = { resync: minutesAgo(3), repair: minutesAgo(2), restart: minutesAgo(1) };
-    expect(decide({ provider: 'external', last: 'restart', triedAt }).step).toBeNull();
-    expect(decide({ provider: 'http', last: 'restart', triedAt }).step).toBe('reboot');
+    const triedAt = { resync: getTimeMinutesAgo(3), repair: getTimeMinutesAgo(2), restart: getTimeMinutesAgo(1) };
+    expect(decideTestRecovery({ provider: 'external', last: 'restart', triedAt }).step).toBeNull();
+    expect(decideTestRecovery({ provider: 'http', last: 'restart', triedAt }).step).toBe('reboot');
   });
 
   it.each(['stopped', 'starting', 'stopping', 'rebooting', 'terminated'] as const)(
     'auto-recovery tries no step on a machine that is %s',
-    (status) => expect(decide({ status })).toEqual({ step: null, reason: `it is ${status}` }),
+    (status) => expect(decideTestRecovery({ status })).toEqual({ step: null, reason: `it is ${status}` }),
   );
 });

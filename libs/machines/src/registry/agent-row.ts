@@ -42,7 +42,9 @@ export interface AgentRow
   queued: boolean;
   commands: boolean;
   waking: boolean;
-  /** Price of the machine per hour: from the agent's configuration, otherwise from the organization's settings. */
+  /**
+   * Price of the agent's machine per hour: from the agent's own setting, otherwise from the organization's settings.
+   */
   computeMicrosPerHour: MicroUsd;
 }
 

@@ -25,16 +25,16 @@ export function explainAgent(
   // The final full stop of a status reason is removed, because the reason is used within a sentence.
   const because = statusReason ? `: ${statusReason.replace(/\.$/, '')}` : '';
   const mayBeOn = isOnStatus(status) || (status === 'offline' && stopAt !== null);
-  const next = !mayBeOn ? '' : stopAt ? describeStop(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
+  const next = !mayBeOn ? '' : stopAt ? describeIdleStop(stopAt, { now, expects }) : ` It stays on: ${reason}.`;
   return {
-    why: `${since}${because}.${next}${mayBeOn ? describeLastActivity(agent) : ''}${describeExpectedRun(agent, expected, now)}${describeCost(agent, now)}`,
-    reason: summarizeReason(agent, decision),
+    why: `${since}${because}.${next}${mayBeOn ? describeLastActivity(agent) : ''}${describeExpectedRun(agent, expected, now)}${describeMachineCost(agent, now)}`,
+    reason: summarizeStatusReason(agent, decision),
     stopAt,
   };
 }
 
 /** Returns the explanation in a few words and without times, for a list of agents. */
-function summarizeReason(
+function summarizeStatusReason(
   { status, lastSeen, statusReason, provider, running }: Explained,
   decision: IdleDecision,
 ): string {
@@ -48,7 +48,7 @@ function summarizeReason(
   return `kept on: ${decision.reason.replace(/^it (is|has) /, (_, verb) => (verb === 'has' ? 'has ' : ''))}`;
 }
 
-function describeStop(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
+function describeIdleStop(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
   if (stopAt <= now) return ' It is idle and about to be stopped.';
   return ` Idle stop comes at ${stopAt.toISOString()}${expects ? `: ${expects}` : ''}.`;
 }
@@ -74,7 +74,7 @@ function describeExpectedRun(
 }
 
 /** Estimates what the machine has cost since its start, by its hourly price. Empty for a machine that is off. */
-function describeCost(
+function describeMachineCost(
   { status, onSince, computeMicrosPerHour }: Pick<AgentRow, 'status' | 'onSince' | 'computeMicrosPerHour'>,
   now: Date,
 ): string {

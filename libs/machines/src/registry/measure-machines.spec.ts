@@ -1,7 +1,7 @@
 import { DatabaseModule } from '@muster/database';
 import { BaseConfig, newId } from '@muster/platform';
 import { type Harness, makeAgent, makeJob, makeOrganization, startHarness } from '@muster/testing';
-import { measureMachines } from './measure-machines';
+import { readMachineMetrics } from './measure-machines';
 
 describe('measureMachines', () => {
   let harness: Harness;
@@ -33,7 +33,7 @@ describe('measureMachines', () => {
     await machine({ status: 'stopped' });
     await machine({ lastActivityAt: new Date(harness.db.now().getTime() - 19 * 60_000) });
     await makeJob(harness.db, { organizationId, agentId: await machine(), status: 'queued' });
-    expect(await measureMachines(harness.db)).toMatchObject({
+    expect(await readMachineMetrics(harness.db)).toMatchObject({
       byStatus: { online: 6, stopped: 1, offline: 0 },
       withoutWork: { overdue: 1, pinned: 1, idle_stop_off: 1 },
     });

@@ -9,7 +9,7 @@ export interface MeasuredMachines {
 }
 
 /** Counts the machines of all organizations by status, and the machines that are on without work. */
-export async function measureMachines(database: Database): Promise<MeasuredMachines> {
+export async function readMachineMetrics(database: Database): Promise<MeasuredMachines> {
   const [statuses, idle] = await Promise.all([
     database.query<Pick<AgentEntity, 'status'> & { count: number }>(
       'system',

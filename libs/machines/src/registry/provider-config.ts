@@ -4,16 +4,16 @@ import { type AgentProvider, AppError, type FieldError, usdToMicros, microsToUsd
 const shapes: Record<AgentProvider, { fields: Record<string, Check>; ref?: string }> = {
   local: { fields: {} },
   external: { fields: {} },
-  http: { fields: { baseUrl: requireText(checkHttpUrl), ref: requireText(checkWord) }, ref: 'ref' },
+  http: { fields: { baseUrl: makeTextRule(checkHttpUrl), ref: makeTextRule(checkSingleWord) }, ref: 'ref' },
   ec2: {
     fields: {
-      instanceId: requireText(matchPattern(/^i-[0-9a-f]{8,17}$/)),
-      region: requireText(matchPattern(/^[a-z]{2}(-[a-z]+)+-\d$/)),
+      instanceId: makeTextRule(makePatternRule(/^i-[0-9a-f]{8,17}$/)),
+      region: makeTextRule(makePatternRule(/^[a-z]{2}(-[a-z]+)+-\d$/)),
     },
     ref: 'instanceId',
   },
   docker: {
-    fields: { container: requireText(matchPattern(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)), host: checkDockerHost },
+    fields: { container: makeTextRule(makePatternRule(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/)), host: checkDockerHost },
     ref: 'container',
   },
 };
@@ -45,15 +45,15 @@ function checkHourlyPrice(value: unknown): string | null {
   return microsToUsd(usdToMicros(value)) === value ? null : 'must have at most six decimals';
 }
 
-function requireText(check: (text: string) => string | null): Check {
+function makeTextRule(check: (text: string) => string | null): Check {
   return (value) => (typeof value === 'string' && value.length > 0 ? check(value) : 'must be a string');
 }
 
-function checkWord(text: string): string | null {
+function checkSingleWord(text: string): string | null {
   return /^[\w.:-]{1,200}$/.test(text) ? null : 'must have 1 to 200 letters, digits and . _ : -';
 }
 
-function matchPattern(pattern: RegExp): (text: string) => string | null {
+function makePatternRule(pattern: RegExp): (text: string) => string | null {
   return (text) => (pattern.test(text) ? null : `must match ${pattern.source}`);
 }
 

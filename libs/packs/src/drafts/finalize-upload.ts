@@ -31,7 +31,7 @@ export async function prepareUpload(
   const upload = await findUpload(database, { organizationId, packId, uploadKey: body.uploadKey });
   if (upload.runtimeBundleId) return { packId, body, prepared: null };
   requireUnchangedDraftHead(pack, body);
-  const size = await storage.sizeOf(upload.uploadKey);
+  const size = await storage.readObjectSize(upload.uploadKey);
   if (size !== null && size > zipLimits.zippedBytes) throw bundleRejectedError('too_large');
   const object = await storage.read(upload.uploadKey);
   if (!object) throw uploadMissingError();

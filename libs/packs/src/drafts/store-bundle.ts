@@ -32,7 +32,7 @@ export async function storeBundle(
   const id = newId();
   await insertBundle(database, caller, { ...bundle, id });
   const key = packObjects.bundle(organizationId, bundle.digest);
-  if ((await storage.sizeOf(key)) !== bundle.size) await bundle.store(key);
+  if ((await storage.readObjectSize(key)) !== bundle.size) await bundle.store(key);
   const { packId, size, files } = bundle;
   const manifest = { runtimeBundleId: id, packId, digest: toDigest(bundle.digest), size, files };
   const bytes = Buffer.from(JSON.stringify(manifest));

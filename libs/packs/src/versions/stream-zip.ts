@@ -8,8 +8,8 @@ export interface StoredFile {
 
 const version = 20;
 /**
- * Flags of each entry: its checksum follows its bytes, because the checksum is known only after they are written, and
- * its name is UTF-8.
+ * Flags of each zip entry: its checksum follows its bytes, because the checksum is known only after they are written,
+ * and its name is UTF-8.
  */
 const flags = 0x808;
 

@@ -133,7 +133,7 @@ describe('checkBundle', () => {
       '10,000 entries',
       () => Array.from({ length: 10_000 }, (_, at) => ({ name: `a/${at % 100}/${at}.py`, bytes: `${at}` })),
     ],
-    ['300 MiB', () => [large(300)]],
+    ['300 MiB', () => [makeLargeEntry(300)]],
   ])('checkBundle does not block the event loop for a bundle with %s', async (_, entriesOf) => {
     const written: WrittenEntry[] = entriesOf();
     const path = join(folder, 'large.zip');
@@ -200,7 +200,7 @@ describe('checkBundle', () => {
 });
 
 /** Returns a file that deflates quickly, to an eighth of its size. */
-function large(mebibytes: number): WrittenEntry {
+function makeLargeEntry(mebibytes: number): WrittenEntry {
   const bytes = Buffer.alloc(mebibytes * 1024 * 1024);
   for (let at = 0; at < bytes.length; at += 64 * 1024) randomFillSync(bytes, at, 8 * 1024);
   return { name: 'large', bytes, packed: deflateRawSync(bytes, { level: 1 }) };

@@ -47,7 +47,7 @@ describe('the query plan of a page deep in a long list', () => {
     ['pilot_batch_occurred_idx', {}],
     ['pilot_batch_occurred_idx', { from: '2026-01-02', to: '2026-01-12' }],
     ['pilot_batch_workflow_idx', { workflowId }],
-  ])('a page of pilot batches is read in the order of the index %s, without a sort', async (index, filter) => {
+  ])('Postgres reads a page of pilot batches in the order of the index %s, without a sort', async (index, filter) => {
     const read = await plan(buildListBatchesStatement(organizationId, { page, filter }));
     expect(read).toContain(index);
     expect(read).not.toMatch(/"Node Type":"(Incremental )?Sort"/);
@@ -57,7 +57,7 @@ describe('the query plan of a page deep in a long list', () => {
     ['session_summary_occurred_idx', {}],
     ['session_summary_occurred_idx', { from: '2026-01-02T00:00:00.000Z' }],
     ['session_summary_worker_idx', { workerKey: 'w3' }],
-  ])('a page of pilot sessions is read in the order of the index %s, without a sort', async (index, filter) => {
+  ])('Postgres reads a page of pilot sessions in the order of the index %s, without a sort', async (index, filter) => {
     const read = await plan(buildListSessionsStatement(organizationId, { page, filter }));
     expect(read).toContain(index);
     expect(read).not.toMatch(/"Node Type":"(Incremental )?Sort"/);

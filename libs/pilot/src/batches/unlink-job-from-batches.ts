@@ -1,5 +1,5 @@
 import type { PilotBatchEntity, Transaction } from '@muster/database';
-import { waitingOfJobSql } from '../roi/compute-roi';
+import { waitingTimeOfJobSql } from '../roi/compute-roi';
 
 /**
  * Deletes the details of a job's batches when the job is deleted: sessions, stop events and claims. The totals of the
@@ -23,7 +23,7 @@ export async function unlinkJobFromBatches(
   tx.deferStatement('DELETE FROM pilot_claim_result WHERE pilot_batch_id = ANY($1)', [ids]);
   await tx.execute(
     `UPDATE pilot_batch b SET job_id = NULL, deleted_job_cost_micros = j.total_cost_micros,
-       deleted_job_waiting_micros = ${waitingOfJobSql('j.id')}
+       deleted_job_waiting_micros = ${waitingTimeOfJobSql('j.id')}
      FROM job j WHERE j.id = $2 AND b.id = ANY($1)`,
     [ids, jobId],
   );

@@ -28,7 +28,7 @@ export async function computeRoi(
     'compute_roi',
   );
   const between = rows[0]?.between;
-  const [p50, p95] = (between ?? []).map(toTwentieths);
+  const [p50, p95] = (between ?? []).map(toTwentiethsOfMicrosecond);
   return { days: rows, percentiles: between ? { p50: p50!, p95: p95! } : null };
 }
 
@@ -36,7 +36,7 @@ export async function computeRoi(
  * Converts microseconds to twentieths of a microsecond. A continuous percentile is a whole number of twentieths, so
  * rounding removes the error of the floating-point number.
  */
-function toTwentieths(micros: number): bigint {
+function toTwentiethsOfMicrosecond(micros: number): bigint {
   return BigInt(Math.round(micros * 20));
 }
 
@@ -54,14 +54,14 @@ export const batchInRangeSql = (from: string, to: string) => `
   AND ${dayInTimezoneSql('b.occurred_at')} BETWEEN ${from}::date AND ${to}::date`;
 
 /** Time in microseconds for which a job waited for people; periods with several open questions count once. */
-export const waitingOfJobSql = (jobId: string) => `(
+export const waitingTimeOfJobSql = (jobId: string) => `(
   SELECT COALESCE(sum(extract(epoch FROM upper(w) - lower(w)) * 1000000), 0)::bigint
   FROM unnest((SELECT range_agg(tstzrange(q.asked_at, GREATEST(q.asked_at, q.ended_at)))
                FROM question q WHERE q.job_id = ${jobId} AND q.ended_at IS NOT NULL)) w)`;
 
-/** The same for the job of batch `b`, also if the job is deleted. */
+/** Time in microseconds for which the job of batch `b` waited for people, also if the job is deleted. */
 export const waitingMicrosSql = `
-  CASE WHEN b.job_id IS NULL THEN COALESCE(b.deleted_job_waiting_micros, 0) ELSE ${waitingOfJobSql('b.job_id')} END`;
+  CASE WHEN b.job_id IS NULL THEN COALESCE(b.deleted_job_waiting_micros, 0) ELSE ${waitingTimeOfJobSql('b.job_id')} END`;
 
 const computed = `
   WITH named AS MATERIALIZED (

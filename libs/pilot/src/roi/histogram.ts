@@ -4,7 +4,7 @@ const bits = 5;
 export const bucketCount = (53 - bits + 1) * 2 ** bits;
 
 /** Returns the bucket of a time. Buckets are in the order of the times. */
-export function computeBucket(micros: number): number {
+export function computeHistogramBucket(micros: number): number {
   let octave = Math.floor(Math.log2(micros));
   // The logarithm of a number just below a power of two may be rounded up to that power.
   if (2 ** octave > micros) octave -= 1;
@@ -22,7 +22,7 @@ export interface Counts {
 /**
  * Encodes counts as bytes: the difference to the previous key, then the count, with seven bits of a number per byte.
  */
-export function encodeCounts({ keys, counts }: Counts): Buffer {
+export function encodeBucketCounts({ keys, counts }: Counts): Buffer {
   const bytes: number[] = [];
   const writeNumber = (value: number) => {
     for (; value >= 128; value = Math.floor(value / 128)) bytes.push((value % 128) + 128);
@@ -35,7 +35,7 @@ export function encodeCounts({ keys, counts }: Counts): Buffer {
   return Buffer.from(bytes);
 }
 
-export function decodeCounts(bytes: Buffer, each: (key: number, count: number) => void): void {
+export function decodeBucketCounts(bytes: Buffer, each: (key: number, count: number) => void): void {
   let at = 0;
   const readNumber = () => {
     let value = 0;
@@ -52,7 +52,7 @@ export function decodeCounts(bytes: Buffer, each: (key: number, count: number) =
 }
 
 /** Counts equal numbers. `keys` must be in ascending order. */
-export function countSortedKeys(keys: Iterable<number>): Counts {
+export function countRepeatedKeys(keys: Iterable<number>): Counts {
   const counted: Counts = { keys: [], counts: [] };
   for (const key of keys) {
     if (counted.keys.at(-1) === key) counted.counts[counted.counts.length - 1]! += 1;

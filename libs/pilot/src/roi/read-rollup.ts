@@ -1,5 +1,5 @@
 import type { Database, PilotRoiDayEntity, PilotRoiStateEntity, PilotRoiTimesEntity } from '@muster/database';
-import { bucketCount, decodeCounts } from './histogram';
+import { bucketCount, decodeBucketCounts } from './histogram';
 import type { RoiSums } from './compute-roi';
 import type { DaySums, Percentiles } from './roi-figures';
 import type { RoiRange } from './roi-range';
@@ -30,7 +30,7 @@ export async function readRollup(database: Database, read: RollupRead): Promise<
   if (!first?.isCurrent || first.revision === null) return null;
   const days = rows.filter(({ day }) => day !== null);
   const counts = new Float64Array(bucketCount);
-  for (const { histogram } of days) decodeCounts(histogram!, (bucket, count) => (counts[bucket]! += count));
+  for (const { histogram } of days) decodeBucketCounts(histogram!, (bucket, count) => (counts[bucket]! += count));
   const timed = days.reduce((sum, each) => sum + each.timed, 0);
   if (timed === 0) return { days, percentiles: null };
   const percentiles = await readPercentiles(database, read, { counts, timed, revision: first.revision });
@@ -106,14 +106,14 @@ function findBucketOfRank(counts: Float64Array, rank: number): { bucket: number;
   return { bucket, ahead };
 }
 
-/** The times of one bucket, collected from all days. */
+/** Processing times of one histogram bucket, collected from all days of the range. */
 class Times {
   private readonly micros: number[] = [];
   private readonly repeats = new Map<number, number>();
   private sorted?: Float64Array;
 
   addPackedTimes(packed: Buffer): void {
-    decodeCounts(packed, (micros, count) => {
+    decodeBucketCounts(packed, (micros, count) => {
       this.micros.push(micros);
       if (count > 1) this.repeats.set(micros, (this.repeats.get(micros) ?? 0) + count - 1);
     });

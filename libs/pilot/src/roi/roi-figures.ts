@@ -55,7 +55,7 @@ export function computeRoiFigures(
     noEobFound: sumOverDays('noEobFound'),
     failed: sumOverDays('failed'),
   });
-  const processing = computeProcessing(
+  const processing = subtractWaitingTime(
     sumMoney(days.map(({ processingMicros }) => processingMicros)),
     sumMoney(days.map(({ waitingMicros }) => waitingMicros)),
   );
@@ -63,7 +63,7 @@ export function computeRoiFigures(
   const laborMicros = sumMoney(days.map((each) => each.laborMicros));
   const net = laborMicros - compute;
   const saved = BigInt(claims.eobUploaded + claims.noEobFound);
-  const minutes = toRational(settings.minutesSavedPerClaim);
+  const minutes = toExactFraction(settings.minutesSavedPerClaim);
   return {
     source,
     from: range.from,
@@ -92,7 +92,7 @@ export function computeRoiFigures(
     daily: days.map((each) => ({
       date: each.day,
       claims: presentClaimCounts(each),
-      processingSeconds: toSeconds(computeProcessing(BigInt(each.processingMicros), BigInt(each.waitingMicros)), 1n),
+      processingSeconds: toSeconds(subtractWaitingTime(BigInt(each.processingMicros), BigInt(each.waitingMicros)), 1n),
       computeUsd: microsToUsd(each.costMicros),
       laborUsd: microsToUsd(each.laborMicros),
       netUsd: microsToUsd(each.netMicros),
@@ -114,7 +114,7 @@ const nothing: Omit<DaySums, 'day'> = {
 };
 
 /** A claim without a processing time can belong to a job that waited, so the difference may be negative. */
-function computeProcessing(claims: bigint, waiting: bigint): bigint {
+function subtractWaitingTime(claims: bigint, waiting: bigint): bigint {
   return claims > waiting ? claims - waiting : 0n;
 }
 
@@ -129,12 +129,12 @@ function presentClaimCounts({
 
 /** Returns a function that computes the labor cost saved by a number of claims, rounded once. */
 function createLaborCalculator({ minutesSavedPerClaim, laborMicrosPerHour }: RoiSettings): (claims: number) => bigint {
-  const { numerator, denominator } = toRational(minutesSavedPerClaim);
+  const { numerator, denominator } = toExactFraction(minutesSavedPerClaim);
   return (claims) => divideRoundingHalfEven(BigInt(claims) * numerator * BigInt(laborMicrosPerHour), denominator * 60n);
 }
 
 /** Converts a number to the exact fraction of its decimal notation. */
-function toRational(value: number): { numerator: bigint; denominator: bigint } {
+function toExactFraction(value: number): { numerator: bigint; denominator: bigint } {
   const [digits, exponent = '0'] = String(value).split('e') as [string, string?];
   const [whole, fraction = ''] = digits.split('.') as [string, string?];
   const shift = fraction.length - Number(exponent);

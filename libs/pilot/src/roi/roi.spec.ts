@@ -40,7 +40,7 @@ describe('readRoi', () => {
   });
   afterAll(() => harness.close());
 
-  async function open() {
+  async function openRoiFixture() {
     const { id: organizationId } = await makeOrganization(harness.db);
     const agent = await makeAgent(harness.db, { organizationId });
     const workflows = [
@@ -108,12 +108,12 @@ describe('readRoi', () => {
     };
     return { organizationId, workflows: workflows.map(({ id }) => id), world, sql, ...actions };
   }
-  type Fixture = Awaited<ReturnType<typeof open>>;
+  type Fixture = Awaited<ReturnType<typeof openRoiFixture>>;
 
   /** Expects the same figures from both sources and from the plain recomputation, for one workflow or all. */
-  async function expectEqual(fixture: Fixture, query: { from: string; to: string; workflowId?: string }) {
+  async function expectEqualFigures(fixture: Fixture, query: { from: string; to: string; workflowId?: string }) {
     const [rollup, raw] = [await fixture.roi(query), await fixture.roi({ ...query, source: 'computed' })];
-    const plain = plainRoi(fixture.world, query);
+    const plain = computePlainRoi(fixture.world, query);
     expect(raw).toEqual({ ...plain, source: 'computed' });
     expect(rollup).toEqual({ ...plain, source: rollup.source });
     return rollup.source;
@@ -175,7 +175,7 @@ describe('readRoi', () => {
     const sources = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 5, maxLength: 40 }), async (operations) => {
-        const fixture = await open();
+        const fixture = await openRoiFixture();
         const { world } = fixture;
         for (const each of [...operations, { kind: 'read' as const, from: '2026-02-28', days: 17, workflow: null }]) {
           if (each.kind === 'ingest') {
@@ -201,7 +201,7 @@ describe('readRoi', () => {
           } else {
             const to = new Date(Date.parse(each.from) + each.days * 86_400_000).toISOString().slice(0, 10);
             const workflowId = each.workflow === null ? undefined : fixture.workflows[each.workflow];
-            sources.add(await expectEqual(fixture, { from: each.from, to, workflowId }));
+            sources.add(await expectEqualFigures(fixture, { from: each.from, to, workflowId }));
           }
         }
         expect(await verifyRoiRollups(harness.db, fixture.organizationId)).toEqual([]);
@@ -212,7 +212,7 @@ describe('readRoi', () => {
   });
 
   it('the ROI figures are computed from claims until all changed days are in the rollups', async () => {
-    const fixture = await open();
+    const fixture = await openRoiFixture();
     const at = new Date('2026-03-10T02:00:00Z');
     for (let id = 0; id < 40; id += 1) {
       const batch = { at: new Date(at.getTime() - id * 86_400_000), job: null, claims: [] };
@@ -220,18 +220,18 @@ describe('readRoi', () => {
       fixture.world.batches.set(`batch-${id}`, batch);
     }
     const query = { from: '2026-01-01', to: '2026-03-31' };
-    expect(await expectEqual(fixture, query)).toBe('computed');
+    expect(await expectEqualFigures(fixture, query)).toBe('computed');
     while ((await fixture.refresh()).hasMore);
-    expect(await expectEqual(fixture, query)).toBe('rollup');
+    expect(await expectEqualFigures(fixture, query)).toBe('rollup');
     fixture.world.zone = 'Asia/Kathmandu';
     await fixture.settings();
-    expect(await expectEqual(fixture, query)).toBe('computed');
+    expect(await expectEqualFigures(fixture, query)).toBe('computed');
     while ((await fixture.refresh()).hasMore);
-    expect(await expectEqual(fixture, query)).toBe('rollup');
+    expect(await expectEqualFigures(fixture, query)).toBe('rollup');
   });
 
   it('verifyRoiRollups finds errors in the ROI rollups, and rebuildRoiRollups repairs them', async () => {
-    const fixture = await open();
+    const fixture = await openRoiFixture();
     const claims: Claim[] = [10, 20, 30].map((micros) => ({ outcome: 'failed', micros }));
     await fixture.ingest('one', { at: new Date('2026-03-10T12:00:00Z'), job: 0, claims });
     await fixture.ingest('two', { at: new Date('2026-03-11T12:00:00Z'), job: 0, claims });
@@ -257,7 +257,7 @@ describe('readRoi', () => {
  * Computes the figures with an independent implementation of their definitions: days by Intl, totals by BigInt,
  * percentiles by position.
  */
-function plainRoi(
+function computePlainRoi(
   world: World,
   { from, to, workflowId }: { from: string; to: string; workflowId?: string },
 ): Omit<Roi, 'source'> {

@@ -1,5 +1,5 @@
 import type { PilotBatchEntity, PilotRoiDayEntity, PilotRoiMetricEntity, PilotRoiTimesEntity } from '@muster/database';
-import { computeBucket, countSortedKeys, encodeCounts } from './histogram';
+import { computeHistogramBucket, countRepeatedKeys, encodeBucketCounts } from './histogram';
 
 /** Columns of a batch that a day's totals are computed from. */
 export type BatchOfDay = Pick<
@@ -37,11 +37,11 @@ function summarizeWorkflowDay(
   const sumClaims = (key: 'claimsAttempted' | 'claimsEobUploaded' | 'claimsNoEobFound' | 'claimsFailed') =>
     batches.reduce((total, batch) => total + batch[key], 0);
   const all = Float64Array.from(batches.flatMap(({ processingMicros }) => processingMicros)).sort();
-  const buckets = countSortedKeys(all.map(computeBucket));
+  const buckets = countRepeatedKeys(all.map(computeHistogramBucket));
   let from = 0;
   const times = buckets.keys.map((bucket, at): TimesRow => {
     const own = all.subarray(from, (from += buckets.counts[at]!));
-    return { workflowId, bucket, day, times: encodeCounts(countSortedKeys(own)) };
+    return { workflowId, bucket, day, times: encodeBucketCounts(countRepeatedKeys(own)) };
   });
   const row = {
     workflowId,
@@ -53,7 +53,7 @@ function summarizeWorkflowDay(
     failed: sumClaims('claimsFailed'),
     timed: all.length,
     processingMicros: [...all].reduce((total, micros) => total + BigInt(micros), 0n),
-    histogram: encodeCounts(buckets),
+    histogram: encodeBucketCounts(buckets),
   };
   return { day: row, times };
 }

@@ -32,7 +32,7 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
   tx.deferStatement('DELETE FROM process_library_session_timeline WHERE pilot_batch_id = $1', [pilotBatchId]);
   tx.deferStatement('DELETE FROM process_library_session_summary WHERE pilot_batch_id = $1', [pilotBatchId]);
   const timeline = buildSessionTimeline({ startedAt, finishedAt, ingestedAt, claims, stops });
-  await insertSummary(tx, { ...batch, id: pilotBatchId }, stops.at(-1)?.reason ?? null);
+  await insertSessionSummary(tx, { ...batch, id: pilotBatchId }, stops.at(-1)?.reason ?? null);
   for (let from = 0; from < timeline.length; from += entryBatchSize) {
     const entries = timeline.slice(from, from + entryBatchSize);
     await insertSessionEntries(tx, { pilotBatchId, organizationId, entries, from });
@@ -40,7 +40,11 @@ export async function summarizeSession(tx: Transaction, pilotBatchId: string): P
   return true;
 }
 
-async function insertSummary(tx: Transaction, batch: PilotBatchEntity, stopReason: string | null): Promise<void> {
+async function insertSessionSummary(
+  tx: Transaction,
+  batch: PilotBatchEntity,
+  stopReason: string | null,
+): Promise<void> {
   const { id, organizationId, occurredAt, workerKey, startedAt, finishedAt } = batch;
   const elapsed = startedAt && finishedAt ? finishedAt.getTime() - startedAt.getTime() : null;
   // The duration is null if the end is before the start: the clock was set back during the session.

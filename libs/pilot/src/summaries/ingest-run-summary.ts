@@ -36,10 +36,10 @@ export async function ingestRunSummary(
   const reporterAgentId = getBoundAgent(caller);
   await insertBatch(tx, { id, organizationId, workflowId: job?.workflowId ?? null, reporterAgentId, summary });
   for (let from = 0; from < claims.length; from += rowBatchSize) {
-    await insertClaims(tx, { id, organizationId, summary, from });
+    await insertClaimsOfBatch(tx, { id, organizationId, summary, from });
   }
   for (let from = 0; from < stopEvents.length; from += rowBatchSize) {
-    await insertStops(tx, { id, organizationId, summary, from });
+    await insertStopsOfBatch(tx, { id, organizationId, summary, from });
   }
   await insertRoiMetric(tx, id);
   const counts = { claims: claims.length, stopEvents: stopEvents.length };
@@ -169,7 +169,7 @@ async function insertBatch(
   );
 }
 
-async function insertClaims(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
+async function insertClaimsOfBatch(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
   const rows = summary.claims.slice(from, from + rowBatchSize);
   await tx.execute(
     `INSERT INTO pilot_claim_result
@@ -194,7 +194,7 @@ async function insertClaims(tx: Transaction, { id, organizationId, summary, from
   );
 }
 
-async function insertStops(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
+async function insertStopsOfBatch(tx: Transaction, { id, organizationId, summary, from }: Part & { from: number }) {
   const rows = summary.stopEvents.slice(from, from + rowBatchSize);
   await tx.execute(
     `INSERT INTO pilot_stop_event (organization_id, pilot_batch_id, event_index, reason, at, detail, metadata)

@@ -81,8 +81,8 @@ async function readSummaryContent(content: Json, faults: Faults, body: unknown):
   const { known, unknown } = renameSnakeCaseKeys(RunSummaryContent, content, { faults, path: '' });
   const { batchSummary, claimResults, stopEvents } = known;
   if (!isJsonObject(batchSummary)) faults.addError('batchSummary', 'batchSummary must be an object');
-  const claims = readList(claimResults, 'claimResults', faults);
-  const stops = readList(stopEvents, 'stopEvents', faults);
+  const claims = readListOfSummary(claimResults, 'claimResults', faults);
+  const stops = readListOfSummary(stopEvents, 'stopEvents', faults);
   if (!faults.isEmpty || !isJsonObject(batchSummary)) return null;
 
   const batch = renameSnakeCaseKeys(RunSummaryBatch, batchSummary, { faults, path: 'batchSummary' });
@@ -95,10 +95,10 @@ async function readSummaryContent(content: Json, faults: Faults, body: unknown):
   const facts = readFields(RunSummaryBatch, batch.known, { faults, path: 'batchSummary', unknown: 'ignore' });
   const metadata = { ...pickKeysOutsideEnvelope(body, content), ...unknown, ...batch.unknown, ...facts.metadata };
   if (faults.isEmpty) checkStoredSizes({ metadata, totals: facts.totals }, faults);
-  const rows = await mapInSlices(claims, (row, at) =>
+  const rows = await mapRowsInSlices(claims, (row, at) =>
     readAndConvertRow(RunSummaryClaim, row, { faults, path: `claimResults.${at}` }, toSummaryClaim),
   );
-  const events = await mapInSlices(stops, (row, at) =>
+  const events = await mapRowsInSlices(stops, (row, at) =>
     readAndConvertRow(RunSummaryStop, row, { faults, path: `stopEvents.${at}` }, toSummaryStop),
   );
   return {
@@ -115,7 +115,7 @@ async function readSummaryContent(content: Json, faults: Faults, body: unknown):
 }
 
 /** Returns the elements of a list, or none if it is not valid. Checks the length before any element is read. */
-function readList(value: unknown, name: string, faults: Faults): unknown[] {
+function readListOfSummary(value: unknown, name: string, faults: Faults): unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) faults.addError(name, `${name} must be an array`);
   else if (value.length <= maxSummaryClaims) return value;
@@ -123,7 +123,7 @@ function readList(value: unknown, name: string, faults: Faults): unknown[] {
   return [];
 }
 
-/** Returns the other keys of a body with a nested envelope. */
+/** Returns the keys of a body that are outside of its nested envelope. */
 function pickKeysOutsideEnvelope(body: unknown, content: Json): Json {
   if (body === content || !isJsonObject(body)) return {};
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== content));
@@ -142,7 +142,7 @@ function checkStoredSizes(stored: Record<'metadata' | 'totals', unknown>, faults
 }
 
 /** Reads rows in slices of `sliceMs`, and lets the event loop run between the slices. */
-async function mapInSlices<T, R>(rows: T[], read: (row: T, at: number) => R): Promise<R[]> {
+async function mapRowsInSlices<T, R>(rows: T[], read: (row: T, at: number) => R): Promise<R[]> {
   const results: R[] = [];
   let since = performance.now();
   for (const [at, row] of rows.entries()) {

@@ -3,7 +3,7 @@ import { type Faults, listFieldNames } from '@muster/contracts';
 import { isJsonLargerThan } from './measure';
 
 export interface Respelled {
-  /** Values of the fields of the class, by their names in camelCase. */
+  /** Values of the class's fields, by their names in camelCase. */
   known: Record<string, unknown>;
   /** Values of all keys that are not fields of the class, by their unchanged keys. */
   unknown: Record<string, unknown>;

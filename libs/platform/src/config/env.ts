@@ -65,12 +65,12 @@ export function loadConfig<T extends object>(type: new () => T, env: Environment
       faults.push((error as Error).message);
     }
   }
-  if (hasFaultsMethod(config)) faults.push(...config.findFaults());
+  if (canFindFaults(config)) faults.push(...config.findFaults());
   if (faults.length) throw new ConfigError(type.name, faults);
   return config as T;
 }
 
-function hasFaultsMethod(config: object): config is ChecksItself {
+function canFindFaults(config: object): config is ChecksItself {
   return typeof (config as Partial<ChecksItself>).findFaults === 'function';
 }
 

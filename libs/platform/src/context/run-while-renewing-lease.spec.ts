@@ -35,7 +35,7 @@ describe('a lease that is held', () => {
     expect(await runWhileRenewingLease(renew, work, 5)).toBeGreaterThanOrEqual(3);
   });
 
-  it('a lease ends with the error of the failed work', async () => {
+  it('runWhileRenewingLease throws the error of the failed work and stops the renewals of the lease', async () => {
     const renew = jest.fn(() => Promise.resolve());
     await expect(runWhileRenewingLease(renew, () => Promise.reject(new Error('refused')), 5)).rejects.toThrow(
       'refused',

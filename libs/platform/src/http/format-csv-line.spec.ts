@@ -14,16 +14,16 @@ describe('formatCsvLine', () => {
     '\u200b \u2060@A1',
     '＝1',
     ' ＋1',
-  ])('a cell %j that a spreadsheet would evaluate starts with an apostrophe', (text) => {
+  ])('formatCsvLine puts an apostrophe before the cell %j, which a spreadsheet would evaluate', (text) => {
     expect(formatCsvLine([text]).replace(/^"/, '')).toMatch(/^'/);
     expect(formatCsvLine([text])).toContain(text.replaceAll('"', '""'));
   });
 
-  it.each(['1=1', "it's", 'a+b', 'a @ b', 'שלום', '2026-03-01', ''])('a cell %j is unchanged', (text) => {
+  it.each(['1=1', "it's", 'a+b', 'a @ b', 'שלום', '2026-03-01', ''])('formatCsvLine writes the cell %j unchanged', (text) => {
     expect(formatCsvLine([text])).toBe(`${text}\r\n`);
   });
 
-  it('a cell is in quotes if a spreadsheet of some country would split or trim it', () => {
+  it('formatCsvLine quotes a cell that a spreadsheet of some country would split or trim', () => {
     expect(formatCsvLine(['a,b', 'a;b', 'a\tb', 'a\nb', ' a ', 'say "a"', null, 'a'])).toBe(
       '"a,b","a;b","a\tb","a\nb"," a ","say ""a""",,a\r\n',
     );

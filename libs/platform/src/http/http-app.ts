@@ -156,7 +156,11 @@ function addRequestHooks(fastify: FastifyInstance, config: BaseConfig, metrics: 
     void reply.headers(ownHeaders);
     if (request.routeOptions.config?.unparsed) acceptAnyContentType(request);
     if (!request.routeOptions.config?.noTimeout) startRequestTimeout(request, reply, config.requestTimeoutMs, logger);
-    done(checkHostHeader(request) ?? checkUrl(request) ?? (request.is404 ? noRouteError(request, paths) : undefined));
+    done(
+      rejectRepeatedHostHeader(request) ??
+        rejectInvalidUrl(request) ??
+        (request.is404 ? noRouteError(request, paths) : undefined),
+    );
   });
   // Body parsing loses the asynchronous context, so the context is entered just before the handler.
   fastify.addHook('preHandler', (request, reply, done) => runInContext(request.context, done, watchClient(reply.raw)));
@@ -221,7 +225,7 @@ const keyInQuery = /[?&](x-?api-?key|api_?key|access_?token|token)=|msk_[a-z0-9]
  * Returns the error for a request with two Host headers: Node uses the first one, and a proxy in front may have used
  * the other one.
  */
-function checkHostHeader({ raw: { rawHeaders } }: FastifyRequest): AppError | undefined {
+function rejectRepeatedHostHeader({ raw: { rawHeaders } }: FastifyRequest): AppError | undefined {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host');
   if (hosts.length < 2) return undefined;
   return new AppError('invalid_payload', { detail: 'Send exactly one Host header.' });
@@ -231,7 +235,7 @@ function checkHostHeader({ raw: { rawHeaders } }: FastifyRequest): AppError | un
  * Rejects a URL that contains a credential or is not valid. A credential in a URL ends up in logs, histories and
  * proxies. The rest of the request is not checked for credentials.
  */
-function checkUrl(request: FastifyRequest): AppError | undefined {
+function rejectInvalidUrl(request: FastifyRequest): AppError | undefined {
   const question = request.url.indexOf('?');
   if (question !== -1 && keyInQuery.test(request.url.slice(question))) {
     return new AppError('invalid_payload', {

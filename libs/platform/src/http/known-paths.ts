@@ -13,13 +13,13 @@ export class KnownPaths {
     const segments = path.split('/', 100);
     const allowed = new Set<string>();
     for (const route of this.routes.values()) {
-      if (matchesPattern(route.segments, segments)) for (const method of route.methods) allowed.add(method);
+      if (pathMatchesPattern(route.segments, segments)) for (const method of route.methods) allowed.add(method);
     }
     return [...allowed].sort().join(', ');
   }
 }
 
-function matchesPattern(pattern: string[], path: string[]): boolean {
+function pathMatchesPattern(pattern: string[], path: string[]): boolean {
   for (const [at, part] of pattern.entries()) {
     if (part === '*') return path.length > at;
     const segment = path[at];

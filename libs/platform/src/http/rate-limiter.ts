@@ -18,7 +18,7 @@ export interface RateState {
 
 interface Lease {
   window: number;
-  /** Number of requests that this process may still admit without the shared counter. */
+  /** Number of requests that this process may still admit before it must lease more from the shared counter. */
   left: number;
   /** Number of requests that all processes have leased in the window, as of the last call to the counter. */
   taken: number;

@@ -15,7 +15,7 @@ class Ledger extends LoopLedger {
 describe('a maintenance loop', () => {
   beforeAll(() => Logger.overrideLogger(false));
 
-  function make(runOnce: LoopSpec['runOnce']) {
+  function makeLoop(runOnce: LoopSpec['runOnce']) {
     const ledger = new Ledger();
     const metrics = new Metrics();
     const spec = { name: 'test loop', intervalMs: 1000, runOnce };
@@ -24,7 +24,7 @@ describe('a maintenance loop', () => {
 
   it('a loop remembers a failing row, since when and how often it has failed, until the row is processed', async () => {
     let bad = ['agent a', 'agent b'];
-    const { loop, ledger, metrics } = make((round) => {
+    const { loop, ledger, metrics } = makeLoop((round) => {
       for (const row of bad) round.recordFailure(row, new Error(`${row} broke`));
       return Promise.resolve({ looked: 2 });
     });
@@ -51,7 +51,7 @@ describe('a maintenance loop', () => {
 
   it('a loop records the error of an aborted round, and keeps the stuck rows of earlier rounds', async () => {
     let breaks = false;
-    const { loop, ledger } = make((round) => {
+    const { loop, ledger } = makeLoop((round) => {
       if (breaks) return Promise.reject(new Error('no database'));
       round.recordFailure('job 1', new Error('no'));
       return Promise.resolve({});
@@ -64,7 +64,7 @@ describe('a maintenance loop', () => {
 
   it('a loop remembers a row that failed before until the row is tried again', async () => {
     let next = (round: Round) => round.recordFailure('agent a', new Error('no'));
-    const { loop, ledger } = make((round) => {
+    const { loop, ledger } = makeLoop((round) => {
       next(round);
       return Promise.resolve({ looked: 1 });
     });
@@ -81,13 +81,13 @@ describe('a maintenance loop', () => {
   });
 
   it('a loop records only a few of the rounds that did nothing', async () => {
-    const { loop, ledger } = make(() => Promise.resolve({ looked: 0 }));
+    const { loop, ledger } = makeLoop(() => Promise.resolve({ looked: 0 }));
     for (let round = 0; round < 5; round += 1) await loop.runOnce();
     expect(ledger.runs).toHaveLength(1);
   });
 
   it('a loop continues if its ledger fails', async () => {
-    const { loop, ledger } = make(() => Promise.resolve({ looked: 1 }));
+    const { loop, ledger } = makeLoop(() => Promise.resolve({ looked: 1 }));
     jest.spyOn(ledger, 'recordRun').mockRejectedValue(new Error('no database'));
     await expect(loop.runOnce()).resolves.toBeUndefined();
   });
@@ -96,7 +96,7 @@ describe('a maintenance loop', () => {
     beforeEach(() => jest.useFakeTimers());
     afterEach(() => jest.useRealTimers());
 
-    function makeResting(restsWhenQuiet: boolean) {
+    function runRestingLoop(restsWhenQuiet: boolean) {
       const rounds = { count: 0, found: 0 };
       const runOnce = () => Promise.resolve({ looked: (rounds.count += 1) && rounds.found });
       const spec = { name: 'test loop', intervalMs: 1000, restsWhenQuiet, runOnce };
@@ -110,7 +110,7 @@ describe('a maintenance loop', () => {
     }
 
     it('a loop with restsWhenQuiet runs every fifth interval after a time without work, and every interval while it finds work', async () => {
-      const { loop, rounds, within } = makeResting(true);
+      const { loop, rounds, within } = runRestingLoop(true);
       loop.start();
       await within(20_000);
       expect(await within(50_000)).toBe(10);
@@ -122,7 +122,7 @@ describe('a maintenance loop', () => {
     });
 
     it('a loop with restsWhenQuiet runs within one interval after a notification, even if it was resting', async () => {
-      const { loop, within } = makeResting(true);
+      const { loop, within } = runRestingLoop(true);
       loop.start();
       await within(60_000);
       while ((await within(100)) === 0);
@@ -133,7 +133,7 @@ describe('a maintenance loop', () => {
     });
 
     it('a loop never rests if restsWhenQuiet is false', async () => {
-      const { loop, within } = makeResting(false);
+      const { loop, within } = runRestingLoop(false);
       loop.start();
       await within(60_000);
       expect(await within(50_000)).toBe(50);

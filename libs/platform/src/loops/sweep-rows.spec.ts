@@ -7,7 +7,7 @@ describe('a sweep', () => {
 
   const rows = Array.from({ length: 25 }, (_, at) => at + 1);
   /** A table whose rows stay candidates until they are processed. */
-  function table(bad: number[] = []) {
+  function makeTable(bad: number[] = []) {
     const processed: number[] = [];
     const tried: number[] = [];
     return {
@@ -37,7 +37,7 @@ describe('a sweep', () => {
   it.each([1, 4])(
     'a sweep processes every row page by page, %i at a time, and skips rows that fail',
     async (atOnce) => {
-      const { run, tried } = table([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
+      const { run, tried } = makeTable([1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13]);
       const round = new Round('test');
       expect(await run(round, atOnce)).toEqual({ looked: 25, done: 9 });
       expect([...tried].sort((a, b) => a - b)).toEqual(rows);
@@ -47,7 +47,7 @@ describe('a sweep', () => {
   );
 
   it('a sweep that ran out of time resumes at its cursor in the next round, and restarts after the last row', async () => {
-    const { run, tried } = table(rows);
+    const { run, tried } = makeTable(rows);
     const cursors = new Map<string, unknown>();
     // Each check of the time uses up a third of the budget, so a round processes three rows.
     const short = () => {
@@ -65,7 +65,7 @@ describe('a sweep', () => {
   });
 
   it('a sweep without time processes nothing and keeps its cursor', async () => {
-    const { run, tried } = table();
+    const { run, tried } = makeTable();
     const cursors = new Map<string, unknown>([['rows', 7]]);
     expect(await run(new Round('test', { budgetMs: 0, cursors }))).toEqual({ looked: 0, done: 0 });
     expect(tried).toEqual([]);

@@ -41,9 +41,9 @@ export class LevelCounts {
   private readonly isReport = new Map<string, boolean>();
 
   /** Counts an event that took this long. An event that failed is late. */
-  count(objective: Objective, seconds: number, failed = false): void {
-    this.add(`${objective}:all`, 1);
-    if (failed || seconds > maxSeconds[objective]) this.add(`${objective}:late`, 1);
+  countEvent(objective: Objective, seconds: number, failed = false): void {
+    this.addToField(`${objective}:all`, 1);
+    if (failed || seconds > maxSeconds[objective]) this.addToField(`${objective}:late`, 1);
   }
 
   /** Counts a request if it is the report of a worker. */
@@ -51,7 +51,7 @@ export class LevelCounts {
     if (request.method !== 'POST') return;
     let isReport = this.isReport.get(request.route);
     if (isReport === undefined) this.isReport.set(request.route, (isReport = reportRoute.test(request.route)));
-    if (isReport) this.count('callbacks', seconds, request.status >= 500);
+    if (isReport) this.countEvent('callbacks', seconds, request.status >= 500);
   }
 
   takeCounts(): ReadonlyMap<string, number> {
@@ -60,11 +60,11 @@ export class LevelCounts {
     return counts;
   }
 
-  putBack(counts: ReadonlyMap<string, number>): void {
-    for (const [field, count] of counts) this.add(field, count);
+  restoreCounts(counts: ReadonlyMap<string, number>): void {
+    for (const [field, count] of counts) this.addToField(field, count);
   }
 
-  private add(field: string, count: number): void {
+  private addToField(field: string, count: number): void {
     this.counts.set(field, (this.counts.get(field) ?? 0) + count);
   }
 }

@@ -78,25 +78,29 @@ export class NestLogger implements LoggerService {
   constructor(private readonly pino: Pino) {}
 
   log(message: unknown, ...rest: unknown[]) {
-    this.write('info', message, rest);
+    this.writeLogLine('info', message, rest);
   }
   error(message: unknown, ...rest: unknown[]) {
-    this.write('error', message, rest);
+    this.writeLogLine('error', message, rest);
   }
   warn(message: unknown, ...rest: unknown[]) {
-    this.write('warn', message, rest);
+    this.writeLogLine('warn', message, rest);
   }
   debug(message: unknown, ...rest: unknown[]) {
-    this.write('debug', message, rest);
+    this.writeLogLine('debug', message, rest);
   }
   verbose(message: unknown, ...rest: unknown[]) {
-    this.write('trace', message, rest);
+    this.writeLogLine('trace', message, rest);
   }
   fatal(message: unknown, ...rest: unknown[]) {
-    this.write('fatal', message, rest);
+    this.writeLogLine('fatal', message, rest);
   }
 
-  private write(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal', message: unknown, rest: unknown[]) {
+  private writeLogLine(
+    level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal',
+    message: unknown,
+    rest: unknown[],
+  ) {
     const context = typeof rest.at(-1) === 'string' ? (rest.at(-1) as string) : undefined;
     if (level === 'info' && wiring.has(context ?? '')) return;
     const err = [message, ...rest].find((part) => part instanceof Error);

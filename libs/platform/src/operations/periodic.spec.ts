@@ -12,7 +12,7 @@ describe('rounds', () => {
     jest.restoreAllMocks();
   });
 
-  async function roundsWithin(ms: number, dueInMs?: () => Promise<number | null>): Promise<number> {
+  async function countRoundsWithin(ms: number, dueInMs?: () => Promise<number | null>): Promise<number> {
     const runOnce = jest.fn(() => Promise.resolve());
     const periodic = new Periodic({ name: 'test', intervalMs: 1000, runOnce, dueInMs });
     periodic.start();
@@ -21,15 +21,15 @@ describe('rounds', () => {
     return runOnce.mock.calls.length;
   }
 
-  it('a periodic round starts after the interval, or earlier if work is due', async () => {
-    expect(await roundsWithin(3500)).toBe(4);
-    expect(await roundsWithin(3500, () => Promise.resolve(null))).toBe(4);
-    expect(await roundsWithin(3500, () => Promise.resolve(100))).toBe(36);
-    expect(await roundsWithin(3500, () => Promise.resolve(5000))).toBe(4);
+  it('the next round of a periodic task starts after the interval, or earlier if work is due', async () => {
+    expect(await countRoundsWithin(3500)).toBe(4);
+    expect(await countRoundsWithin(3500, () => Promise.resolve(null))).toBe(4);
+    expect(await countRoundsWithin(3500, () => Promise.resolve(100))).toBe(36);
+    expect(await countRoundsWithin(3500, () => Promise.resolve(5000))).toBe(4);
   });
 
-  it('periodic rounds always have a pause between them, and keep their interval if the due time is unknown', async () => {
-    expect(await roundsWithin(95, () => Promise.resolve(0))).toBe(10);
-    expect(await roundsWithin(3500, () => Promise.reject(new Error('no database')))).toBe(4);
+  it('the rounds of a periodic task always have a pause between them, and keep their interval if the due time is unknown', async () => {
+    expect(await countRoundsWithin(95, () => Promise.resolve(0))).toBe(10);
+    expect(await countRoundsWithin(3500, () => Promise.reject(new Error('no database')))).toBe(4);
   });
 });

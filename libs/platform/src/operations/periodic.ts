@@ -53,11 +53,11 @@ export class Periodic {
 
   private async runAndScheduleNext(): Promise<void> {
     await this.runOnce();
-    const pauseMs = await this.pauseMs();
+    const pauseMs = await this.computePauseMs();
     if (!this.stopped) this.scheduleRound(pauseMs);
   }
 
-  private async pauseMs(): Promise<number> {
+  private async computePauseMs(): Promise<number> {
     const { name, intervalMs, nextInMs, dueInMs } = this.options;
     try {
       const dueMs = Math.max(shortestPauseMs, (await dueInMs?.()) ?? Infinity);

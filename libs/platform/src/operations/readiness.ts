@@ -23,7 +23,7 @@ export class Readiness {
    * which checks that the resource can be written to: a process that can still read stays in rotation.
    */
   registerCheck(name: string, check: Check, { required, deep }: { required: boolean; deep?: Check }): void {
-    this.checks.set(name, { check, required, deep: deep && reuseSuccessFor(deepCheckMs, deep) });
+    this.checks.set(name, { check, required, deep: deep && reuseSuccessfulCheck(deepCheckMs, deep) });
   }
 
   /** Reports the process as not ready from now on, so that it gets no new requests before it ends. */
@@ -52,7 +52,7 @@ export class Readiness {
       await finishWithin(timeoutMs, check(), () => {
         throw new Error(`no answer within ${timeoutMs} ms`);
       });
-      return { status: 'ok', latencyMs: roundMs(performance.now() - started) };
+      return { status: 'ok', latencyMs: roundMilliseconds(performance.now() - started) };
     } catch (error) {
       return { status: 'failed', latencyMs: null, reason: describeCheckError(error) };
     }
@@ -73,7 +73,7 @@ const deepCheckMs = 5000;
  * Reuses a successful result for this time, because the check writes and any client may request it. A failure is not
  * reused, because its cause may be gone the next moment.
  */
-function reuseSuccessFor(ms: number, check: Check): Check {
+function reuseSuccessfulCheck(ms: number, check: Check): Check {
   let last: { at: number; answer: Promise<void> } | undefined;
   return () => {
     if (last && performance.now() - last.at <= ms) return last.answer;
@@ -95,6 +95,6 @@ function describeCheckError(error: unknown): string {
   return /^no answer within|pending|not connected/.test(message ?? '') ? message! : (code ?? 'no connection');
 }
 
-function roundMs(ms: number): number {
+function roundMilliseconds(ms: number): number {
   return Math.round(ms * 100) / 100;
 }

@@ -12,7 +12,7 @@ const dayMs = 24 * hourMs;
 /** Number of days that the counts are stored, and for which objectives are measured. */
 const levelDays = 30;
 
-/** Events of an objective in a period. */
+/** Number of events of an objective in a period, and of those that were late or failed. */
 export interface Level {
   all: number;
   late: number;
@@ -29,7 +29,7 @@ export class ServiceLevels implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly periodic = new Periodic({
     name: 'transfer of service levels',
     intervalMs: flushMs,
-    runOnce: () => this.flush(),
+    runOnce: () => this.writeCounts(),
   });
 
   constructor(
@@ -44,23 +44,23 @@ export class ServiceLevels implements OnApplicationBootstrap, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     await this.periodic.stop();
-    await this.flush();
+    await this.writeCounts();
   }
 
   /** Adds the counts of this process to those in Redis. If Redis does not answer, the counts wait for the next call. */
-  async flush(): Promise<void> {
+  async writeCounts(): Promise<void> {
     const counts = this.metrics.levels.takeCounts();
     if (counts.size === 0) return;
     const now = this.clock.now();
     const { client } = this.connections.getImpatientConnection();
-    const key = this.getKey(now);
+    const key = this.getCounterKey(now);
     const transfer = client.multi();
     for (const [field, count] of counts) transfer.hincrby(key, `${now.getUTCHours()}:${field}`, count);
     transfer.expire(key, ((levelDays + 1) * dayMs) / 1000);
     try {
       await transfer.exec();
     } catch {
-      this.metrics.levels.putBack(counts);
+      this.metrics.levels.restoreCounts(counts);
     }
   }
 
@@ -70,7 +70,7 @@ export class ServiceLevels implements OnApplicationBootstrap, OnModuleDestroy {
     const { client } = this.connections.getImpatientConnection();
     const days = Array.from({ length: levelDays + 1 }, (_, back) => new Date(now.getTime() - back * dayMs));
     const reading = client.pipeline();
-    for (const day of days) reading.hgetall(this.getKey(day));
+    for (const day of days) reading.hgetall(this.getCounterKey(day));
     const answers = (await reading.exec()) ?? [];
     const levels = Object.fromEntries(
       objectives.map(({ name }) => [name, { day: { all: 0, late: 0 }, month: { all: 0, late: 0 } }]),
@@ -90,7 +90,7 @@ export class ServiceLevels implements OnApplicationBootstrap, OnModuleDestroy {
     return levels;
   }
 
-  private getKey(time: Date): string {
+  private getCounterKey(time: Date): string {
     return `${this.connections.getImpatientConnection().prefix}:levels:${time.toISOString().slice(0, 10)}`;
   }
 }

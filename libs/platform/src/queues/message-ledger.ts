@@ -10,7 +10,7 @@ export interface ReceivedMessage {
 /** Stores messages until they are handled. The database implements it, and the queue processors use it. */
 export abstract class MessageLedger {
   /** Whether the message still has to be handled; false for a duplicate of a handled message. */
-  abstract isUnhandled(id: string): Promise<boolean>;
+  abstract isMessageUnhandled(id: string): Promise<boolean>;
 
   /**
    * Marks the message as handled, so that it is not published again. Until then the queue stores its id, so that no

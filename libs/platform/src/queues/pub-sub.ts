@@ -51,7 +51,7 @@ export class PubSub implements OnApplicationShutdown {
       waiting.add(id);
       this.notifyListeners(topic, id);
     }
-    this.timer ??= setImmediate(() => this.sendWaiting());
+    this.timer ??= setImmediate(() => this.sendWaitingNotifications());
   }
 
   /** Registers a listener. Returns the function that ends the subscription. */
@@ -66,7 +66,7 @@ export class PubSub implements OnApplicationShutdown {
     if (this.timer) clearImmediate(this.timer);
   }
 
-  private sendWaiting(): void {
+  private sendWaitingNotifications(): void {
     delete this.timer;
     const { client, prefix } = this.connections.getImpatientConnection();
     const topics = Object.fromEntries([...this.waiting].map(([topic, ids]) => [topic, [...ids]]));

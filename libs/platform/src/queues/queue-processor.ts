@@ -39,7 +39,8 @@ export function ProcessesQueue(queue: QueueName): ClassDecorator {
         // If a process dies, another process gets its messages after at most fifteen seconds.
         lockDuration: 10_000,
         stalledInterval: 5000,
-        // Pause of a worker after a connection error, which also delays its shutdown. The default is 15 s.
+        // Milliseconds that a worker pauses after a connection error, which also delays its shutdown. BullMQ's default
+        // is 15 s.
         runRetryDelay: 1000,
         // A crash counts as a stall. By default BullMQ fails a job permanently after the second stall, whatever its
         // attempts. Only the ledger decides that a message has failed permanently.
@@ -131,7 +132,7 @@ export abstract class QueueProcessor extends WorkerHost {
         this.handoff.countWhileRunning(received.queue, () => this.handleMessage(received)),
       );
     } catch (error) {
-      span.fail(getErrorCodeOrName(error));
+      span.markFailed(getErrorCodeOrName(error));
       throw error;
     } finally {
       span.end();
@@ -158,7 +159,7 @@ export abstract class QueueProcessor extends WorkerHost {
     const retry = definition?.retry ?? { attempts: 1, backoffMs: 0, maxBackoffMs: 0 };
     const message: ReceivedMessage = { id, isSettled: false };
     try {
-      if (!isNew && !definition?.settles && !(await this.ledger.isUnhandled(id)))
+      if (!isNew && !definition?.settles && !(await this.ledger.isMessageUnhandled(id)))
         return void stop({ outcome: 'repeated' });
       const limitMs = definition?.timeoutMs ?? 30_000;
       await finishWithin(limitMs, this.callHandler({ queue, name, data }, message), () => {

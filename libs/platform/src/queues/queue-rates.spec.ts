@@ -6,7 +6,7 @@ const none = { meta: { count: 0, prevTS: 0, prevCount: 0 }, data: [], count: 0 }
 /**
  * BullMQ's metrics: messages per minute, the newest minute first, if the last message was handled `ago` minutes ago.
  */
-const metricsOf = (ago: number, current: number, ...data: number[]) => ({
+const makeQueueMetrics = (ago: number, current: number, ...data: number[]) => ({
   meta: { count: 1000 + current, prevTS: now - ago * minuteMs, prevCount: 1000 },
   data,
   count: data.length,
@@ -18,7 +18,7 @@ describe('the rate of a queue', () => {
   });
 
   it('the count of the last hour includes the current minute, and the rate of a queue is the average of the complete minutes', () => {
-    expect(computeRate(metricsOf(0, 7, 10, 0, 20, 5, 5, 100), metricsOf(0, 2), now)).toEqual({
+    expect(computeRate(makeQueueMetrics(0, 7, 10, 0, 20, 5, 5, 100), makeQueueMetrics(0, 2), now)).toEqual({
       handledLastHour: 147,
       handledPerMinute: 8,
       failedLastHour: 2,
@@ -27,7 +27,7 @@ describe('the rate of a queue', () => {
 
   it('the rate of a queue includes messages that a process handled directly, bypassing the queue', () => {
     const handedOff = { completed: [3, 5, 5, 5, 5, 5], failed: [1] };
-    expect(computeRate(metricsOf(0, 7, 10, 0, 20, 5, 5), metricsOf(0, 2), now, handedOff)).toEqual({
+    expect(computeRate(makeQueueMetrics(0, 7, 10, 0, 20, 5, 5), makeQueueMetrics(0, 2), now, handedOff)).toEqual({
       handledLastHour: 47 + 28,
       handledPerMinute: 13,
       failedLastHour: 3,
@@ -36,7 +36,7 @@ describe('the rate of a queue', () => {
 
   it('the rate of a queue drops messages that are older than an hour, even if no message followed', () => {
     const rate = (ago: number) =>
-      computeRate(metricsOf(ago, 7, ...Array.from({ length: 59 }, () => 1)), metricsOf(ago, 2), now);
+      computeRate(makeQueueMetrics(ago, 7, ...Array.from({ length: 59 }, () => 1)), makeQueueMetrics(ago, 2), now);
     expect(rate(2)).toEqual({ handledLastHour: 64, handledPerMinute: 2, failedLastHour: 2 });
     expect(rate(59)).toEqual({ handledLastHour: 7, handledPerMinute: 0, failedLastHour: 2 });
     expect(rate(60)).toEqual({ handledLastHour: 0, handledPerMinute: 0, failedLastHour: 0 });

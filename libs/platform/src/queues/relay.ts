@@ -18,7 +18,7 @@ export class Relay {
   constructor(@Inject(RedisConnections) private readonly connections: RedisConnections) {}
 
   /** Sends a payload to the listeners of a channel. Returns the number of processes that received it. */
-  send(channel: string, payload: string): Promise<number> {
+  sendPayload(channel: string, payload: string): Promise<number> {
     const { client, prefix } = this.connections.getImpatientConnection();
     return client.publish(`${prefix}:relay:${channel}`, payload);
   }
@@ -26,7 +26,7 @@ export class Relay {
   /** Registers a listener of a channel. Returns the function that removes it. */
   listen(channel: string, listener: Listener): () => void {
     const subscriber = this.getSubscriber();
-    const name = this.getName(channel);
+    const name = this.buildChannelName(channel);
     const listeners = this.listeners.get(name) ?? new Set();
     const isFirst = listeners.size === 0;
     this.listeners.set(name, listeners.add(listener));
@@ -50,7 +50,7 @@ export class Relay {
     return (await client.exists(`${prefix}:relay:${name}`)) === 1;
   }
 
-  private getName(channel: string): string {
+  private buildChannelName(channel: string): string {
     return `${this.connections.getImpatientConnection().prefix}:relay:${channel}`;
   }
 

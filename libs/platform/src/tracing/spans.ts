@@ -80,7 +80,7 @@ export class OpenSpan {
    * Marks the span as failed. `word` is for example an error code, never a message, because a message may contain
    * anything.
    */
-  fail(word: string): void {
+  markFailed(word: string): void {
     this.error = word;
   }
 
@@ -103,7 +103,7 @@ export async function runInSpan<T>(options: SpanOptions, work: (span: OpenSpan) 
   try {
     return await runInContext(context, () => work(span));
   } catch (error) {
-    span.fail(getErrorCodeOrName(error));
+    span.markFailed(getErrorCodeOrName(error));
     throw error;
   } finally {
     span.end();

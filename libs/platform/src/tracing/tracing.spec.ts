@@ -128,7 +128,7 @@ describe('a sampler', () => {
   const sampled = parent;
   const unsampled = parent.replace(/01$/, '00');
 
-  it.each(samplers)('the sampler %s decides as OpenTelemetry specifies', (name) => {
+  it.each(samplers)('the trace sampler %s decides as OpenTelemetry specifies', (name) => {
     const isParentBased = name.startsWith('parentbased_');
     const own = !name.endsWith('always_off');
     expect(records(name, sampled)).toBe(isParentBased || own);
@@ -136,7 +136,7 @@ describe('a sampler', () => {
     if (!name.endsWith('ratio')) expect(records(name, null)).toBe(own);
   });
 
-  it('a sampler decides by the trace id, so that all processes record the same traces', () => {
+  it('a trace sampler decides by the trace id, so that all processes record the same traces', () => {
     expect(records('traceidratio', sampled)).toBe(true);
     expect(records('traceidratio', sampled.replace('0af7', 'faf7'))).toBe(false);
   });

@@ -9,7 +9,7 @@ export type PricingModel = Pick<
 
 export interface RunCharge {
   chargeMicros: MicroUsd;
-  /** Charge of each NPI; empty unless the type is npi_claim_block. */
+  /** Charge of each NPI (health care provider); empty unless the pricing type is npi_claim_block. */
   npis: { npi: string; claims: number; blocks: number; chargeMicros: MicroUsd }[];
 }
 

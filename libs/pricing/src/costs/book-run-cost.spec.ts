@@ -17,7 +17,7 @@ describe('booking the cost of a run', () => {
   const query = <T extends object>(sql: string, values: unknown[]) =>
     harness.db.query<T & object>('system', sql, values);
 
-  async function endedRun(reportedCostMicros: number | null = null) {
+  async function insertEndedRun(reportedCostMicros: number | null = null) {
     const { id: organizationId } = await makeOrganization(harness.db);
     const finishedAt = new Date('2026-03-31T23:59:59.000Z');
     const startedAt = new Date(finishedAt.getTime() - 1_800_000);
@@ -45,7 +45,7 @@ describe('booking the cost of a run', () => {
     (await query<{ total: number }>('SELECT total_micros AS total FROM run_cost WHERE job_id = $1', [jobId]))[0]!.total;
 
   it('a run’s cost is booked once, in the month in which the run ended, however often it is computed', async () => {
-    const { jobId, organizationId } = await endedRun();
+    const { jobId, organizationId } = await insertEndedRun();
     await spend(jobId, 1, 500_000);
     await Promise.all([book(jobId), book(jobId), book(jobId)]);
     expect(await totalOf(jobId)).toBe(560_000);
@@ -58,7 +58,7 @@ describe('booking the cost of a run', () => {
   });
 
   it('the cost of a run contains usage that is stored while the booking waits for the run’s row', async () => {
-    const { jobId } = await endedRun();
+    const { jobId } = await insertEndedRun();
     await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM job WHERE id = $1 FOR UPDATE', [jobId]),
@@ -75,7 +75,7 @@ describe('booking the cost of a run', () => {
   });
 
   it('a late report corrects a booked cost by a separate usage event', async () => {
-    const { jobId } = await endedRun(10_000);
+    const { jobId } = await insertEndedRun(10_000);
     await book(jobId);
     await spend(jobId, 1, 250_000);
     await book(jobId);
@@ -89,7 +89,7 @@ describe('booking the cost of a run', () => {
   });
 
   it('a run’s cost has a component for the part of its reported cost that exceeds the other components', async () => {
-    const { jobId } = await endedRun(2_000_000);
+    const { jobId } = await insertEndedRun(2_000_000);
     await book(jobId);
     await spend(jobId, 1, 250_000);
     await book(jobId);
@@ -106,7 +106,7 @@ describe('booking the cost of a run', () => {
   });
 
   it('a total cost above Number.MAX_SAFE_INTEGER is stored and read exactly', async () => {
-    const { jobId } = await endedRun();
+    const { jobId } = await insertEndedRun();
     const max = Number.MAX_SAFE_INTEGER;
     await spend(jobId, 1, max);
     await spend(jobId, 2, max);
@@ -121,7 +121,7 @@ describe('booking the cost of a run', () => {
   });
 
   it('findUnequalCounters lists a counter that is not the sum of its events', async () => {
-    const { organizationId, jobId } = await endedRun();
+    const { organizationId, jobId } = await insertEndedRun();
     await book(jobId);
     await query('UPDATE usage_counter SET runs = runs + 1 WHERE organization_id = $1', [organizationId]);
     expect(await findUnequalCounters(harness.db)).toMatchObject([
@@ -130,7 +130,7 @@ describe('booking the cost of a run', () => {
   });
 
   it('two concurrent refreshes of an organization’s cost rollups recompute each day once', async () => {
-    const { jobId, organizationId } = await endedRun();
+    const { jobId, organizationId } = await insertEndedRun();
     await book(jobId);
     const refresh = () => refreshCostDays(harness.db, organizationId);
     const refreshed = await runBehindLock(

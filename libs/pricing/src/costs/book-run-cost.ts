@@ -4,7 +4,7 @@ import {
   type OrganizationSettingsEntity,
   type RunCostEntity,
   type Transaction,
-  transposeRows,
+  rowsToColumns,
 } from '@muster/database';
 import { recordSpendUsage, computeRunMs } from '../usage/record-usage';
 import { emitLimitNoticesAfterBooking } from '../usage/emit-limit-notices';
@@ -71,9 +71,9 @@ export async function bookRunCosts(
   const runs: PricedRun[] = [];
   for (const job of jobs) {
     const own = sums.filter(({ jobId }) => jobId === job.jobId);
-    runs.push(await priceRun(tx, job, own, reprice));
+    runs.push(await computePricedRun(tx, job, own, reprice));
   }
-  writeCosts(tx, runs);
+  storeRunCosts(tx, runs);
   replaceCostComponents(
     tx,
     runs.map(({ job, endedAt, cost: { components } }) => ({
@@ -101,7 +101,12 @@ interface PricedRun {
   endedAt: Date | null;
 }
 
-async function priceRun(tx: Transaction, job: CostedJob, sums: UsageSum[], reprice: boolean): Promise<PricedRun> {
+async function computePricedRun(
+  tx: Transaction,
+  job: CostedJob,
+  sums: UsageSum[],
+  reprice: boolean,
+): Promise<PricedRun> {
   const { organizationId, startedAt, finishedAt, computeMicrosPerHour } = job;
   const { usages, prices } = await priceUsages(tx, organizationId, {
     usages: convertUsageSums(sums),
@@ -137,7 +142,7 @@ const costedJobs = `
   WHERE j.id = ANY($1) AND j.finished_at IS NOT NULL`;
 
 /** Writes the costs and marks their days as changed for the rollups. A run that never started belongs to no day. */
-function writeCosts(tx: Transaction, runs: PricedRun[]): void {
+function storeRunCosts(tx: Transaction, runs: PricedRun[]): void {
   if (runs.length === 0) return;
   tx.deferStatement(
     `WITH cost AS (
@@ -155,7 +160,7 @@ function writeCosts(tx: Transaction, runs: PricedRun[]): void {
      SET compute_micros = excluded.compute_micros, ai_micros = excluded.ai_micros,
          reported_micros = excluded.reported_micros, total_micros = excluded.total_micros, prices = excluded.prices,
          computed_at = muster_now()`,
-    transposeRows(
+    rowsToColumns(
       runs.map(({ job, cost: { computeMicros, aiMicros, reportedMicros, totalMicros }, prices, endedAt }) => [
         ...[job.jobId, job.organizationId, String(job.computeMicrosPerHour)],
         ...[computeMicros, aiMicros, reportedMicros, totalMicros].map(String),

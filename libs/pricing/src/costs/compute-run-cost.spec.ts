@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { computeRunCost, type ModelUsage } from './compute-run-cost';
 
-// The oracle computes with fractions of whole numbers in USD. It uses no code of the module under test.
+// The expected costs are computed with fractions of whole numbers in USD, without code of the module under test.
 
 type Fraction = [bigint, bigint];
-const plus = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];
-const times = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d];
+const addFractions = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];
+const multiplyFractions = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d];
 
 /** Rounds to whole micro-dollars, half to even. */
-function rounded([numerator, denominator]: Fraction): bigint {
+function roundToMicros([numerator, denominator]: Fraction): bigint {
   const micros = numerator * 1_000_000n;
   const below = micros / denominator;
   const toBelow = micros - below * denominator;
@@ -18,26 +18,31 @@ function rounded([numerator, denominator]: Fraction): bigint {
   return below % 2n === 0n ? below : below + 1n;
 }
 
-const micros = (count: bigint | number): Fraction => [BigInt(count), 1_000_000n];
+const microsToFraction = (count: bigint | number): Fraction => [BigInt(count), 1_000_000n];
 
-function oracle(usages: ModelUsage[], run: { ms: number | null; hourly: number; reported: number | null }) {
+function computeExpectedCost(
+  usages: ModelUsage[],
+  run: { ms: number | null; hourly: number; reported: number | null },
+) {
   const ai = new Map<string, Fraction>();
-  const put = (key: string, usd: Fraction) => ai.set(key, plus(ai.get(key) ?? [0n, 1n], usd));
+  const put = (key: string, usd: Fraction) => ai.set(key, addFractions(ai.get(key) ?? [0n, 1n], usd));
   for (const { provider, model, inputTokens, outputTokens, price, reportedMicros } of usages) {
     const name = `${provider.toLowerCase()} ${model.toLowerCase()}`;
-    const perToken = (price_: number | bigint): Fraction => times(micros(price_), [1n, 1_000_000n]);
+    const perToken = (price_: number | bigint): Fraction =>
+      multiplyFractions(microsToFraction(price_), [1n, 1_000_000n]);
     put(
       `${name} ${price ? 'priced' : 'unpriced'} input`,
-      price ? times([inputTokens, 1n], perToken(price.inputMicros)) : [0n, 1n],
+      price ? multiplyFractions([inputTokens, 1n], perToken(price.inputMicros)) : [0n, 1n],
     );
     put(
       `${name} ${price ? 'priced' : 'unpriced'} output`,
-      price ? times([outputTokens, 1n], perToken(price.outputMicros)) : [0n, 1n],
+      price ? multiplyFractions([outputTokens, 1n], perToken(price.outputMicros)) : [0n, 1n],
     );
-    if (!price && reportedMicros !== null) put(`${name} reported`, micros(reportedMicros));
+    if (!price && reportedMicros !== null) put(`${name} reported`, microsToFraction(reportedMicros));
   }
-  const parts = [...ai.values()].map(rounded);
-  if (run.ms !== null) parts.push(rounded(times([BigInt(run.ms), 3_600_000n], micros(run.hourly))));
+  const parts = [...ai.values()].map(roundToMicros);
+  if (run.ms !== null)
+    parts.push(roundToMicros(multiplyFractions([BigInt(run.ms), 3_600_000n], microsToFraction(run.hourly))));
   const computed = parts.reduce((sum, part) => sum + part, 0n);
   const beyond = run.reported === null ? 0n : BigInt(run.reported) - computed;
   if (beyond > 0n) parts.push(beyond);
@@ -63,7 +68,7 @@ describe('computeRunCost', () => {
       fc.property(fc.array(usage, { maxLength: 30 }), run, (usages, { ms: runMs, hourly, reported }) => {
         const facts = { usages, runMs, computeMicrosPerHour: hourly, reportedMicros: reported };
         const { components, totalMicros, aiMicros, computeMicros, reportedMicros } = computeRunCost(facts);
-        const { parts, total } = oracle(usages, { ms: runMs, hourly, reported });
+        const { parts, total } = computeExpectedCost(usages, { ms: runMs, hourly, reported });
         const inOrder = (amounts: bigint[]) => [...amounts].sort((a, b) => (a < b ? -1 : 1));
         expect(inOrder(components.map(({ amountMicros }) => amountMicros))).toEqual(inOrder(parts));
         expect([totalMicros, aiMicros + computeMicros + reportedMicros]).toEqual([total, total]);

@@ -1,4 +1,4 @@
-import { type RunCostComponentEntity, type Transaction, transposeRows } from '@muster/database';
+import { type RunCostComponentEntity, type Transaction, rowsToColumns } from '@muster/database';
 import type { CostComponent } from './compute-run-cost';
 
 /** Run or model call that the components belong to. Only a model call has a purpose. */
@@ -26,7 +26,7 @@ export function replaceCostComponents(tx: Transaction, costs: WrittenCost[]): vo
       ...[owner.purpose, at + 1, kind, provider, model, quantity, unit, unitPriceUsd, String(amountMicros), unpriced],
     ]),
   );
-  if (rows.length) tx.deferStatement(insertComponents, transposeRows(rows), 'write_components');
+  if (rows.length) tx.deferStatement(insertComponents, rowsToColumns(rows), 'write_components');
 }
 
 const insertComponents = `

@@ -27,24 +27,24 @@ export interface GateDecision {
 /** Whether the organization may launch another run, and the reason if not. */
 export function decideBillingGate(facts: LimitFacts & { openRuns?: number }): GateDecision {
   const { suspended, monthlyRunLimit, monthlySpendLimitMicros, runs, openRuns = 0, spendMicros } = facts;
-  if (suspended) return closeGate('the organization is suspended');
+  if (suspended) return createClosedDecision('the organization is suspended');
   if (monthlyRunLimit !== null && runs + openRuns >= monthlyRunLimit) {
-    return closeGate(`the month's limit of ${monthlyRunLimit} runs is used up`);
+    return createClosedDecision(`the month's limit of ${monthlyRunLimit} runs is used up`);
   }
   if (monthlySpendLimitMicros !== null && spendMicros >= monthlySpendLimitMicros) {
-    return closeGate(`the month's limit of ${microsToUsd(monthlySpendLimitMicros)} USD is used up`);
+    return createClosedDecision(`the month's limit of ${microsToUsd(monthlySpendLimitMicros)} USD is used up`);
   }
   return { canLaunchRuns: true, reason: null };
 }
 
-function closeGate(reason: string): GateDecision {
+function createClosedDecision(reason: string): GateDecision {
   return { canLaunchRuns: false, reason };
 }
 
 export function readLimits(tx: Transaction, organizationId: string, now: Date): Promise<LimitFacts> {
   return readLimitFacts<LimitFacts>(
     tx,
-    buildLimitStatement(organizationId, { columns: limitColumnsSql, now, name: 'read_limits' }),
+    buildLimitStatement(organizationId, { columns: spendingLimitColumnsSql, now, name: 'read_limits' }),
   );
 }
 
@@ -55,7 +55,7 @@ export function readGateFacts(tx: Transaction, organizationId: string, now: Date
 
 /** Returns the statement of `readGateFacts`, for a caller that sends it together with another statement. */
 export function buildGateStatement(organizationId: string, now: Date): LimitStatement {
-  return buildLimitStatement(organizationId, { columns: gateColumnsSql, now, name: 'read_gate_facts' });
+  return buildLimitStatement(organizationId, { columns: billingGateColumnsSql, now, name: 'read_gate_facts' });
 }
 
 interface LimitStatement {
@@ -92,15 +92,15 @@ export function requireLimitFacts<T extends LimitFacts>(facts: T | undefined): T
  * Columns of the limits, for statements that join organization o, organization_settings s and usage_counter c of
  * `month`. A run counts from its end, even if it is not in the counter yet.
  */
-export const limitColumnsSql = (month: string) => `
+export const spendingLimitColumnsSql = (month: string) => `
   o.suspended, s.monthly_run_limit, s.monthly_spend_limit_micros,
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE COALESCE(c.runs, 0) +
     (SELECT count(*) FROM usage_event e WHERE e.organization_id = o.id AND e.month = ${month} AND NOT e.counted)
   END AS runs,
   COALESCE(c.spend_micros, 0) AS spend_micros`;
 
-/** Adds the open runs to limitColumnsSql. Reads one index row for each open run of the organization. */
-export const gateColumnsSql = (month: string) => `${limitColumnsSql(month)},
+/** Adds the open runs to `spendingLimitColumnsSql`. Reads one index row for each open run of the organization. */
+export const billingGateColumnsSql = (month: string) => `${spendingLimitColumnsSql(month)},
   CASE WHEN s.monthly_run_limit IS NULL THEN 0 ELSE
     (SELECT count(*) FROM job j WHERE j.organization_id = o.id AND j.status IN ('queued', 'running')) END AS open_runs,
   CASE WHEN s.monthly_spend_limit_micros IS NULL THEN 0 ELSE

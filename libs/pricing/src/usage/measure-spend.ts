@@ -18,7 +18,7 @@ type Gate = Pick<OrganizationEntity, 'suspended'> &
   Pick<UsageCounterEntity, 'runs' | 'spendMicros'>;
 
 /** Measures this month's usage over all organizations, and how many organizations may not launch runs. */
-export async function measureSpend(database: Database, now: Date): Promise<MeasuredMoney> {
+export async function readSpendMetrics(database: Database, now: Date): Promise<MeasuredMoney> {
   const month = getBillingMonth(now);
   const [[counted], gates, [ended]] = await Promise.all([
     database.query<Counted>(

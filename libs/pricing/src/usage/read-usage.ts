@@ -1,7 +1,13 @@
 import { AppError, microsToUsd } from '@muster/contracts';
 import type { Database, OrganizationSettingsEntity, UsageCounterEntity } from '@muster/database';
 import { figureColumns, joinMonthFiguresSql } from './figures-of-month';
-import { decideBillingGate, gateColumnsSql, type GateDecision, type GateFacts, getBillingMonth } from './billing-gate';
+import {
+  decideBillingGate,
+  billingGateColumnsSql,
+  type GateDecision,
+  type GateFacts,
+  getBillingMonth,
+} from './billing-gate';
 
 export interface UsageOfMonth extends GateDecision {
   month: string;
@@ -29,7 +35,7 @@ export async function readUsage(
   const readMonth = (firstDay: string) =>
     database.query<Row>(
       { organizationId },
-      `SELECT ${gateColumnsSql('$2')}, s.max_concurrent_runs, ${figureColumns}
+      `SELECT ${billingGateColumnsSql('$2')}, s.max_concurrent_runs, ${figureColumns}
        FROM organization o
        JOIN organization_settings s ON s.organization_id = o.id
        LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = $2

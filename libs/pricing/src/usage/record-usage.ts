@@ -1,5 +1,5 @@
 import type { TerminalJobStatus } from '@muster/contracts';
-import { buildRowStatements, type Transaction, transposeRows } from '@muster/database';
+import { buildRowStatements, type Transaction, rowsToColumns } from '@muster/database';
 import { getBillingMonth } from './billing-gate';
 
 export interface EndedRun {
@@ -79,7 +79,7 @@ export function recordSpendUsage(tx: Transaction, spends: SpendOfRun[]): void {
      SET runs = c.runs + excluded.runs, completed = c.completed + excluded.completed,
          failed = c.failed + excluded.failed, cancelled = c.cancelled + excluded.cancelled,
          run_ms = c.run_ms + excluded.run_ms, spend_micros = c.spend_micros + excluded.spend_micros`,
-    transposeRows(
+    rowsToColumns(
       spends.map(({ jobId, organizationId, totalMicros, finishedAt }) => [
         ...[jobId, organizationId, getBillingMonth(finishedAt), String(totalMicros)],
       ]),

@@ -56,7 +56,7 @@ export class WallClock {
    * Returns every run of the expression, in UTC ms. The walk must begin a day before the period of interest, so that
    * the wall clock before the period is known.
    */
-  listRuns(expression: string): number[] {
+  listExpectedRuns(expression: string): number[] {
     const [minute, hour, ...dayFields] = expression.split(' ') as [string, string, string, string, string];
     const anyTime = star.test(minute) || star.test(hour);
     const onDay = this.dates.map((date) => matchesDay(date, dayFields as never));

@@ -23,25 +23,25 @@ const asleep = ['stopped', 'offline', 'stopping'];
  * Decides whether the machine of a schedule is woken now, ahead of its next run. It is woken once for each scheduled
  * time.
  */
-export function decidePrewake(facts: PrewakeFacts, now: Date): PrewakeDecision {
+export function decidePrewakeOfMachine(facts: PrewakeFacts, now: Date): PrewakeDecision {
   const { prewake, nextRunAt, prewokenFor, bootMs, guards, wakeRestsUntil } = facts;
-  if (!prewake) return decideNoWake('prewake is turned off');
+  if (!prewake) return createNoWakeDecision('prewake is turned off');
   const leftMs = nextRunAt.getTime() - now.getTime();
-  if (leftMs <= 0) return decideNoWake('the scheduled time has passed');
+  if (leftMs <= 0) return createNoWakeDecision('the scheduled time has passed');
   if (leftMs > computePrewakeLeadMs(bootMs))
-    return decideNoWake('the scheduled time is further away than the boot time');
+    return createNoWakeDecision('the scheduled time is further away than the boot time');
   if (prewokenFor?.getTime() === nextRunAt.getTime())
-    return decideNoWake('the machine was already woken for this time');
+    return createNoWakeDecision('the machine was already woken for this time');
   const guard = decideScheduledRun(guards, nextRunAt);
-  if (!guard.launch) return decideNoWake(`the run would be skipped: ${guard.reason}`);
+  if (!guard.launch) return createNoWakeDecision(`the run would be skipped: ${guard.reason}`);
   if (!guards.agent || !asleep.includes(guards.agent.status))
-    return decideNoWake(`the agent is ${guards.agent?.status}`);
+    return createNoWakeDecision(`the agent is ${guards.agent?.status}`);
   if (wakeRestsUntil && wakeRestsUntil > now) {
-    return decideNoWake(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
+    return createNoWakeDecision(`the machine failed to wake and is not woken before ${wakeRestsUntil.toISOString()}`);
   }
   return { wake: true };
 }
 
-function decideNoWake(reason: string): PrewakeDecision {
+function createNoWakeDecision(reason: string): PrewakeDecision {
   return { wake: false, reason };
 }

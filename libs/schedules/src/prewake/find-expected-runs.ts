@@ -1,7 +1,12 @@
 import { type ExpectedRun, longestLead } from '@muster/machines';
 import type { Database, ScheduleEntity, Transaction } from '@muster/database';
 import { decideScheduledRun } from '../ticks/decide-tick';
-import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
+import {
+  scheduleGuardColumnsSql,
+  toScheduleGuardFacts,
+  type GuardRow,
+  scheduleGuardTablesSql,
+} from '../ticks/guard-facts';
 
 /** Minutes after which a scheduled time that no tick has processed is no longer expected. */
 const lateMinutes = 2;
@@ -16,7 +21,7 @@ const pageSizes = [5, 50, 500];
  * run of a target can start on another agent; then the time of its schedule changes, and nothing is expected any more.
  */
 const nextSchedulesSql = (limit: number) => `
-  SELECT wanted.id AS agent_id, r.name, r.next_run_at, ${guardColumnsSql('r.next_run_at')}
+  SELECT wanted.id AS agent_id, r.name, r.next_run_at, ${scheduleGuardColumnsSql('r.next_run_at')}
   FROM unnest($1::uuid[]) AS wanted (id)
   CROSS JOIN LATERAL (
     (SELECT * FROM schedule n
@@ -32,7 +37,7 @@ const nextSchedulesSql = (limit: number) => `
          SELECT FROM agent_wake w WHERE w.agent_id = f.id AND w.source = 'schedule' AND w.reason = 'prewake'
            AND w.requested_at > n.next_run_at - ${longestLead})
      ORDER BY n.next_run_at LIMIT ${limit})) r
-  ${guardTablesSql('r.next_run_at')}
+  ${scheduleGuardTablesSql('r.next_run_at')}
   WHERE $3::uuid IS NULL OR r.organization_id = $3
   ORDER BY r.next_run_at`;
 
@@ -79,7 +84,7 @@ async function findFirstExpectedOfEach(
     for (const row of await read(wanted, limit)) {
       const { agentId, name, nextRunAt: at } = row;
       readCounts.set(agentId, (readCounts.get(agentId) ?? 0) + 1);
-      if (found.has(agentId) || !decideScheduledRun(toGuardFacts(row, { force: false }), at).launch) continue;
+      if (found.has(agentId) || !decideScheduledRun(toScheduleGuardFacts(row, { force: false }), at).launch) continue;
       found.set(agentId, { agentId, at, name });
     }
     wanted = wanted.filter((id) => !found.has(id) && readCounts.get(id)! >= limit);

@@ -1,9 +1,14 @@
 import type { Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
-import { decideWakesOfRuns, lockWakesOfOrganization, type Reserved } from '@muster/jobs';
+import { decideWakesForRuns, lockWakesOfOrganization, type Reserved } from '@muster/jobs';
 import { computePrewakeLeadMs, computePrewakeTimeoutMs, longestLead, prewakeLead, requestWake } from '@muster/machines';
 import { nilId, type Round, sweepRows, type SweepCounts } from '@muster/platform';
 import { decideScheduledRun } from '../ticks/decide-tick';
-import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
+import {
+  scheduleGuardColumnsSql,
+  toScheduleGuardFacts,
+  type GuardRow,
+  scheduleGuardTablesSql,
+} from '../ticks/guard-facts';
 
 /** A schedule with a target for whose next run no machine was woken yet. */
 type Near = Pick<ScheduleEntity, 'id' | 'organizationId'>;
@@ -32,8 +37,8 @@ const maxRuns = 200;
 
 /** SQL: the next runs of the organization’s schedules with targets, also those for which a machine was woken already. */
 const upcoming = `
-  SELECT r.id, r.next_run_at, r.prewoken_for, r.target_labels, s.prewake, ${guardColumnsSql('r.next_run_at')}
-  FROM schedule r ${guardTablesSql('r.next_run_at')}
+  SELECT r.id, r.next_run_at, r.prewoken_for, r.target_labels, s.prewake, ${scheduleGuardColumnsSql('r.next_run_at')}
+  FROM schedule r ${scheduleGuardTablesSql('r.next_run_at')}
   WHERE r.organization_id = $1 AND r.enabled AND r.target_labels IS NOT NULL AND r.next_run_at > $2
     AND r.next_run_at <= $2::timestamptz + ${longestLead}
   ORDER BY r.next_run_at, r.id LIMIT ${maxRuns}`;
@@ -84,11 +89,11 @@ async function prewakeForTarget(
   const rows = await tx.query<Upcoming>(upcoming, [organizationId, now], 'upcoming_of_targets');
   const reserved = await tx.query<Reserved>(named, [organizationId, now], 'reserved_agents');
   const runs = rows
-    .filter((row) => decideScheduledRun(toGuardFacts(row, { force: false }), row.nextRunAt).launch)
+    .filter((row) => decideScheduledRun(toScheduleGuardFacts(row, { force: false }), row.nextRunAt).launch)
     .map((row) => ({ id: row.id, labels: row.targetLabels, at: row.nextRunAt, hasWake: isPrewoken(row), row }));
   const run = runs.find((each) => each.id === id)?.row;
   if (!run?.prewake || !run.autoWake || isPrewoken(run)) return null;
-  const wakes = await decideWakesOfRuns(tx, organizationId, { runs, reserved, now });
+  const wakes = await decideWakesForRuns(tx, organizationId, { runs, reserved, now });
   const wake = wakes.find(({ runId }) => runId === id);
   if (!wake || run.nextRunAt.getTime() - now.getTime() > computePrewakeLeadMs(wake.bootMs)) return null;
   const { agentId, bootMs } = wake;

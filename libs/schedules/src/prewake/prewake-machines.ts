@@ -8,8 +8,13 @@ import {
 } from '@muster/machines';
 import type { AgentEntity, Database, OrganizationSettingsEntity, ScheduleEntity, Transaction } from '@muster/database';
 import { nilId, Round, sweepRows, type SweepCounts } from '@muster/platform';
-import { guardColumnsSql, toGuardFacts, type GuardRow, guardTablesSql } from '../ticks/guard-facts';
-import { decidePrewake } from './decide-prewake';
+import {
+  scheduleGuardColumnsSql,
+  toScheduleGuardFacts,
+  type GuardRow,
+  scheduleGuardTablesSql,
+} from '../ticks/guard-facts';
+import { decidePrewakeOfMachine } from './decide-prewake';
 import { prewakeForTargets } from './prewake-for-targets';
 
 /** A machine that is off while the time of one of its schedules is near. */
@@ -39,8 +44,8 @@ const sleepers = `
  * The locked schedules of one machine, in order of time. A schedule that another tick has locked is left to that tick.
  */
 const upcoming = `
-  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${guardColumnsSql('r.next_run_at')}
-  FROM schedule r ${guardTablesSql('r.next_run_at')}
+  SELECT r.id, r.next_run_at, r.prewoken_for, s.prewake, a.boot_ms, ${scheduleGuardColumnsSql('r.next_run_at')}
+  FROM schedule r ${scheduleGuardTablesSql('r.next_run_at')}
   WHERE r.id = ANY($1) AND a.id IS NOT NULL ORDER BY r.next_run_at, r.id`;
 
 const maxSchedules = 50;
@@ -93,9 +98,9 @@ async function prewakeMachine(
   const wakeRestsUntil = lastAt ? new Date(lastAt.getTime() + getWakeDelayMs(consecutive)) : null;
   const next = schedules.find((row) => {
     const { nextRunAt, prewokenFor, prewake: allowed, bootMs } = row;
-    const guards = toGuardFacts(row, { force: false });
+    const guards = toScheduleGuardFacts(row, { force: false });
     const facts = { nextRunAt, prewokenFor, prewake: allowed, bootMs, guards, wakeRestsUntil };
-    return decidePrewake(facts, now).wake;
+    return decidePrewakeOfMachine(facts, now).wake;
   });
   if (!next) return null;
   const { id: scheduleId, nextRunAt, bootMs } = next;

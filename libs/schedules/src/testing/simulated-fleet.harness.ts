@@ -1,18 +1,32 @@
-import { decideIdleStop, explainSilence, decideWakeStep, addIdleGap, runEnded, getWakeDelayMs } from '@muster/machines';
+import {
+  decideIdleStop,
+  describeSilence,
+  decideWakeStep,
+  addIdleGap,
+  runEnded,
+  getWakeDelayMs,
+} from '@muster/machines';
 import type { IdleStopPolicy } from '@muster/contracts';
-import { decideStaleJob, decideStart, computeRetryDelayMs } from '@muster/jobs';
+import { decideStaleJob, decideJobStart, computeRetryDelayMs } from '@muster/jobs';
 import { createSeededRandom } from '@muster/testing';
-import { simulateBoot, recordBoot } from './simulated-boots.harness';
-import { dueRuns, endSchedules, toExpected, isPrewoken, nearestRun, newSchedules } from './simulated-schedules.harness';
-import { endIdleTime, measureStep, recordJobStart } from './simulated-waits.harness';
+import { simulateBootDuration, recordBootDuration } from './simulated-boots.harness';
+import {
+  takeDueRuns,
+  removeSchedules,
+  toExpectedRun,
+  shouldPrewake,
+  getEarliestWakeTime,
+  createSchedules,
+} from './simulated-schedules.harness';
+import { endIdleTime, addStepToFigures, recordJobStart } from './simulated-waits.harness';
 import {
   toDateOrNull,
   day,
   hour,
-  drawLaunches,
+  drawRandomLaunches,
   minute,
-  drawTimes,
-  changeStatus,
+  drawRandomTimes,
+  changeAgentStatus,
   createAgent,
   createEmptyFigures,
   type FleetFigures,
@@ -46,11 +60,14 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   const random = createSeededRandom(seed);
   const between = (low: number, high: number) => low + random() * (high - low);
   const figures = createEmptyFigures();
-  const fleet = Array.from({ length: count }, (_, index) => createAgent(newSchedules(index, random), random));
+  const fleet = Array.from({ length: count }, (_, index) => createAgent(createSchedules(index, random), random));
   const end = days * day;
-  const arrivals = drawLaunches(fleet.length, end, random);
-  const outages = drawTimes(end, days * 3, random).map((at) => ({ at, until: at + between(5 * second, 3 * minute) }));
-  const jumps = drawTimes(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
+  const arrivals = drawRandomLaunches(fleet.length, end, random);
+  const outages = drawRandomTimes(end, days * 3, random).map((at) => ({
+    at,
+    until: at + between(5 * second, 3 * minute),
+  }));
+  const jumps = drawRandomTimes(end, days * 2, random).map((at) => ({ at, by: between(-20 * minute, 20 * minute) }));
   figures.restarts = outages.length;
   let [offset, nextArrival, nextJump, nextOutage] = [0, 0, 0, 0];
 
@@ -73,16 +90,16 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     // Clients repeat their calls while the service is down.
     while (up && nextArrival < arrivals.length && arrivals[nextArrival]!.at <= now) {
       const { at, agent } = arrivals[nextArrival]!;
-      launch(fleet[agent % count]!, { now, clock, at, dueAt: null });
+      launchRun(fleet[agent % count]!, { now, clock, at, dueAt: null });
       nextArrival += 1;
     }
-    if (now === end) fleet.forEach(endSchedules);
+    if (now === end) fleet.forEach(removeSchedules);
     for (const agent of fleet) {
       const isOff = agent.status === 'stopped' && agent.power === 'off' && agent.queue.length === 0 && !agent.enqueued;
-      if (isOff && clock < nearestRun(agent)) continue;
+      if (isOff && clock < getEarliestWakeTime(agent)) continue;
       simulateMachine(agent, now, clock, up);
       if (up) simulateService(agent, now, clock);
-      measureStep(figures, agent, { now, clock, up });
+      addStepToFigures(figures, agent, { now, clock, up });
     }
   }
   for (const agent of fleet) {
@@ -91,7 +108,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
   }
   return figures;
 
-  function launch(agent: Agent, run: { now: number; clock: number; at: number; dueAt: number | null }): void {
+  function launchRun(agent: Agent, run: { now: number; clock: number; at: number; dueAt: number | null }): void {
     const { now, clock, at, dueAt } = run;
     figures.jobs += 1;
     const isFree = agent.current === null && agent.queue.length === 0;
@@ -144,7 +161,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.lastSeen = clock;
     agent.firstWakeSinceSeen = null;
     if (agent.status === 'offline') {
-      changeStatus(agent, 'online', clock);
+      changeAgentStatus(agent, 'online', clock);
       agent.enqueued = true;
     }
     if (!job) return;
@@ -154,7 +171,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     }
     job.lastReportAt = clock;
     agent.lastActivityAt = clock;
-    if (job.endsAt <= now && job.fate === 'ends') endJob(agent, now, clock, 'completed');
+    if (job.endsAt <= now && job.fate === 'ends') endJobOfAgent(agent, now, clock, 'completed');
   }
 
   function simulateHandshake(agent: Agent, now: number, clock: number): void {
@@ -163,38 +180,39 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (agent.failedWakes > 0 && agent.idleSince !== null) agent.allowanceMs += now - agent.idleSince;
     agent.lastActivityAt = clock;
     Object.assign(agent, { failedWakes: 0, silentWake: false, afterRun: false });
-    if (agent.wake) recordBoot(agent, clock - agent.wake.requestedAt);
+    if (agent.wake) recordBootDuration(agent, clock - agent.wake.requestedAt);
     agent.wake = null;
-    changeStatus(agent, 'online', clock);
+    changeAgentStatus(agent, 'online', clock);
     agent.enqueued = true;
   }
 
   /** Simulates the service's loops and messages for one agent. */
   function simulateService(agent: Agent, now: number, clock: number): void {
-    if (now % watchTickMs === 0) failIfSilent(agent, clock);
-    for (const dueAt of dueRuns(agent, clock)) launch(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
-    if (!agent.wake && isPrewoken(agent, clock)) startWake(agent, now, clock);
-    continueWake(agent, now, clock);
-    continueStop(agent, now, clock);
+    if (now % watchTickMs === 0) failAgentIfSilent(agent, clock);
+    for (const dueAt of takeDueRuns(agent, clock))
+      launchRun(agent, { now, clock, at: Math.round(dueAt / minute), dueAt });
+    if (!agent.wake && shouldPrewake(agent, clock)) startWakeOfAgent(agent, now, clock);
+    continueWakeOfAgent(agent, now, clock);
+    continueStopOfAgent(agent, now, clock);
     const waits = agent.queue.some(({ notBefore }) => notBefore <= clock) && !agent.current;
     const canTake = agent.status === 'online' || clock - agent.checkedAt >= sweepRestMs || clock < agent.checkedAt;
-    if (agent.enqueued || (waits && canTake)) startNext(agent, now, clock);
+    if (agent.enqueued || (waits && canTake)) startNextRun(agent, now, clock);
     if (now % staleTickMs === 0 && agent.current) failStaleJob(agent, now, clock);
-    if (now % idleTickMs === 0) stopIfIdle(agent, now, clock);
+    if (now % idleTickMs === 0) stopAgentIfIdle(agent, now, clock);
   }
 
-  function failIfSilent(agent: Agent, clock: number): void {
+  function failAgentIfSilent(agent: Agent, clock: number): void {
     const { status } = agent;
     const facts = { status, lastSeen: toDateOrNull(agent.lastSeen), statusSince: new Date(agent.statusSince) };
-    if (explainSilence(facts, new Date(clock), offlineAfterMs)) changeStatus(agent, 'offline', clock);
+    if (describeSilence(facts, new Date(clock), offlineAfterMs)) changeAgentStatus(agent, 'offline', clock);
   }
 
-  function startNext(agent: Agent, now: number, clock: number): void {
+  function startNextRun(agent: Agent, now: number, clock: number): void {
     agent.enqueued = false;
     agent.checkedAt = clock;
     const head = agent.queue.find(({ notBefore }) => notBefore <= clock) ?? null;
     const restsUntil = agent.failedWakes > 0 ? agent.lastFailureAt + getWakeDelayMs(agent.failedWakes) : 0;
-    const decision = decideStart({
+    const decision = decideJobStart({
       agent: { status: agent.status, provider: 'ec2', drain: null, currentJobId: agent.current ? 'a job' : null },
       head: head && { id: 'head', vaultKeys: [] },
       autoWake: true,
@@ -209,19 +227,19 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       Object.assign(head!, { isDispatched: true, lastReportAt: clock });
       Object.assign(agent, { current: head, lastActivityAt: clock, afterRun: false });
     }
-    if (decision.action === 'wake' && !agent.wake) startWake(agent, now, clock);
+    if (decision.action === 'wake' && !agent.wake) startWakeOfAgent(agent, now, clock);
   }
 
-  function startWake(agent: Agent, now: number, clock: number): void {
+  function startWakeOfAgent(agent: Agent, now: number, clock: number): void {
     figures.wakes += 1;
     agent.wake = { requestedAt: clock, deadline: clock + wakeTimeoutMs, nextTryAt: clock, attempt: 0, failed: false };
     agent.firstWakeSinceSeen ??= clock;
     if (agent.status === 'stopping') return;
-    changeStatus(agent, 'starting', clock);
-    continueWake(agent, now, clock);
+    changeAgentStatus(agent, 'starting', clock);
+    continueWakeOfAgent(agent, now, clock);
   }
 
-  function continueWake(agent: Agent, now: number, clock: number): void {
+  function continueWakeOfAgent(agent: Agent, now: number, clock: number): void {
     const { wake } = agent;
     if (!wake) return;
     const facts = { open: true, due: wake.nextTryAt <= clock, over: wake.deadline <= clock, agentStatus: agent.status };
@@ -234,7 +252,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       agent.silentWake = !wake.failed;
       agent.lastFailureAt = clock;
       agent.faultAt = now;
-      if (agent.status === 'starting') changeStatus(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
+      if (agent.status === 'starting') changeAgentStatus(agent, agent.power === 'off' ? 'stopped' : 'offline', clock);
       agent.enqueued = true;
     }
     if (step !== 'try') return;
@@ -246,7 +264,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (wake.failed || (agent.power !== 'off' && !reboots)) return;
     if (reboots) figures.reboots += 1;
     agent.power = 'booting';
-    const boot = simulateBoot(agent, random);
+    const boot = simulateBootDuration(agent, random);
     agent.readyAt = now + boot.ms;
     // On some machines the worker never reports after the boot.
     agent.reports = random() > 0.015;
@@ -254,7 +272,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     agent.hasHandshaken = false;
   }
 
-  function stopIfIdle(agent: Agent, now: number, clock: number): void {
+  function stopAgentIfIdle(agent: Agent, now: number, clock: number): void {
     const { status, current } = agent;
     if (status !== 'online' && status !== 'offline') return;
     // A negative wait means that the clock was set back in between.
@@ -279,7 +297,7 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
         idleStopPolicy: policy,
         prewake: true,
         bootMs: agent.bootMs,
-        expected: toExpected(agent),
+        expected: toExpectedRun(agent),
         gaps: agent.gaps,
         lastActivity: agent.afterRun ? runEnded : null,
         autopilotSessionId: null,
@@ -289,25 +307,25 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
     if (decision.action !== 'stop') return;
     figures.idleStops += 1;
     endIdleTime(figures, agent, now);
-    changeStatus(agent, 'stopping', clock);
+    changeAgentStatus(agent, 'stopping', clock);
     agent.stopFails = random() < 0.02;
     if (!agent.stopFails && agent.power !== 'off') agent.offAt = now + between(5 * second, 40 * second);
   }
 
-  function continueStop(agent: Agent, now: number, clock: number): void {
+  function continueStopOfAgent(agent: Agent, now: number, clock: number): void {
     if (agent.status !== 'stopping') return;
     if (agent.stopFails) {
       figures.idleStopsFailed += 1;
       agent.idleStopFailedAt = clock;
-      changeStatus(agent, agent.reports && agent.hasHandshaken ? 'online' : 'offline', clock);
+      changeAgentStatus(agent, agent.reports && agent.hasHandshaken ? 'online' : 'offline', clock);
       agent.idleSince = null;
     } else if (agent.power === 'off') {
       agent.idleStopFailedAt = null;
-      changeStatus(agent, 'stopped', clock);
+      changeAgentStatus(agent, 'stopped', clock);
     } else return;
     agent.stopFails = false;
     agent.enqueued = true;
-    continueWake(agent, now, clock);
+    continueWakeOfAgent(agent, now, clock);
   }
 
   function failStaleJob(agent: Agent, now: number, clock: number): void {
@@ -325,10 +343,10 @@ export function simulateFleet({ agents: count, days, seed, idleStopMinutes, poli
       limits,
       new Date(clock),
     );
-    if (decision.action === 'fail') endJob(agent, now, clock, 'failed');
+    if (decision.action === 'fail') endJobOfAgent(agent, now, clock, 'failed');
   }
 
-  function endJob(agent: Agent, now: number, clock: number, how: 'completed' | 'failed'): void {
+  function endJobOfAgent(agent: Agent, now: number, clock: number, how: 'completed' | 'failed'): void {
     const job = agent.current!;
     Object.assign(agent, { current: null, lastActivityAt: clock, afterRun: true, freeAt: now, freeClock: clock });
     agent.enqueued = true;

@@ -17,7 +17,7 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
     for (const policy of policies) {
       figures[policy] = simulateFleet({ agents, days, seed, idleStopMinutes, policy });
     }
-    process.stdout.write(table());
+    process.stdout.write(formatResultTable());
   });
 
   describe.each(policies)('with the policy %s', (policy) => {
@@ -37,7 +37,7 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
     });
 
     it('at least 99 % of the simulated runs that wait for nothing but the idle policy start within five seconds', () => {
-      expect(ownLateness(figures[policy])).toBeLessThanOrEqual(0.01);
+      expect(computeLateShareOfPolicy(figures[policy])).toBeLessThanOrEqual(0.01);
     });
 
     it('a simulation covers restarts, clock jumps, failed wakes, failed idle stops and failed runs', () => {
@@ -50,26 +50,29 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
   });
 
   it('in a simulation, at least 90 % of the adaptive policy’s machine hours are needed, and waits are short', () => {
-    expect(ratio(figures.adaptive)).toBeGreaterThanOrEqual(0.9);
-    expect(meanWaitSeconds(figures.adaptive)).toBeLessThanOrEqual(35);
-    expect(ratio(figures.adaptive)).toBeGreaterThan(ratio(figures.fixed));
+    expect(computeHoursRatio(figures.adaptive)).toBeGreaterThanOrEqual(0.9);
+    expect(computeMeanWaitSeconds(figures.adaptive)).toBeLessThanOrEqual(35);
+    expect(computeHoursRatio(figures.adaptive)).toBeGreaterThan(computeHoursRatio(figures.fixed));
   });
 
-  function table(): string {
+  function formatResultTable(): string {
     const rows: [string, (result: FleetFigures) => number | string][] = [
       ['machine-hours needed', ({ neededHours }) => Math.round(neededHours)],
       ['machine-hours spent', ({ spentHours }) => Math.round(spentHours)],
-      ['needed / spent', (result) => ratio(result).toFixed(3)],
+      ['needed / spent', (result) => computeHoursRatio(result).toFixed(3)],
       ['spent of always on, %', ({ spentHours }) => ((100 * spentHours) / (agents * days * 24)).toFixed(1)],
       ['unscheduled runs', ({ unscheduled }) => unscheduled],
-      ['  mean wait for a machine, s', (result) => meanWaitSeconds(result).toFixed(1)],
+      ['  mean wait for a machine, s', (result) => computeMeanWaitSeconds(result).toFixed(1)],
       ['scheduled runs', ({ scheduled }) => scheduled],
       ['  late: machine busy with other work', ({ late }) => late['other work']],
       ['  late: outage or clock jump', ({ late }) => late['an outage or a clock']],
       ['  late: machine failure', ({ late }) => late['a machine failure']],
       ['  late: only the policy', ({ late }) => late['the policy']],
-      ['  within 5 s, if the machine was free, %', (result) => percent(1 - freeLateness(result))],
-      ['  within 5 s, if nothing else delayed it, %', (result) => percent(1 - ownLateness(result))],
+      [
+        '  within 5 s, if the machine was free, %',
+        (result) => formatPercent(1 - computeLateShareOfFreeMachines(result)),
+      ],
+      ['  within 5 s, if nothing else delayed it, %', (result) => formatPercent(1 - computeLateShareOfPolicy(result))],
       ['longest on without work, min', ({ longestIdleMs }) => (longestIdleMs / 60_000).toFixed(1)],
       ['  without outages and clock jumps', ({ longestIdleNetMs }) => (longestIdleNetMs / 60_000).toFixed(1)],
       [
@@ -93,16 +96,16 @@ describe('a simulated fleet with launches, schedules, failures, service restarts
   }
 });
 
-function ratio({ neededHours, spentHours }: FleetFigures): number {
+function computeHoursRatio({ neededHours, spentHours }: FleetFigures): number {
   return neededHours / spentHours;
 }
 
-function meanWaitSeconds({ waitedMs, unscheduled }: FleetFigures): number {
+function computeMeanWaitSeconds({ waitedMs, unscheduled }: FleetFigures): number {
   return waitedMs / unscheduled / 1000;
 }
 
 /** Returns the share of scheduled runs that started late although their machine had no other work. */
-function freeLateness({ scheduled, late }: FleetFigures): number {
+function computeLateShareOfFreeMachines({ scheduled, late }: FleetFigures): number {
   const { 'other work': busy, ...others } = late;
   return Object.values(others).reduce((sum, count) => sum + count, 0) / (scheduled - busy);
 }
@@ -111,11 +114,11 @@ function freeLateness({ scheduled, late }: FleetFigures): number {
  * Returns the share of scheduled runs that only the policy delayed: there was no other work, outage, clock jump or
  * machine failure.
  */
-function ownLateness({ scheduled, late }: FleetFigures): number {
+function computeLateShareOfPolicy({ scheduled, late }: FleetFigures): number {
   const { 'the policy': own, ...others } = late;
   return own / (scheduled - Object.values(others).reduce((sum, count) => sum + count, 0));
 }
 
-function percent(part: number): string {
+function formatPercent(part: number): string {
   return (100 * part).toFixed(2);
 }

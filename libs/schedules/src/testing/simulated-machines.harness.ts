@@ -26,7 +26,7 @@ export interface SimulatedJob {
   startedAt: number | null;
   lastReportAt: number;
   endsAt: number;
-  /** Scheduled time by the service's clock; null for an unscheduled job. */
+  /** Scheduled time of the job by the service's clock; null for an unscheduled job. */
   dueAt: number | null;
   /** Time when the job was queued, in true time (not by the service's clock). */
   queuedNow: number;
@@ -72,7 +72,7 @@ export interface SimulatedAgent {
   hasHandshaken: boolean;
   offAt: number | null;
   stopFails: boolean;
-  /** Measurements of the test, in true time. */
+  /** Measurements that only the test makes, in true time. */
   idleSince: number | null;
   allowanceMs: number;
   unattendedMs: number;
@@ -118,13 +118,13 @@ export function createAgent(schedules: SimulatedSchedule[], random: () => number
 }
 
 /** Changes the status like `setAgentStatus` in libs/machines. */
-export function changeStatus(agent: SimulatedAgent, to: AgentStatus, clock: number): void {
+export function changeAgentStatus(agent: SimulatedAgent, to: AgentStatus, clock: number): void {
   agent.onSince = to === 'stopped' ? null : (agent.onSince ?? clock);
   Object.assign(agent, { status: to, statusSince: clock });
 }
 
 /** Returns the unscheduled launches: some machines work all day, most in bursts. */
-export function drawLaunches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
+export function drawRandomLaunches(agents: number, end: number, random: () => number): { at: number; agent: number }[] {
   const all: { at: number; agent: number }[] = [];
   for (let agent = 0; agent < agents; agent += 1) {
     const bursts = Math.round((end / day) * (agent % 10 === 0 ? 8 : 2));
@@ -137,7 +137,7 @@ export function drawLaunches(agents: number, end: number, random: () => number):
   return all.filter(({ at }) => at < end).sort((one, other) => one.at - other.at);
 }
 
-export function drawTimes(end: number, count: number, random: () => number): number[] {
+export function drawRandomTimes(end: number, count: number, random: () => number): number[] {
   return Array.from({ length: Math.round(count) }, () => random() * end).sort((one, other) => one - other);
 }
 

@@ -36,7 +36,7 @@ export function recordJobStart(
 }
 
 /** Measures how long a machine is on without work, and how long a job waits while its machine is not being started. */
-export function measureStep(
+export function addStepToFigures(
   figures: FleetFigures,
   agent: SimulatedAgent,
   { now, clock, up }: { now: number; clock: number; up: boolean },

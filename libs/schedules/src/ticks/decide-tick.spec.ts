@@ -9,20 +9,20 @@ jest.setTimeout(240_000);
 
 const schedules = chooseSize('TICK_SCHEDULES', { short: 30, long: 1000 });
 
-const at = (time: string) => new Date(`2026-03-02T${time}Z`);
+const atTime = (time: string) => new Date(`2026-03-02T${time}Z`);
 
 describe('decideScheduleTick', () => {
   const facts = { enabled: true, timezone: 'UTC', misfirePolicy: 'once' as MisfirePolicy };
-  const hourly = { ...facts, rule: parseCron('0 * * * *'), nextRunAt: at('09:00:00') };
-  const everyMinute = { ...facts, rule: parseCron('* * * * *'), nextRunAt: at('09:00:00') };
+  const hourly = { ...facts, rule: parseCron('0 * * * *'), nextRunAt: atTime('09:00:00') };
+  const everyMinute = { ...facts, rule: parseCron('* * * * *'), nextRunAt: atTime('09:00:00') };
 
   it('a tick decides nothing for a schedule that is not due or is disabled', () => {
-    expect(decideScheduleTick(hourly, at('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
-    expect(decideScheduleTick({ ...hourly, enabled: false }, at('09:00:00'))).toEqual({
+    expect(decideScheduleTick(hourly, atTime('08:59:59.999'))).toEqual({ due: false, reason: 'not_due' });
+    expect(decideScheduleTick({ ...hourly, enabled: false }, atTime('09:00:00'))).toEqual({
       due: false,
       reason: 'disabled',
     });
-    expect(decideScheduleTick({ ...hourly, nextRunAt: null }, at('09:00:00'))).toEqual({
+    expect(decideScheduleTick({ ...hourly, nextRunAt: null }, atTime('09:00:00'))).toEqual({
       due: false,
       reason: 'not_due',
     });
@@ -32,11 +32,11 @@ describe('decideScheduleTick', () => {
     'a tick runs a schedule’s time that is at most 60 seconds late, with the policy %s',
     (misfirePolicy) => {
       for (const now of ['09:00:00', '09:00:15', '09:01:00']) {
-        expect(decideScheduleTick({ ...hourly, misfirePolicy }, at(now))).toEqual({
+        expect(decideScheduleTick({ ...hourly, misfirePolicy }, atTime(now))).toEqual({
           due: true,
           dropped: [],
-          run: at('09:00:00'),
-          next: at('10:00:00'),
+          run: atTime('09:00:00'),
+          next: atTime('10:00:00'),
         });
       }
     },
@@ -49,11 +49,11 @@ describe('decideScheduleTick', () => {
   ] as const)(
     'a tick after an outage runs or drops the missed times by the policy %s',
     (misfirePolicy, { dropped, run, next }) => {
-      expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('11:30:00'))).toEqual({
+      expect(decideScheduleTick({ ...hourly, misfirePolicy }, atTime('11:30:00'))).toEqual({
         due: true,
-        dropped: dropped.map(at),
-        run: run && at(run),
-        next: at(next),
+        dropped: dropped.map(atTime),
+        run: run && atTime(run),
+        next: atTime(next),
       });
     },
   );
@@ -65,38 +65,38 @@ describe('decideScheduleTick', () => {
     'after an outage, a scheduled time that is only seconds late runs besides the times that the policy %s selects',
     (misfirePolicy, expected) => {
       const { dropped, run, next } = expected;
-      expect(decideScheduleTick({ ...hourly, misfirePolicy }, at('12:00:30'))).toEqual({
+      expect(decideScheduleTick({ ...hourly, misfirePolicy }, atTime('12:00:30'))).toEqual({
         due: true,
-        dropped: dropped.map(at),
-        run: at(run),
-        next: at(next),
+        dropped: dropped.map(atTime),
+        run: atTime(run),
+        next: atTime(next),
       });
     },
   );
 
   it('a tick with the policy all runs the newest hundred missed times, and drops the others', () => {
-    const { dropped, runs } = decideAll({ ...everyMinute, misfirePolicy: 'all' }, at('12:00:30'));
+    const { dropped, runs } = decideAllTicks({ ...everyMinute, misfirePolicy: 'all' }, atTime('12:00:30'));
     expect([dropped.length, runs.length]).toEqual([81, 100]);
-    expect(runs.at(-1)).toEqual(at('12:00:00').getTime());
+    expect(runs.at(-1)).toEqual(atTime('12:00:00').getTime());
   });
 
   it.each(['once', 'skip', 'all'] as const)(
     'after a restore, a tick with the policy %s drops all times up to the release',
     (misfirePolicy) => {
-      const restored = { ...hourly, misfirePolicy, missedUntil: at('10:30:00') };
-      const { dropped, runs } = decideAll(restored, at('11:00:05'));
-      expect(dropped).toEqual([at('09:00:00').getTime(), at('10:00:00').getTime()]);
-      expect(runs).toEqual([at('11:00:00').getTime()]);
-      expect(decideScheduleTick({ ...restored, missedUntil: at('08:30:00') }, at('09:00:05'))).toMatchObject({
+      const restored = { ...hourly, misfirePolicy, missedUntil: atTime('10:30:00') };
+      const { dropped, runs } = decideAllTicks(restored, atTime('11:00:05'));
+      expect(dropped).toEqual([atTime('09:00:00').getTime(), atTime('10:00:00').getTime()]);
+      expect(runs).toEqual([atTime('11:00:00').getTime()]);
+      expect(decideScheduleTick({ ...restored, missedUntil: atTime('08:30:00') }, atTime('09:00:05'))).toMatchObject({
         dropped: [],
-        run: at('09:00:00'),
+        run: atTime('09:00:00'),
       });
     },
   );
 
   it('a tick decides about each minute of a missed year once, in several decisions', () => {
     const now = new Date('2027-03-02T09:00:30Z');
-    const { dropped, runs, decisions } = decideAll(everyMinute, now);
+    const { dropped, runs, decisions } = decideAllTicks(everyMinute, now);
     expect(runs).toEqual([now.getTime() - 90_000, now.getTime() - 30_000]);
     expect(dropped.length + runs.length).toBe(365 * 1440 + 1);
     expect(new Set([...dropped, ...runs]).size).toBe(365 * 1440 + 1);
@@ -104,7 +104,7 @@ describe('decideScheduleTick', () => {
   });
 });
 
-function decideAll(facts: Parameters<typeof decideScheduleTick>[0], now: Date) {
+function decideAllTicks(facts: Parameters<typeof decideScheduleTick>[0], now: Date) {
   const [dropped, runs]: [number[], number[]] = [[], []];
   let { nextRunAt } = facts;
   let decisions = 0;
@@ -160,7 +160,7 @@ describe(`decideScheduleTick for a year of ${schedules} schedules in twelve time
   };
 
   it('decideScheduleTick runs and drops the same times as an independent implementation of the policies', () => {
-    const random = randomOf(20260101);
+    const random = createSeededRandomNumbers(20260101);
     const clocks = new Map(
       zones.map((zone) => [zone, new WallClock(zone, new Date(year.from - 24 * hour), new Date(year.until))]),
     );
@@ -168,19 +168,19 @@ describe(`decideScheduleTick for a year of ${schedules} schedules in twelve time
     let dropped = 0;
     for (let index = 0; index < schedules; index += 1) {
       const zone = zones[index % zones.length]!;
-      const expression = anyExpression(random);
+      const expression = createRandomExpression(random);
       const misfirePolicy = (['once', 'skip', 'all'] as const)[Math.floor(random() * 3)]!;
       const nominal = clocks
         .get(zone)!
-        .listRuns(expression)
+        .listExpectedRuns(expression)
         .filter((time) => time >= year.from);
-      const wanted = expected(nominal, misfirePolicy);
+      const wanted = computeExpectedRuns(nominal, misfirePolicy);
       const rule = parseCron(expression);
       const found: typeof wanted = { runs: [], dropped: [] };
       let nextRunAt = findNextRun(rule, zone, new Date(year.from - 1))?.at ?? null;
       while (nextRunAt && tickFor(nextRunAt.getTime()) < year.until) {
         const now = new Date(tickFor(nextRunAt.getTime()));
-        const step = decideAll({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
+        const step = decideAllTicks({ enabled: true, rule, timezone: zone, misfirePolicy, nextRunAt }, now);
         found.runs.push(...step.runs);
         found.dropped.push(...step.dropped);
         nextRunAt = step.nextRunAt;
@@ -196,7 +196,7 @@ describe(`decideScheduleTick for a year of ${schedules} schedules in twelve time
   });
 
   /** A second implementation of the policies: returns which of the times that one tick finds run. */
-  function expected(nominal: number[], policy: MisfirePolicy): { runs: number[]; dropped: number[] } {
+  function computeExpectedRuns(nominal: number[], policy: MisfirePolicy): { runs: number[]; dropped: number[] } {
     const byTick = new Map<number, number[]>();
     for (const time of nominal) {
       const tick = tickFor(time);
@@ -217,7 +217,7 @@ describe(`decideScheduleTick for a year of ${schedules} schedules in twelve time
 });
 
 /** Returns mostly times of day, as people write them, and some rules that run all day. */
-function anyExpression(random: () => number): string {
+function createRandomExpression(random: () => number): string {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   const upTo = (max: number) => Math.floor(random() * (max + 1));
   const minute = pick([
@@ -235,7 +235,7 @@ function anyExpression(random: () => number): string {
 }
 
 /** Returns a generator of the same numbers every time (mulberry32). */
-function randomOf(seed: number): () => number {
+function createSeededRandomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -246,7 +246,7 @@ function randomOf(seed: number): () => number {
 }
 
 describe('decideScheduledRun', () => {
-  const now = at('09:00:00');
+  const now = atTime('09:00:00');
   const open: GuardFacts = {
     concurrencyLimit: null,
     openRuns: 0,
@@ -261,7 +261,7 @@ describe('decideScheduledRun', () => {
   const agent = (change: Partial<NonNullable<GuardFacts['agent']>>) => ({ agent: { ...open.agent!, ...change } });
   const closed: [Partial<GuardFacts>, string][] = [
     [{ concurrencyLimit: 2, openRuns: 2 }, 'concurrency_limit'],
-    [{ idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00.001') }, 'idempotency_window'],
+    [{ idempotencyWindowMinutes: 10, lastLaunchedAt: atTime('08:50:00.001') }, 'idempotency_window'],
     [{ gate: { canLaunchRuns: false, reason: 'suspended' } }, 'billing_gate'],
     [agent({ status: 'offline', provider: 'external' }), 'agent_not_ready'],
     [{ missingSecrets: ['A'] }, 'secret_missing'],
@@ -271,7 +271,7 @@ describe('decideScheduledRun', () => {
     expect(decideScheduledRun(open, now)).toEqual({ launch: true, wake: false });
     expect(decideScheduledRun({ ...open, concurrencyLimit: 2, openRuns: 1 }, now)).toMatchObject({ launch: true });
     expect(
-      decideScheduledRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: at('08:50:00') }, now),
+      decideScheduledRun({ ...open, idempotencyWindowMinutes: 10, lastLaunchedAt: atTime('08:50:00') }, now),
     ).toMatchObject({
       launch: true,
     });
@@ -312,7 +312,7 @@ describe('decideScheduledRun', () => {
     ['draining', { force: true }, { launch: false, reason: 'agent_not_ready' }],
     ['terminated', { force: true }, { launch: false, reason: 'agent_not_ready' }],
   ] as const)(
-    'the agent’s status %s, with %j, decides whether a scheduled run is launched',
+    'a scheduled run is launched or skipped depending on the agent’s status %s with %j',
     (status, change, expected) => {
       expect(decideScheduledRun({ ...open, ...agent({ status }), ...change }, now)).toMatchObject(expected);
     },

@@ -102,41 +102,43 @@ export type GuardDecision =
 export function decideScheduledRun(facts: GuardFacts, now: Date): GuardDecision {
   const { concurrencyLimit, openRuns, idempotencyWindowMinutes, lastLaunchedAt, gate, missingSecrets } = facts;
   if (concurrencyLimit !== null && openRuns >= concurrencyLimit) {
-    return skipRun('concurrency_limit', `${openRuns} of ${concurrencyLimit} runs are queued or running`);
+    return createSkipDecision('concurrency_limit', `${openRuns} of ${concurrencyLimit} runs are queued or running`);
   }
   if (idempotencyWindowMinutes && lastLaunchedAt) {
     const ageMs = now.getTime() - lastLaunchedAt.getTime();
     if (ageMs < idempotencyWindowMinutes * 60_000) {
       const launchedAt = lastLaunchedAt.toISOString();
-      return skipRun(
+      return createSkipDecision(
         'idempotency_window',
         `a run was launched at ${launchedAt}, within the window of ${idempotencyWindowMinutes} minutes`,
       );
     }
   }
-  if (!gate.canLaunchRuns) return skipRun('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (!gate.canLaunchRuns) return createSkipDecision('billing_gate', gate.reason ?? 'the billing gate is closed');
   const ready = decideByAgentState(facts);
   if (!ready.launch) return ready;
-  if (missingSecrets.length) return skipRun('secret_missing', `the vault has no secret ${missingSecrets.join(', ')}`);
+  if (missingSecrets.length)
+    return createSkipDecision('secret_missing', `the vault has no secret ${missingSecrets.join(', ')}`);
   return ready;
 }
 
 /** Decides whether the agent can execute a run, now or after it is woken. */
 function decideByAgentState({ agent, targetFits, autoWake, force }: GuardFacts): GuardDecision {
-  if (targetFits === false) return skipRun('no_agent_fits', 'no agent has all labels of the target any more');
+  if (targetFits === false)
+    return createSkipDecision('no_agent_fits', 'no agent has all labels of the target any more');
   // The dispatcher places the run, and wakes an agent if this is necessary and auto-wake is on.
   if (targetFits) return { launch: true, wake: force };
   const work = agent && decideWorkAnswer({ ...agent, autoWake });
-  if (!work || work.takes === 'never') return skipRun('agent_not_ready', 'the agent was terminated');
+  if (!work || work.takes === 'never') return createSkipDecision('agent_not_ready', 'the agent was terminated');
   switch (work.takes) {
     case 'after_drain':
-      return skipRun('agent_not_ready', 'the agent is being drained');
+      return createSkipDecision('agent_not_ready', 'the agent is being drained');
     case 'now':
     case 'after_boot':
       return { launch: true, wake: false };
     case 'after_wake':
       if (work.by === 'owner') {
-        return skipRun('agent_not_ready', `the agent is ${agent.status} and cannot be started from here`);
+        return createSkipDecision('agent_not_ready', `the agent is ${agent.status} and cannot be started from here`);
       }
       if (work.by === 'itself' || force) return { launch: true, wake: force };
       return {
@@ -148,6 +150,6 @@ function decideByAgentState({ agent, targetFits, autoWake, force }: GuardFacts):
   }
 }
 
-function skipRun(reason: SkipReason, detail: string): Extract<GuardDecision, { launch: false }> {
+function createSkipDecision(reason: SkipReason, detail: string): Extract<GuardDecision, { launch: false }> {
   return { launch: false, reason, detail };
 }

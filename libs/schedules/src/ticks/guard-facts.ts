@@ -1,6 +1,6 @@
 import type { AgentProvider, AgentStatus } from '@muster/contracts';
 import type { ScheduleEntity, Transaction } from '@muster/database';
-import { decideBillingGate, gateColumnsSql, type GateFacts } from '@muster/pricing';
+import { decideBillingGate, billingGateColumnsSql, type GateFacts } from '@muster/pricing';
 import type { GuardFacts } from './decide-tick';
 import type { ScheduleRow } from '../schedule-row';
 
@@ -18,11 +18,11 @@ export type GuardRow = GateFacts &
   };
 
 /** SQL for the month in which a time is billed. */
-const monthSql = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC')::date`;
+const billingMonthSql = (at: string) => `date_trunc('month', ${at} AT TIME ZONE 'UTC')::date`;
 
 /** SQL columns that the guards need of a schedule `r`, for a run at a time. */
-export const guardColumnsSql = (at: string) => `
-  ${gateColumnsSql(monthSql(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
+export const scheduleGuardColumnsSql = (at: string) => `
+  ${billingGateColumnsSql(billingMonthSql(at))}, r.concurrency_limit, r.idempotency_window_minutes, s.vm_auto_wake_on_job AS auto_wake, a.status,
   CASE WHEN r.target_labels IS NOT NULL THEN EXISTS (
     SELECT FROM agent f WHERE f.organization_id = o.id AND f.status <> 'terminated' AND f.labels @> r.target_labels) END
     AS target_fits,
@@ -35,31 +35,31 @@ export const guardColumnsSql = (at: string) => `
   ARRAY(SELECT name FROM unnest(r.vault_keys) AS name WHERE NOT EXISTS
     (SELECT FROM vault_secret v WHERE v.organization_id = o.id AND v.key = name)) AS missing_secrets`;
 
-/** SQL joins for `guardColumnsSql`. The usage counter is that of the month of the run. */
-export function guardTablesSql(at: string): string {
+/** SQL joins for `scheduleGuardColumnsSql`. The usage counter is that of the month of the run. */
+export function scheduleGuardTablesSql(at: string): string {
   return `
   JOIN organization o ON o.id = r.organization_id
   JOIN organization_settings s ON s.organization_id = o.id
-  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = ${monthSql(at)}
+  LEFT JOIN usage_counter c ON c.organization_id = o.id AND c.month = ${billingMonthSql(at)}
   LEFT JOIN agent a ON a.id = r.agent_id AND a.organization_id = o.id`;
 }
 
 const guardFactsSql = `
-  SELECT ${guardColumnsSql('$3::timestamptz')} FROM schedule r ${guardTablesSql('$3::timestamptz')}
+  SELECT ${scheduleGuardColumnsSql('$3::timestamptz')} FROM schedule r ${scheduleGuardTablesSql('$3::timestamptz')}
   WHERE r.id = $1 AND r.organization_id = $2`;
 
 /** Reads all facts that the guards need in one statement. */
-export async function readGuardFacts(
+export async function readScheduleGuardFacts(
   tx: Transaction,
   { id, organizationId }: ScheduleRow,
   { now, force }: { now: Date; force: boolean },
 ): Promise<GuardFacts> {
   const [row] = await tx.query<GuardRow>(guardFactsSql, [id, organizationId, now], 'schedule_guard_facts');
   if (!row) throw new Error(`schedule ${id} has no organization`);
-  return toGuardFacts(row, { force });
+  return toScheduleGuardFacts(row, { force });
 }
 
-export function toGuardFacts(row: GuardRow, { force }: { force: boolean }): GuardFacts {
+export function toScheduleGuardFacts(row: GuardRow, { force }: { force: boolean }): GuardFacts {
   const { status, provider, drain, autoWake, runsOfSchedule: openRuns, lastLaunchedAt, missingSecrets, ...rest } = row;
   const { concurrencyLimit, idempotencyWindowMinutes, targetFits, ...gate } = rest;
   return {

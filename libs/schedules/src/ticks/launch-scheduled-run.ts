@@ -5,7 +5,7 @@ import type { Transaction } from '@muster/database';
 import { launchJob, presentTarget } from '@muster/jobs';
 import type { KeyRing } from '@muster/vault';
 import { decideScheduledRun } from './decide-tick';
-import { readGuardFacts } from './guard-facts';
+import { readScheduleGuardFacts } from './guard-facts';
 import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
 import { wakeForForcedRun } from './wake-for-forced-run';
@@ -30,7 +30,10 @@ export async function launchScheduledRun(
   { now, nominalAt, actor, force, keyRing }: RunRequest,
 ): Promise<Outcome> {
   const { organizationId, agentId, targetLabels, targetPrefer } = schedule;
-  const decision = decideScheduledRun(await readGuardFacts(tx, schedule, { now, force: force !== undefined }), now);
+  const decision = decideScheduledRun(
+    await readScheduleGuardFacts(tx, schedule, { now, force: force !== undefined }),
+    now,
+  );
   if (!decision.launch) {
     const { reason, detail } = decision;
     if (decision.wakeBlocked && agentId) {

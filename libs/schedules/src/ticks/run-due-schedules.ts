@@ -5,11 +5,11 @@ import { runInSpan } from '@muster/platform';
 import type { KeyRing } from '@muster/vault';
 import { parseCron } from '../cron/cron-rule';
 import { decideScheduledRun, decideScheduleTick } from './decide-tick';
-import { readGuardFacts } from './guard-facts';
+import { readScheduleGuardFacts } from './guard-facts';
 import { launchScheduledRun } from './launch-scheduled-run';
 import { type Due, scanDueSchedules } from './scan-due-schedules';
 import { findSchedule, type ScheduleRow, tryLockSchedule } from '../schedule-row';
-import { isRunRecorded, recordMisfires, recordRunOutcome, setNextRun } from './tick-ledger';
+import { isRunRecorded, recordMisfires, recordScheduledRunOutcome, setNextRun } from './tick-ledger';
 import { createEmptyReport, addOutcomeToReport, type Outcome, type TickReport } from './tick-report';
 
 export interface TickRequest {
@@ -119,30 +119,30 @@ async function processNextRun(
   { now, missedUntil, keyRing, actor = { kind: 'system', id: 'schedules', organizationId } }: Tick,
 ): Promise<Step> {
   const schedule = await tryLockSchedule(tx, organizationId, id);
-  if (!schedule) return skipSchedule('locked');
+  if (!schedule) return createSkipStep('locked');
   const decision = decideScheduleTick({ ...schedule, missedUntil, rule: parseCron(schedule.cronExpression) }, now);
-  if (!decision.due) return skipSchedule(decision.reason);
+  if (!decision.due) return createSkipStep(decision.reason);
   const { dropped, run, next } = decision;
   const outcomes: Outcome[] = [];
   tx.onCommitMeasure(({ scheduleLateness, levels }) => {
     for (const at of [...dropped, ...(run ? [run] : [])]) {
       const seconds = (now.getTime() - at.getTime()) / 1000;
       scheduleLateness.observe(seconds);
-      levels.count('schedules', seconds);
+      levels.countEvent('schedules', seconds);
     }
   });
   recordMisfires(tx, schedule, dropped, now);
   if (dropped.length) outcomes.push(createMisfireOutcome(dropped));
   if (run && !(await isRunRecorded(tx, id, run))) {
     const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt: run, actor, keyRing });
-    recordRunOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
+    recordScheduledRunOutcome(tx, schedule, { ...outcome, nominalAt: run }, { kind: 'tick', now });
     outcomes.push(outcome);
   }
   setNextRun(tx, id, next);
   return { outcomes, more: next !== null && next <= now };
 }
 
-function skipSchedule(reason: 'locked' | 'not_due' | 'disabled'): Step {
+function createSkipStep(reason: 'locked' | 'not_due' | 'disabled'): Step {
   return { outcomes: [{ outcome: 'skipped', reason, detail: null, nominalAt: null }], more: false };
 }
 
@@ -157,7 +157,7 @@ async function previewSchedule(
   { now, missedUntil }: Tick,
   report: (outcome: Outcome) => void,
 ): Promise<void> {
-  const facts = await readGuardFacts(tx, schedule, { now, force: false });
+  const facts = await readScheduleGuardFacts(tx, schedule, { now, force: false });
   let nextRunAt = schedule.nextRunAt;
   do {
     const decision = decideScheduleTick(
@@ -199,7 +199,7 @@ async function recordFailure(
       if (!schedule?.nextRunAt || schedule.nextRunAt > now) return { ...failed, nominalAt: null };
       const { run, next } = findFailedTime(schedule, now);
       const outcome = { ...failed, nominalAt: run };
-      if (!(await isRunRecorded(tx, id, run))) recordRunOutcome(tx, schedule, outcome, { kind: 'tick', now });
+      if (!(await isRunRecorded(tx, id, run))) recordScheduledRunOutcome(tx, schedule, outcome, { kind: 'tick', now });
       setNextRun(tx, id, next);
       return outcome;
     });

@@ -2,10 +2,10 @@ import { audit, type Principal } from '@muster/access';
 import { type Database, type Transaction } from '@muster/database';
 import type { KeyRing } from '@muster/vault';
 import { decideScheduledRun } from './decide-tick';
-import { readGuardFacts } from './guard-facts';
+import { readScheduleGuardFacts } from './guard-facts';
 import { launchScheduledRun } from './launch-scheduled-run';
 import { findSchedule, requireExistingSchedule, tryLockSchedule } from '../schedule-row';
-import { recordRunOutcome } from './tick-ledger';
+import { recordScheduledRunOutcome } from './tick-ledger';
 import { createEmptyReport, addOutcomeToReport, type Outcome, type TickReport } from './tick-report';
 
 /**
@@ -28,7 +28,7 @@ export async function runScheduleNow(
     const nominalAt = await findFreeNominalTime(tx, id, now);
     const force = { wakeTimeoutMs };
     const outcome = await launchScheduledRun(tx, schedule, { now, nominalAt, actor: caller, force, keyRing });
-    recordRunOutcome(tx, schedule, { ...outcome, nominalAt }, { kind: 'forced', now });
+    recordScheduledRunOutcome(tx, schedule, { ...outcome, nominalAt }, { kind: 'forced', now });
     addOutcomeToReport(report, id, outcome);
   }
   audit(tx, caller, {
@@ -49,7 +49,7 @@ export async function previewForcedRun(
   const report: TickReport = { ...createEmptyReport(true), scanned: 1 };
   const schedule = await findSchedule(database, organizationId, id);
   const facts = await database.transaction({ organizationId }, (tx) =>
-    readGuardFacts(tx, schedule, { now, force: true }),
+    readScheduleGuardFacts(tx, schedule, { now, force: true }),
   );
   const decision = decideScheduledRun(facts, now);
   const outcome: Outcome = decision.launch

@@ -29,7 +29,7 @@ export async function scanDueSchedules(
       else if (!(await tryAdvisoryLock(tx, 'schedules', 'scan'))) return [];
     }
     return tx.query<Due>(
-      scanDueSql(organizationId !== undefined),
+      scanDueSchedulesSql(organizationId !== undefined),
       [...getScanDueValues(now, limit, after), ...(organizationId ? [organizationId] : [])],
       organizationId ? 'scan_due_of_organization' : 'scan_due',
     );
@@ -51,7 +51,7 @@ export async function readNextDueDelayMs(database: Database, now: Date): Promise
  * Returns the SQL for a scan. It reads an index in its order, so the cost depends on the rows found and not on all
  * rows.
  */
-export function scanDueSql(ofOrganization: boolean): string {
+export function scanDueSchedulesSql(ofOrganization: boolean): string {
   return `SELECT id, organization_id, next_run_at FROM schedule
     WHERE enabled AND next_run_at <= $1 AND (next_run_at, id) > ($2::timestamptz, $3::uuid)
       ${ofOrganization ? 'AND organization_id = $5' : ''}

@@ -4,7 +4,7 @@ import type { ScheduleRow } from '../schedule-row';
 import type { Outcome } from './tick-report';
 
 /** Records the outcome of a scheduled time in the history and on the schedule. */
-export function recordRunOutcome(
+export function recordScheduledRunOutcome(
   tx: Transaction,
   { id, organizationId }: ScheduleRow,
   result: Outcome & { nominalAt: Date },

@@ -3,7 +3,7 @@ import type { ScheduleTicks, SkipReason } from '@muster/contracts';
 /** Result of a tick, or of a request to execute schedules. */
 export interface TickReport {
   dryRun: boolean;
-  /** Number of schedules that were checked. */
+  /** Number of due schedules that the tick checked. */
   scanned: number;
   launched: { scheduleId: string; jobId: string | null; nominalAt: Date }[];
   skipped: { scheduleId: string; reason: SkipReason; nominalAt: Date | null }[];
@@ -14,7 +14,7 @@ export function createEmptyReport(dryRun: boolean): TickReport {
   return { dryRun, scanned: 0, launched: [], skipped: [], failed: [] };
 }
 
-/** Result of one transaction for a schedule. */
+/** What one transaction of a tick did about a schedule. */
 export type Outcome =
   | { outcome: 'launched'; jobId: string | null; nominalAt: Date }
   | { outcome: 'skipped'; reason: SkipReason; detail: string | null; nominalAt: Date | null }

@@ -1,6 +1,6 @@
 import { type AccountRequest, type ConcurrencyKey, maskVariables } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { decideWakesOfRuns, findGuards, lockWakesOfOrganization } from '@muster/jobs';
+import { decideWakesForRuns, findBusyKeysAndPools, lockWakesOfOrganization } from '@muster/jobs';
 import { requestWake } from '@muster/machines';
 import type { ScheduleRow } from '../schedule-row';
 
@@ -31,10 +31,10 @@ async function findAgentToWake(tx: Transaction, schedule: ScheduleRow, now: Date
   );
   const keys = [...schedule.concurrencyKeys, ...(workflow?.keys ?? [])];
   const accounts = [...schedule.accounts, ...(workflow?.accounts ?? [])];
-  const { fullKeys, busyPool } = await findGuards(tx, organizationId, { keys, accounts, variables });
+  const { fullKeys, busyPool } = await findBusyKeysAndPools(tx, organizationId, { keys, accounts, variables });
   // A run that waits for a key or an account wakes no machine.
   if (!targetLabels || fullKeys.length || busyPool !== null) return null;
   await lockWakesOfOrganization(tx, organizationId);
-  const [wake] = await decideWakesOfRuns(tx, organizationId, { runs: [{ id, labels: targetLabels, at: now }], now });
+  const [wake] = await decideWakesForRuns(tx, organizationId, { runs: [{ id, labels: targetLabels, at: now }], now });
   return wake?.agentId ?? null;
 }

@@ -125,7 +125,7 @@ export class FakeCodehost {
     const rows = [...this.issues.map(presentIssue), ...pulls]
       .filter((each) => state === 'all' || each.state === state)
       .sort((one, other) => other.number - one.number);
-    return answerPage(url, rows);
+    return createPageAnswer(url, rows);
   }
 
   private listPulls(url: URL): Answered {
@@ -138,7 +138,7 @@ export class FakeCodehost {
     const rows = this.pulls
       .filter((pull) => (state === 'all' || pull.state === state) && (!label || pull.head.label === label))
       .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
-    return answerPage(url, rows);
+    return createPageAnswer(url, rows);
   }
 
   private makeIssue(body: any): Answered {
@@ -164,7 +164,7 @@ export class FakeCodehost {
     if (isTimeline) {
       if (method !== 'GET') throw new WireFault('no such route');
       requireQuery(url, { per_page: perPage, page: perPage }, ['per_page']);
-      return answerPage(url, issue.events);
+      return createPageAnswer(url, issue.events);
     }
     requireQuery(url, {});
     if (method === 'PATCH') {
@@ -202,7 +202,7 @@ export class FakeCodehost {
 }
 
 /** Returns a page with links to other pages, as GitHub writes them. */
-function answerPage(url: URL, rows: object[]): Answered {
+function createPageAnswer(url: URL, rows: object[]): Answered {
   const size = Math.min(Number(url.searchParams.get('per_page')), maxPageSize);
   const page = Number(url.searchParams.get('page') ?? 1);
   const last = Math.max(Math.ceil(rows.length / size), 1);

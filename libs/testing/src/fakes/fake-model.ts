@@ -9,7 +9,7 @@ export interface ModelScript {
   json?: unknown;
   toolCalls?: { name: string; arguments: object | string; id?: string }[];
   refusal?: string;
-  /** Null leaves out the usage. If absent, the usage is computed from the number of characters. */
+  /** Token usage in the response. Null leaves it out; if absent, it is computed from the number of characters. */
   usage?: { inputTokens: number; outputTokens: number } | null;
   /** Milliseconds between the pieces of a stream, or before any other response. */
   slowMs?: number;
@@ -111,11 +111,11 @@ export class FakeModel {
     const faults = checkModelCall(call, this);
     this.faults.push(...faults);
     if (faults.length) return sendError(response, 400, { message: faults.join('; '), code: 'invalid_request_error' });
-    const script = await this.chooseScript(call);
-    await performScript(call, typeof script === 'string' ? { content: script } : script, response);
+    const script = await this.chooseScriptedResponse(call);
+    await sendScriptedResponse(call, typeof script === 'string' ? { content: script } : script, response);
   }
 
-  private async chooseScript(call: FakeModelCall): Promise<Script> {
+  private async chooseScriptedResponse(call: FakeModelCall): Promise<Script> {
     const scripted = this.script.shift();
     if (scripted !== undefined) return scripted;
     for (const rule of this.rules) {
@@ -137,7 +137,7 @@ function sendError(
   response.end(JSON.stringify({ error }));
 }
 
-async function performScript(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
+async function sendScriptedResponse(call: FakeModelCall, script: ModelScript, response: ServerResponse): Promise<void> {
   const { status, headers, raw, contentType = 'application/json', slowMs = 0 } = script;
   if (script.hang && !(call.stream && script.cutAfter !== undefined)) return;
   if (status !== undefined && status >= 300) {
@@ -153,7 +153,7 @@ async function performScript(call: FakeModelCall, script: ModelScript, response:
     return void response.end(raw);
   }
   if (call.stream) return streamAnswer(call, script, response);
-  await pauseFor(slowMs);
+  await waitIfPositive(slowMs);
   const { text, toolCalls, usage } = composeAnswer(call, script);
   const message = {
     role: 'assistant',
@@ -198,7 +198,7 @@ async function streamAnswer(call: FakeModelCall, script: ModelScript, response: 
   for (const [at, delta] of deltas.entries()) {
     if (response.destroyed) return;
     if (at >= cutAfter) return hang ? undefined : closeAfterWrite(response);
-    if (at > 0) await pauseFor(slowMs);
+    if (at > 0) await waitIfPositive(slowMs);
     call.firstTokenAt ??= at === 1 ? performance.now() : undefined;
     response.write(formatChunk([{ index: 0, delta, finish_reason: null }]));
   }
@@ -227,7 +227,7 @@ function composeAnswer(call: FakeModelCall, { content, json, toolCalls = [], ref
   return { text, toolCalls: calls, usage: usage === null ? null : counted };
 }
 
-function pauseFor(ms: number): Promise<void> | undefined {
+function waitIfPositive(ms: number): Promise<void> | undefined {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : undefined;
 }
 

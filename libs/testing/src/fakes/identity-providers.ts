@@ -139,7 +139,7 @@ export class HostileProvider {
 
   static async start(): Promise<HostileProvider> {
     const own = new HostileProvider(await ReplaceableServer.listen());
-    own.server.handle = (request, response) => own.answer(request, response);
+    own.server.handle = (request, response) => own.answerRequest(request, response);
     return own;
   }
 
@@ -151,14 +151,14 @@ export class HostileProvider {
     return this.server.close();
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await this.respondTo(request);
+  private async answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await this.createResponseBody(request);
     response.statusCode = body ? 200 : 404;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify(body ?? {}));
   }
 
-  private async respondTo(request: IncomingMessage): Promise<object | null> {
+  private async createResponseBody(request: IncomingMessage): Promise<object | null> {
     switch (request.url) {
       case '/.well-known/openid-configuration':
         return {

@@ -15,7 +15,7 @@ export interface Answered {
   headers: Record<string, string>;
 }
 
-/** A request that no real tracker would accept. */
+/** Thrown for a request that no real tracker would accept. */
 export class WireFault extends Error {}
 
 type Check = (value: unknown) => boolean;

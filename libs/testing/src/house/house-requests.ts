@@ -1,7 +1,7 @@
 import type { LargeOrganization } from './seed-large-organization';
 
 /**
- * Returns requests for every list with each of its filters: with a usual value, with a rare value, and with
+ * Returns requests for every list with each of its filters: with a common value, with a rare value, and with
  * combinations that match nothing.
  */
 export function listRequests(organization: LargeOrganization, now = new Date()): string[] {

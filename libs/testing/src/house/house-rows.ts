@@ -4,22 +4,22 @@ import { feedbackAndPacksSql } from './feedback-rows';
 // value that only three old rows have. {names} are replaced with values of the organization.
 
 /** SQL for the creation time of row `n` of `total`, in the year that ends now. */
-const timeSql = (n: string, total: string) =>
+const creationTimeSql = (n: string, total: string) =>
   `(to_timestamp({until} / 1000.0) - make_interval(secs => {days} * 86400.0 * (1 - (${n}) / ((${total}) + 1.0))))`;
 
 /** SQL for an id that the service would create at this time. */
-const idSql = (at: string, salt: string) =>
+const rowIdSql = (at: string, salt: string) =>
   `overlay(overlay(overlay(md5('{organization}' || ${salt}) PLACING
      lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') FROM 1) PLACING '7' FROM 13) PLACING '8' FROM 17)::uuid`;
 
 const tempTableSql = (kind: string, count: string) => `
   DROP TABLE IF EXISTS house_${kind};
   CREATE TEMP TABLE house_${kind} AS
-  SELECT n, ${idSql(timeSql('n', count), `'${kind}' || n`)} AS id, ${timeSql('n', count)} AS at
+  SELECT n, ${rowIdSql(creationTimeSql('n', count), `'${kind}' || n`)} AS id, ${creationTimeSql('n', count)} AS at
   FROM generate_series(1, greatest(1, ${count})::bigint) n`;
 
 const analyzed = ['agent', 'workflow', 'schedule', 'batch'].map((kind) => `ANALYZE house_${kind}`);
-const joinSql = (kind: string, n: string) => `LEFT JOIN house_${kind} ON house_${kind}.n = ${n}`;
+const joinTempTableSql = (kind: string, n: string) => `LEFT JOIN house_${kind} ON house_${kind}.n = ${n}`;
 
 export const houseStatements = [
   `INSERT INTO organization (id, name) VALUES ('{organization}', 'House') ON CONFLICT DO NOTHING`,
@@ -31,16 +31,16 @@ export const houseStatements = [
   ...analyzed,
   `DROP TABLE IF EXISTS house_job;
    CREATE TEMP TABLE house_job AS
-   SELECT j.n, ${idSql('j.at', `'job' || j.n`)} AS id, j.at, j.status, house_agent.id AS agent_id,
+   SELECT j.n, ${rowIdSql('j.at', `'job' || j.n`)} AS id, j.at, j.status, house_agent.id AS agent_id,
           house_workflow.id AS workflow_id, house_schedule.id AS schedule_id, house_batch.id AS batch_id
-   FROM (SELECT n, ${timeSql('n', '{jobs}')} AS at,
+   FROM (SELECT n, ${creationTimeSql('n', '{jobs}')} AS at,
                 CASE WHEN n > {jobs} - 20 THEN 'queued' WHEN n <= 10 THEN 'cancelled' WHEN n % 20 = 7 THEN 'failed'
                 ELSE 'completed' END AS status
          FROM generate_series(1, {jobs}::bigint) n) j
-   ${joinSql('agent', 'CASE WHEN j.n % 10 = 0 THEN 1 WHEN j.n IN (3, 13, 23) THEN {agents} ELSE 2 + j.n % greatest({agents} - 2, 1) END')}
-   ${joinSql('workflow', 'CASE WHEN j.n IN (5, 15, 25) THEN 20 ELSE 1 + j.n % 19 END')}
-   ${joinSql('schedule', 'CASE WHEN j.n IN (6, 16, 26) THEN 10 WHEN j.n % 3 = 0 THEN 1 + j.n % 9 END')}
-   ${joinSql('batch', 'CASE WHEN j.n % 5 = 0 THEN 1 + j.n / 100 END')}
+   ${joinTempTableSql('agent', 'CASE WHEN j.n % 10 = 0 THEN 1 WHEN j.n IN (3, 13, 23) THEN {agents} ELSE 2 + j.n % greatest({agents} - 2, 1) END')}
+   ${joinTempTableSql('workflow', 'CASE WHEN j.n IN (5, 15, 25) THEN 20 ELSE 1 + j.n % 19 END')}
+   ${joinTempTableSql('schedule', 'CASE WHEN j.n IN (6, 16, 26) THEN 10 WHEN j.n % 3 = 0 THEN 1 + j.n % 9 END')}
+   ${joinTempTableSql('batch', 'CASE WHEN j.n % 5 = 0 THEN 1 + j.n / 100 END')}
    ORDER BY j.n`,
   'ANALYZE house_job',
   `INSERT INTO workflow (id, organization_id, name) SELECT id, '{organization}', 'Workflow ' || n FROM house_workflow`,
@@ -73,11 +73,11 @@ export const houseStatements = [
    FROM house_job ORDER BY n`,
   `INSERT INTO question (id, organization_id, job_id, agent_id, workflow_id, question_key, question, kind, status,
                          asked_at, ended_at, expires_at)
-   SELECT ${idSql('at', `'question' || n`)}, '{organization}', id, agent_id, workflow_id, 'one', 'Which?', 'text',
+   SELECT ${rowIdSql('at', `'question' || n`)}, '{organization}', id, agent_id, workflow_id, 'one', 'Which?', 'text',
           CASE WHEN n % 1000 = 0 THEN 'open' WHEN n = 50 THEN 'expired' ELSE 'answered' END, at, at, at
    FROM house_job WHERE n % 5 = 0`,
   `INSERT INTO account (organization_id, name, id, pool, vault_keys, "limit", cooldown_seconds, enabled)
-   SELECT '{organization}', 'account-' || n, ${idSql('now()', `'account' || n`)},
+   SELECT '{organization}', 'account-' || n, ${rowIdSql('now()', `'account' || n`)},
           CASE WHEN n = 1 THEN 'needle' ELSE 'usual' END, jsonb_build_object('password', 'K'), 1, 60, true
    FROM generate_series(1, 300) n`,
   `INSERT INTO account_use (job_id, pool, organization_id, agent_id, priority, queued_at, account, since, until)
@@ -163,15 +163,15 @@ export const houseStatements = [
           CASE WHEN n > {entries} / 5 * 0.75 THEN long.id END, t.at
    FROM (SELECT id FROM house_agent WHERE n = 1) a,
         (SELECT id FROM house_job WHERE n % 10 = 0 AND status = 'completed' ORDER BY n DESC LIMIT 1) long,
-        generate_series(1, {entries}::bigint / 5) n, LATERAL (SELECT ${timeSql('n', '{entries} / 5')} AS at) t`,
+        generate_series(1, {entries}::bigint / 5) n, LATERAL (SELECT ${creationTimeSql('n', '{entries} / 5')} AS at) t`,
   `INSERT INTO timeline_entry (agent_id, seq, recorded_at, organization_id, kind, level, message, source, at)
-   SELECT a.id, 1 + e.n / greatest({agents} - 1, 1), ${timeSql('e.n', '{entries} * 4 / 5')}, '{organization}', 'execution', 'info',
-          'claim ' || e.n || ': opened the portal, downloaded one document', 'worker', ${timeSql('e.n', '{entries} * 4 / 5')}
+   SELECT a.id, 1 + e.n / greatest({agents} - 1, 1), ${creationTimeSql('e.n', '{entries} * 4 / 5')}, '{organization}', 'execution', 'info',
+          'claim ' || e.n || ': opened the portal, downloaded one document', 'worker', ${creationTimeSql('e.n', '{entries} * 4 / 5')}
    FROM generate_series(1, {entries}::bigint * 4 / 5) e (n) JOIN house_agent a ON a.n = 2 + e.n % greatest({agents} - 1, 1)
    ORDER BY e.n`,
   `INSERT INTO timeline_head (agent_id, organization_id, last_seq, logs_since, others_since)
    SELECT agent_id, organization_id, max(seq), min(recorded_at), min(recorded_at) FROM timeline_entry
    WHERE organization_id = '{organization}' GROUP BY 1, 2`,
-  ...feedbackAndPacksSql(idSql),
+  ...feedbackAndPacksSql(rowIdSql),
   'VACUUM ANALYZE',
 ];

@@ -58,7 +58,7 @@ export function useMachines() {
   });
   afterEach(() => plane.close());
 
-  async function makeAgentAt(status: AgentStatus = 'stopped', input: object = {}) {
+  async function makeAgentInStatus(status: AgentStatus = 'stopped', input: object = {}) {
     const { id: organizationId } = await makeOrganization(db);
     const providerConfig = { baseUrl, ref: 'vm-1' };
     const agent = await makeAgent(db, {
@@ -118,7 +118,7 @@ export function useMachines() {
   const countOrders = (order: string) => plane.orders.filter((each) => each === order).length;
 
   return {
-    agentAt: makeAgentAt,
+    agentAt: makeAgentInStatus,
     wake: requestWakeOf,
     timeOut: timeOutWake,
     handshake: sendHandshake,

@@ -11,7 +11,7 @@ export interface TimelineEntry {
   source?: string;
   jobId?: string;
   data?: Record<string, unknown>;
-  /** The time at which the entry's event happened; by default now. */
+  /** Time at which the event of the entry happened; by default now. */
   at?: Date;
 }
 

@@ -43,7 +43,7 @@ describe('listing an agent’s timeline', () => {
    * Inserts entries. `recordedAt` is the time at which an entry was recorded, and `lateMs` how long before that its
    * event happened.
    */
-  async function write(entries: { seq: number; recordedAt: number; lateMs: number }[]): Promise<string> {
+  async function insertEntries(entries: { seq: number; recordedAt: number; lateMs: number }[]): Promise<string> {
     const { id } = await makeAgent(harness.db, { organizationId, name: `agent ${(agents += 1)}` });
     await owner.query(
       `INSERT INTO timeline_entry (agent_id, seq, recorded_at, at, organization_id, kind, level, message, source)
@@ -68,7 +68,7 @@ describe('listing an agent’s timeline', () => {
   };
 
   it('a timeline query returns exactly the entries of its period, even late entries and future ones', async () => {
-    const random = seeded(20240101);
+    const random = createSeededNumbers(20240101);
     for (let round = 0; round < 12; round += 1) {
       const count = Math.floor(random() * 400);
       // One of the months may be empty. Concurrent entries can be recorded in another order than that of their numbers.
@@ -84,7 +84,7 @@ describe('listing an agent’s timeline', () => {
           const moved = recordedAt + Math.floor((random() - 0.5) * 30 * 60_000);
           return { seq, recordedAt: Math.min(Math.max(moved, start), end - 1), lateMs: Math.floor(lateMs) };
         });
-      const agentId = await write(entries);
+      const agentId = await insertEntries(entries);
       for (let attempt = 0; attempt < 15; attempt += 1) {
         const [a, b] = [0, 1]
           .map(() => start - 5 * dayMs + random() * (end - start + 10 * dayMs))
@@ -109,7 +109,12 @@ describe('listing an agent’s timeline', () => {
   it('a timeline query for a short period does not read the rest of its month', async () => {
     const count = 100_000;
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 25_000, lateMs: 0 }));
-    const [agentId] = [await write(all), await write(all), await write(all), await write(all)];
+    const [agentId] = [
+      await insertEntries(all),
+      await insertEntries(all),
+      await insertEntries(all),
+      await insertEntries(all),
+    ];
     // Without statistics Postgres assumes an empty table, and could sort all of it for each page.
     const uncounted = await pagesRead();
     await listTimeline(harness.db, { organizationId, agentId }, { q: 'no such line' }, { limit: 50, after: null });
@@ -134,7 +139,7 @@ describe('listing an agent’s timeline', () => {
     const count = 60_000;
     const needles = [1, 2, 3, 30_000, 30_001];
     const all = Array.from({ length: count }, (_, at) => ({ seq: at + 1, recordedAt: start + at * 1000, lateMs: 0 }));
-    const agentId = await write(all);
+    const agentId = await insertEntries(all);
     await owner.query(`UPDATE timeline_entry SET message = 'needle' WHERE agent_id = $1 AND seq = ANY ($2)`, [
       agentId,
       needles,
@@ -170,7 +175,7 @@ describe('listing an agent’s timeline', () => {
   };
 });
 
-function seeded(seed: number): () => number {
+function createSeededNumbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31;

@@ -35,7 +35,7 @@ describe('keeping the timeline’s partitions', () => {
   const createExpired = (name: string, bounds: string) =>
     asOwner(`CREATE TABLE ${name} PARTITION OF timeline_entry FOR VALUES ${bounds}`);
 
-  it('partitions older than the retention are dropped, future months are created, others stay unchanged', async () => {
+  it('partitions of the timeline that are older than the retention are dropped, future months are created, others stay', async () => {
     // Creates the partitions of this month, because the template database may be from the previous month.
     await maintain(0);
     const before = await partitions();
@@ -49,7 +49,7 @@ describe('keeping the timeline’s partitions', () => {
     expect(await partitions()).toEqual(before);
   });
 
-  it('an expired partition in use is dropped in a later round without blocking readers or writers', async () => {
+  it('an expired timeline partition in use is dropped in a later round without blocking readers or writers', async () => {
     await maintain(0);
     await asOwner(
       `CREATE TABLE timeline_entry_202402 PARTITION OF timeline_entry FOR VALUES FROM ('2024-02-01Z') TO ('2024-03-01Z')`,
@@ -76,7 +76,7 @@ describe('keeping the timeline’s partitions', () => {
     expect(await partitions()).not.toContain('timeline_entry_202402');
   });
 
-  it('an expired partition is dropped once the transactions that used it have ended, although others use the timeline', async () => {
+  it('an expired timeline partition is dropped once the transactions that used it have ended, although others use the timeline', async () => {
     await maintain(0);
     await createExpired('timeline_entry_202404', "FROM ('2024-04-01Z') TO ('2024-05-01Z')");
     const [earlier, later] = [0, 1].map(() => new Client({ connectionString: harness.databaseUrl }));
@@ -92,7 +92,7 @@ describe('keeping the timeline’s partitions', () => {
     }
   });
 
-  it('a partition whose drop was interrupted after it was detached is dropped in the next round', async () => {
+  it('a timeline partition whose drop was interrupted after it was detached is dropped in the next round', async () => {
     await asOwner('CREATE TABLE timeline_entry_202405 (LIKE timeline_entry)');
     expect(await maintain(60)).toEqual({ dropped: 1 });
     expect(await harness.db.query('system', `SELECT to_regclass('timeline_entry_202405') AS name`)).toEqual([
@@ -100,7 +100,7 @@ describe('keeping the timeline’s partitions', () => {
     ]);
   });
 
-  it('expired partitions are dropped even if the apps connect as a user that does not own the tables', async () => {
+  it('expired timeline partitions are dropped even if the apps connect as a user that does not own the tables', async () => {
     await createExpired('timeline_entry_202406', "FROM ('2024-06-01Z') TO ('2024-07-01Z')");
     const user = `apps_${randomBytes(4).toString('hex')}`;
     const password = randomBytes(8).toString('hex');
@@ -117,7 +117,7 @@ describe('keeping the timeline’s partitions', () => {
     expect(await partitions()).not.toContain('timeline_entry_202406');
   });
 
-  it('a row is stored without waiting for a reader that delays the drop of an expired partition', async () => {
+  it('a timeline entry is stored without waiting for a reader that delays the drop of an expired partition', async () => {
     await maintain(0);
     await asOwner(
       `CREATE TABLE timeline_entry_202403 PARTITION OF timeline_entry FOR VALUES FROM ('2024-03-01Z') TO ('2024-04-01Z')`,

@@ -19,13 +19,17 @@ function toStreamEvent({ kind, level, message, source, jobId, data, at }: Timeli
         eventType: data?.['eventType'] ?? null,
         source,
         reason: data?.['reason'] ?? message,
-        ...pickFields(data, ['previousStatus', 'currentStatus']),
+        ...pickDataFields(data, ['previousStatus', 'currentStatus']),
         timestamp,
       };
     case 'status':
-      return { type: 'status', ...pickFields(data, ['status', 'previousStatus', 'lastSeen', 'vmState']), timestamp };
+      return {
+        type: 'status',
+        ...pickDataFields(data, ['status', 'previousStatus', 'lastSeen', 'vmState']),
+        timestamp,
+      };
     case 'job':
-      return { type: 'job', jobId, ...pickFields(data, ['status', 'previousStatus', 'progress']), timestamp };
+      return { type: 'job', jobId, ...pickDataFields(data, ['status', 'previousStatus', 'progress']), timestamp };
     default:
       // The API shows the time of a log entry always in unix seconds (contract, "Conventions").
       return { type: 'log', jobId, level, message, timestamp: Math.floor(at.getTime() / 1000) };
@@ -52,6 +56,6 @@ export function formatResyncFrame(resync: Resync): string {
   return formatEventFrame({ id: resync.latest, event: 'resync', data: { type: 'resync', ...resync } });
 }
 
-function pickFields(data: Record<string, unknown> | null, names: string[]): Record<string, unknown> {
+function pickDataFields(data: Record<string, unknown> | null, names: string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, data?.[name] ?? null]));
 }

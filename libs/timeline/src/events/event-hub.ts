@@ -35,7 +35,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     const { organizationId } = stream;
     const streams = this.followed.get(organizationId) ?? new Set();
     this.followed.set(organizationId, streams.add(stream));
-    this.keepStream(stream, () => {
+    this.keepStreamUntilClosed(stream, () => {
       streams.delete(stream);
       if (streams.size === 0) this.followed.delete(organizationId);
     });
@@ -52,10 +52,10 @@ export class EventHub extends StreamHub<EventStream, string> {
   }
 
   protected override async readSources(organizationIds: string[]): Promise<void> {
-    const groups = organizationIds.flatMap((id) => this.getGroups(id));
+    const groups = organizationIds.flatMap((id) => this.groupStreamsByCursor(id));
     if (groups.length === 0) return;
     const pages = await readEventPages(this.database, groups);
-    for (const [at, group] of groups.entries()) this.passPageOn(group, pages[at]!);
+    for (const [at, group] of groups.entries()) this.sendPageToGroup(group, pages[at]!);
   }
 
   /** Sends page after page, as fast as the reader reads, until the stream is up to date. */
@@ -80,7 +80,7 @@ export class EventHub extends StreamHub<EventStream, string> {
    * Groups the organization's live streams by cursor. Usually there is one group; a stream that has just become live
    * may be in another.
    */
-  private getGroups(organizationId: string): Group[] {
+  private groupStreamsByCursor(organizationId: string): Group[] {
     const groups = new Map<string, Group>();
     for (const stream of this.followed.get(organizationId) ?? []) {
       if (!stream.live) continue;
@@ -92,7 +92,7 @@ export class EventHub extends StreamHub<EventStream, string> {
     return [...groups.values()];
   }
 
-  private passPageOn({ organizationId, cursor, streams }: Group, page: EventPage): void {
+  private sendPageToGroup({ organizationId, cursor, streams }: Group, page: EventPage): void {
     const frames = formatEventFrames(cursor, page);
     for (const stream of streams) if (isAtCursor(stream, cursor)) stream.sendFrames(frames, page.next);
     if (page.isFull) this.due.add(organizationId);

@@ -10,7 +10,7 @@ import { parseSnapshotEnd, type EventCursor, decodeEventCursor } from './event-c
 export const eventsKeptDays = 7;
 
 export interface EventBeginning {
-  /** The position of the reader, who gets all later events. */
+  /** The position after which the reader gets events. */
   cursor: EventCursor;
   /** Set if the requested events were deleted or never existed. The stream then starts now. */
   resync?: { lastEventId: string; oldest: string };

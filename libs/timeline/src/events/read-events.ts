@@ -86,7 +86,7 @@ export function buildCursorAfter({ at, snapshot }: EventCursor, upto: string, ro
  */
 const longestTransactionMs = 3_600_000;
 
-const isNewRowSql = (row: string, thing: string, seq: string) => `
+const isNewEventRowSql = (row: string, thing: string, seq: string) => `
   ${row}.organization_id = f.organization_id
   AND ${row}.transaction_id >= GREATEST(f.oldest, f.last_transaction)
   AND NOT pg_visible_in_snapshot(${row}.transaction_id::text::xid8, f.snapshot)
@@ -107,11 +107,11 @@ const statement = `
     SELECT * FROM (
       (SELECT t.transaction_id, t.agent_id AS thing, t.seq, t.kind AS type, t.agent_id, t.job_id, t.message, t.data, t.at
        FROM timeline_entry t
-       WHERE ${isNewRowSql('t', 't.agent_id', 't.seq')} AND t.transaction_id IS NOT NULL AND t.recorded_at >= f.since
+       WHERE ${isNewEventRowSql('t', 't.agent_id', 't.seq')} AND t.transaction_id IS NOT NULL AND t.recorded_at >= f.since
        ORDER BY t.transaction_id, t.agent_id, t.seq LIMIT ${pageRows})
       UNION ALL
       (SELECT e.transaction_id, e.id, 0, e.type, NULL, NULL, NULL, e.data, e.at
-       FROM organization_event e WHERE ${isNewRowSql('e', 'e.id', '0')}
+       FROM organization_event e WHERE ${isNewEventRowSql('e', 'e.id', '0')}
        ORDER BY e.transaction_id, e.id LIMIT ${pageRows})) both_kinds
     ORDER BY transaction_id, thing, seq LIMIT ${pageRows}
   ) p ON true

@@ -34,7 +34,7 @@ export class ReaderConnection {
     return !this.connection.destroyed && !this.connection.writableEnded;
   }
 
-  onceClosed(work: () => void): void {
+  runOnceClosed(work: () => void): void {
     this.connection.once('close', work);
   }
 

@@ -70,7 +70,7 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
 
   /** Throws if the maximum number of open streams is reached. */
   requireFreeStream(organizationId: string): void {
-    this.options.room.requireFree(organizationId);
+    this.options.room.requireFreeStreamSlot(organizationId);
   }
 
   /** Handles a notification that the source with this id has new entries. */
@@ -83,11 +83,11 @@ export abstract class StreamHub<Stream extends ReaderConnection, Source>
   protected abstract readSources(sources: Source[]): Promise<void>;
 
   /** Counts the stream and sends heartbeats to it until it closes. */
-  protected keepStream(stream: Stream, leave: () => void): void {
+  protected keepStreamUntilClosed(stream: Stream, leave: () => void): void {
     this.slots.set(stream, this.slot);
-    const leaveRoom = this.options.room.takeSlot(stream.organizationId);
+    const leaveRoom = this.options.room.takeStreamSlot(stream.organizationId);
     const takeOff = this.openStreams.addStream(() => stream.end());
-    stream.onceClosed(() => {
+    stream.runOnceClosed(() => {
       takeOff();
       leaveRoom();
       this.slots.delete(stream);

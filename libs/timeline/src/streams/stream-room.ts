@@ -13,7 +13,7 @@ export class StreamRoom {
   constructor(private readonly options: RoomOptions) {}
 
   /** Throws if the maximum number of open streams is reached. */
-  requireFree(organizationId: string): void {
+  requireFreeStreamSlot(organizationId: string): void {
     const { maxStreams, maxStreamsPerOrganization } = this.options;
     if ((this.openByOrganization.get(organizationId) ?? 0) >= maxStreamsPerOrganization) {
       throw new AppError('rate_limited', {
@@ -29,7 +29,7 @@ export class StreamRoom {
   }
 
   /** Counts a stream. Returns a function that ends the counting of this stream. */
-  takeSlot(organizationId: string): () => void {
+  takeStreamSlot(organizationId: string): () => void {
     this.open += 1;
     this.openByOrganization.set(organizationId, (this.openByOrganization.get(organizationId) ?? 0) + 1);
     return () => {

@@ -20,7 +20,7 @@ interface Followed extends TimelinePosition {
  * reached the hub's position.
  *
  * Invariant: a live stream has received every entry up to the hub's position. `catchStreamUp` compares the positions
- * and sets `live` without an `await` in between, and `passEntriesOn` skips entries that the stream already has. So no
+ * and sets `live` without an `await` in between, and `sendEntriesToStreams` skips entries that the stream already has. So no
  * entry is lost or sent twice.
  */
 export class TimelineHub extends StreamHub<TimelineStream, Followed> {
@@ -47,7 +47,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     const agent = this.followed.get(agentId) ?? { agentId, seq: head, streams: new Set() };
     this.followed.set(agentId, agent);
     agent.streams.add(stream);
-    this.keepStream(stream, () => {
+    this.keepStreamUntilClosed(stream, () => {
       agent.streams.delete(stream);
       if (agent.streams.size > 0) return;
       this.followed.delete(agentId);
@@ -73,7 +73,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
 
   protected override async readSources(agents: Followed[]): Promise<void> {
     const read = await readNextEntries(this.database, agents);
-    for (const agent of agents) this.passEntriesOn(agent, read.get(agent.agentId));
+    for (const agent of agents) this.sendEntriesToStreams(agent, read.get(agent.agentId));
   }
 
   private async catchStreamUp(agent: Followed, stream: TimelineStream): Promise<void> {
@@ -92,7 +92,7 @@ export class TimelineHub extends StreamHub<TimelineStream, Followed> {
     stream.live = true;
   }
 
-  private passEntriesOn(agent: Followed, next: NextEntries | undefined): void {
+  private sendEntriesToStreams(agent: Followed, next: NextEntries | undefined): void {
     if (!next || next.head <= agent.seq) return;
     const { rows, head } = next;
     const before = agent.seq;

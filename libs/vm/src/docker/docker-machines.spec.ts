@@ -57,7 +57,7 @@ describe('a Docker Engine', () => {
 
   const orders = (calls: string[]) => calls.filter((call) => !call.startsWith('GET'));
 
-  it('a container is described by its state and address, and an unknown container as gone', async () => {
+  it('a Docker container is described by its state and address, and an unknown container as gone', async () => {
     const { docker, container, provider, machine } = fixture;
     container.status = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '172.17.0.2' });
@@ -115,7 +115,7 @@ describe('a Docker Engine', () => {
     expect((await provider.describe(machine)).state).toBe('stopped');
   });
 
-  it('a missing container can be stopped and terminated, but its start and reboot fail permanently', async () => {
+  it('a missing Docker container can be stopped and terminated, but its start and reboot fail permanently', async () => {
     const { docker, provider, machine } = fixture;
     docker.containers.clear();
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
@@ -171,7 +171,7 @@ describe('a Docker Engine', () => {
       expect(error.message).toMatch(/not a Docker Engine/);
   });
 
-  it('an error contains the reason if a Docker Engine refuses an order', async () => {
+  it('the error of an order to a container contains the reason for which the Docker Engine refused it', async () => {
     fixture.container.status = 'paused';
     await expect(fixture.provider.start(fixture.machine)).rejects.toThrow(/409, cannot start a paused container/);
   });

@@ -38,13 +38,13 @@ export function toMachineError(
   error: Error & { $metadata?: { httpStatusCode?: number }; code?: string },
 ): MachineError {
   const status = error.$metadata?.httpStatusCode;
-  const fault = faults[error.name] ?? (status === undefined ? 'unreachable' : faultOfStatus(status));
+  const fault = faults[error.name] ?? (status === undefined ? 'unreachable' : getFaultOfStatus(status));
   const name = error.name === 'Error' ? (error.code ?? 'Error') : error.name;
   const detail = `${name}: ${error.message}`.split('\n')[0]!.slice(0, 300);
   return new MachineError(fault, `${messages[fault] ?? 'EC2 refused the call'} (${detail}).`, { cause: error });
 }
 
-function faultOfStatus(status: number): MachineFault {
+function getFaultOfStatus(status: number): MachineFault {
   if (status === 401 || status === 403) return 'denied';
   if (status === 429) return 'throttled';
   return status >= 500 ? 'failed' : 'bad_answer';

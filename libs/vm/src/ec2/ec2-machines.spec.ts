@@ -52,7 +52,7 @@ describe('EC2', () => {
 
   const orders = (calls: string[]) => calls.filter((call) => call !== 'DescribeInstances');
 
-  it('an instance is described by its state and address, and an unknown instance as gone', async () => {
+  it('an EC2 instance is described by its state and address, and an unknown instance as gone', async () => {
     const { ec2, instance, provider, machine, instanceId } = fixture;
     instance.state = 'running';
     expect(await provider.describe(machine)).toEqual({ state: 'running', ip: '10.0.0.7' });
@@ -108,7 +108,7 @@ describe('EC2', () => {
     expect(orders(ec2.calls)).toEqual(['StartInstances', 'StartInstances']);
   });
 
-  it('a missing instance can be stopped and terminated, but its start and reboot fail permanently', async () => {
+  it('a missing EC2 instance can be stopped and terminated, but its start and reboot fail permanently', async () => {
     const { ec2, provider, machine, instanceId } = fixture;
     ec2.instances.delete(instanceId);
     await expect(provider.start(machine)).rejects.toMatchObject({ fault: 'gone', isPermanent: true });
@@ -186,7 +186,7 @@ describe('EC2', () => {
     await expect(fixture.provider.start(machine)).rejects.toMatchObject({ fault: 'denied' });
   });
 
-  it('all instances with an agent tag are listed page by page, with their organization and expiry', async () => {
+  it('all EC2 instances with an agent tag are listed page by page, with their organization and expiry', async () => {
     const { ec2, provider, machine, instanceId, instance } = fixture;
     const expiresAt = new Date(Date.now() + 3_600_000);
     for (let i = 0; i < 4; i += 1) ec2.addInstance(`i-0000000${i}`, 'running', { 'muster:agent': `agent ${i}` });

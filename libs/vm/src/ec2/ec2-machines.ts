@@ -173,7 +173,7 @@ export class Ec2Machines implements MachineProvider {
       name: `instance ${id}`,
       marked: 'tagged',
       key: tags.organization,
-      value: getTag(instance, tags.organization),
+      value: getInstanceTag(instance, tags.organization),
     });
     if (!states[getRawState(instance)!]) {
       throw new MachineError('bad_answer', `EC2 returned the state ${getRawState(instance)}, which is not valid.`);
@@ -259,16 +259,16 @@ function toMachineState(instance: Instance): MachineState {
   return states[getRawState(instance)!] ?? 'unknown';
 }
 
-function getTag({ Tags }: Instance, key: string): string | null {
+function getInstanceTag({ Tags }: Instance, key: string): string | null {
   return Tags?.find(({ Key }) => Key === key)?.Value ?? null;
 }
 
 function toListedMachine(instance: Instance): ListedMachine {
-  const expires = Date.parse(getTag(instance, tags.expiresAt) ?? '');
+  const expires = Date.parse(getInstanceTag(instance, tags.expiresAt) ?? '');
   return {
     ref: instance.InstanceId!,
-    agentId: getTag(instance, tags.agent),
-    organizationId: getTag(instance, tags.organization),
+    agentId: getInstanceTag(instance, tags.agent),
+    organizationId: getInstanceTag(instance, tags.organization),
     state: toMachineState(instance),
     expiresAt: Number.isNaN(expires) ? null : new Date(expires),
   };

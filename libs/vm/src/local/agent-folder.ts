@@ -50,7 +50,7 @@ export class AgentFolder {
   }
 
   readDesiredState(): Promise<Wanted | null> {
-    return readJson<Wanted>(join(this.path, 'wanted.json'));
+    return readJsonFile<Wanted>(join(this.path, 'wanted.json'));
   }
 
   async writeDesiredState(
@@ -59,7 +59,7 @@ export class AgentFolder {
   ) {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
     const wanted: Wanted = { state, order, at: Date.now(), ...(reason ? { reason } : {}) };
-    await writeJson(join(this.path, 'wanted.json'), wanted);
+    await writeJsonFile(join(this.path, 'wanted.json'), wanted);
     return wanted;
   }
 
@@ -89,7 +89,7 @@ export class AgentFolder {
   }
 
   readWorkerRecord(): Promise<WorkerRecord | null> {
-    return readJson<WorkerRecord>(join(this.path, 'worker.json'));
+    return readJsonFile<WorkerRecord>(join(this.path, 'worker.json'));
   }
 
   /** Returns the worker if it is alive. */
@@ -99,7 +99,7 @@ export class AgentFolder {
   }
 
   async recordWorker(record: WorkerRecord): Promise<void> {
-    await writeJson(join(this.path, 'worker.json'), record);
+    await writeJsonFile(join(this.path, 'worker.json'), record);
   }
 
   /** Renews the worker's lease. A worker ends itself when its lease is no longer renewed. */
@@ -128,7 +128,7 @@ export class AgentFolder {
   }
 }
 
-async function readJson<T>(file: string): Promise<T | null> {
+async function readJsonFile<T>(file: string): Promise<T | null> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as T;
   } catch (error) {
@@ -138,7 +138,7 @@ async function readJson<T>(file: string): Promise<T | null> {
   }
 }
 
-async function writeJson(file: string, value: object): Promise<void> {
+async function writeJsonFile(file: string, value: object): Promise<void> {
   const draft = `${file}.${newId()}`;
   await writeFile(draft, JSON.stringify(value), { mode: 0o600 });
   await rename(draft, file);

@@ -23,7 +23,7 @@ const mapsOwners =
       .join(''),
   ) >= 5_012 && [0xef53, 0x58465342, 0x9123683e].includes(statfsSync(tmpdir()).type);
 const confined = { confinement: undefined };
-const recordOf = (root: string, agentId: string) => {
+const readWorkerRecord = (root: string, agentId: string) => {
   try {
     return JSON.parse(readFileSync(join(root, agentId, 'worker.json'), 'utf8')) as { pid: number };
   } catch {
@@ -37,9 +37,9 @@ describe('a worker with the best available confinement', () => {
     const machine = makeTestMachine();
     await machines.start(machine);
     await waitFor('its boot', async () => (await readBoots(root, machine.agentId)).length === 1);
-    const { pid } = recordOf(root, machine.agentId)!;
+    const { pid } = readWorkerRecord(root, machine.agentId)!;
     await rm(join(root, machine.agentId, 'worker.json'));
-    const again = await waitFor('the record', () => recordOf(root, machine.agentId));
+    const again = await waitFor('the record', () => readWorkerRecord(root, machine.agentId));
     expect(again.pid).toBe(pid);
     expect(await readBoots(root, machine.agentId)).toHaveLength(1);
     await machines.terminate(machine);
@@ -57,7 +57,7 @@ describe('a worker with the best available confinement', () => {
       await waitFor('the forger', () => readFileSync(`/proc/${forger.pid}/cmdline`, 'utf8').startsWith('sleep'));
       await machines.start(machine);
       await waitFor('a boot of its own', async () => (await readBoots(root, machine.agentId)).length === 1);
-      expect(recordOf(root, machine.agentId)!.pid).not.toBe(forger.pid);
+      expect(readWorkerRecord(root, machine.agentId)!.pid).not.toBe(forger.pid);
       forger.kill('SIGKILL');
       await gone;
     },
@@ -140,7 +140,7 @@ describe('the folders of an organization', () => {
 });
 
 describe('the available confinement', () => {
-  it('the available confinement is found by a trial, whose failure is returned', async () => {
+  it('findConfinement tries which confinement of workers works, and returns the reason if none does', async () => {
     const root = await makeFolder();
     const input = readConfinementInput(root, { PATH: process.env['PATH']!, PYTHON: '/nowhere/python3' });
     expect(await findConfinement(input)).toMatchObject({ account: false, namespaces: false });

@@ -45,7 +45,7 @@ export async function findConfinement(input: ConfinementInput): Promise<Confinem
   const candidates = [{ account: isRoot, namespaces: true }, ...(isRoot ? [{ account: true, namespaces: false }] : [])];
   let fault = '';
   for (const candidate of candidates) {
-    const found = await tryConfinement(candidate, input);
+    const found = await testConfinement(candidate, input);
     if (!found) return candidate;
     fault ||= found;
   }
@@ -84,7 +84,7 @@ const contracts = join(built, 'libs/contracts/src');
 const tryMs = 15_000;
 
 /** Tries a confinement: the worker program must be readable and Python must run. Returns the failure, or null. */
-async function tryConfinement(confinement: Confinement, input: ConfinementInput): Promise<string | null> {
+async function testConfinement(confinement: Confinement, input: ConfinementInput): Promise<string | null> {
   const { root, program, baseEnv } = input;
   const folder = join(root, `.try-${newId()}`);
   const machine = join(folder, 'machine');
@@ -102,7 +102,7 @@ async function tryConfinement(confinement: Confinement, input: ConfinementInput)
       const { status, error } = require('child_process').spawnSync(${python}, ['-c', '']);
       if (status !== 0) throw error ?? new Error(${python} + ' ends with ' + status);`;
     const command = [process.execPath, '-e', attempt];
-    return await runTrial(
+    return await runConfinementTrial(
       buildConfinedCommand(confinement, { account, machine, home: machine, lease, command }, input),
       baseEnv,
     );
@@ -120,7 +120,7 @@ export async function allowPassingThroughFolders(...folders: string[]): Promise<
   for (const folder of folders) await chmod(folder, 0o711);
 }
 
-function runTrial([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
+function runConfinementTrial([program, ...args]: string[], env: Record<string, string>): Promise<string | null> {
   return new Promise((done) => {
     const child = spawn(program!, args, { cwd: '/', env, stdio: ['ignore', 'ignore', 'pipe'] });
     const late = setTimeout(() => child.kill('SIGKILL'), tryMs);

@@ -28,7 +28,8 @@ export class FolderLock {
     await writeFile(draft, JSON.stringify(this.self), { mode: 0o600 });
     try {
       this.held =
-        (await tryLink(draft, this.file)) || ((await this.removeStaleLock()) && (await tryLink(draft, this.file)));
+        (await tryCreateHardLink(draft, this.file)) ||
+        ((await this.removeStaleLock()) && (await tryCreateHardLink(draft, this.file)));
       return this.held;
     } finally {
       await rm(draft, { force: true });
@@ -63,13 +64,13 @@ export class FolderLock {
       return true;
     }
     const moved = await readFile(aside, 'utf8').catch(() => '');
-    if (stale && !moved.includes(stale.id)) await tryLink(aside, this.file);
+    if (stale && !moved.includes(stale.id)) await tryCreateHardLink(aside, this.file);
     await rm(aside, { force: true });
     return true;
   }
 }
 
-async function tryLink(from: string, to: string): Promise<boolean> {
+async function tryCreateHardLink(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;

@@ -31,7 +31,7 @@ describe('the folder of local agents', () => {
     const root = await makeFolder();
     const machine = makeTestMachine();
     const script = join(root, 'service.cjs');
-    await writeFile(script, serviceScript(root, machine.agentId));
+    await writeFile(script, writeServiceScript(root, machine.agentId));
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
     const gone = new Promise((resolve) => service.once('exit', resolve));
     const pid = await waitForWorker({ root }, machine.agentId);
@@ -71,7 +71,7 @@ describe('the folder of local agents', () => {
  * Returns the script of a service that holds the lock and starts and records a worker, so that a test can kill the
  * service.
  */
-function serviceScript(root: string, agentId: string): string {
+function writeServiceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
   const machine = join(dir, 'machine');
   return `

@@ -93,7 +93,8 @@ describe('a local worker', () => {
     const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pid)], { encoding: 'utf8' }).trim();
     expect(Number(group)).toBe(pid);
     await fixture.machines.stop(machine);
-    for (const each of [pid, ...children]) expect(existsSync(`/proc/${each}`) && stateOf(each) !== 'Z').toBe(false);
+    for (const each of [pid, ...children])
+      expect(existsSync(`/proc/${each}`) && readProcessState(each) !== 'Z').toBe(false);
     expect(existsSync(join(root, machine.agentId))).toBe(true);
   });
 
@@ -149,7 +150,7 @@ describe('a local worker', () => {
     const root = await makeFolder();
     const machine = makeTestMachine();
     const script = join(root, 'service.cjs');
-    await writeFile(script, serviceScript(root, machine.agentId));
+    await writeFile(script, writeServiceScript(root, machine.agentId));
     const service = spawn(process.execPath, [script], { stdio: ['ignore', 'inherit', 'inherit'] });
     const pid = await waitForWorker({ root }, machine.agentId);
     await waitFor('the service’s record', () => existsSync(join(root, machine.agentId, 'worker.json')));
@@ -232,7 +233,7 @@ describe('a local worker', () => {
   });
 });
 
-function stateOf(pid: number): string {
+function readProcessState(pid: number): string {
   return readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]![0]!;
 }
 
@@ -240,7 +241,7 @@ function stateOf(pid: number): string {
  * Returns the script of a service that holds the lock and starts and records a worker, so that a test can kill the
  * service.
  */
-function serviceScript(root: string, agentId: string): string {
+function writeServiceScript(root: string, agentId: string): string {
   const dir = join(root, agentId);
   const machine = join(dir, 'machine');
   return `

@@ -78,11 +78,11 @@ export async function endProcessTree(
   refreshProcesses();
   if (tree.root && isAlive(tree.root)) {
     sendSignals(tree.root.pid, 'SIGTERM');
-    await waitUntil(() => !isAlive(tree.root!) || skipGrace?.aborted === true, graceMs);
-    if (skipGrace?.aborted) await waitUntil(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
+    await waitUntilTrue(() => !isAlive(tree.root!) || skipGrace?.aborted === true, graceMs);
+    if (skipGrace?.aborted) await waitUntilTrue(() => !isAlive(tree.root!), Math.min(graceMs, 3000));
   }
   for (const { pid } of refreshProcesses()) sendSignals(pid, 'SIGTERM', 'SIGCONT');
-  await waitUntil(() => refreshProcesses().length === 0, Math.min(graceMs, 2000));
+  await waitUntilTrue(() => refreshProcesses().length === 0, Math.min(graceMs, 2000));
   for (let round = 0; round < 200; round += 1) {
     const left = refreshProcesses();
     if (left.length === 0) return 0;
@@ -101,7 +101,7 @@ function findProcessesOfTree({ folder, root, account }: Tree, observed: Readonly
     const inGroup = rootLives && (each.group === root.pid || each.session === root.pid);
     const wasKnown = observed.get(each.pid)?.startTime === each.startTime;
     const hasAccount = account ? readAccount(each.pid) === account : false;
-    if (inGroup || wasKnown || hasAccount || pointsIntoFolder(each.pid, folder)) found.add(each.pid);
+    if (inGroup || wasKnown || hasAccount || processPointsIntoFolder(each.pid, folder)) found.add(each.pid);
   }
   for (let grown = found.size > 0; grown;) {
     const more = all.filter(({ pid, parent }) => found.has(parent) && !found.has(pid));
@@ -116,7 +116,7 @@ function findProcessesOfTree({ folder, root, account }: Tree, observed: Readonly
  * Whether a MUSTER_ variable of the process points into the folder. The worker and its runs have such a variable; a
  * user's shell in the folder has none.
  */
-function pointsIntoFolder(pid: number, folder: string): boolean {
+function processPointsIntoFolder(pid: number, folder: string): boolean {
   return readEnvironment(pid).some((entry) => {
     if (!entry.startsWith('MUSTER_')) return false;
     const value = entry.slice(entry.indexOf('=') + 1);
@@ -163,7 +163,7 @@ function sendSignals(pid: number, ...names: NodeJS.Signals[]): void {
   }
 }
 
-async function waitUntil(condition: () => boolean, limitMs: number): Promise<void> {
+async function waitUntilTrue(condition: () => boolean, limitMs: number): Promise<void> {
   const deadline = Date.now() + limitMs;
   while (!condition() && Date.now() < deadline) await sleep(25);
 }

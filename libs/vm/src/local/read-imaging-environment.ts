@@ -29,7 +29,7 @@ export function readImagingEnvironment(env: Environment): ImagingEnvironment {
   // Relative paths are made absolute, because the working directory of a worker differs from that of the service.
   if (database) values['PRACTICE_DATABASE'] = `sqlite:///${database}`;
   for (const name of ['IMAGING_ROOT', 'IMAGING_ALLOWED_ROOTS']) {
-    if (values[name]) values[name] = values[name].split(';').map(toAbsolute).join(';');
+    if (values[name]) values[name] = values[name].split(';').map(toAbsolutePath).join(';');
   }
   const { IMAGING_ROOT = '', IMAGING_ALLOWED_ROOTS = '', IMAGING_DATA_FILE = '', IMAGING_PATH_MAP = '' } = values;
   const mapped = IMAGING_PATH_MAP.split(';').map((each) => each.slice(each.indexOf('=') + 1));
@@ -45,7 +45,7 @@ export function readImagingEnvironment(env: Environment): ImagingEnvironment {
 }
 
 /** Makes a relative path absolute. Shares and paths of other systems stay unchanged. */
-function toAbsolute(path: string): string {
+function toAbsolutePath(path: string): string {
   const text = path.trim();
   return text === '' || /^[/\\]|^[A-Za-z]:/.test(text) ? text : resolve(text);
 }

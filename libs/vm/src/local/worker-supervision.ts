@@ -137,7 +137,7 @@ export class WorkerSupervision implements LocalSupervisor {
       this.logger.warn(`the supervision of local workers failed: ${error.message}`),
     );
     await this.round;
-    this.runAfter(this.options.roundMs, () => void this.superviseOnce());
+    this.runAfterDelay(this.options.roundMs, () => void this.superviseOnce());
   }
 
   private async superviseAll(): Promise<void> {
@@ -235,9 +235,13 @@ export class WorkerSupervision implements LocalSupervisor {
     const input = this.buildConfinementInput();
     const confinement = await this.findConfinement();
     const child = await spawnWorker({ folder, confinement, input, serviceUrl, key });
-    child.once('exit', () => this.runAfter(0, () => this.superviseSoon(agentId)));
+    child.once('exit', () => this.runAfterDelay(0, () => this.superviseSoon(agentId)));
     child.unref();
-    await this.recordWorker(folder, { ...(identifyProcess(child.pid!) ?? isGone(child.pid!)), order, at: Date.now() });
+    await this.recordWorker(folder, {
+      ...(identifyProcess(child.pid!) ?? createUnknownIdentity(child.pid!)),
+      order,
+      at: Date.now(),
+    });
     this.logger.log(`worker of agent ${agentId} started`, { pid: child.pid });
   }
 
@@ -279,7 +283,7 @@ export class WorkerSupervision implements LocalSupervisor {
     const trouble = this.recordEarlyDeath(agentId, Date.now() - at);
     this.logger.warn(`worker of agent ${agentId} died`, { pid, deaths: trouble.deaths });
     const waitMs = trouble.notBefore - Date.now();
-    if (trouble.deaths <= maxRestarts) this.runAfter(waitMs, () => this.superviseSoon(agentId));
+    if (trouble.deaths <= maxRestarts) this.runAfterDelay(waitMs, () => this.superviseSoon(agentId));
   }
 
   private recordEarlyDeath(agentId: string, livedMs: number): Trouble {
@@ -326,7 +330,7 @@ export class WorkerSupervision implements LocalSupervisor {
     return turn;
   }
 
-  private runAfter(ms: number, work: () => void): void {
+  private runAfterDelay(ms: number, work: () => void): void {
     if (this.closing.signal.aborted) return;
     const timer = setTimeout(() => {
       this.timers.delete(timer);
@@ -345,6 +349,6 @@ export class WorkerSupervision implements LocalSupervisor {
 }
 
 /** Returns an identity for a worker that ended before its start time could be read. */
-function isGone(pid: number) {
+function createUnknownIdentity(pid: number) {
   return { pid, startTime: 'unknown' };
 }

@@ -17,7 +17,7 @@ describe('pending deliveries of a webhook endpoint', () => {
 
   const rows = <T extends object>(sql: string, ...values: unknown[]) => harness.db.query<T>('system', sql, values);
 
-  async function endpointWith({ enabled, pending }: { enabled: boolean; pending: number }): Promise<string> {
+  async function insertEndpoint({ enabled, pending }: { enabled: boolean; pending: number }): Promise<string> {
     const [{ id }] = (await rows<{ id: string }>(
       `INSERT INTO webhook_endpoint (id, organization_id, url, events, enabled)
        VALUES (gen_random_uuid(), $1, 'https://receiver.test/', '{*}', $2) RETURNING id`,
@@ -40,8 +40,8 @@ describe('pending deliveries of a webhook endpoint', () => {
 
   it('pending deliveries of an endpoint that is off are not scanned, except for redeliveries', async () => {
     const [off, on] = [
-      await endpointWith({ enabled: false, pending: backlog }),
-      await endpointWith({ enabled: true, pending: 3 }),
+      await insertEndpoint({ enabled: false, pending: backlog }),
+      await insertEndpoint({ enabled: true, pending: 3 }),
     ];
     await rows('ANALYZE webhook_delivery');
     await rows('ANALYZE webhook_endpoint');
@@ -74,7 +74,7 @@ describe('pending deliveries of a webhook endpoint', () => {
     ['delivery', true],
     ['redelivery of an endpoint that is off', false],
   ])('while one process claims a %s, no other process claims it', async (_, enabled) => {
-    const endpointId = await endpointWith({ enabled, pending: 1 });
+    const endpointId = await insertEndpoint({ enabled, pending: 1 });
     await rows('UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', endpointId);
     const claimed = await runBesideLock(
       harness.db,

@@ -60,8 +60,8 @@ export async function claimDelivery(
 }
 
 /**
- * Endpoints with pending deliveries, found with one index lookup per endpoint. The deliveries of an endpoint that is
- * off are never scanned, because days of them may have accumulated.
+ * SQL for the endpoints with pending deliveries, found with one index lookup per endpoint. The deliveries of an
+ * endpoint that is off are never scanned, because days of them may have accumulated.
  */
 const waiting = `
   WITH RECURSIVE pending AS (

@@ -18,7 +18,7 @@ export const retryDelaysMs = [
 
 /** Maximum random extension of a delay, as a fraction, so that deliveries that failed together are spread out. */
 const jitter = 0.1;
-/** Time without a successful delivery after which an endpoint is turned off. */
+/** Time in milliseconds without a successful delivery after which an endpoint is turned off. */
 export const failingLimitMs = 5 * 24 * hourMs;
 
 export interface AttemptFacts {

@@ -23,7 +23,7 @@ const graceMs = 3000;
 
 interface EndpointState {
   workers: number;
-  /** Current limit of concurrent attempts; grows with each success. */
+  /** Current limit of concurrent attempts to the endpoint; grows with each success. */
   concurrency: number;
   /** Whether deliveries may have become due since the workers last checked. */
   isNotified: boolean;
@@ -106,10 +106,10 @@ export class EndpointWorkers {
 
   private async sendDueOfEndpoint(endpointId: string, state: EndpointState): Promise<void> {
     while (!this.isEnding && state.workers <= state.concurrency) {
-      const releaseSlots = await this.acquireSlots(state);
+      const releaseSlots = await this.acquireAttemptSlots(state);
       try {
         state.isNotified = false;
-        const claimed = await this.claimNext(endpointId, state);
+        const claimed = await this.claimNextDelivery(endpointId, state);
         if (!claimed && !state.isNotified) return;
         if (!claimed) continue;
         // Failures are also taken over from the row, because another process may have recorded them before this process
@@ -124,7 +124,7 @@ export class EndpointWorkers {
     }
   }
 
-  private async claimNext(
+  private async claimNextDelivery(
     endpointId: string,
     state: EndpointState,
   ): Promise<ClaimedDelivery | ClaimedMessage | undefined> {
@@ -138,7 +138,7 @@ export class EndpointWorkers {
     return typeof message === 'object' ? message : undefined;
   }
 
-  private async acquireSlots(state: EndpointState): Promise<() => void> {
+  private async acquireAttemptSlots(state: EndpointState): Promise<() => void> {
     const releaseFailing = state.fails ? await this.failingSlots.acquire() : undefined;
     const release = await this.slots.acquire();
     return () => {
@@ -159,7 +159,7 @@ export class EndpointWorkers {
       throw error;
     }
     const decision = await recordAttempt(database, claimed, sent, { now: now(), chance: Math.random() });
-    this.applyDecision(claimed.id, state, { decision, durationMs: sent.durationMs, metrics });
+    this.applyAttemptDecision(claimed.id, state, { decision, durationMs: sent.durationMs, metrics });
   }
 
   /** Sends a message that is marked as being sent. If recording its result fails, the message is not sent again. */
@@ -184,10 +184,10 @@ export class EndpointWorkers {
       { sent, at, durationMs },
       { now: now(), chance: Math.random() },
     );
-    this.applyDecision(claimed.id, state, { decision, durationMs, metrics });
+    this.applyAttemptDecision(claimed.id, state, { decision, durationMs, metrics });
   }
 
-  private applyDecision(
+  private applyAttemptDecision(
     id: string,
     state: EndpointState,
     { decision, durationMs, metrics }: { decision: MessageDecision | null; durationMs: number; metrics: Metrics },
@@ -216,8 +216,8 @@ function runAsSpan(
   return runInSpan({ name: `webhook ${type}`, kind: 'client', parent, attributes }, async (span) => {
     const sent = await send();
     span.setAttributes({ 'http.response.status_code': sent.statusCode });
-    if (sent.statusCode === null) span.fail('no_answer');
-    else if (sent.statusCode >= 300) span.fail(String(sent.statusCode));
+    if (sent.statusCode === null) span.markFailed('no_answer');
+    else if (sent.statusCode >= 300) span.markFailed(String(sent.statusCode));
     return sent;
   });
 }

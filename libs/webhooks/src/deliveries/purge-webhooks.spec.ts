@@ -10,7 +10,7 @@ import { createEndpoint } from '../endpoints/save-endpoint';
 
 const dayMs = 86_400_000;
 const now = new Date();
-const ago = (days: number) => new Date(now.getTime() - days * dayMs);
+const getTimeDaysAgo = (days: number) => new Date(now.getTime() - days * dayMs);
 
 describe('the retention of webhook data', () => {
   let harness: Harness;
@@ -55,10 +55,10 @@ describe('the retention of webhook data', () => {
   };
 
   it('webhook deliveries are deleted after 30 days, and events that are emitted once a month after 62 days', async () => {
-    await insertEvent(ago(29));
-    await insertEvent(ago(31));
-    await insertEvent(ago(31), 'limit.near monthlyRunLimit');
-    await insertEvent(ago(63), 'limit.reached monthlyRunLimit');
+    await insertEvent(getTimeDaysAgo(29));
+    await insertEvent(getTimeDaysAgo(31));
+    await insertEvent(getTimeDaysAgo(31), 'limit.near monthlyRunLimit');
+    await insertEvent(getTimeDaysAgo(63), 'limit.reached monthlyRunLimit');
     expect(await left()).toEqual({ events: 4, deliveries: 4, attempts: 4 });
     expect(await purgeWebhooks(harness.db, new Round('purge'), now)).toEqual({ deliveries: 3, events: 2, secrets: 0 });
     expect(await left()).toEqual({ events: 2, deliveries: 1, attempts: 1 });

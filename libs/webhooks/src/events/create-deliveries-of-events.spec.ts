@@ -26,7 +26,7 @@ describe('a webhook event that is not fanned out yet', () => {
   }
 
   /** Runs one round; returns the ids of the events that it tried to read. */
-  async function round(isReadable: (id: string) => boolean): Promise<string[]> {
+  async function runDeliveryRound(isReadable: (id: string) => boolean): Promise<string[]> {
     const tried: string[] = [];
     const readSubject = async ({ id }: { id: string }) => {
       tried.push(id);
@@ -56,7 +56,7 @@ describe('a webhook event that is not fanned out yet', () => {
   it('a webhook event that cannot be read is retried with growing delays, and does not delay other events', async () => {
     const bad = await insertEvent(2000);
     const good = await insertEvent();
-    expect((await round((id) => id !== bad)).sort()).toEqual([bad, good].sort());
+    expect((await runDeliveryRound((id) => id !== bad)).sort()).toEqual([bad, good].sort());
     const [rests] = await rows<{ faults: number; seconds: number }>(
       `SELECT faults, round(extract(epoch FROM rests_until - now()))::int AS seconds FROM webhook_event WHERE id = $1`,
       bad,
@@ -64,9 +64,9 @@ describe('a webhook event that is not fanned out yet', () => {
     expect(rests!.faults).toBe(2001);
     expect(rests!.seconds).toBeGreaterThan(540);
     const next = await insertEvent();
-    expect(await round(() => true)).toEqual([next]);
+    expect(await runDeliveryRound(() => true)).toEqual([next]);
     await rows(`UPDATE webhook_event SET rests_until = now() - interval '1 second' WHERE id = $1`, bad);
-    expect(await round(() => true)).toEqual([bad]);
+    expect(await runDeliveryRound(() => true)).toEqual([bad]);
   });
 
   it('a webhook event is delivered only to endpoints of its organization that existed at least a microsecond before it', async () => {
@@ -90,7 +90,7 @@ describe('a webhook event that is not fanned out yet', () => {
     const before = await endpoint('-1 microseconds');
     await endpoint('1 microseconds');
     await endpoint('-1 microseconds', other);
-    await round(() => true);
+    await runDeliveryRound(() => true);
     const found = await rows<{ endpointId: string }>(
       'SELECT endpoint_id FROM webhook_delivery WHERE event_id = $1',
       eventId,
@@ -108,7 +108,7 @@ describe('a webhook event that is not fanned out yet', () => {
     await runBehindLock(
       harness.db,
       (tx) => tx.query('SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE', [endpoint!.id]),
-      () => [round(() => true)],
+      () => [runDeliveryRound(() => true)],
       (tx) => tx.execute('UPDATE webhook_endpoint SET enabled = false WHERE id = $1', [endpoint!.id]),
     );
     expect(await rows('SELECT fanned_out_at IS NOT NULL AS done FROM webhook_event WHERE id = $1', eventId)).toEqual([

@@ -1,7 +1,7 @@
 import type { OutboxMessage } from '@muster/contracts';
 import {
   type Condition,
-  insertMessagesFromSql,
+  insertFoundMessagesSql,
   messageColumns,
   createMessageWithValues,
   type Transaction,
@@ -33,7 +33,7 @@ export function emitEvent(tx: Transaction, event: WebhookEvent): void {
   if (subjects.length > 1) tx.requireOwnConnection();
   const channels = channelIds.length > 0 ? { channel_ids: channelIds } : {};
   const rows = subjects.map(({ id, details }) => ({ id: newId(), subject_id: id, details, ...channels }));
-  tx.enqueueIf(buildCondition(where), [organizationId, type, JSON.stringify(rows), once], {
+  tx.enqueueIf(buildWantedCondition(where), [organizationId, type, JSON.stringify(rows), once], {
     queue: 'webhooks',
     name: 'fan-out',
     payload: { organizationId },
@@ -42,7 +42,7 @@ export function emitEvent(tx: Transaction, event: WebhookEvent): void {
 
 const conditions = new Map<string, Condition>();
 
-function buildCondition(where?: WebhookEvent['where']): Condition {
+function buildWantedCondition(where?: WebhookEvent['where']): Condition {
   const name = where ? `webhook_event_${where.name}` : 'webhook_event';
   const existing = conditions.get(name);
   if (existing) return existing;
@@ -67,7 +67,7 @@ function insertEventsSql(rows: string, where: string): string {
     FROM ${rows} CROSS JOIN LATERAL ROWS FROM (
       jsonb_to_recordset(input.subjects) AS (id uuid, subject_id uuid, details jsonb, channel_ids uuid[])) WITH ORDINALITY
       AS e (id, subject_id, details, channel_ids, ordinal)
-    WHERE (${isWantedSql('input.organization_id', 'input.type')} OR e.channel_ids IS NOT NULL) AND (${where})),
+    WHERE (${isEventWantedSql('input.organization_id', 'input.type')} OR e.channel_ids IS NOT NULL) AND (${where})),
   inserted_event AS (
     INSERT INTO webhook_event (id, organization_id, type, subject_id, details, once, channel_ids, sequence)
     SELECT e.id, e.organization_id, e.type, e.subject_id, e.details, e.once, e.channel_ids, ${nextSequenceSql('e.subject_id')} + e.sequence_offset
@@ -91,7 +91,7 @@ export function isSubscribedSql(organization: string, type: string): string {
  * SQL condition: whether an endpoint wants events of the type, or an alert rule that is on evaluates them. Postgres
  * looks for a rule only if no endpoint wants the event.
  */
-function isWantedSql(organization: string, type: string): string {
+function isEventWantedSql(organization: string, type: string): string {
   return `(${isSubscribedSql(organization, type)} OR EXISTS (SELECT FROM alert_rule r
     WHERE r.organization_id = ${organization} AND r.enabled AND r.event_types @> ARRAY[${type}]))`;
 }
@@ -105,10 +105,10 @@ export function eventPartsSql(source: string, { type, details }: TypedDetails): 
       INSERT INTO webhook_event (id, organization_id, type, subject_id, details, sequence)
       SELECT event_id, organization_id, '${type}', job_id, '${JSON.stringify(details)}'::jsonb,
         ${nextSequenceSql(`${source}.job_id`)} FROM ${source}
-      WHERE ${isWantedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
+      WHERE ${isEventWantedSql(`${source}.organization_id`, `'${type}'`)} RETURNING id),
     webhook_event_message AS (
       SELECT ${source}.* FROM ${source} JOIN webhook_event_inserted ON webhook_event_inserted.id = ${source}.event_id),
-    webhook_event_enqueued AS (${insertMessagesFromSql('webhook_event_message')})`;
+    webhook_event_enqueued AS (${insertFoundMessagesSql('webhook_event_message')})`;
 }
 
 /** Columns of an event in a row of parameters, with their types; see `getEventValues`. */

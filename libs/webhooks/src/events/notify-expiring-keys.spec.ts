@@ -5,7 +5,7 @@ import { notifyExpiringKeys } from './notify-expiring-keys';
 
 const dayMs = 86_400_000;
 const now = new Date();
-const inDays = (days: number) => new Date(now.getTime() + days * dayMs);
+const getTimeInDays = (days: number) => new Date(now.getTime() + days * dayMs);
 
 describe('expiring API keys', () => {
   let harness: Harness;
@@ -18,7 +18,7 @@ describe('expiring API keys', () => {
   const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
   const key = async (organizationId: string, expires: number | null, created = -100) => {
     const { id } = await makeApiKey(harness.db, { organizationId, scope: 'api' });
-    const times = [expires === null ? null : inDays(expires), inDays(created)];
+    const times = [expires === null ? null : getTimeInDays(expires), getTimeInDays(created)];
     await sql('UPDATE api_key SET expires_at = $2, created_at = $3 WHERE id = $1', id, ...times);
     return id;
   };
@@ -42,7 +42,7 @@ describe('expiring API keys', () => {
   it('an event is emitted 14 days and one day before an API key expires, once each', async () => {
     const organizationId = await listening();
     const id = await key(organizationId, 14.5);
-    const at = (days: number) => notifyExpiringKeys(harness.db, inDays(days));
+    const at = (days: number) => notifyExpiringKeys(harness.db, getTimeInDays(days));
     expect((await at(0)).emitted).toBe(0);
     await Promise.all([at(0.6), at(0.6)]);
     await at(5);
@@ -55,7 +55,7 @@ describe('expiring API keys', () => {
     expect(row.details).toMatchObject({
       name: expect.any(String),
       scope: 'api',
-      expiresAt: inDays(14.5).toISOString(),
+      expiresAt: getTimeInDays(14.5).toISOString(),
     });
     expect((await at(15)).looked).toBe(0);
   });

@@ -1,13 +1,13 @@
 import { type Message, shortenText } from './write-message';
 
 /** Formats a message as e-mail, in plain text and in HTML with the same content. */
-export function formatAsMail({ parts, more }: Message, channel: string): { text: string; html: string } {
+export function formatMessageAsMail({ parts, more }: Message, channel: string): { text: string; html: string } {
   const foot = `Sent by Muster, notification channel ${shortenText(channel)}.`;
   const text = [
     ...parts.map(({ title, detail, link }) =>
       [title, detail, link && `${link.text}: ${link.url}`].filter(Boolean).join('\n'),
     ),
-    ...formatRemainder(more),
+    ...formatNumberOfMoreEvents(more),
     foot,
   ].join('\n\n');
   const html = [
@@ -19,14 +19,14 @@ export function formatAsMail({ parts, more }: Message, channel: string): { text:
         '</p>',
       ].join(''),
     ),
-    ...formatRemainder(more).map((line) => `<p>${escapeHtml(line)}</p>`),
+    ...formatNumberOfMoreEvents(more).map((line) => `<p>${escapeHtml(line)}</p>`),
     `<p><small>${escapeHtml(foot)}</small></p>`,
   ].join('\n');
   return { text, html };
 }
 
 /** Formats a message for a Slack incoming webhook, in Slack's markup. */
-export function formatAsSlack({ subject, parts, more }: Message): object {
+export function formatMessageAsSlack({ subject, parts, more }: Message): object {
   // With `verbatim`, Slack does not turn addresses and channel names in the texts into links.
   const slackSection = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
   return {
@@ -41,7 +41,7 @@ export function formatAsSlack({ subject, parts, more }: Message): object {
           ].join('\n'),
         ),
       ),
-      ...formatRemainder(more).map(slackSection),
+      ...formatNumberOfMoreEvents(more).map(slackSection),
     ],
   };
 }
@@ -60,7 +60,7 @@ function escapeSlack(text: string): string {
 }
 
 /** Formats a message for a Teams incoming webhook: an adaptive card, whose text is Markdown. */
-export function formatAsTeams({ parts, more }: Message): object {
+export function formatMessageAsTeams({ parts, more }: Message): object {
   const escapeTeams = (text: string) => text.replaceAll(/[\\`*_{}[\]()#+!|<>~-]/g, String.raw`\$&`);
   const teamsTextBlock = (text: string, strong = false) => ({
     ...{ type: 'TextBlock', text, wrap: true },
@@ -82,7 +82,7 @@ export function formatAsTeams({ parts, more }: Message): object {
               ...(detail ? [teamsTextBlock(escapeTeams(detail))] : []),
               ...(link ? [teamsTextBlock(`[${escapeTeams(link.text)}](${link.url})`)] : []),
             ]),
-            ...formatRemainder(more).map((line) => teamsTextBlock(line)),
+            ...formatNumberOfMoreEvents(more).map((line) => teamsTextBlock(line)),
           ],
         },
       },
@@ -90,7 +90,7 @@ export function formatAsTeams({ parts, more }: Message): object {
   };
 }
 
-function formatRemainder(more: number): string[] {
+function formatNumberOfMoreEvents(more: number): string[] {
   return more > 0 ? [`And ${more} more.`] : [];
 }
 

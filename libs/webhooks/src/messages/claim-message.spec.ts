@@ -73,7 +73,7 @@ describe('claimMessage', () => {
     ]);
   });
 
-  it('a test message of a channel does not postpone the next message', async () => {
+  it('a test message of a notification channel does not postpone the channel’s next message', async () => {
     const endpointId = await insertMessage();
     await harness.db.query('system', 'UPDATE webhook_delivery SET asked = true WHERE endpoint_id = $1', [endpointId]);
     expect(await claimMessage(harness.db, endpointId, new Date())).toMatchObject({ count: 1 });
@@ -119,7 +119,7 @@ describe('claimMessage', () => {
     expect(claims.filter((each) => each !== undefined)).toMatchObject([{ count: 1 }]);
   });
 
-  it('a message is not marked as unclear while its result is being stored', async () => {
+  it('a notification message is not marked as unclear while its result is being stored', async () => {
     const endpointId = await insertMessage();
     await claimMessage(harness.db, endpointId, new Date(Date.now() - 3_600_000));
     const ended = await runBesideLock(

@@ -51,7 +51,7 @@ describe('recordMessageAttempt', () => {
     expect(await sql('SELECT FROM webhook_attempt WHERE delivery_id = $1', deliveryId)).toEqual([]);
   });
 
-  it('a delivered message clears the failure of its channel, even if the failure is stored while the result waits for the channel', async () => {
+  it('a delivered message clears the failure of its channel, even if the failure is stored while the result waits', async () => {
     await sql(
       `UPDATE webhook_delivery SET status = 'sending', lease_id = $2 WHERE id = $1`,
       ...[deliveryId, claimed.leaseId],

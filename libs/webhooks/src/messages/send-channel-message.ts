@@ -1,6 +1,6 @@
 import { type Outbound, OutboundRefused } from '@muster/platform';
 import type { ClaimedMessage } from './claim-message';
-import { formatAsMail, formatAsSlack, formatAsTeams } from './channel-formats';
+import { formatMessageAsMail, formatMessageAsSlack, formatMessageAsTeams } from './channel-formats';
 import { type Relay, sendMail, type SentMessage } from './send-mail';
 import type { Message } from './write-message';
 
@@ -18,8 +18,8 @@ export async function sendChannelMessage(
   { message, url }: { message: Message; url: string | null },
 ): Promise<SentMessage> {
   if (kind === 'email')
-    return sendMail(relay, { id, to: recipient, subject: message.subject, ...formatAsMail(message, name) });
-  return postToChat(outbound, url!, kind === 'slack' ? formatAsSlack(message) : formatAsTeams(message));
+    return sendMail(relay, { id, to: recipient, subject: message.subject, ...formatMessageAsMail(message, name) });
+  return postToChat(outbound, url!, kind === 'slack' ? formatMessageAsSlack(message) : formatMessageAsTeams(message));
 }
 
 async function postToChat(outbound: Outbound, url: string, payload: object): Promise<SentMessage> {

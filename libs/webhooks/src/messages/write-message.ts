@@ -61,12 +61,12 @@ const labels: Record<WebhookType, EventLabel> = {
 
 /** Returns the title and the severity of an event. */
 export function getEventLabel({ type, data }: Pick<NotifiedEvent, 'type' | 'data'>): EventLabel {
-  if (!isAlert(type)) return labels[type];
+  if (!isAlertEventType(type)) return labels[type];
   const { title, severity } = alertTitles[data['rule'] as AlertRuleName] ?? labels[type];
   return { title: type === 'alert.resolved' ? `Resolved: ${title}` : title, severity };
 }
 
-function isAlert(type: WebhookType): boolean {
+function isAlertEventType(type: WebhookType): boolean {
   return type === 'alert.opened' || type === 'alert.resolved';
 }
 
@@ -75,13 +75,13 @@ const maxLength = 300;
 /** Writes a message about `count` events. Only `events` are described; the others are counted. */
 export function writeMessage(events: readonly NotifiedEvent[], count: number): Message {
   const parts = events.map(writeMessagePart);
-  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${describeKinds(events, count)}`;
+  const subject = count === 1 ? parts[0]!.title : `${count} notifications: ${describeEventKinds(events, count)}`;
   return { subject: shortenText(subject), parts, more: count - parts.length };
 }
 
 function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
   const { title } = getEventLabel({ type, data });
-  if (isAlert(type)) {
+  if (isAlertEventType(type)) {
     const name = findFirstText((data['subject'] ?? {}) as Record<string, unknown>, ['name']);
     const count = Number(data['count']);
     const detail = count > 1 ? `It has happened ${count} times.` : null;
@@ -94,7 +94,7 @@ function writeMessagePart({ type, data, link }: NotifiedEvent): MessagePart {
   return { title: shortenText(name ? `${title}: ${name}` : title), detail: detail && shortenText(detail), link };
 }
 
-function describeKinds(events: readonly NotifiedEvent[], count: number): string {
+function describeEventKinds(events: readonly NotifiedEvent[], count: number): string {
   const kinds = new Map<string, number>();
   for (const event of events) {
     const { title } = getEventLabel(event);

@@ -1,17 +1,17 @@
 import type { Step } from '../check-steps';
 import { describeStep } from './describe-step';
 
-const click = (...selectors: string[]) => describeStep({ type: 'click', selectors } as unknown as Step);
+const describeClick = (...selectors: string[]) => describeStep({ type: 'click', selectors } as unknown as Step);
 
 describe('describeStep', () => {
   it('a click step is described by the most readable selector of its element', () => {
-    expect(click('#send', 'aria/Send the claim[role="button"]')).toBe('Click “Send the claim”');
-    expect(click('#send', 'text/Send')).toBe('Click “Send”');
-    expect(click('#send')).toBe('Click #send');
+    expect(describeClick('#send', 'aria/Send the claim[role="button"]')).toBe('Click “Send the claim”');
+    expect(describeClick('#send', 'text/Send')).toBe('Click “Send”');
+    expect(describeClick('#send')).toBe('Click #send');
   });
 
   it('the description of a step is short, even for a selector of megabytes with unclosed brackets', () => {
-    expect(click(`aria/${'[name='.repeat(1_000_000)}`)).toHaveLength(120);
-    expect(click(`text/${'long '.repeat(1_000_000)}`)).toHaveLength(120);
+    expect(describeClick(`aria/${'[name='.repeat(1_000_000)}`)).toHaveLength(120);
+    expect(describeClick(`text/${'long '.repeat(1_000_000)}`)).toHaveLength(120);
   });
 });

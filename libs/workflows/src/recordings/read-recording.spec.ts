@@ -2,14 +2,14 @@ import { AppError } from '@muster/contracts';
 import { makeZip, type ZipEntry } from '@muster/testing';
 import { readRecording } from './read-recording';
 
-const flow = (steps: unknown, more: object = {}) => JSON.stringify({ title: 'Flow', steps, ...more });
+const makeRecording = (steps: unknown, more: object = {}) => JSON.stringify({ title: 'Flow', steps, ...more });
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
 const open = { type: 'navigate', url: 'https://example.com/' };
 
-const refusalOf = async (bytes: Buffer | string) => {
+const readRefusedRecording = async (bytes: Buffer | string) => {
   const error: unknown = await readRecording(Buffer.from(bytes)).catch((fault: unknown) => fault);
   if (!(error instanceof AppError)) throw new Error('the recording was not rejected');
   return error;
@@ -18,7 +18,7 @@ const refusalOf = async (bytes: Buffer | string) => {
 describe('readRecording', () => {
   it('readRecording reads the steps of a recording and gives them ids', async () => {
     const recording = await readRecording(
-      Buffer.from(`\ufeff${flow([open, { type: 'close', id: 'x' }], { timeout: 900 })}`),
+      Buffer.from(`\ufeff${makeRecording([open, { type: 'close', id: 'x' }], { timeout: 900 })}`),
     );
     expect(recording).toEqual({
       title: 'Flow',
@@ -32,7 +32,7 @@ describe('readRecording', () => {
   });
 
   it.each([0, -1, '900', null])('a recording has no timeout of its own if its timeout is %j', async (timeout) => {
-    expect((await readRecording(Buffer.from(flow([open], { timeout })))).timeoutMs).toBeNull();
+    expect((await readRecording(Buffer.from(makeRecording([open], { timeout })))).timeoutMs).toBeNull();
   });
 
   it('readRecording reads a zip of a recording, with its screenshots in order', async () => {
@@ -40,7 +40,7 @@ describe('readRecording', () => {
       { name: 'flow/' },
       { name: 'flow/step-10.png', content: png },
       { name: 'flow/step-9.png', content: png },
-      { name: 'flow/recording.JSON', content: flow([open]) },
+      { name: 'flow/recording.JSON', content: makeRecording([open]) },
       { name: 'flow/readme.txt', content: 'hello' },
       { name: '__MACOSX/flow/._recording.json', content: 'junk' },
       { name: 'flow/.hidden.json', content: 'junk' },
@@ -59,25 +59,41 @@ describe('readRecording', () => {
     ['bytes that are not UTF-8', Buffer.from([0x7b, 0xff]), /not valid UTF-8/],
     ['a JSON list', '[]', /not a JSON object/],
     ['another JSON object', '{"log":{}}', /no list steps/],
-    ['a recording without steps', flow([]), /has no steps/],
-    ['a recording with too many steps', flow(Array.from({ length: 2001 }, () => open)), /more than 2000 steps/],
-    ['a step that is not an object', flow([open, 7]), /Step 2 is not an object/],
-    ['a step without a type', flow([{}]), /step 1: the recorder has no step type undefined/],
-    ['a step type that only Muster has', flow([{ type: 'script', code: '1' }]), /the recorder has no step type script/],
-    ['a step type with the name of a built-in method', flow([{ type: 'toString' }]), /no step type toString/],
-    ['a step without its URL', flow([open, { type: 'navigate' }]), /step 2: navigate needs url/],
-    ['a click without selectors', flow([{ type: 'click' }]), /selectors must be given/],
-    ['a click with a field instead of selectors', flow([{ type: 'click', field: 'a' }]), /selectors must be given/],
-    ['a width that is a text', flow([{ type: 'setViewport', width: '1', height: 2 }]), /width must be an integer/],
+    ['a recording without steps', makeRecording([]), /has no steps/],
+    [
+      'a recording with too many steps',
+      makeRecording(Array.from({ length: 2001 }, () => open)),
+      /more than 2000 steps/,
+    ],
+    ['a step that is not an object', makeRecording([open, 7]), /Step 2 is not an object/],
+    ['a step without a type', makeRecording([{}]), /step 1: the recorder has no step type undefined/],
+    [
+      'a step type that only Muster has',
+      makeRecording([{ type: 'script', code: '1' }]),
+      /the recorder has no step type script/,
+    ],
+    ['a step type with the name of a built-in method', makeRecording([{ type: 'toString' }]), /no step type toString/],
+    ['a step without its URL', makeRecording([open, { type: 'navigate' }]), /step 2: navigate needs url/],
+    ['a click without selectors', makeRecording([{ type: 'click' }]), /selectors must be given/],
+    [
+      'a click with a field instead of selectors',
+      makeRecording([{ type: 'click', field: 'a' }]),
+      /selectors must be given/,
+    ],
+    [
+      'a width that is a text',
+      makeRecording([{ type: 'setViewport', width: '1', height: 2 }]),
+      /width must be an integer/,
+    ],
     ['deeply nested JSON', `{"steps":${'['.repeat(80)}${']'.repeat(80)}}`, /nested deeper/],
     ['a forbidden key', '{"__proto__":{},"steps":[]}', /forbidden key/],
   ])('readRecording rejects %s', async (_, bytes, pattern) => {
-    const error = await refusalOf(bytes);
+    const error = await readRefusedRecording(bytes);
     expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
     expect(error.options.errors!.length).toBeGreaterThan(0);
   });
 
-  const recording: ZipEntry = { name: 'recording.json', content: flow([open]) };
+  const recording: ZipEntry = { name: 'recording.json', content: makeRecording([open]) };
   const zips: [string, Buffer, RegExp][] = [
     ['without a recording', makeZip([{ name: 'a.png', content: png }]), /no \.json file/],
     ['that is empty', makeZip([]), /no \.json file/],
@@ -102,15 +118,15 @@ describe('readRecording', () => {
     ['that is cut off', makeZip([recording]).subarray(0, 60), /cannot be read/],
   ];
   it.each(zips)('readRecording rejects a zip %s', async (_, bytes, pattern) => {
-    const error = await refusalOf(bytes);
+    const error = await readRefusedRecording(bytes);
     expect([error.code, error.message]).toEqual(['invalid_payload', expect.stringMatching(pattern)]);
   });
 
   it('readRecording rejects a zip that is too large when unpacked, whatever size it states', async () => {
     const content = Buffer.alloc(40 * 1024 * 1024);
-    const honest = await refusalOf(makeZip([{ name: 'a', content }, { name: 'b', content }, recording]));
+    const honest = await readRefusedRecording(makeZip([{ name: 'a', content }, { name: 'b', content }, recording]));
     expect(honest.code).toBe('payload_too_large');
     const lying = makeZip([{ name: 'a', content, claimedSize: 10 }, recording]);
-    expect((await refusalOf(lying)).code).toBe('invalid_payload');
+    expect((await readRefusedRecording(lying)).code).toBe('invalid_payload');
   });
 });

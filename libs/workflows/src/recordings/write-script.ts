@@ -41,7 +41,7 @@ export function writeScript({ name, steps, timeoutMs }: Flow): string {
     from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
     modules: imports,
     runtime: recorded,
-    body: steps.map((step) => addReviewGuard(step, writeStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
+    body: steps.map((step) => addReviewGuard(step, writeRecordedStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),
   });
 }
 
@@ -78,7 +78,7 @@ interface Program {
   from: string;
   modules: readonly string[];
   runtime: string;
-  /** Body of the function run(browser). */
+  /** Body of the Python function run(browser). */
   body: string;
 }
 
@@ -133,26 +133,26 @@ function writeStepHeader(step: Step, seconds: number): string {
   return `    with ${head} as page:`;
 }
 
-function writeStep(step: Step, timeoutMs: number): string {
+function writeRecordedStep(step: Step, timeoutMs: number): string {
   const { type } = step;
   const seconds = getTimeoutSeconds(step, timeoutMs);
-  const navigates = type !== 'navigate' && type !== 'close' && opensNewPage(step);
+  const navigates = type !== 'navigate' && type !== 'close' && stepOpensNewPage(step);
   const wait = navigates ? [`with page.navigation(${seconds}):`] : [];
   const indent = ' '.repeat(navigates ? 12 : 8);
   return [
     writeStepHeader(step, seconds),
     ...wait.map((line) => `        ${line}`),
-    `${indent}${writeAction(step, seconds === 30 ? undefined : seconds)}`,
+    `${indent}${writeRecordedAction(step, seconds === 30 ? undefined : seconds)}`,
   ].join('\n');
 }
 
-function opensNewPage({ assertedEvents }: Step): boolean {
+function stepOpensNewPage({ assertedEvents }: Step): boolean {
   return Array.isArray(assertedEvents) && assertedEvents.some(({ type }: Step) => type === 'navigation');
 }
 
 const buttons: Record<string, string> = { auxiliary: 'middle', secondary: 'right', back: 'back', forward: 'forward' };
 
-function writeAction(step: Step, timeout: number | undefined): string {
+function writeRecordedAction(step: Step, timeout: number | undefined): string {
   const frame = Array.isArray(step['frame']) && step['frame'].length ? step['frame'] : undefined;
   const inFrame = { frame, timeout };
   const selectors = formatPythonLiteral(step['selectors']);
@@ -162,7 +162,7 @@ function writeAction(step: Step, timeout: number | undefined): string {
   switch (step['type']) {
     case 'setViewport':
       return callPage('set_viewport', [pythonField('width'), pythonField('height')], {
-        scale: omitUsual(step['deviceScaleFactor'], 1),
+        scale: omitIfDefault(step['deviceScaleFactor'], 1),
         mobile: step['isMobile'] || undefined,
         touch: step['hasTouch'] || undefined,
         landscape: step['isLandscape'] || undefined,
@@ -199,9 +199,9 @@ function writeAction(step: Step, timeout: number | undefined): string {
       });
     case 'waitForElement':
       return callPage('wait_for_element', [selectors], {
-        operator: omitUsual(step['operator'], '>='),
-        count: omitUsual(step['count'], 1),
-        visible: omitUsual(step['visible'], true),
+        operator: omitIfDefault(step['operator'], '>='),
+        count: omitIfDefault(step['count'], 1),
+        visible: omitIfDefault(step['visible'], true),
         attributes: step['attributes'],
         properties: step['properties'],
         ...inFrame,
@@ -233,7 +233,8 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     case 'press':
       return callPage('press', [pythonField('key')], { selectors: step['selectors'] });
     case 'scroll':
-      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined) return writeAction(step, timeout);
+      if (!step['selectors'] || step['x'] !== undefined || step['y'] !== undefined)
+        return writeRecordedAction(step, timeout);
       return callPage('scroll_to', [pythonField('selectors')]);
     case 'upload':
       return callPage('upload', [pythonField('selectors'), pythonField('path')]);
@@ -270,7 +271,7 @@ export function writeManualAction(step: Step, timeout: number | undefined): stri
     case 'unsupported':
       return `unsupported(${pythonField('unsupportedType')})`;
     default:
-      return writeAction(step, timeout);
+      return writeRecordedAction(step, timeout);
   }
 }
 
@@ -279,7 +280,7 @@ export function formatPythonCall(name: string, args: string[], named: Record<str
   return `${name}(${[...args, ...definedArgs.map(([key, value]) => `${key}=${formatPythonLiteral(value)}`)].join(', ')})`;
 }
 
-function omitUsual(value: unknown, usual: unknown): unknown {
+function omitIfDefault(value: unknown, usual: unknown): unknown {
   return value === usual ? undefined : value;
 }
 

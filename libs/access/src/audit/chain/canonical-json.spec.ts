@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { AccessRow } from '../list-accesses';
 import type { AuditRow } from '../list-audit';
-import { canonicalJson } from './canonical-json';
-import { digestOf, rowText } from './presented-rows';
+import { toCanonicalJson } from './canonical-json';
+import { computeRowDigest, formatRowAsJson } from './presented-rows';
 
 describe('the JSON of hashed rows', () => {
   it('canonicalJson writes the examples of RFC 8785', () => {
@@ -11,17 +11,17 @@ describe('the JSON of hashed rows', () => {
       string: "\u20ac$\u000f\u000aA'\u0042\u0022\u005c\\\u0022/",
       literals: [null, true, false],
     };
-    expect(canonicalJson(sample)).toBe(
+    expect(toCanonicalJson(sample)).toBe(
       '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],' +
         '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
     );
     const names = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\ud83d\ude00': 5, '\u0080': 6, '\u00f6': 7 };
-    expect(Object.values(JSON.parse(canonicalJson(names)) as object)).toHaveLength(7);
-    expect([...canonicalJson(names).matchAll(/:(\d)/g)].map(([, value]) => value).join('')).toBe('2467153');
+    expect(Object.values(JSON.parse(toCanonicalJson(names)) as object)).toHaveLength(7);
+    expect([...toCanonicalJson(names).matchAll(/:(\d)/g)].map(([, value]) => value).join('')).toBe('2467153');
   });
 
   it('canonicalJson leaves out undefined members, sorts nested ones and adds no white space', () => {
-    expect(canonicalJson({ b: [{ d: undefined, c: { z: 1, a: -0 } }], a: undefined })).toBe(
+    expect(toCanonicalJson({ b: [{ d: undefined, c: { z: 1, a: -0 } }], a: undefined })).toBe(
       '{"b":[{"c":{"a":0,"z":1}}]}',
     );
   });
@@ -53,23 +53,23 @@ describe('the JSON of hashed rows', () => {
   };
 
   it('the JSON form 1 of log rows never changes, because the hashes of closed days were computed from it', () => {
-    expect(rowText('audit', entry, 1)).toBe(
+    expect(formatRowAsJson('audit', entry, 1)).toBe(
       `{"action":"user.update","actor":{"email":"a@example.com","id":"u","kind":"user"},"at":"2026-03-02T09:00:00.000Z",` +
         `"changes":{"role":["member","admin"]},"id":"${id}","requestId":null,"target":{"id":"t","type":"user"}}`,
     );
-    expect(rowText('access', access, 1)).toBe(
+    expect(formatRowAsJson('access', access, 1)).toBe(
       `{"address":"203.0.113.7","at":"2026-03-02T09:00:00.000Z","id":"${id}","route":"GET /api/jobs/{id}",` +
         `"subject":{"id":"j","type":"run"},"who":{"id":"k","kind":"api_key"}}`,
     );
-    expect(() => rowText('access', access, 999)).toThrow(/newer/);
+    expect(() => formatRowAsJson('access', access, 999)).toThrow(/newer/);
   });
 
   it('the digest of a row depends on its organization and on each of its fields', () => {
     const digest = (row: object, organization = 'o') =>
-      digestOf('access', organization, row as AccessRow).toString('hex');
+      computeRowDigest('access', organization, row as AccessRow).toString('hex');
     expect(digest(access)).toBe(
       createHash('sha256')
-        .update(`o\n${rowText('access', access)}`)
+        .update(`o\n${formatRowAsJson('access', access)}`)
         .digest('hex'),
     );
     const others = Object.keys(access).map((field) =>

@@ -1,6 +1,6 @@
 import type { Database } from '@muster/database';
-import { linkHash } from './link-rows';
-import { type ChainedRow, isUnchanged, type LogName, logTitles } from './presented-rows';
+import { computeLinkHash } from './link-rows';
+import { type ChainedRow, matchesStoredDigest, type LogName, logTitles } from './presented-rows';
 
 /** Maximum number of faults that are named for a day; more are only counted. */
 const maxNamed = 50;
@@ -15,7 +15,7 @@ interface Link {
 export interface OpenDayCheck {
   /** Adds a row to the check; called with each row of the day. */
   add: (row: ChainedRow) => void;
-  /** Returns what is wrong, as sentences. */
+  /** Returns the faults that the check has found, as sentences. */
   faults: () => string[];
 }
 
@@ -23,7 +23,7 @@ export interface OpenDayCheck {
  * Compares the rows of an open day with their digests and with the chain of the day. Reads the chain first, because
  * rows may be added to both while the check runs.
  */
-export async function checkOpenDay(
+export async function checkRowsOfOpenDay(
   database: Database,
   { log, day, organizationId }: { log: LogName; day: string; organizationId: string },
 ): Promise<OpenDayCheck> {
@@ -44,10 +44,10 @@ export async function checkOpenDay(
       digests.set(row.id, row.digest);
       if (row.digest === null) {
         if (chain!.hasDigests) faults.push(`row ${row.id} was added, but not by the service`);
-      } else if (!isUnchanged(log, organizationId, row)) faults.push(`row ${row.id} was changed`);
+      } else if (!matchesStoredDigest(log, organizationId, row)) faults.push(`row ${row.id} was changed`);
     },
     faults: () => {
-      const all = [...new Set([...faults, ...linkFaults(links, digests)])];
+      const all = [...new Set([...faults, ...findLinkFaults(links, digests)])];
       const named = all.slice(0, maxNamed);
       if (all.length > maxNamed) named.push(`${all.length - maxNamed} more rows were changed, removed or added`);
       return named.map((fault) => `${logTitles[log]}: ${fault}`);
@@ -55,14 +55,14 @@ export async function checkOpenDay(
   };
 }
 
-function linkFaults(links: Link[], digests: ReadonlyMap<string, Buffer | null>): string[] {
+function findLinkFaults(links: Link[], digests: ReadonlyMap<string, Buffer | null>): string[] {
   const faults: string[] = [];
   let previous: Buffer | null = null;
   for (const [place, link] of links.entries()) {
     const isWhole =
       link.seq === place + 1 &&
       link.digests.length === link.ids.length * 32 &&
-      linkHash(previous, link.ids, link.digests).equals(link.hash);
+      computeLinkHash(previous, link.ids, link.digests).equals(link.hash);
     if (!isWhole) return [...faults, `the chain of the open day is broken at link ${place + 1}`];
     for (const [at, id] of link.ids.entries()) {
       const digest = digests.get(id);

@@ -1,16 +1,16 @@
 import { Logger } from '@nestjs/common';
 import type { Database } from '@muster/database';
 import type { Round } from '@muster/platform';
-import { type ChainPosition, readPosition } from './chain-position';
-import { checkOpenDay } from './check-open-day';
+import { type ChainPosition, readChainPosition } from './chain-position';
+import { checkRowsOfOpenDay } from './check-open-day';
 import {
   type DayHash,
-  dayAfter,
+  addDays,
   dayMs,
-  dayOf,
-  hashBefore,
-  hashDay,
-  rangesOf,
+  formatUtcDay,
+  computeHashBeforeDay,
+  hashRowsOfDay,
+  readRowRanges,
   type RowRange,
   getStartOfUtcDay,
 } from './days';
@@ -31,24 +31,28 @@ const logger = new Logger('audit chain');
  * reads the id of the next transaction, and closes the days once every transaction with a smaller id has ended. No
  * write waits for this, and none takes a lock.
  */
-export async function closeDays(database: Database, now: Date, round: Round): Promise<{ closed: number }> {
+export async function closeAuditDays(database: Database, now: Date, round: Round): Promise<{ closed: number }> {
   let closed = 0;
-  for (let position = await readPosition(database, 'system'); round.hasTime;) {
-    const step = await nextStep(database, position, now);
+  for (let position = await readChainPosition(database, 'system'); round.hasTime;) {
+    const step = await advanceDayClosing(database, position, now);
     if (step === 'wait') break;
     if (step === 'close') {
-      if (!(await closeNextDay(database, position, round))) break;
+      if (!(await closeNextAuditDay(database, position, round))) break;
       closed += 1;
     }
-    position = await readPosition(database, 'system');
+    position = await readChainPosition(database, 'system');
   }
   return { closed };
 }
 
-async function nextStep(database: Database, position: ChainPosition, now: Date): Promise<'wait' | 'again' | 'close'> {
+async function advanceDayClosing(
+  database: Database,
+  position: ChainPosition,
+  now: Date,
+): Promise<'wait' | 'again' | 'close'> {
   const { closedBefore, closingBefore, fence } = position;
   if (!closedBefore) {
-    await begin(database, now);
+    await openAuditChains(database, now);
     return 'again';
   }
   if (closingBefore && closingBefore > closedBefore) {
@@ -68,7 +72,7 @@ async function nextStep(database: Database, position: ChainPosition, now: Date):
     );
     return row!.over ? 'close' : 'wait';
   }
-  const openDay = getStartOfUtcDay(dayOf(new Date(now.getTime() - closeAfterMs)));
+  const openDay = getStartOfUtcDay(formatUtcDay(new Date(now.getTime() - closeAfterMs)));
   if (openDay <= closedBefore) return 'wait';
   await database.query(
     'system',
@@ -80,7 +84,7 @@ async function nextStep(database: Database, position: ChainPosition, now: Date):
 }
 
 /** Opens the chains at the day of the oldest row, so that the rows of earlier releases are part of the chains. */
-async function begin(database: Database, now: Date): Promise<void> {
+async function openAuditChains(database: Database, now: Date): Promise<void> {
   const [first] = await database.query<{ at: Date }>(
     'system',
     `SELECT LEAST($1, (SELECT at FROM audit_entry ORDER BY id LIMIT 1), (SELECT at FROM access_entry ORDER BY id LIMIT 1))
@@ -88,12 +92,12 @@ async function begin(database: Database, now: Date): Promise<void> {
     [now],
   );
   // The row with the smallest id may be slightly younger than the row with the earliest time.
-  const start = getStartOfUtcDay(dayOf(new Date(first!.at.getTime() - 3_600_000)));
+  const start = getStartOfUtcDay(formatUtcDay(new Date(first!.at.getTime() - 3_600_000)));
   await database.query('system', 'UPDATE audit_chain SET closed_before = $1 WHERE closed_before IS NULL', [start]);
 }
 
 /** Closes the next day that has rows, together with the days without rows before it. */
-async function closeNextDay(database: Database, position: ChainPosition, round: Round): Promise<boolean> {
+async function closeNextAuditDay(database: Database, position: ChainPosition, round: Round): Promise<boolean> {
   const closedBefore = position.closedBefore!;
   const closingBefore = position.closingBefore!;
   const [next] = await database.query<{ at: Date | null }>(
@@ -102,38 +106,38 @@ async function closeNextDay(database: Database, position: ChainPosition, round: 
                   (SELECT min(at) FROM access_entry WHERE at >= $1 AND at < $2)) AS at`,
     [closedBefore, closingBefore],
   );
-  const day = next!.at ? dayOf(next!.at) : null;
+  const day = next!.at ? formatUtcDay(next!.at) : null;
   if (day) {
     for (const log of logs) {
-      for (const range of await rangesOf(database, 'system', { log, day })) {
+      for (const range of await readRowRanges(database, 'system', { log, day })) {
         if (!round.hasTime) return false;
-        await closeDay(database, { log, day, range });
+        await closeAuditDay(database, { log, day, range });
       }
     }
   }
-  const end = day ? getStartOfUtcDay(dayAfter(day)) : closingBefore;
+  const end = day ? getStartOfUtcDay(addDays(day)) : closingBefore;
   return database.transaction('system', async (tx) => {
     const moved = await tx.execute('UPDATE audit_chain SET closed_before = $1 WHERE closed_before = $2', [
       end,
       closedBefore,
     ]);
-    if (moved > 0) await tx.execute('DELETE FROM audit_link WHERE day < $1::date', [dayOf(end)]);
+    if (moved > 0) await tx.execute('DELETE FROM audit_link WHERE day < $1::date', [formatUtcDay(end)]);
     return true;
   });
 }
 
-async function closeDay(
+async function closeAuditDay(
   database: Database,
   { log, day, range }: { log: LogName; day: string; range: RowRange },
 ): Promise<void> {
   const { organizationId } = range;
-  const last = await lastHashBefore(database, 'system', { log, day, organizationId });
+  const last = await readLastDayHash(database, 'system', { log, day, organizationId });
   if (last?.day === day) return;
-  const checked = await checkOpenDay(database, { log, day, organizationId });
-  const { rows, previous, hash } = await hashDay(
+  const checked = await checkRowsOfOpenDay(database, { log, day, organizationId });
+  const { rows, previous, hash } = await hashRowsOfDay(
     database,
     'system',
-    { log, day, range, previous: hashBefore(day, last) },
+    { log, day, range, previous: computeHashBeforeDay(day, last) },
     (row) => checked.add(row),
   );
   const faults = checked.faults();
@@ -148,7 +152,7 @@ async function closeDay(
 }
 
 /** Returns the hash of the last stored day up to and including `day`; null if there is none. */
-export async function lastHashBefore(
+export async function readLastDayHash(
   database: Database,
   scope: 'system' | { organizationId: string },
   { log, day, organizationId }: { log: LogName; day: string; organizationId: string },
@@ -163,6 +167,6 @@ export async function lastHashBefore(
 }
 
 /** Returns the first moment (UTC) of the day that was this number of days before the present day. */
-export function startOfDayBefore(now: Date, days: number): Date {
-  return getStartOfUtcDay(dayOf(new Date(now.getTime() - days * dayMs)));
+export function getStartOfDayBefore(now: Date, days: number): Date {
+  return getStartOfUtcDay(formatUtcDay(new Date(now.getTime() - days * dayMs)));
 }

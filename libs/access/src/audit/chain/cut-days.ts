@@ -1,5 +1,5 @@
 import type { Database } from '@muster/database';
-import { startOfDayBefore } from './close-days';
+import { getStartOfDayBefore } from './close-days';
 import type { LogName } from './presented-rows';
 
 /** Number of days for which the rows of each log are kept; 0 keeps them forever. */
@@ -15,19 +15,19 @@ export const defaultRetention: LogRetention = { audit: 0, access: 2192 };
  * Cuts the closed days that are older than the retention from the beginning of a log. Their hashes stay, so the days
  * after them can still be verified.
  */
-export async function cutExpiredDays(database: Database, now: Date, log: LogName, days: number): Promise<void> {
+export async function cutExpiredAuditDays(database: Database, now: Date, log: LogName, days: number): Promise<void> {
   if (days === 0) return;
   const column = log === 'audit' ? 'audit_kept_from' : 'access_kept_from';
   await database.query(
     'system',
     `UPDATE audit_chain SET ${column} = LEAST($1, closed_before)
      WHERE closed_before IS NOT NULL AND coalesce(${column}, '-infinity') < LEAST($1, closed_before)`,
-    [startOfDayBefore(now, days)],
+    [getStartOfDayBefore(now, days)],
   );
 }
 
 /** Deletes rows of cut days; returns their number. */
-export async function deleteCutRows(database: Database, log: LogName, limit: number): Promise<number> {
+export async function deleteRowsOfCutDays(database: Database, log: LogName, limit: number): Promise<number> {
   if (log === 'access') {
     return database.transaction('system', (tx) =>
       tx.execute(

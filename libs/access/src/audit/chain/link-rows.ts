@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Database, type Transaction, tryAdvisoryLock } from '@muster/database';
 import { smallestIdAt, newId } from '@muster/platform';
-import { dayOf } from './days';
-import { type ChainedRow, isUnchanged, type LogName, logs } from './presented-rows';
+import { formatUtcDay } from './days';
+import { type ChainedRow, matchesStoredDigest, type LogName, logs } from './presented-rows';
 
 /**
  * Time in ms by which the id of a new row may precede ids that are linked already. Ids are created before the commit,
@@ -14,23 +14,23 @@ const maxRows = 2000;
 
 /**
  * Adds the new rows of both logs to the chains of their open days. If there were no new rows for some minutes, only one
- * statement runs. Rows that the service did not write are left out, and `verifyLogs` reports them.
+ * statement runs. Rows that the service did not write are left out, and `verifyAuditLogs` reports them.
  */
-export async function linkRows(database: Database): Promise<{ linked: number }> {
+export async function linkNewAuditRows(database: Database): Promise<{ linked: number }> {
   const [due] = await database.query<Record<LogName, boolean>>(
     'system',
     `SELECT audit_linked_to > $1 OR EXISTS (SELECT FROM audit_entry WHERE id > audit_linked_to) AS audit,
             access_linked_to > $1 OR EXISTS (SELECT FROM access_entry WHERE id > access_linked_to) AS access
      FROM audit_chain`,
     // A row with a lower id than the newest one may still be committed.
-    [smallestIdAt(new Date(msOf(newId()) - lateMs))],
+    [smallestIdAt(new Date(parseTimeOfId(newId()) - lateMs))],
     'audit_chain_due',
   );
   let linked = 0;
   for (const log of logs) {
     if (!due![log]) continue;
     for (let rows = maxRows; rows === maxRows;) {
-      rows = await database.transaction('system', (tx) => linkPage(tx, log));
+      rows = await database.transaction('system', (tx) => linkPageOfRows(tx, log));
       linked += rows;
     }
   }
@@ -39,11 +39,11 @@ export async function linkRows(database: Database): Promise<{ linked: number }> 
 
 type OpenRow = ChainedRow & { organizationId: string };
 
-async function linkPage(tx: Transaction, log: LogName): Promise<number> {
+async function linkPageOfRows(tx: Transaction, log: LogName): Promise<number> {
   if (!(await tryAdvisoryLock(tx, 'audit chain', log))) return 0;
   const linkedTo = log === 'audit' ? 'audit_linked_to' : 'access_linked_to';
   const [position] = await tx.query<{ linkedTo: string }>(`SELECT ${linkedTo} AS linked_to FROM audit_chain`);
-  const from = smallestIdAt(new Date(msOf(position!.linkedTo) - lateMs));
+  const from = smallestIdAt(new Date(parseTimeOfId(position!.linkedTo) - lateMs));
   const found = await tx.query<OpenRow>(
     `SELECT e.* FROM ${log === 'audit' ? 'audit_entry' : 'access_entry'} e, audit_chain c
      WHERE e.id >= $1 AND e.digest IS NOT NULL AND e.at >= coalesce(c.closed_before, '-infinity')
@@ -52,17 +52,17 @@ async function linkPage(tx: Transaction, log: LogName): Promise<number> {
      ORDER BY e.id LIMIT ${maxRows}`,
     [from, log],
   );
-  const rows = found.filter((row) => isUnchanged(log, row.organizationId, row));
-  if (rows.length > 0) await addLinks(tx, log, rows);
+  const rows = found.filter((row) => matchesStoredDigest(log, row.organizationId, row));
+  if (rows.length > 0) await insertLinks(tx, log, rows);
   const last = rows.at(-1)?.id;
   if (last && last > position!.linkedTo) await tx.execute(`UPDATE audit_chain SET ${linkedTo} = $1`, [last]);
   return rows.length;
 }
 
-async function addLinks(tx: Transaction, log: LogName, rows: OpenRow[]): Promise<void> {
+async function insertLinks(tx: Transaction, log: LogName, rows: OpenRow[]): Promise<void> {
   const groups = new Map<string, OpenRow[]>();
   for (const row of rows) {
-    const key = `${row.organizationId} ${dayOf(row.at)}`;
+    const key = `${row.organizationId} ${formatUtcDay(row.at)}`;
     groups.set(key, groups.get(key) ?? []);
     groups.get(key)!.push(row);
   }
@@ -84,7 +84,7 @@ async function addLinks(tx: Transaction, log: LogName, rows: OpenRow[]): Promise
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [
         ...[organizationId, log, day, (head?.seq ?? 0) + 1, ids, digests, ids.at(-1)],
-        linkHash(head?.hash ?? null, ids, digests),
+        computeLinkHash(head?.hash ?? null, ids, digests),
       ],
       'audit_link_insert',
     );
@@ -92,13 +92,13 @@ async function addLinks(tx: Transaction, log: LogName, rows: OpenRow[]): Promise
 }
 
 /** Returns the hash of a link: over the hash of the link before, and the ids and digests of its rows. */
-export function linkHash(previous: Buffer | null, ids: readonly string[], digests: Buffer): Buffer {
+export function computeLinkHash(previous: Buffer | null, ids: readonly string[], digests: Buffer): Buffer {
   const hash = createHash('sha256');
   if (previous) hash.update(previous);
   return hash.update(ids.join('\n')).update(digests).digest();
 }
 
 /** Returns the time of a time-ordered id. */
-function msOf(id: string): number {
+function parseTimeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AccessEntry, AuditEntry } from '@muster/contracts';
 import type { AccessRow } from '../list-accesses';
 import type { AuditRow } from '../list-audit';
-import { canonicalJson } from './canonical-json';
+import { toCanonicalJson } from './canonical-json';
 
 /** The two logs that are chained. */
 export const logs = ['audit', 'access'] as const;
@@ -13,7 +13,7 @@ export const logTitles = { audit: 'audit trail', access: 'access log' } as const
 export type ChainedRow = (AuditRow | AccessRow) & { digest: Buffer | null };
 
 /** Returns an entry of the audit trail as `GET /api/audit` shows it. */
-export function presentAudit(row: AuditRow): AuditEntry {
+export function presentAuditEntry(row: AuditRow): AuditEntry {
   const { actorKind: kind, actorId: id, actorEmail } = row;
   return {
     id: row.id,
@@ -27,7 +27,7 @@ export function presentAudit(row: AuditRow): AuditEntry {
 }
 
 /** Returns an entry of the access log as `GET /api/access-log` shows it. */
-export function presentAccess(row: AccessRow): AccessEntry {
+export function presentAccessEntry(row: AccessRow): AccessEntry {
   const { actorKind: kind, actorId: id, actorEmail } = row;
   return {
     id: row.id,
@@ -45,21 +45,26 @@ export function presentAccess(row: AccessRow): AccessEntry {
  * verified forever.
  */
 const forms: Record<number, Record<LogName, (row: never) => object>> = {
-  1: { audit: presentAudit, access: presentAccess },
+  1: { audit: presentAuditEntry, access: presentAccessEntry },
 };
 export const currentForm = 1;
 
 /** Returns the RFC 8785 JSON of a row. */
-export function rowText(log: LogName, row: ChainedRow | AuditRow | AccessRow, form = currentForm): string {
+export function formatRowAsJson(log: LogName, row: ChainedRow | AuditRow | AccessRow, form = currentForm): string {
   const present = forms[form]?.[log];
   if (!present) throw new Error(`this release does not know form ${form} of the rows; verify with a newer one`);
-  return canonicalJson(present(row as never));
+  return toCanonicalJson(present(row as never));
 }
 
 /** Returns the digest that the writing process stores with a row. */
-export function digestOf(log: LogName, organizationId: string, row: AuditRow | AccessRow, form = currentForm): Buffer {
+export function computeRowDigest(
+  log: LogName,
+  organizationId: string,
+  row: AuditRow | AccessRow,
+  form = currentForm,
+): Buffer {
   return createHash('sha256')
-    .update(`${organizationId}\n${rowText(log, row, form)}`)
+    .update(`${organizationId}\n${formatRowAsJson(log, row, form)}`)
     .digest();
 }
 
@@ -67,10 +72,10 @@ export function digestOf(log: LogName, organizationId: string, row: AuditRow | A
  * Whether the row still has the content that its digest was computed from. The process that wrote the row may have used
  * an older form.
  */
-export function isUnchanged(log: LogName, organizationId: string, row: ChainedRow): boolean {
+export function matchesStoredDigest(log: LogName, organizationId: string, row: ChainedRow): boolean {
   const { digest } = row;
   return (
     digest !== null &&
-    Object.keys(forms).some((form) => digestOf(log, organizationId, row, Number(form)).equals(digest))
+    Object.keys(forms).some((form) => computeRowDigest(log, organizationId, row, Number(form)).equals(digest))
   );
 }

@@ -1,7 +1,16 @@
 import type { Database } from '@muster/database';
-import { type ChainPosition, readPosition } from './chain-position';
-import { checkOpenDay } from './check-open-day';
-import { type DayHash, dayOf, hashBefore, hashDay, rangesOf, rowsOf, getStartOfUtcDay, tableOf } from './days';
+import { type ChainPosition, readChainPosition } from './chain-position';
+import { checkRowsOfOpenDay } from './check-open-day';
+import {
+  type DayHash,
+  formatUtcDay,
+  computeHashBeforeDay,
+  hashRowsOfDay,
+  readRowRanges,
+  streamRowsOfDay,
+  getStartOfUtcDay,
+  tableOf,
+} from './days';
 import { type LogName, logs, logTitles } from './presented-rows';
 
 export interface Verification {
@@ -24,17 +33,17 @@ interface StoredDay {
  * Compares all rows of an organization's audit trail and access log with their hashes: closed days with the stored hash
  * and the hash of the day before, open days with the digests and the chain of the rows.
  */
-export async function verifyLogs(database: Database, organizationId: string): Promise<Verification> {
+export async function verifyAuditLogs(database: Database, organizationId: string): Promise<Verification> {
   const found: Verification = { closedDays: 0, rows: 0, faults: [] };
   for (const log of logs) {
-    const position = await readPosition(database, 'system');
-    const closed = await verifyClosedDays(database, { log, organizationId, position }, found);
+    const position = await readChainPosition(database, 'system');
+    const closed = await verifyClosedAuditDays(database, { log, organizationId, position }, found);
     // The retention may have cut days while their rows were read. Their missing rows are not faults.
-    const keptFrom = keptFromOf(await readPosition(database, 'system'), log);
+    const keptFrom = getRetainedFrom(await readChainPosition(database, 'system'), log);
     found.faults.push(
       ...closed.filter(({ day }) => getStartOfUtcDay(day) >= keptFrom).map(({ day, text }) => `${day}: ${text}`),
     );
-    await verifyOpenDays(database, { log, organizationId, position }, found);
+    await verifyOpenAuditDays(database, { log, organizationId, position }, found);
   }
   return found;
 }
@@ -45,7 +54,7 @@ interface Chain {
   position: ChainPosition;
 }
 
-function keptFromOf({ auditKeptFrom, accessKeptFrom }: ChainPosition, log: LogName): Date {
+function getRetainedFrom({ auditKeptFrom, accessKeptFrom }: ChainPosition, log: LogName): Date {
   return (log === 'audit' ? auditKeptFrom : accessKeptFrom) ?? new Date(0);
 }
 
@@ -53,28 +62,28 @@ function keptFromOf({ auditKeptFrom, accessKeptFrom }: ChainPosition, log: LogNa
  * Adds the faults of the stored hashes to `found`. Returns the faults of the rows with their days, because the
  * retention may delete the rows of a day at the same time.
  */
-async function verifyClosedDays(
+async function verifyClosedAuditDays(
   database: Database,
   chain: Chain,
   found: Verification,
 ): Promise<{ day: string; text: string }[]> {
   const { log, organizationId, position } = chain;
   if (!position.closedBefore) return [];
-  const keptFrom = keptFromOf(position, log);
+  const keptFrom = getRetainedFrom(position, log);
   const faults: { day: string; text: string }[] = [];
   const stored = await database.query<StoredDay>(
     'system',
     `SELECT day::text AS day, row_count, form, previous, hash, faults FROM audit_day
      WHERE organization_id = $1 AND log = $2 AND day < $3::date ORDER BY day`,
-    [organizationId, log, dayOf(position.closedBefore)],
+    [organizationId, log, formatUtcDay(position.closedBefore)],
   );
-  const present = await daysWithRows(database, { ...chain, from: keptFrom, to: position.closedBefore });
+  const present = await countRowsByDay(database, { ...chain, from: keptFrom, to: position.closedBefore });
   let last: DayHash = null;
   for (const one of stored) {
     const { day, previous, hash } = one;
     found.closedDays += 1;
     found.faults.push(...one.faults.map((fault) => `${day}: ${fault}, before the day was closed`));
-    if (previous !== hashBefore(day, last)) {
+    if (previous !== computeHashBeforeDay(day, last)) {
       found.faults.push(
         `${day}: ${logTitles[log]}: the hash of the day before does not match; a day was changed or removed`,
       );
@@ -82,27 +91,27 @@ async function verifyClosedDays(
     last = { day, hash };
     present.delete(day);
     if (getStartOfUtcDay(day) < keptFrom) continue;
-    const [range] = await rangesOf(database, 'system', { log, day, organizationId });
-    const actual = await hashDay(database, 'system', { log, day, range, previous, form: one.form });
+    const [range] = await readRowRanges(database, 'system', { log, day, organizationId });
+    const actual = await hashRowsOfDay(database, 'system', { log, day, range, previous, form: one.form });
     found.rows += actual.rows;
     if (actual.hash === hash && actual.rows === one.rowCount) continue;
-    faults.push({ day, text: `${logTitles[log]}: ${differenceOf(actual.rows, one.rowCount)}` });
+    faults.push({ day, text: `${logTitles[log]}: ${describeRowDifference(actual.rows, one.rowCount)}` });
   }
   for (const [day, rows] of present) {
     found.rows += rows;
-    faults.push({ day, text: `${logTitles[log]}: ${differenceOf(rows, 0)}` });
+    faults.push({ day, text: `${logTitles[log]}: ${describeRowDifference(rows, 0)}` });
   }
   return faults;
 }
 
-function differenceOf(actual: number, closedWith: number): string {
+function describeRowDifference(actual: number, closedWith: number): string {
   const closed = `${closedWith} ${closedWith === 1 ? 'row' : 'rows'} when the day was closed`;
   if (actual < closedWith) return `rows are missing: ${actual} of ${closed}`;
   if (actual > closedWith) return `rows were added: ${actual} instead of ${closed}`;
   return `a row was changed, or replaced with another: the hash differs from that of the ${closed}`;
 }
 
-async function daysWithRows(
+async function countRowsByDay(
   database: Database,
   { log, organizationId, from, to }: Chain & { from: Date; to: Date },
 ): Promise<Map<string, number>> {
@@ -115,20 +124,20 @@ async function daysWithRows(
   return new Map(days.map(({ day, rows }) => [day, rows]));
 }
 
-async function verifyOpenDays(database: Database, chain: Chain, found: Verification): Promise<void> {
+async function verifyOpenAuditDays(database: Database, chain: Chain, found: Verification): Promise<void> {
   const { log, organizationId, position } = chain;
   const from = position.closedBefore ?? new Date(0);
-  const rowDays = await daysWithRows(database, { ...chain, from, to: new Date('9999-01-01T00:00:00Z') });
+  const rowDays = await countRowsByDay(database, { ...chain, from, to: new Date('9999-01-01T00:00:00Z') });
   const linkDays = await database.query<{ day: string }>(
     'system',
     `SELECT DISTINCT day::text AS day FROM audit_link WHERE organization_id = $1 AND log = $2 AND day >= $3::date`,
-    [organizationId, log, dayOf(from)],
+    [organizationId, log, formatUtcDay(from)],
   );
   for (const day of [...new Set([...rowDays.keys(), ...linkDays.map((one) => one.day)])].sort()) {
-    const checked = await checkOpenDay(database, { log, day, organizationId });
-    const [range] = await rangesOf(database, 'system', { log, day, organizationId });
+    const checked = await checkRowsOfOpenDay(database, { log, day, organizationId });
+    const [range] = await readRowRanges(database, 'system', { log, day, organizationId });
     if (range) {
-      for await (const row of rowsOf(database, 'system', { log, day, range })) {
+      for await (const row of streamRowsOfDay(database, 'system', { log, day, range })) {
         found.rows += 1;
         checked.add(row);
       }

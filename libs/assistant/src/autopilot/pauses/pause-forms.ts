@@ -36,7 +36,7 @@ export function toStepOverride({ kind, answer }: Pick<SessionQuestion, 'kind' | 
 }
 
 /** Returns the answer that a person gives who resumes the session with this change of a step; null if none fits. */
-export function toAnswer(reason: PauseReason, { instruction, code, skip }: StepOverride): unknown {
+export function toPauseAnswer(reason: PauseReason, { instruction, code, skip }: StepOverride): unknown {
   const isUnchanged = instruction === undefined && code === undefined && !skip;
   switch (pauseForms[reason].kind) {
     case 'confirm':

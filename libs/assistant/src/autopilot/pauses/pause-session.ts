@@ -1,5 +1,5 @@
 import { type PauseReason, shortenText } from '@muster/contracts';
-import { askForSession } from '@muster/jobs';
+import { insertQuestionOfSession } from '@muster/jobs';
 import { newId } from '@muster/platform';
 import { changeSessionStatus } from '../session/change-session-status';
 import { maxPauseMs } from '../steps/session-commands';
@@ -29,7 +29,7 @@ export async function pauseSession(
     pausedFor: { reason, question, screenshotKey, questionId },
   });
   if (hasPaused) {
-    askForSession(tx, {
+    insertQuestionOfSession(tx, {
       ...{ id: questionId, organizationId, agentId, sessionId, question, screenshotKey, expiresAt },
       ...pauseForms[reason],
       context: { task: requireTaskOfSession(session).title, step: getCurrentStep(work).taskStep.title },

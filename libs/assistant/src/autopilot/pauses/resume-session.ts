@@ -9,15 +9,15 @@ import {
   type StepOverride,
 } from '@muster/contracts';
 import type { Transaction } from '@muster/database';
-import { answerByResuming, findCodeInText, type SessionQuestion } from '@muster/jobs';
+import { answerQuestionByResuming, findCodeInText, type SessionQuestion } from '@muster/jobs';
 import type { KeyRing } from '@muster/vault';
 import { changeSessionStatus } from '../session/change-session-status';
 import { startEndingSession } from '../session/end-session';
 import { saveSession, saveStep } from '../session/save-session';
-import { readSteps, requireSession, type StepRow } from '../session/session-row';
+import { readSessionSteps, lockSessionOfAgent, type StepRow } from '../session/session-row';
 import { appendStepEvent } from '../steps/start-next-step';
 import { getCurrentStep, requireTaskOfSession, type Work } from '../steps/work';
-import { addCodeToInstruction, codePlaceholder, toAnswer, toStepOverride } from './pause-forms';
+import { addCodeToInstruction, codePlaceholder, toPauseAnswer, toStepOverride } from './pause-forms';
 
 interface Resumption {
   agentId: string;
@@ -33,19 +33,23 @@ export async function resumeSession(
   { agentId, sessionId, stepOverride = {} }: Resumption,
 ): Promise<{ sessionId: string; status: SessionStatus }> {
   const { organizationId } = caller;
-  const session = await requireSession(tx, { organizationId, agentId, sessionId });
+  const session = await lockSessionOfAgent(tx, { organizationId, agentId, sessionId });
   if (session.status !== 'paused' || session.ending) {
     throw new AppError('conflict', {
       detail: `The session is ${session.ending ? 'ending' : session.status}; only a paused session can be resumed. Wait until it pauses, or start a new session.`,
       extra: { sessionStatus: session.status },
     });
   }
-  const work: Work = { tx, keyRing, session, steps: await readSteps(tx, sessionId) };
+  const work: Work = { tx, keyRing, session, steps: await readSessionSteps(tx, sessionId) };
   const { reason, questionId } = session.pausedFor ?? {};
-  const step = findStepToOverride(work, stepOverride);
-  const { override, code } = takeCode(reason, stepOverride);
+  const step = requireStepToOverride(work, stepOverride);
+  const { override, code } = separateCodeFromInstruction(reason, stepOverride);
   if (questionId && reason) {
-    await answerByResuming(tx, keyRing, caller, { id: questionId, value: toAnswer(reason, override), code });
+    await answerQuestionByResuming(tx, keyRing, caller, {
+      id: questionId,
+      value: toPauseAnswer(reason, override),
+      code,
+    });
   }
   await continueSession(work, { override, hasCode: code !== null, source: callerChannel(caller) });
   for (const each of work.steps) saveStep(tx, each);
@@ -67,7 +71,7 @@ export async function resumeSession(
  * Applies the answer to a paused session's question. A session whose question was declined, has expired, or was answered
  * with no, ends.
  */
-export async function applyAnswer(work: Work, { status, reason, kind, answer }: SessionQuestion): Promise<void> {
+export async function applyPauseAnswer(work: Work, { status, reason, kind, answer }: SessionQuestion): Promise<void> {
   if (status === 'expired') return startEndingSession(work, expiredEnding);
   if (status === 'cancelled') {
     const error = `The question of the paused session was declined: ${reason ?? 'no reason was given'}`;
@@ -99,13 +103,13 @@ async function continueSession(work: Work, { override, hasCode, source }: Contin
   const { tx, session, steps } = work;
   const reason = session.pausedFor?.reason;
   const { step: current } = getCurrentStep(work);
-  const step = findStepToOverride(work, override);
-  resetAttempts(current);
+  const step = requireStepToOverride(work, override);
+  resetStepAttempts(current);
   // If the person changes nothing, resuming approves the submit for which the session has paused.
   const isUnchanged = step === current && listOverriddenFields(override).length === 0 && !hasCode;
   if (isUnchanged && (reason === 'before_submit' || reason === 'outcome_unknown')) current.maySubmit = true;
   else session.held = null;
-  applyOverride(work, step, override);
+  applyStepOverride(work, step, override);
   if (hasCode) {
     const { instruction } = requireTaskOfSession(session).steps[step.position]!;
     step.instruction = addCodeToInstruction(step.instruction ?? instruction);
@@ -124,7 +128,7 @@ async function continueSession(work: Work, { override, hasCode, source }: Contin
  * Takes a one-time code out of an instruction, so that the model receives a placeholder instead of the code, and the
  * code is stored only encrypted.
  */
-function takeCode(
+function separateCodeFromInstruction(
   reason: PauseReason | undefined,
   override: StepOverride,
 ): { override: StepOverride; code: string | null } {
@@ -138,13 +142,13 @@ function takeCode(
 }
 
 /** Allows all strategies for the step again, and lets a failed step continue. */
-function resetAttempts(step: StepRow): void {
+function resetStepAttempts(step: StepRow): void {
   step.tried = [];
   step.unsure = 0;
   if (step.status === 'failed') step.status = 'running';
 }
 
-function findStepToOverride(work: Work, { stepId, instruction, code, skip }: StepOverride): StepRow {
+function requireStepToOverride(work: Work, { stepId, instruction, code, skip }: StepOverride): StepRow {
   if (skip === false) throw invalidFieldError('stepOverride.skip', 'skip must be true or absent');
   if (skip && (instruction !== undefined || code !== undefined)) {
     throw invalidFieldError('stepOverride.skip', 'a step that is skipped takes neither instruction nor code');
@@ -158,14 +162,14 @@ function findStepToOverride(work: Work, { stepId, instruction, code, skip }: Ste
   return step;
 }
 
-function applyOverride(work: Work, step: StepRow, { instruction, code, skip }: StepOverride): void {
+function applyStepOverride(work: Work, step: StepRow, { instruction, code, skip }: StepOverride): void {
   if (skip) step.status = 'skipped';
   else if (step.status === 'passed' || step.status === 'skipped') step.status = 'pending';
   if (instruction !== undefined) step.instruction = instruction;
   if (code !== undefined) step.codeOnce = code;
   // A person who provides code or an instruction also approves that the step submits something.
   if (code !== undefined || instruction !== undefined) step.maySubmit = true;
-  resetAttempts(step);
+  resetStepAttempts(step);
   if (skip) appendStepEvent(work, step);
 }
 

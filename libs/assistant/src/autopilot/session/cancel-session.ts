@@ -6,7 +6,7 @@ import { isOpenSession } from './autopilot-life';
 import { startEndingSession } from './end-session';
 import { saveSession } from './save-session';
 import { appendSessionEvent } from './session-events';
-import { readSteps, requireSession } from './session-row';
+import { readSessionSteps, lockSessionOfAgent } from './session-row';
 
 /** Cancels a session. Its status becomes `cancelled` only when nothing of its browser runs any more. */
 export async function cancelSession(
@@ -15,7 +15,7 @@ export async function cancelSession(
   caller: Principal,
   { agentId, sessionId }: { agentId: string; sessionId: string },
 ): Promise<{ sessionId: string; status: SessionStatus }> {
-  const session = await requireSession(tx, { organizationId: caller.organizationId, agentId, sessionId });
+  const session = await lockSessionOfAgent(tx, { organizationId: caller.organizationId, agentId, sessionId });
   if (!isOpenSession(session.status) || session.ending) {
     const detail = session.ending
       ? 'The session is already ending.'
@@ -23,7 +23,7 @@ export async function cancelSession(
     throw new AppError('conflict', { detail, extra: { sessionStatus: session.status } });
   }
   audit(tx, caller, { action: 'autopilot.cancel', target: { type: 'autopilot_session', id: sessionId } });
-  const steps = await readSteps(tx, sessionId);
+  const steps = await readSessionSteps(tx, sessionId);
   await startEndingSession({ tx, keyRing, session, steps }, { to: 'cancelled', error: null, code: null });
   if (isOpenSession(session.status)) {
     const data = { status: session.status, previousStatus: session.status, cancelling: true };

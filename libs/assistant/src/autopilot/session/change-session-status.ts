@@ -5,7 +5,7 @@ import type { AutopilotPause, AutopilotSessionEntity, Transaction } from '@muste
 import { emitEvent } from '@muster/webhooks';
 import { type SessionStatusChange, sessionStatusChanges } from './autopilot-life';
 import { appendSessionEvent } from './session-events';
-import { computeActiveMs, type SessionRow } from './session-row';
+import { computeActiveSessionMs, type SessionRow } from './session-row';
 
 interface StatusChangeFacts {
   change: SessionStatusChange;
@@ -37,14 +37,23 @@ export async function changeSessionStatus(
        started_at = CASE WHEN $3 = 'running' THEN COALESCE(started_at, muster_now()) ELSE started_at END,
        finished_at = CASE WHEN $6 THEN muster_now() END, error = $7, error_code = $8
      WHERE id = $1 AND status = ANY($2) RETURNING status, paused_for, active_ms, active_since`,
-    [id, from, to, pausedFor && JSON.stringify(pausedFor), computeActiveMs(session), isEndStatus(to), error, code],
+    [
+      id,
+      from,
+      to,
+      pausedFor && JSON.stringify(pausedFor),
+      computeActiveSessionMs(session),
+      isEndedSessionStatus(to),
+      error,
+      code,
+    ],
     'move_autopilot_session',
   );
   if (!changed) return false;
   Object.assign(session, changed);
   if (to !== 'paused')
     await closeSessionQuestions(tx, { organizationId, sessionId: id, reason: `The session is ${to}.` });
-  if (isEndStatus(to)) forgetCodesOfSession(tx, id);
+  if (isEndedSessionStatus(to)) forgetCodesOfSession(tx, id);
   const pause = pausedFor ? { reason: pausedFor.reason, question: pausedFor.question } : null;
   appendSessionEvent(tx, session, {
     type: 'session',
@@ -56,7 +65,7 @@ export async function changeSessionStatus(
     source,
   });
   const { agentId } = session;
-  const eventType = to === 'paused' ? 'autopilot.paused' : isEndStatus(to) ? 'autopilot.finished' : null;
+  const eventType = to === 'paused' ? 'autopilot.paused' : isEndedSessionStatus(to) ? 'autopilot.finished' : null;
   if (eventType)
     emitEvent(tx, { organizationId, type: eventType, subjects: [{ id, details: { agentId, status: to } }] });
   if (source !== 'api' && source !== 'console') {
@@ -70,6 +79,6 @@ export async function changeSessionStatus(
   return true;
 }
 
-function isEndStatus(status: string): boolean {
+function isEndedSessionStatus(status: string): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

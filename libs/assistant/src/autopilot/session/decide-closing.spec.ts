@@ -1,4 +1,4 @@
-import { type ClosingFacts, decideClosing } from './decide-closing';
+import { type ClosingFacts, decideSessionClosing } from './decide-closing';
 
 describe('decideClosing', () => {
   const facts: ClosingFacts = {
@@ -9,7 +9,7 @@ describe('decideClosing', () => {
     provider: 'ec2',
     booted: false,
   };
-  const action = (more: Partial<ClosingFacts>) => decideClosing({ ...facts, ...more }).action;
+  const action = (more: Partial<ClosingFacts>) => decideSessionClosing({ ...facts, ...more }).action;
 
   it('an autopilot session is finished once its browser is closed, or its machine is off or has rebooted', () => {
     expect(action({ closed: true })).toBe('finish');

@@ -16,7 +16,14 @@ export interface ClosingFacts {
 export type ClosingDecision = { action: 'finish' | 'again' | 'reboot' | 'wait'; reason: string };
 
 /** Decides how an ending session continues after an attempt to close its browser. */
-export function decideClosing({ to, closed, closeStep, agentStatus, provider, booted }: ClosingFacts): ClosingDecision {
+export function decideSessionClosing({
+  to,
+  closed,
+  closeStep,
+  agentStatus,
+  provider,
+  booted,
+}: ClosingFacts): ClosingDecision {
   if (closed) return { action: 'finish', reason: 'its browser is closed' };
   if (isOffStatus(agentStatus)) return { action: 'finish', reason: `the machine is ${agentStatus}` };
   if (booted) return { action: 'finish', reason: 'the machine has rebooted' };

@@ -16,7 +16,7 @@ describe('the end of an autopilot session', () => {
   const sql = (text: string, ...values: unknown[]) => harness.db.query<any>('system', text, values);
 
   /** Fails the close command of a session that is being cancelled. Returns the session's phase and its next check. */
-  async function failToClose(agent: { status: 'online' | 'draining'; bootedAfterMs: number }) {
+  async function failCloseCommand(agent: { status: 'online' | 'draining'; bootedAfterMs: number }) {
     const { id: organizationId } = await makeOrganization(harness.db);
     const issued = new Date(Date.now() - 60_000);
     const { id: agentId } = await makeAgent(harness.db, {
@@ -49,8 +49,8 @@ describe('the end of an autopilot session', () => {
   it.each(['online', 'draining'] as const)(
     'a cancelled session ends without a confirmation if its machine has booted since, also while it is %s',
     async (status) => {
-      expect(await failToClose({ status, bootedAfterMs: 1000 })).toBe('over');
-      expect(await failToClose({ status, bootedAfterMs: -1000 })).toBe('close');
+      expect(await failCloseCommand({ status, bootedAfterMs: 1000 })).toBe('over');
+      expect(await failCloseCommand({ status, bootedAfterMs: -1000 })).toBe('close');
     },
   );
 });

@@ -1,4 +1,4 @@
-import { isOffStatus, isOnStatus, setAgentStatus, releaseSession } from '@muster/machines';
+import { isOffStatus, isOnStatus, setAgentStatus, releaseAgentOfSession } from '@muster/machines';
 import { withdrawCommand } from '@muster/commands';
 import { shortenText } from '@muster/contracts';
 import { closeSessionQuestions } from '@muster/jobs';
@@ -7,7 +7,7 @@ import { endOpenAttempts } from '../steps/attempts';
 import type { EndedCommand } from '../steps/ended-command';
 import { issueCloseCommand } from '../steps/session-commands';
 import type { Work } from '../steps/work';
-import { decideClosing } from './decide-closing';
+import { decideSessionClosing } from './decide-closing';
 import { createWorkflowFromSession } from './create-workflow-from-session';
 import { changeSessionStatus } from './change-session-status';
 
@@ -24,7 +24,7 @@ export async function startEndingSession(work: Work, ending: AutopilotEnding): P
   const { organizationId, id: sessionId } = session;
   await closeSessionQuestions(tx, { organizationId, sessionId, reason: 'The session ends.' });
   endOpenAttempts(work, ending.to === 'cancelled' ? 'The session was cancelled.' : 'The session ended.');
-  const agent = await readAgent(work);
+  const agent = await readSessionAgent(work);
   // A command that the agent never received has opened no browser.
   if (session.commandId && !isOnStatus(agent.status)) {
     const unopened = session.status === 'queued';
@@ -44,7 +44,7 @@ export async function startEndingSession(work: Work, ending: AutopilotEnding): P
  */
 export async function finishSessionIfMachineIsOff(work: Work): Promise<boolean> {
   const { tx, session } = work;
-  const { status } = await readAgent(work);
+  const { status } = await readSessionAgent(work);
   if (!isOffStatus(status)) return false;
   if (session.commandId) await withdrawCommand(tx, session.commandId, `The machine is ${status}.`);
   await finishEndingSession(work);
@@ -55,8 +55,8 @@ export async function finishSessionIfMachineIsOff(work: Work): Promise<boolean> 
 export async function applyCloseResult(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { session } = work;
   const closed = status === 'success' && output?.['remaining'] === 0;
-  const agent = await readAgent(work);
-  const decision = decideClosing({
+  const agent = await readSessionAgent(work);
+  const decision = decideSessionClosing({
     to: session.ending!.to,
     closed,
     closeStep: session.closeStep,
@@ -109,11 +109,11 @@ export async function finishEndingSession(work: Work): Promise<void> {
   session.dueAt = null;
   session.ending = null;
   session.look = null;
-  releaseSession(tx, session.agentId, session.id);
+  releaseAgentOfSession(tx, session.agentId, session.id);
   await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId: session.agentId } });
 }
 
-async function readAgent({ tx, session }: Work): Promise<Agent> {
+async function readSessionAgent({ tx, session }: Work): Promise<Agent> {
   const [agent] = await tx.query<Agent>(
     `SELECT a.status, a.provider, a.status IN ('online', 'draining') AND a.status_source = 'handshake'
               AND a.status_since > COALESCE((SELECT c.created_at FROM agent_command c WHERE c.id = $2), 'infinity') AS booted

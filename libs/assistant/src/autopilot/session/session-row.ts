@@ -15,7 +15,7 @@ export async function lockSession(tx: Transaction, id: string): Promise<SessionR
 }
 
 /** Reads and locks a session of an organization's agent. Throws not_found if it does not exist. */
-export async function requireSession(
+export async function lockSessionOfAgent(
   tx: Transaction,
   sessionRef: { organizationId: string; agentId: string; sessionId: string },
 ): Promise<SessionRow> {
@@ -32,7 +32,7 @@ export function sessionNotFoundError(): AppError {
 }
 
 /** Returns the session's steps in the order of the task. */
-export function readSteps(tx: Transaction, sessionId: string): Promise<StepRow[]> {
+export function readSessionSteps(tx: Transaction, sessionId: string): Promise<StepRow[]> {
   return tx.query<StepRow>(
     'SELECT * FROM autopilot_step WHERE session_id = $1 ORDER BY position',
     [sessionId],
@@ -41,7 +41,7 @@ export function readSteps(tx: Transaction, sessionId: string): Promise<StepRow[]
 }
 
 /** Returns how long the session has been running, in milliseconds, without its pauses. */
-export function computeActiveMs({
+export function computeActiveSessionMs({
   activeMs,
   activeSince,
   now,

@@ -88,7 +88,7 @@ export function followSession(
   const poll = setInterval(() => void read(), pollEveryMs);
   const beat = setInterval(() => reader.sendHeartbeat(), beatMs);
   const removeStream = streams.addStream(() => reader.end());
-  reader.onceClosed(() => {
+  reader.runOnceClosed(() => {
     stopListening();
     clearInterval(poll);
     clearInterval(beat);

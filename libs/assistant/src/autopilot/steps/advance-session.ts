@@ -15,8 +15,8 @@ import { insertSteps, saveSession, saveStep } from '../session/save-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { listSecretNames, usesPersonCode } from '../codes/attempt-codes';
 import { pauseSession } from '../pauses/pause-session';
-import { applyAnswer, expiredEnding } from '../pauses/resume-session';
-import { computeActiveMs, lockSession, readSteps, type SessionRow } from '../session/session-row';
+import { applyPauseAnswer, expiredEnding } from '../pauses/resume-session';
+import { computeActiveSessionMs, lockSession, readSessionSteps, type SessionRow } from '../session/session-row';
 import { requireInputValues } from '../session/start-session';
 import { retryOrFailSession } from '../retry-or-fail-session';
 import { hashTask } from '../task/task-key';
@@ -29,7 +29,7 @@ import { applyAttemptResult } from './apply-attempt-result';
 import { applyOpenResult, applyRecheckResult, applySuccessResult } from './apply-browser-result';
 import { applyModelAnswer, applyModelFailure } from './apply-model-answer';
 import { recordPageSnapshot } from './record-page-snapshot';
-import { limitReachedEnding, startNextStep } from './start-next-step';
+import { createLimitReachedEnding, startNextStep } from './start-next-step';
 import { listPlaceholderNames, getCurrentStep, requireTaskOfSession, type Work } from './work';
 
 /** Lease on a model request, in ms. The process that calls the model renews it, so it expires if the process dies. */
@@ -82,7 +82,7 @@ export class Autopilot {
       if (message) tx.markMessageHandled(message);
       const session = await lockSession(tx, sessionId);
       if (!session || session.phase === 'over') return;
-      const work: Work = { tx, keyRing: this.keyRing, session, steps: await readSteps(tx, sessionId) };
+      const work: Work = { tx, keyRing: this.keyRing, session, steps: await readSessionSteps(tx, sessionId) };
       const request = await step(work);
       Object.assign(session, { faults: 0, ringAt: null });
       for (const each of work.steps) saveStep(tx, each);
@@ -99,7 +99,7 @@ export class Autopilot {
     try {
       [result, usage] = await runWhileRenewingLease(
         () => this.renewModelLease(session.id, token),
-        (lost) => this.callModel(request, lost),
+        (lost) => this.callModelWithLease(request, lost),
         leaseMs / 4,
       );
     } catch (error) {
@@ -111,7 +111,7 @@ export class Autopilot {
     await this.runLockedStep(session.id, (work) => applyModelResult(work, { token, result, usage }));
   }
 
-  private async callModel(
+  private async callModelWithLease(
     { session, question }: ModelRequest,
     signal: AbortSignal,
   ): Promise<[ModelResult, ModelUsage]> {
@@ -150,15 +150,15 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
   if (!ending && status === 'paused') {
     const question = await readPauseQuestion(work);
     if (question && question.status !== 'open') {
-      await applyAnswer(work, question);
+      await applyPauseAnswer(work, question);
       return session.phase === 'begin' && !session.ending ? advanceSessionPhase(work) : undefined;
     }
     return late ? startEndingSession(work, expiredEnding) : undefined;
   }
-  if (!ending && computeActiveMs(session) >= session.maxActiveMs) {
+  if (!ending && computeActiveSessionMs(session) >= session.maxActiveMs) {
     return startEndingSession(
       work,
-      limitReachedEnding(`its limit of ${session.maxActiveMs / 60_000} minutes is used up`),
+      createLimitReachedEnding(`its limit of ${session.maxActiveMs / 60_000} minutes is used up`),
     );
   }
   const command = commandId ? await readEndedCommand(tx, commandId) : null;
@@ -190,7 +190,7 @@ async function advanceSessionPhase(work: Work): Promise<ModelRequest | void> {
       }
       return startNextStep(work);
     case 'look':
-      return applyLookResult(work, answered);
+      return applySnapshotResult(work, answered);
     case 'ask':
       return askModel(work);
     case 'act':
@@ -214,7 +214,7 @@ async function readPauseQuestion({ tx, session }: Work): Promise<SessionQuestion
 /**
  * Processes a page snapshot. If the page requires a captcha or a one-time code, asks a person; otherwise the model.
  */
-async function applyLookResult(work: Work, { status, output }: EndedCommand): Promise<ModelRequest | void> {
+async function applySnapshotResult(work: Work, { status, output }: EndedCommand): Promise<ModelRequest | void> {
   const { session } = work;
   if (status === 'failed') return reopenLostBrowser(work);
   await recordPageSnapshot(work, (output as unknown as PageLooked).look);
@@ -273,7 +273,7 @@ function isOverBudget({ costMicros, maxCostMicros }: SessionRow): boolean {
 }
 
 function endSessionOverBudget(work: Work): Promise<void> {
-  return startEndingSession(work, limitReachedEnding('its limit for the cost of model calls is used up'));
+  return startEndingSession(work, createLimitReachedEnding('its limit for the cost of model calls is used up'));
 }
 
 function leaseModelRequest({ session }: Work, question: StepQuestion | null): ModelRequest | void {
@@ -293,12 +293,12 @@ async function applyModelResult(
   if (usage) addModelUsage(work, holds ? (session.held?.attemptId ?? null) : null, usage);
   if (!holds) return;
   session.asking = null;
-  if (session.phase === 'plan') return applyPlan(work, result);
+  if (session.phase === 'plan') return applyModelPlan(work, result);
   if ('fault' in result) return applyModelFailure(work, result.fault);
   if ('step' in result) return applyModelAnswer(work, result.step);
 }
 
-async function applyPlan(work: Work, result: ModelResult): Promise<void> {
+async function applyModelPlan(work: Work, result: ModelResult): Promise<void> {
   const { tx, session } = work;
   const failSession = (error: AppError) =>
     startEndingSession(work, { to: 'failed', error: error.message, code: error.code });

@@ -51,14 +51,14 @@ export async function applyAttemptResult(work: Work, command: EndedCommand): Pro
     screenshotKey,
     submitted: answer.submitted,
   });
-  return isByHand ? pauseForOtherCode(work, step) : startNextStep(work);
+  return isByHand ? pauseForAnotherCode(work, step) : startNextStep(work);
 }
 
 /**
  * Asks the person whose code failed what to do next. The model is not called, because the person did not request that
  * and a call costs money.
  */
-function pauseForOtherCode(work: Work, step: StepRow): Promise<void> {
+function pauseForAnotherCode(work: Work, step: StepRow): Promise<void> {
   const { taskStep } = getCurrentStep(work);
   step.status = 'failed';
   appendStepEvent(work, step);
@@ -96,13 +96,13 @@ export async function markStepPassed(work: Work, step: StepRow, held: HeldAttemp
   step.unsure = 0;
   step.lastError = null;
   step.maySubmit = false;
-  if (held) await learnFromAttempt(work, step, held);
+  if (held) await saveLessonOfAttempt(work, step, held);
   appendStepEvent(work, step);
   session.passed = work.steps.filter(({ status }) => status === 'passed').length;
   return startNextStep(work);
 }
 
-async function learnFromAttempt({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
+async function saveLessonOfAttempt({ tx, session }: Work, step: StepRow, held: HeldAttempt): Promise<void> {
   const lessonRef = { organizationId: session.organizationId, taskKey: session.taskKey! };
   const previous = await findLesson(tx, lessonRef, step.stepId);
   if (held.code !== undefined) {
@@ -146,7 +146,7 @@ async function applyUnknownResult(work: Work, { code, error, output }: EndedComm
   step.codeOnce = null;
   if (sent === 'none') {
     await endAttempt(work, step, held.attemptId, { outcome: 'failed', ...end });
-    return isByHand ? pauseForOtherCode(work, step) : reopenLostBrowser(work);
+    return isByHand ? pauseForAnotherCode(work, step) : reopenLostBrowser(work);
   }
   await endAttempt(work, step, held.attemptId, { outcome: 'unknown', submitted: true, ...end });
   return reopenLostBrowser(work);

@@ -5,7 +5,7 @@ import { startEndingSession } from '../session/end-session';
 import { changeSessionStatus } from '../session/change-session-status';
 import { pauseSession } from '../pauses/pause-session';
 import type { EndedCommand } from './ended-command';
-import { issueLookCommand } from './session-commands';
+import { issueSnapshotCommand } from './session-commands';
 import { markStepPassed } from './apply-attempt-result';
 import { recordPageSnapshot } from './record-page-snapshot';
 import { parseOriginOrNull } from '../task/task-key';
@@ -41,8 +41,9 @@ export async function applyOpenResult(work: Work, { status, output, error, code 
   const looksFirst = step.submitted && step.status === 'running';
   if (!reused) resetPassedSteps(work);
   if (!looksFirst) return startNextStep(work);
-  if (reused && taskStep.expect) return issueLookCommand(tx, session, { phase: 'recheck', expect: taskStep.expect });
-  return pauseForOutcome(work);
+  if (reused && taskStep.expect)
+    return issueSnapshotCommand(tx, session, { phase: 'recheck', expect: taskStep.expect });
+  return pauseForUnknownOutcome(work);
 }
 
 /**
@@ -92,13 +93,13 @@ function resetPassedSteps({ session, steps }: Work): void {
 /** Processes the check of a step whose attempt has an unknown result: the step passes if its expectation holds. */
 export async function applyRecheckResult(work: Work, { status, output }: EndedCommand): Promise<void> {
   const { step } = getCurrentStep(work);
-  if (status === 'failed') return pauseForOutcome(work);
+  if (status === 'failed') return pauseForUnknownOutcome(work);
   const { look, holds } = output as unknown as PageLooked;
   await recordPageSnapshot(work, look);
-  return holds ? markStepPassed(work, step, null) : pauseForOutcome(work);
+  return holds ? markStepPassed(work, step, null) : pauseForUnknownOutcome(work);
 }
 
-function pauseForOutcome(work: Work): Promise<void> {
+function pauseForUnknownOutcome(work: Work): Promise<void> {
   const { taskStep } = getCurrentStep(work);
   const question =
     `“${cleanNameForSentence(taskStep.title)}” may have sent something, but its result is unknown. Check whether it arrived: ` +

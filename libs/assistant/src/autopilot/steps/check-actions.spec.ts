@@ -8,21 +8,21 @@ const session = {
   task: { startUrl: 'https://portal.test/' },
 } as unknown as SessionRow;
 
-const check = (actions: SessionAction[]) => checkActions(session, actions, session.vaultKeys);
-const faultOf = (action: string, value: string) =>
-  check([{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
+const checkTestActions = (actions: SessionAction[]) => checkActions(session, actions, session.vaultKeys);
+const checkTestAction = (action: string, value: string) =>
+  checkTestActions([{ action, name: 'a field', value, selectors: [] } as unknown as SessionAction]);
 
 describe('checkActions', () => {
   it('an autopilot action may refer to inputs and secrets of its session, also with white space around their names', () => {
-    expect(faultOf('fill', '{{PAGE}} {{ PORTAL_PASSWORD }} {{\tPAGE\n}}')).toBeNull();
-    expect(faultOf('fill', '{{ OTHER }}')).toBe('{{OTHER}} is neither an input nor a vault key of the session');
-    expect(faultOf('fill', '{{}} and {a}')).toBeNull();
+    expect(checkTestAction('fill', '{{PAGE}} {{ PORTAL_PASSWORD }} {{\tPAGE\n}}')).toBeNull();
+    expect(checkTestAction('fill', '{{ OTHER }}')).toBe('{{OTHER}} is neither an input nor a vault key of the session');
+    expect(checkTestAction('fill', '{{}} and {a}')).toBeNull();
   });
 
   it('the address of an autopilot navigation may contain inputs, but no secret', () => {
-    expect(faultOf('navigate', '/{{ PAGE }}')).toBeNull();
-    expect(faultOf('navigate', 'https://{{ PAGE }}.test/')).toContain('is not on the site');
-    expect(faultOf('navigate', '/{{ PORTAL_PASSWORD }}')).toContain('must not contain the secret');
+    expect(checkTestAction('navigate', '/{{ PAGE }}')).toBeNull();
+    expect(checkTestAction('navigate', 'https://{{ PAGE }}.test/')).toContain('is not on the site');
+    expect(checkTestAction('navigate', '/{{ PORTAL_PASSWORD }}')).toContain('must not contain the secret');
   });
 
   it('an autopilot attempt may have fifty actions, and an action fifty selectors', () => {
@@ -34,14 +34,14 @@ describe('checkActions', () => {
         value: '',
         selectors: selectors(selectorCount),
       })) as unknown as SessionAction[];
-    expect(check(actions(50, 50))).toBeNull();
-    expect(check(actions(51))).toBe('51 actions are more than the 50 of one attempt');
-    expect(check(actions(1, 51))).toBe('51 selectors are more than the 50 of one action');
+    expect(checkTestActions(actions(50, 50))).toBeNull();
+    expect(checkTestActions(actions(51))).toBe('51 actions are more than the 50 of one attempt');
+    expect(checkTestActions(actions(1, 51))).toBe('51 selectors are more than the 50 of one action');
   });
 
   it('the name, the value and the selectors of an autopilot action have a maximum length', () => {
     const fault = (name: number, value: number, selector: number) =>
-      check([
+      checkTestActions([
         {
           action: 'fill',
           name: 'n'.repeat(name),
@@ -56,7 +56,7 @@ describe('checkActions', () => {
   });
 
   it('a long value with unclosed braces is accepted as the value of an autopilot action', () => {
-    expect(faultOf('fill', `{{${' '.repeat(19_000)}`)).toBeNull();
-    expect(faultOf('fill', '{{ '.repeat(6000))).toBeNull();
+    expect(checkTestAction('fill', `{{${' '.repeat(19_000)}`)).toBeNull();
+    expect(checkTestAction('fill', '{{ '.repeat(6000))).toBeNull();
   });
 });

@@ -57,7 +57,7 @@ export async function issueOpenCommand(
   });
 }
 
-export async function issueLookCommand(
+export async function issueSnapshotCommand(
   tx: Transaction,
   session: SessionRow,
   { phase, expect }: { phase: 'look' | 'recheck' | 'check'; expect?: TaskExpectation | null },

@@ -7,7 +7,7 @@ import type { StepRow } from '../session/session-row';
 import { startAttempt } from './attempts';
 import { chooseStrategy } from './choose-strategy';
 import { findLesson } from './lessons';
-import { issueAttemptCommand, issueLookCommand } from './session-commands';
+import { issueAttemptCommand, issueSnapshotCommand } from './session-commands';
 import { requireTaskOfSession, type Work } from './work';
 
 /**
@@ -19,14 +19,14 @@ export async function startNextStep(work: Work): Promise<void> {
   const step = steps.find(({ status }) => status !== 'passed' && status !== 'skipped');
   const task = requireTaskOfSession(session);
   if (!step) {
-    if (task.success.check) return issueLookCommand(tx, session, { phase: 'check', expect: task.success.check });
+    if (task.success.check) return issueSnapshotCommand(tx, session, { phase: 'check', expect: task.success.check });
     return startEndingSession(work, { to: 'completed', error: null, code: null });
   }
   const taskStep = task.steps[step.position]!;
   if (step.status !== 'running') {
     session.stepsBegun += 1;
     if (session.stepsBegun > session.maxSteps) {
-      return startEndingSession(work, limitReachedEnding(`its limit of ${session.maxSteps} steps is used up`));
+      return startEndingSession(work, createLimitReachedEnding(`its limit of ${session.maxSteps} steps is used up`));
     }
     step.status = 'running';
     appendStepEvent(work, step);
@@ -46,7 +46,7 @@ export async function startNextStep(work: Work): Promise<void> {
   const { taskKey, organizationId } = session;
   const lesson = await findLesson(tx, { organizationId, taskKey: taskKey! }, step.stepId);
   const chosen = chooseStrategy({ step, task: taskStep, lesson });
-  if (chosen.with === 'look') return issueLookCommand(tx, session, { phase: 'look' });
+  if (chosen.with === 'look') return issueSnapshotCommand(tx, session, { phase: 'look' });
   const attemptId = await startAttempt(work, step, chosen.strategy);
   const held: HeldAttempt = {
     attemptId,
@@ -92,6 +92,6 @@ export function appendStepEvent({ tx, session }: Work, step: StepRow): void {
 
 const advice = 'What the session learned is stored. Start a new session with a higher limit.';
 
-export function limitReachedEnding(reason: string) {
+export function createLimitReachedEnding(reason: string) {
   return { to: 'failed', error: `The session was ended: ${reason}. ${advice}`, code: 'limit_reached' } as const;
 }

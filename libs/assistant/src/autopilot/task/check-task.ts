@@ -20,7 +20,7 @@ export function requireValidTask(task: AutopilotTask): void {
 /** Reads a task that a model wrote, with the rules for a person's task. Throws invalid_payload with all errors. */
 export function parseTask(value: unknown): AutopilotTask {
   const faults = new Faults();
-  const plain = removeNulls(value);
+  const plain = removeNullFields(value);
   if (typeof plain !== 'object' || plain === null)
     throw new AppError('invalid_payload', { detail: 'A task must be an object.' });
   const task = readFields(Task, plain, { faults, path: '', unknown: 'refuse' });
@@ -58,10 +58,10 @@ function checkExpectation(expect: TaskExpectation | null | undefined, field: str
 }
 
 /** Removes nulls: the strict schema makes a model send every key, with null for an absent value. */
-function removeNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(removeNulls);
+function removeNullFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(removeNullFields);
   if (typeof value !== 'object' || value === null) return value;
   const present = Object.entries(value).filter(([, inner]) => inner !== null);
-  const plain = Object.fromEntries(present.map(([key, inner]) => [key, removeNulls(inner)]));
+  const plain = Object.fromEntries(present.map(([key, inner]) => [key, removeNullFields(inner)]));
   return plain;
 }

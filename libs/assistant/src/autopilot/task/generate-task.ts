@@ -21,7 +21,7 @@ export async function generateTask(
       { role: 'user', content: JSON.stringify({ intent }) },
     ],
   });
-  return { task: asModelFailure(usage, () => parseTask(value)), usage };
+  return { task: convertErrorToModelFailure(usage, () => parseTask(value)), usage };
 }
 
 /** Asks the model for one task that does what a script does and also what the script lacks. */
@@ -37,7 +37,7 @@ export async function generatePlanFromScript(
       { role: 'user', content: JSON.stringify({ gap, untrustedScript: script }) },
     ],
   });
-  return asModelFailure(usage, () => {
+  return convertErrorToModelFailure(usage, () => {
     const task = parseTask(value.task);
     const stepIds = new Set(task.steps.map(({ id }) => id));
     const unknown = [...value.kept, ...value.added].find((id) => !stepIds.has(id));
@@ -49,7 +49,7 @@ export async function generatePlanFromScript(
 }
 
 /** Turns an invalid answer into a model failure with its usage: the request was valid, and the call must be paid. */
-function asModelFailure<T>(usage: ModelUsage, read: () => T): T {
+function convertErrorToModelFailure<T>(usage: ModelUsage, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -11,7 +11,7 @@ import { sweepDispatch } from '../../dispatch/sweep-dispatch';
 import { cancelWaitingJobs } from '../../ends/cancel-waiting-jobs';
 import { setConcurrencyLimit } from '../../lists/concurrency-keys';
 import type { PlacementFixture } from '../placement.harness';
-import { type KeyLimits, readState, Rules, type State } from './placement-rules.harness';
+import { type KeyLimits, readPlacementState, Rules, type State } from './placement-rules.harness';
 import { sweepPlacements } from '../sweep-placements';
 
 /** A step: what happens, and a number from which its details follow. */
@@ -34,24 +34,24 @@ const keySets = [
   [{ key: 'one' }, { key: 'two', limit: 2 }],
 ];
 
-const asAgent = (world: World, agentId: string, work: (tx: Transaction) => Promise<unknown>) =>
-  world.fixture.within(async (tx) => {
+const changeAgentThenDispatch = (world: World, agentId: string, work: (tx: Transaction) => Promise<unknown>) =>
+  world.fixture.runInTransaction(async (tx) => {
     await work(tx);
     // As after the report of a machine, its wake or its stop.
     await tx.enqueue({ queue: 'dispatch', name: 'dispatch-agent', payload: { agentId } });
   });
-const moveAgent = (world: World, agentId: string, move: object) => {
+const setStatusOfAgent = (world: World, agentId: string, move: object) => {
   const { organizationId } = world.fixture.jobs;
-  return asAgent(world, agentId, (tx) =>
+  return changeAgentThenDispatch(world, agentId, (tx) =>
     setAgentStatus(tx, { organizationId, agentId, source: 'api', reason: 'model', ...move } as never),
   );
 };
-const endWake = (world: World, agentId: string, state: 'ready' | 'failed') =>
+const endOpenWake = (world: World, agentId: string, state: 'ready' | 'failed') =>
   world.fixture.jobs.query(
     `UPDATE agent_wake SET state = $2, finished_at = muster_now(), attempt = 1 WHERE agent_id = $1 AND state = 'open'`,
     [agentId, state],
   );
-const launch = (world: World, choose: <T>(items: readonly T[]) => T, target: Partial<LaunchJobBody>) =>
+const launchRandomJob = (world: World, choose: <T>(items: readonly T[]) => T, target: Partial<LaunchJobBody>) =>
   world.fixture.jobs.launch({
     ...target,
     priority: choose([1, 5, 5, 9]),
@@ -59,27 +59,31 @@ const launch = (world: World, choose: <T>(items: readonly T[]) => T, target: Par
     accounts: choose([undefined, undefined, [{ pool: 'portal', as: 'PORTAL' }]]),
     maxRetries: choose([0, 1]),
   } as Partial<LaunchJobBody>);
-const waiting = ({ state }: World) => state.jobs.filter((job) => job.status === 'queued' && !job.isDispatched);
-const dispatched = ({ state }: World) =>
+const listWaitingJobs = ({ state }: World) => state.jobs.filter((job) => job.status === 'queued' && !job.isDispatched);
+const listDispatchedJobs = ({ state }: World) =>
   state.jobs.filter((job) => job.isDispatched && ['queued', 'running'].includes(job.status));
-const within = (world: World, statuses: string[], more: (agent: State['agents'][0]) => boolean = () => true) =>
-  world.state.agents.filter((agent) => statuses.includes(agent.status) && more(agent));
+const listAgentsInStatus = (
+  world: World,
+  statuses: string[],
+  more: (agent: State['agents'][0]) => boolean = () => true,
+) => world.state.agents.filter((agent) => statuses.includes(agent.status) && more(agent));
 
 const steps = {
-  launchUnplaced: (world, choose) => launch(world, choose, { target: { labels: [...choose(labelSets)] } }),
-  launchNamed: (world, choose) => launch(world, choose, { agentId: choose(within(world, ['online', 'stopped'])).id }),
-  complete: (world, choose) => world.fixture.end(choose(dispatched(world)).id),
+  launchUnplaced: (world, choose) => launchRandomJob(world, choose, { target: { labels: [...choose(labelSets)] } }),
+  launchNamed: (world, choose) =>
+    launchRandomJob(world, choose, { agentId: choose(listAgentsInStatus(world, ['online', 'stopped'])).id }),
+  complete: (world, choose) => world.fixture.endJob(choose(listDispatchedJobs(world)).id),
   fail: (world, choose) =>
-    world.fixture.end(choose(dispatched(world)).id, { to: 'failed', errorCode: 'script_failed' }),
+    world.fixture.endJob(choose(listDispatchedJobs(world)).id, { to: 'failed', errorCode: 'script_failed' }),
   cancelWaiting: (world, choose) => {
     const { organizationId } = world.fixture.jobs;
-    const ids = [choose(waiting(world)).id];
-    return world.fixture.within((tx) => cancelWaitingJobs(tx, { organizationId, ids, source: 'api' }));
+    const ids = [choose(listWaitingJobs(world)).id];
+    return world.fixture.runInTransaction((tx) => cancelWaitingJobs(tx, { organizationId, ids, source: 'api' }));
   },
   deleteRun: (world, choose) => {
-    const { id } = choose([...dispatched(world), ...waiting(world)]);
+    const { id } = choose([...listDispatchedJobs(world), ...listWaitingJobs(world)]);
     const deletion = { now: new Date(), forget: () => Promise.resolve() };
-    return world.fixture.within((tx) => deleteJob(tx, world.fixture.jobs.caller, id, deletion));
+    return world.fixture.runInTransaction((tx) => deleteJob(tx, world.fixture.jobs.caller, id, deletion));
   },
   confirmCleanup: async ({ fixture }) => {
     const commands = await fixture.jobs.query<{ id: string }>(
@@ -87,56 +91,62 @@ const steps = {
        WHERE kind = 'stop_job' AND status = 'pending' RETURNING id`,
     );
     for (const { id } of commands)
-      await fixture.within((tx) =>
+      await fixture.runInTransaction((tx) =>
         tx.enqueue({ queue: 'dispatch', name: 'command-finished', payload: { commandId: id } }),
       );
   },
   drain: (world, choose) =>
-    world.fixture.within((tx) =>
-      drainAgent(tx, world.fixture.jobs.caller, choose(within(world, ['online'])).id, { mode: 'finish' }),
+    world.fixture.runInTransaction((tx) =>
+      drainAgent(tx, world.fixture.jobs.caller, choose(listAgentsInStatus(world, ['online'])).id, { mode: 'finish' }),
     ),
   undrain: (world, choose) =>
-    world.fixture.within((tx) => undrainAgent(tx, world.fixture.jobs.caller, choose(within(world, ['draining'])).id)),
+    world.fixture.runInTransaction((tx) =>
+      undrainAgent(tx, world.fixture.jobs.caller, choose(listAgentsInStatus(world, ['draining'])).id),
+    ),
   exempt: (world, choose) =>
-    world.fixture.within((tx) =>
+    world.fixture.runInTransaction((tx) =>
       updateAgent(tx, world.fixture.jobs.caller, choose(world.state.agents).id, {
         placement: choose([true, false, true]),
       }),
     ),
   relabel: (world, choose) =>
-    world.fixture.within((tx) =>
+    world.fixture.runInTransaction((tx) =>
       updateAgent(tx, world.fixture.jobs.caller, choose(world.state.agents).id, { labels: [...choose(labelSets)] }),
     ),
   terminate: (world, choose) =>
-    world.fixture.within((tx) =>
+    world.fixture.runInTransaction((tx) =>
       terminateAgentAndRuns(tx, world.fixture.jobs.caller, choose(world.state.agents).id, { force: true }),
     ),
   addAgent: async (world, choose) => {
-    const id = await addAgent(world.fixture, choose);
-    await asAgent(world, id, () => Promise.resolve());
+    const id = await addRandomAgent(world.fixture, choose);
+    await changeAgentThenDispatch(world, id, () => Promise.resolve());
   },
   boot: async (world, choose) => {
     const { id } = choose(
-      within(world, ['starting', 'stopped', 'offline'], ({ isBeingWoken, isFree }) => isBeingWoken || isFree),
+      listAgentsInStatus(
+        world,
+        ['starting', 'stopped', 'offline'],
+        ({ isBeingWoken, isFree }) => isBeingWoken || isFree,
+      ),
     );
-    await endWake(world, id, 'ready');
-    await moveAgent(world, id, { move: 'boot', to: 'online' });
+    await endOpenWake(world, id, 'ready');
+    await setStatusOfAgent(world, id, { move: 'boot', to: 'online' });
   },
   failWake: async (world, choose) => {
-    const { id } = choose(within(world, ['starting']));
-    await endWake(world, id, 'failed');
-    await moveAgent(world, id, { move: 'wake_ended', to: 'stopped' });
+    const { id } = choose(listAgentsInStatus(world, ['starting']));
+    await endOpenWake(world, id, 'failed');
+    await setStatusOfAgent(world, id, { move: 'wake_ended', to: 'stopped' });
   },
   goSilent: (world, choose) =>
-    moveAgent(world, choose(within(world, ['online'])).id, { move: 'silent', to: 'offline' }),
+    setStatusOfAgent(world, choose(listAgentsInStatus(world, ['online'])).id, { move: 'silent', to: 'offline' }),
   limitKey: async (world, choose) => {
     const { fixture, keyLimits } = world;
     const [key, limit] = [choose(['one', 'two']), choose([0, 1, 2, 3])];
-    await fixture.within((tx) => setConcurrencyLimit(tx, fixture.jobs.caller, { key, limit }));
+    await fixture.runInTransaction((tx) => setConcurrencyLimit(tx, fixture.jobs.caller, { key, limit }));
     keyLimits.set(key, limit);
   },
   switchAccount: ({ fixture }, choose) =>
-    fixture.within((tx) =>
+    fixture.runInTransaction((tx) =>
       updateAccount(tx, fixture.jobs.caller, choose(['first', 'second']), { enabled: choose([true, true, false]) }),
     ),
   changeSettings: async ({ fixture }, choose) => {
@@ -144,7 +154,7 @@ const steps = {
       choose([null, null, 1, 2]),
       choose([true, true, false]),
     ]);
-    await fixture.within((tx) => enqueueWaitingAgents(tx, fixture.jobs.organizationId));
+    await fixture.runInTransaction((tx) => enqueueWaitingAgents(tx, fixture.jobs.organizationId));
   },
 } satisfies Record<string, Work>;
 
@@ -158,7 +168,7 @@ const frequent: (keyof typeof steps)[] = [
 ];
 const names = [...(Object.keys(steps) as (keyof typeof steps)[]), ...frequent, ...frequent];
 
-const addAgent = (fixture: PlacementFixture, choose: <T>(items: readonly T[]) => T) =>
+const addRandomAgent = (fixture: PlacementFixture, choose: <T>(items: readonly T[]) => T) =>
   fixture.makeAgent({
     labels: [...choose(labelSets)],
     status: choose(['online', 'online', 'stopped'] as const),
@@ -169,7 +179,7 @@ const addAgent = (fixture: PlacementFixture, choose: <T>(items: readonly T[]) =>
 /** Thrown by a step that the state does not allow, such as the end of a run if there is none. */
 class NothingToChoose extends Error {}
 
-function chooseBy(detail: number): <T>(items: readonly T[]) => T {
+function createChooser(detail: number): <T>(items: readonly T[]) => T {
   let rest = detail;
   return (items) => {
     if (items.length === 0) throw new NothingToChoose();
@@ -195,16 +205,16 @@ export async function checkPlacementModel(
       fc.array(fc.nat(), { minLength: 3, maxLength: 5 }),
       fc.array(fc.tuple(fc.constantFrom(...names), fc.nat()), { minLength: length, maxLength: length }),
       async (agents, walk: Step[]) => {
-        await fixture.reset();
-        for (const name of ['first', 'second']) await fixture.putAccount(name);
-        for (const agent of agents) await addAgent(fixture, chooseBy(agent));
+        await fixture.deleteJobsAndAgents();
+        for (const name of ['first', 'second']) await fixture.putTestAccount(name);
+        for (const agent of agents) await addRandomAgent(fixture, createChooser(agent));
         await fixture.jobs.query('UPDATE organization_settings SET vm_auto_wake_on_job = true');
         const keyLimits: KeyLimits = new Map();
-        let state = await readState(fixture);
+        let state = await readPlacementState(fixture);
         for (const [at, [name, detail]] of walk.entries()) {
           const world = { fixture, state, keyLimits };
           try {
-            await (steps[name] as Work)(world, chooseBy(detail));
+            await (steps[name] as Work)(world, createChooser(detail));
           } catch (error) {
             if (error instanceof NothingToChoose) continue;
             if (!(error instanceof AppError)) throw error;
@@ -212,17 +222,18 @@ export async function checkPlacementModel(
           done[name] = (done[name] ?? 0) + 1;
           const before = state;
           await fixture.handleMessages();
-          const prompt = new Rules(await readState(fixture), keyLimits);
-          const found = [...prompt.listFaults(before), ...prompt.listOvertaken(before)];
-          found.push(...prompt.listNeedlesslyWaiting('unplaced').map((id) => `job ${id} waits for a sweep`));
+          const prompt = new Rules(await readPlacementState(fixture), keyLimits);
+          const found = [...prompt.listRuleViolations(before), ...prompt.listOvertakenJobs(before)];
+          found.push(...prompt.listNeedlesslyWaitingJobs('unplaced').map((id) => `job ${id} waits for a sweep`));
           await sweepPlacements(fixture.parts, new Round('model'));
           await sweepDispatch(fixture.jobs.harness.db, fixture.jobs.dispatch, new Round('model'));
           await fixture.handleMessages();
-          state = await readState(fixture);
+          state = await readPlacementState(fixture);
           const rules = new Rules(state, keyLimits);
-          found.push(...rules.listFaults(before), ...rules.listWrongWakes(before));
-          found.push(...rules.listNeedlesslyWaiting('all').map((id) => `job ${id} waits`));
-          if (found.length > 0) throw new Error(`after step ${at}, ${name}: ${found.join('; ')}\n${describe(state)}`);
+          found.push(...rules.listRuleViolations(before), ...rules.listWrongWakes(before));
+          found.push(...rules.listNeedlesslyWaitingJobs('all').map((id) => `job ${id} waits`));
+          if (found.length > 0)
+            throw new Error(`after step ${at}, ${name}: ${found.join('; ')}\n${describeState(state)}`);
           done['woken']! += state.agents.filter(
             (agent) => agent.isBeingWoken && !before.agents.find(({ id }) => id === agent.id)?.isBeingWoken,
           ).length;
@@ -239,7 +250,7 @@ export async function checkPlacementModel(
   return done;
 }
 
-function describe({ agents, jobs, ...others }: State): string {
+function describeState({ agents, jobs, ...others }: State): string {
   const open = jobs.filter(({ status }) => ['queued', 'running'].includes(status));
   return [...agents, ...open, others].map((row) => JSON.stringify(row)).join('\n');
 }

@@ -12,9 +12,9 @@ describe('the rules of placement, with hundreds of seeds', () => {
   let fixture: PlacementFixture;
 
   beforeAll(async () => {
-    fixture = await PlacementFixture.open();
+    fixture = await PlacementFixture.openFixture();
   });
-  afterAll(() => fixture.close());
+  afterAll(() => fixture.closeFixture());
 
   it('the rules of placement hold after each step of long random sequences', async () => {
     const done = await checkPlacementModel(fixture, { runs, length: 30 });

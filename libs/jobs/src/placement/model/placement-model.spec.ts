@@ -7,9 +7,9 @@ describe('the rules of placement', () => {
   let fixture: PlacementFixture;
 
   beforeAll(async () => {
-    fixture = await PlacementFixture.open();
+    fixture = await PlacementFixture.openFixture();
   });
-  afterAll(() => fixture.close());
+  afterAll(() => fixture.closeFixture());
 
   it('the rules of placement hold after random launches, ends, wakes, drains and changes of keys and accounts', async () => {
     const done = await checkPlacementModel(fixture, { runs: 8, length: 14, seed: 20 });

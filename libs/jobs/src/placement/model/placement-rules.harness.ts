@@ -36,7 +36,7 @@ export interface State {
   autoWake: boolean;
 }
 
-export async function readState({ jobs: { query, organizationId } }: PlacementFixture): Promise<State> {
+export async function readPlacementState({ jobs: { query, organizationId } }: PlacementFixture): Promise<State> {
   const [state] = await query<State>(
     `SELECT s.max_concurrent_runs AS max_runs, s.vm_auto_wake_on_job AS auto_wake,
        (SELECT json_agg(json_build_object('id', a.id, 'status', a.status, 'provider', a.provider, 'labels', a.labels,
@@ -65,10 +65,10 @@ export async function readState({ jobs: { query, organizationId } }: PlacementFi
   return state!;
 }
 
-const fits = (labels: string[], job: Job) => job.targetLabels!.every((label) => labels.includes(label));
+const labelsIncludeTarget = (labels: string[], job: Job) => job.targetLabels!.every((label) => labels.includes(label));
 const isWaiting = (job: Job) => job.status === 'queued' && !job.isDispatched && !job.isCancelled;
 const isUnplaced = (job: Job) => job.agentId === null;
-const precedes = (a: Pick<Job, 'priority' | 'queuedAt'>, b: Pick<Job, 'priority' | 'queuedAt'>) =>
+const precedesInQueue = (a: Pick<Job, 'priority' | 'queuedAt'>, b: Pick<Job, 'priority' | 'queuedAt'>) =>
   a.priority !== b.priority ? a.priority > b.priority : a.queuedAt < b.queuedAt;
 
 /** Limits that the organization sets for concurrency keys, in addition to those of the jobs. */
@@ -87,7 +87,7 @@ export class Rules {
   }
 
   /** Whether the job could start as soon as an agent is free for it. */
-  isStartable(job: Job): boolean {
+  isStartableJob(job: Job): boolean {
     const { held, accounts } = this.state;
     const hasRoom = ({ key, limit }: { key: string; limit: number }) => {
       const holders = (held ?? []).filter((lease) => lease.key === key);
@@ -100,41 +100,47 @@ export class Rules {
     return isWaiting(job) && (job.keys ?? []).every(hasRoom) && (job.pools ?? []).every(hasAccount);
   }
 
-  isIdle(agent: Agent, job: Job): boolean {
+  isIdleForJob(agent: Agent, job: Job): boolean {
     return agent.status === 'online' && agent.isFree && (isUnplaced(job) ? agent.placement : true);
   }
 
-  couldRun(agent: Agent, job: Job): boolean {
-    return isUnplaced(job) ? agent.status !== 'terminated' && fits(agent.labels, job) : job.agentId === agent.id;
+  couldAgentRunJob(agent: Agent, job: Job): boolean {
+    return isUnplaced(job)
+      ? agent.status !== 'terminated' && labelsIncludeTarget(agent.labels, job)
+      : job.agentId === agent.id;
   }
 
   /** Returns the jobs that still wait although they could start now on an idle agent. */
-  listNeedlesslyWaiting(which: 'unplaced' | 'all'): string[] {
+  listNeedlesslyWaitingJobs(which: 'unplaced' | 'all'): string[] {
     if (this.room <= 0) return [];
     return this.state.jobs
-      .filter((job) => (which === 'all' || isUnplaced(job)) && this.isStartable(job))
-      .filter((job) => this.state.agents.some((agent) => this.couldRun(agent, job) && this.isIdle(agent, job)))
+      .filter((job) => (which === 'all' || isUnplaced(job)) && this.isStartableJob(job))
+      .filter((job) =>
+        this.state.agents.some((agent) => this.couldAgentRunJob(agent, job) && this.isIdleForJob(agent, job)),
+      )
       .map(({ id }) => id);
   }
 
   /** Returns the waiting jobs that were overtaken: since `before`, an agent that could run them started a later job. */
-  listOvertaken(before: State): string[] {
+  listOvertakenJobs(before: State): string[] {
     const wasStarted = new Set(before.jobs.filter((job) => job.isDispatched).map(({ id }) => id));
     const started = this.state.jobs.filter((job) => job.isDispatched && !wasStarted.has(job.id));
     if (this.room <= 0) return [];
     return this.state.jobs
-      .filter((job) => this.isStartable(job))
+      .filter((job) => this.isStartableJob(job))
       .flatMap((job) => {
         const overtaking = started.find((other) => {
           const agent = this.state.agents.find(({ id }) => id === other.agentId)!;
-          return precedes(job, other) && this.couldRun(agent, job) && (!isUnplaced(job) || agent.placement);
+          return (
+            precedesInQueue(job, other) && this.couldAgentRunJob(agent, job) && (!isUnplaced(job) || agent.placement)
+          );
         });
         return overtaking ? [`${job.id} by ${overtaking.id}`] : [];
       });
   }
 
   /** Returns the violations of the rules that hold in every state. */
-  listFaults(before: State): string[] {
+  listRuleViolations(before: State): string[] {
     const { agents, jobs, held, accounts } = this.state;
     const faults: string[] = [];
     const open = jobs.filter((job) => job.isDispatched && ['queued', 'running'].includes(job.status));
@@ -159,15 +165,17 @@ export class Rules {
   listWrongWakes(before: State): string[] {
     const { agents, jobs, autoWake } = this.state;
     const waiting = jobs
-      .filter((job) => isUnplaced(job) && this.isStartable(job))
-      .sort((a, b) => (precedes(a, b) ? -1 : 1));
+      .filter((job) => isUnplaced(job) && this.isStartableJob(job))
+      .sort((a, b) => (precedesInQueue(a, b) ? -1 : 1));
     const ownOf = (agent: Agent) =>
       jobs
-        .filter((job) => job.agentId === agent.id && this.isStartable(job))
-        .sort((a, b) => (precedes(a, b) ? -1 : 1))[0];
+        .filter((job) => job.agentId === agent.id && this.isStartableJob(job))
+        .sort((a, b) => (precedesInQueue(a, b) ? -1 : 1))[0];
     const takes = (agent: Agent, job: Job) => {
       const own = ownOf(agent);
-      return agent.isFree && agent.placement && fits(agent.labels, job) && !(own && precedes(own, job));
+      return (
+        agent.isFree && agent.placement && labelsIncludeTarget(agent.labels, job) && !(own && precedesInQueue(own, job))
+      );
     };
     // An agent is also woken for a job that names it, or that was sent to it and has not reached it.
     const isWokenForOwn = (agent: Agent) =>
@@ -181,7 +189,7 @@ export class Rules {
     const woken = agents.filter((agent) => isNew(agent) && !isWokenForOwn(agent) && agent.placement);
     // An agent that was woken for its own job may have been woken after the decision about the others.
     const coming = agents.filter((agent) => isComing(agent) && !isNew(agent));
-    const count = (among: Agent[]) => countMatches(waiting, among, takes);
+    const count = (among: Agent[]) => countMaximumMatching(waiting, among, takes);
     const faults: string[] = [];
     const [without, withWoken] = [count(coming), count([...coming, ...woken])];
     if (withWoken - without < woken.length) faults.push(`${woken.length} wakes for ${withWoken - without} jobs`);
@@ -202,7 +210,7 @@ export class Rules {
 }
 
 /** Size of a maximum matching of jobs and agents. */
-function countMatches(jobs: Job[], agents: Agent[], takes: (agent: Agent, job: Job) => boolean): number {
+function countMaximumMatching(jobs: Job[], agents: Agent[], takes: (agent: Agent, job: Job) => boolean): number {
   const taken = new Map<Agent, Job>();
   const assign = (job: Job, visited: Set<Agent>): boolean =>
     agents.some((agent) => {

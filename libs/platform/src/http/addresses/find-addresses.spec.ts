@@ -16,13 +16,13 @@ describe('the lookup of a host name', () => {
   beforeAll(async () => {
     server = createSocket('udp4');
     server.on('message', (query, from) => {
-      const { name, type, question } = read(query);
+      const { name, type, question } = parseDnsQuery(query);
       queries.push(`${type} ${name}`);
       const records = zone.get(name) ?? (name.startsWith('silent') ? 'silent' : 'none');
       if (records === 'silent') return;
       const addresses = typeof records === 'object' && type ? (records[type] ?? []) : [];
       const code = records === 'none' ? 3 : records === 'broken' ? 2 : 0;
-      server.send(answer(query, question, code, addresses), from.port, from.address);
+      server.send(buildDnsResponse(query, question, code, addresses), from.port, from.address);
     });
     server.bind(0, '127.0.0.1');
     await once(server, 'listening');
@@ -87,7 +87,7 @@ describe('the lookup of a host name', () => {
     const before = server.listeners('message')[0]!;
     server.removeAllListeners('message');
     server.on('message', (query, from) => {
-      if (read(query).type === 'A') (before as (...args: unknown[]) => void)(query, from);
+      if (parseDnsQuery(query).type === 'A') (before as (...args: unknown[]) => void)(query, from);
     });
     try {
       expect(await names().findAddresses('half.test')).toEqual([{ address: '93.184.216.34', family: 4 }]);
@@ -98,7 +98,7 @@ describe('the lookup of a host name', () => {
   });
 });
 
-function read(query: Buffer): { name: string; type?: 'A' | 'AAAA'; question: Buffer } {
+function parseDnsQuery(query: Buffer): { name: string; type?: 'A' | 'AAAA'; question: Buffer } {
   const labels: string[] = [];
   let at = 12;
   for (; query[at] !== 0; at += query[at]! + 1) labels.push(query.toString('latin1', at + 1, at + 1 + query[at]!));
@@ -111,14 +111,14 @@ function read(query: Buffer): { name: string; type?: 'A' | 'AAAA'; question: Buf
 }
 
 /** Builds the response of a name server: the question again, and a record for each address. */
-function answer(query: Buffer, question: Buffer, code: number, addresses: string[]): Buffer {
+function buildDnsResponse(query: Buffer, question: Buffer, code: number, addresses: string[]): Buffer {
   const head = Buffer.alloc(12);
   query.copy(head, 0, 0, 2);
   head.writeUInt16BE(0x8180 | code, 2);
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(addresses.length, 6);
   const records = addresses.map((address) => {
-    const bytes = bytesOf(address);
+    const bytes = addressToBytes(address);
     const record = Buffer.alloc(12);
     record.writeUInt16BE(0xc00c, 0);
     record.writeUInt16BE(bytes.length === 4 ? 1 : 28, 2);
@@ -130,7 +130,7 @@ function answer(query: Buffer, question: Buffer, code: number, addresses: string
   return Buffer.concat([head, question, ...records]);
 }
 
-function bytesOf(address: string): Buffer {
+function addressToBytes(address: string): Buffer {
   if (!address.includes(':')) return Buffer.from(address.split('.').map(Number));
   const [before = '', after = ''] = address.split('::');
   const groups = (text: string) => text.split(':').filter(Boolean);

@@ -94,7 +94,7 @@ export class Outbound implements OnApplicationShutdown {
     request: Omit<OutboundRequest, 'timeoutMs' | 'maxAnswerBytes'>,
     signal?: AbortSignal | null,
   ): Promise<OutboundStream> {
-    return this.callChecked(request, (url) => this.startStream(url, request, signal));
+    return this.callChecked(request, (url) => this.startResponseStream(url, request, signal));
   }
 
   /**
@@ -209,7 +209,11 @@ export class Outbound implements OnApplicationShutdown {
     });
   }
 
-  private startStream(url: URL, request: OutboundRequest, signal?: AbortSignal | null): Promise<OutboundStream> {
+  private startResponseStream(
+    url: URL,
+    request: OutboundRequest,
+    signal?: AbortSignal | null,
+  ): Promise<OutboundStream> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error);
       let answered = false;
@@ -232,7 +236,7 @@ export class Outbound implements OnApplicationShutdown {
    * Adds an error listener to a connection. A reused connection has no other listener between two requests, and an
    * error without a listener would end the process.
    */
-  private ignoreErrors(socket: Socket): void {
+  private ignoreSocketErrors(socket: Socket): void {
     if (this.socketsWithListener.has(socket)) return;
     this.socketsWithListener.add(socket);
     socket.on('error', () => undefined);
@@ -250,7 +254,7 @@ export class Outbound implements OnApplicationShutdown {
     // The address is checked again, because a reused connection may have been opened for another caller that used the
     // same host name.
     outgoing.on('socket', (socket) => {
-      this.ignoreErrors(socket);
+      this.ignoreSocketErrors(socket);
       if (socket.connecting || !socket.remoteAddress) return;
       try {
         this.requireAllowedAddress(socket.remoteAddress, namedFrom);

@@ -84,7 +84,7 @@ export async function parseForm<T>(
           );
         }
         stream = chunks;
-        const content = read(meterFile(chunks, { hash, marks: ownMarks }, rules));
+        const content = read(hashAndLimitFile(chunks, { hash, marks: ownMarks }, rules));
         content.catch(reject);
         file = { filename, contentType, content };
       });
@@ -160,7 +160,7 @@ function createFormParser(request: FastifyRequest, rules: FormRules) {
   }
 }
 
-async function* meterFile(
+async function* hashAndLimitFile(
   chunks: BusboyFileStream,
   { hash, marks }: { hash: ReturnType<typeof createHash>; marks: Replacements },
   { file, maxFileBytes }: FormRules,

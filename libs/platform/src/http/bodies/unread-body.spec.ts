@@ -3,7 +3,11 @@ import { loadTestConfig, waitFor } from '@muster/testing';
 import { type App, createApp } from '../../create-app';
 
 /** Sends the whole body like a proxy, whatever the response is. `failed`: whether the connection failed. */
-async function sendAll(url: string, head: string, bytes: number): Promise<{ answers: string[]; failed: boolean }> {
+async function sendWholeBody(
+  url: string,
+  head: string,
+  bytes: number,
+): Promise<{ answers: string[]; failed: boolean }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname).setMaxListeners(0);
   let received = '';
@@ -14,7 +18,7 @@ async function sendAll(url: string, head: string, bytes: number): Promise<{ answ
   const piece = Buffer.alloc(64 * 1024, 'x');
   for (let left = bytes; left > 0 && !failed; left -= piece.length) {
     if (!socket.write(piece.subarray(0, Math.min(left, piece.length))) && !failed) {
-      await next(socket, 'drain', 'close');
+      await waitForFirstEvent(socket, 'drain', 'close');
     }
   }
   await waitFor('an answer', () => failed || received.includes('\r\n\r\n'));
@@ -26,7 +30,7 @@ async function sendAll(url: string, head: string, bytes: number): Promise<{ answ
 }
 
 /** Resolves at the first of the events. Errors do not count as events. */
-function next(socket: Socket, ...events: string[]): Promise<void> {
+function waitForFirstEvent(socket: Socket, ...events: string[]): Promise<void> {
   return new Promise((resolve) => {
     for (const event of events) socket.once(event, () => resolve());
   });
@@ -47,7 +51,7 @@ describe('a response before the body was read', () => {
   it('a connection stays usable after a response that was sent before the request’s body was read', async () => {
     for (let at = 0; at < 5; at += 1) {
       const head = 'POST /api/elsewhere HTTP/1.1\r\ncontent-type: application/json';
-      expect(await sendAll(url, head, 8 * 1024 * 1024)).toEqual({ answers: ['404', '404'], failed: false });
+      expect(await sendWholeBody(url, head, 8 * 1024 * 1024)).toEqual({ answers: ['404', '404'], failed: false });
     }
   });
 
@@ -63,7 +67,7 @@ describe('a response before the body was read', () => {
     socket.resume();
     socket.write(`POST /api/x HTTP/1.1\r\nhost: muster.test\r\n${length}\r\n\r\n`);
     const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 'x'), Buffer.from('\r\n')]);
-    while (!over) if (!socket.write(chunk)) await next(socket, 'drain', 'close');
+    while (!over) if (!socket.write(chunk)) await waitForFirstEvent(socket, 'drain', 'close');
     socket.destroy();
   });
 });
