@@ -56,7 +56,7 @@ export function decidePlacement({
         ? 'it is the only fitting agent that is online and idle'
         : chosen === best[0]
           ? whyPreferred[prefer]
-          : `${whyPreferred[prefer]}, after those for the jobs ahead`;
+          : `${whyPreferred[prefer]}, after the agents for the jobs ahead in the queue`;
     return { action: 'start', agentId: chosen.agentId, why };
   }
   const { fits, busy, waking, draining, off } = counts ?? noAgents;

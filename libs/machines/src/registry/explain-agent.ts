@@ -50,7 +50,7 @@ function summarizeReason(
 
 function describeStop(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
   if (stopAt <= now) return ' It is idle and about to be stopped.';
-  return ` Idle stop comes at ${stopAt.toISOString()}${expects ? `: ${expects}` : ''}.`;
+  return ` It will be stopped at ${stopAt.toISOString()} if it stays idle${expects ? `: ${expects}` : ''}.`;
 }
 
 function describeLastActivity({ lastActivity, lastActivityAt }: Explained): string {

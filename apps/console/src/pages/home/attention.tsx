@@ -74,7 +74,7 @@ export function AttentionList() {
       <AttentionLine
         key="dead"
         mark={<StatusMark status="dead" />}
-        beside="Their last attempt failed. You can send them again."
+        beside="The service could not process these messages. You can send them again."
       >
         <Link to="/queues" className={linkClass}>
           {formatCount(deadCount)}

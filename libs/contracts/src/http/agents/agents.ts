@@ -59,7 +59,8 @@ export class Agent {
   computeUsdPerHour!: number;
   @DateTimeField({
     nullable: true,
-    description: 'Time at which idle stop will stop the machine if there is no activity before. Null if it will not.',
+    description:
+      'Time at which the machine is stopped because it is idle, unless there is activity before. Null if it is not.',
   })
   stopAt!: string | null;
   @TextField({
