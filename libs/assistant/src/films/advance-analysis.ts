@@ -102,8 +102,16 @@ async function readSourceStep(parts: AnalysisParts, row: AnalysisRow): Promise<N
     await createDraftWorkflow(parts, row, convertRecordedSteps(await parseRecordedSteps(events)));
     return null;
   }
-  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor steps.');
-  if (!model) throw new AnalysisFault('model_not_configured', 'A video needs a language model; none is configured.');
+  if (!filmKey)
+    throw new AnalysisFault(
+      'recording_unreadable',
+      'The recording has neither a video nor steps. Use another recording.',
+    );
+  if (!model)
+    throw new AnalysisFault(
+      'model_not_configured',
+      'The analysis of a video needs a language model, and none is configured. Ask an admin to set one.',
+    );
   const commandId = await issueFramesCommand(parts, row, filmKey);
   return { set: { step: 'frames', progress: 10, commandId }, inMs: pollMs };
 }
@@ -119,7 +127,8 @@ async function openSourceObject({ database, storage }: AnalysisParts, row: Analy
     return { filmKey, events: isReadable ? await storage.get(eventsKey) : null, durationMs };
   }
   const size = await storage.sizeOf(uploadKey!);
-  if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
+  if (size === null)
+    throw new AnalysisFault('recording_not_found', 'No file was uploaded with this key. Upload it, then try again.');
   const events = size <= maxRecordingBytes ? await readRecordedEvents(storage, uploadKey!) : null;
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
 }
@@ -179,14 +188,18 @@ async function readExtractedFrames({ database }: AnalysisParts, row: AnalysisRow
   if (command.status === 'failed') {
     throw new AnalysisFault(
       'frames_unavailable',
-      `The machine extracted no frames: ${command.error ?? 'it reported no reason'}`,
+      `The machine could not extract images from the video: ${command.error ?? 'it reported no reason'}`,
     );
   }
   const report = parseFramesOutput(command.output);
-  if (report.code) throw new AnalysisFault(report.code, report.error ?? 'The machine extracted no frames.');
+  if (report.code)
+    throw new AnalysisFault(report.code, report.error ?? 'The machine could not extract images from the video.');
   const frameTimes = (report.frames ?? []).slice(0, maxFrames);
   if (frameTimes.length === 0)
-    throw new AnalysisFault('recording_unreadable', 'No image of the recording can be read.');
+    throw new AnalysisFault(
+      'recording_unreadable',
+      'No image could be extracted from the video. Use another recording.',
+    );
   return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
 }
 
@@ -197,7 +210,10 @@ function parseFramesOutput(output: string | undefined) {
     const times = Array.isArray(frames) ? frames.filter((each): each is number => Number.isSafeInteger(each)) : [];
     return { code: faults.find((each) => each === code), error, frames: times };
   } catch {
-    throw new AnalysisFault('frames_unavailable', 'The machine’s report on the frames cannot be read.');
+    throw new AnalysisFault(
+      'frames_unavailable',
+      'The machine sent no valid list of the images of the video. Try again.',
+    );
   }
 }
 
@@ -210,9 +226,14 @@ async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promi
   const frames = await Promise.all(
     numbers.map(async (number) => {
       const bytes = await storage.get(buildFrameKey(row, number), { maxBytes: maxPictureBytes });
-      if (!bytes) throw new AnalysisFault('frames_unavailable', `Frame ${number} was not uploaded or is too large.`);
+      if (!bytes)
+        throw new AnalysisFault(
+          'frames_unavailable',
+          `Image ${number} of the video was not uploaded or is too large. Try again.`,
+        );
       const dataUrl = toJpegDataUrl(bytes);
-      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Frame ${number} is not a JPEG image.`);
+      if (!dataUrl)
+        throw new AnalysisFault('frames_unavailable', `Image ${number} of the video is not a JPEG image. Try again.`);
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );

@@ -60,7 +60,7 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (agent.clearing) return decideToWait('agent_busy', 'the remaining processes of its last job are being killed');
   if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return failForMissingSecrets(facts.missingSecrets);
-  if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the organization cannot launch runs');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
     return decideToWait(
       'concurrency_limit',
@@ -129,7 +129,7 @@ export function decideMachineReadiness(
         return decideToWait('agent_offline', `the agent is ${status} and cannot be started by the service`);
       }
       if (work.by === 'hand') {
-        const reason = `the agent is ${status} and auto-wake is off; start it manually`;
+        const reason = `the agent is ${status} and the setting vmAutoWakeOnJob is off; start it manually`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
       }
       if (wakeRestsUntil) {

@@ -242,7 +242,7 @@ export class Metrics {
 
   readonly reaperActions = new Counter({
     name: 'muster_reaper_actions_total',
-    help: 'Actions of the reaper on machine findings, by action.',
+    help: 'Actions on machines that no agent owns and on agents whose machine does not exist, by action.',
     labelNames: ['action'],
     registers: [this.registry],
   });

@@ -114,7 +114,7 @@ export function decideScheduledRun(facts: GuardFacts, now: Date): GuardDecision 
       );
     }
   }
-  if (!gate.canLaunchRuns) return skipRun('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (!gate.canLaunchRuns) return skipRun('billing_gate', gate.reason ?? 'the organization cannot launch runs');
   const ready = decideByAgentState(facts);
   if (!ready.launch) return ready;
   if (missingSecrets.length) return skipRun('secret_missing', `the vault has no secret ${missingSecrets.join(', ')}`);
@@ -142,7 +142,7 @@ function decideByAgentState({ agent, targetFits, autoWake, force }: GuardFacts):
       return {
         launch: false,
         reason: 'agent_not_ready',
-        detail: `the agent is ${agent.status} and auto-wake is off; start it manually`,
+        detail: `the agent is ${agent.status} and the setting vmAutoWakeOnJob is off; start it manually`,
         wakeBlocked: true,
       };
   }
