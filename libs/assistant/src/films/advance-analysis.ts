@@ -102,16 +102,8 @@ async function readSourceStep(parts: AnalysisParts, row: AnalysisRow): Promise<N
     await createDraftWorkflow(parts, row, convertRecordedSteps(await parseRecordedSteps(events)));
     return null;
   }
-  if (!filmKey)
-    throw new AnalysisFault(
-      'recording_unreadable',
-      'The recording has neither a video nor steps. Use another recording.',
-    );
-  if (!model)
-    throw new AnalysisFault(
-      'model_not_configured',
-      'The analysis of a video needs a language model, and none is configured. Ask an admin to set one.',
-    );
+  if (!filmKey) throw new AnalysisFault('recording_unreadable', 'The recording has neither a video nor steps.');
+  if (!model) throw new AnalysisFault('model_not_configured', 'A video needs a language model; none is configured.');
   const commandId = await issueFramesCommand(parts, row, filmKey);
   return { set: { step: 'frames', progress: 10, commandId }, inMs: pollMs };
 }
@@ -127,8 +119,7 @@ async function openSourceObject({ database, storage }: AnalysisParts, row: Analy
     return { filmKey, events: isReadable ? await storage.get(eventsKey) : null, durationMs };
   }
   const size = await storage.sizeOf(uploadKey!);
-  if (size === null)
-    throw new AnalysisFault('recording_not_found', 'No file was uploaded with this key. Upload it, then try again.');
+  if (size === null) throw new AnalysisFault('recording_not_found', 'No file was uploaded with this key.');
   const events = size <= maxRecordingBytes ? await readRecordedEvents(storage, uploadKey!) : null;
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
 }
@@ -192,14 +183,10 @@ async function readExtractedFrames({ database }: AnalysisParts, row: AnalysisRow
     );
   }
   const report = parseFramesOutput(command.output);
-  if (report.code)
-    throw new AnalysisFault(report.code, report.error ?? 'The machine could not extract images from the video.');
+  if (report.code) throw new AnalysisFault(report.code, report.error ?? 'The machine extracted no images.');
   const frameTimes = (report.frames ?? []).slice(0, maxFrames);
   if (frameTimes.length === 0)
-    throw new AnalysisFault(
-      'recording_unreadable',
-      'No image could be extracted from the video. Use another recording.',
-    );
+    throw new AnalysisFault('recording_unreadable', 'No image could be extracted from the video.');
   return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
 }
 
@@ -210,10 +197,7 @@ function parseFramesOutput(output: string | undefined) {
     const times = Array.isArray(frames) ? frames.filter((each): each is number => Number.isSafeInteger(each)) : [];
     return { code: faults.find((each) => each === code), error, frames: times };
   } catch {
-    throw new AnalysisFault(
-      'frames_unavailable',
-      'The machine sent no valid list of the images of the video. Try again.',
-    );
+    throw new AnalysisFault('frames_unavailable', 'The machine’s list of the extracted images cannot be read.');
   }
 }
 
@@ -226,14 +210,9 @@ async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promi
   const frames = await Promise.all(
     numbers.map(async (number) => {
       const bytes = await storage.get(buildFrameKey(row, number), { maxBytes: maxPictureBytes });
-      if (!bytes)
-        throw new AnalysisFault(
-          'frames_unavailable',
-          `Image ${number} of the video was not uploaded or is too large. Try again.`,
-        );
+      if (!bytes) throw new AnalysisFault('frames_unavailable', `Image ${number} was not uploaded or is too large.`);
       const dataUrl = toJpegDataUrl(bytes);
-      if (!dataUrl)
-        throw new AnalysisFault('frames_unavailable', `Image ${number} of the video is not a JPEG image. Try again.`);
+      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Image ${number} is not a JPEG image.`);
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );

@@ -45,8 +45,7 @@ function isEmpty({ total }: MachineTimeAnswer): boolean {
 function NoTime() {
   return (
     <EmptyNote title="No machine time yet.">
-      The time of each day appears here once the machine was on or a run has ended on it. Start a run with “Run” on a
-      workflow.
+      The days appear here after the machine was on or a run has ended on it. Start a run with “Run” on a workflow.
     </EmptyNote>
   );
 }

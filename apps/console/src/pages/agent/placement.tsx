@@ -44,8 +44,8 @@ export function Placement({ agent }: { agent: Agent }) {
         Accepts runs that require its labels
       </label>
       <p id={id} className="mt-1.5 text-dim">
-        While this is off, the agent starts only runs that were launched for it by name, and none that can start on any
-        agent with certain labels.
+        While this is off, the agent starts only runs that were launched for it by name. Runs that require labels start
+        on other agents.
       </p>
       <p className="mt-1.5">
         {agent.labels.length > 0 ? (

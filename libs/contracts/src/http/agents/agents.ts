@@ -60,7 +60,8 @@ export class Agent {
   @DateTimeField({
     nullable: true,
     description:
-      'Time at which the machine is stopped because it is idle, unless there is activity before. Null if it is not.',
+      'Time at which the machine will be stopped because it is idle, unless there is activity before. Null if it will ' +
+      'not be stopped.',
   })
   stopAt!: string | null;
   @TextField({
