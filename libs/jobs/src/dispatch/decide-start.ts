@@ -57,7 +57,8 @@ export function decideStart(facts: StartFacts): StartDecision {
   if (agent.currentJobId) return decideToWait('agent_busy', `job ${agent.currentJobId} occupies the agent`);
   if (agent.autopilotSessionId)
     return decideToWait('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
-  if (agent.clearing) return decideToWait('agent_busy', 'the remaining processes of its last job are being killed');
+  if (agent.clearing)
+    return decideToWait('agent_busy', 'the remaining processes of the agent’s last job are being killed');
   if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return failForMissingSecrets(facts.missingSecrets);
   if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the organization cannot launch runs');
@@ -135,7 +136,7 @@ export function decideMachineReadiness(
       if (wakeRestsUntil) {
         return decideToWait(
           'agent_offline',
-          `it could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`,
+          `the machine of the agent could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`,
         );
       }
       return { action: 'wake', waiting: 'agent_waking', reason: 'a job is queued' };
