@@ -61,7 +61,7 @@ describe('why a machine is on, and until when', () => {
   it('the explanation of a machine names the last activity and the cost since the start', () => {
     const { why } = explain(agent);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
-    expect(why).toContain('On since 2026-03-02T07:30:00.000Z, about $0.18 so far.');
+    expect(why).toContain('It has been on since 2026-03-02T07:30:00.000Z and has cost about $0.18 since then.');
     expect(explain({ ...agent, status: 'stopped', onSince: null }).why).not.toContain('$');
   });
 
@@ -96,7 +96,7 @@ describe('why a machine is on, and until when', () => {
   it('the explanation of a machine names its next scheduled run and when the machine is woken for it', () => {
     expect(explain(agent, runIn(50)).why).toContain(
       'It will be stopped at 2026-03-02T09:20:00.000Z if it stays idle. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
-        'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. On since',
+        'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. It has been on since',
     );
     const stopped = { ...agent, status: 'stopped' as const, onSince: null };
     expect(explain(stopped, runIn(50)).why).toContain(

@@ -81,7 +81,7 @@ function describeCost(
   if (!onSince || isOffStatus(status)) return '';
   const onMs = Math.max(0, now.getTime() - onSince.getTime());
   const cents = divideRoundingHalfEven(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
-  return ` On since ${onSince.toISOString()}, about $${(Number(cents) / 100).toFixed(2)} so far.`;
+  return ` It has been on since ${onSince.toISOString()} and has cost about $${(Number(cents) / 100).toFixed(2)} since then.`;
 }
 
 const statusLabels: Record<AgentStatus, string> = {
