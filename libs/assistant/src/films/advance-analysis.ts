@@ -314,7 +314,7 @@ async function retryOrFailAnalysis({ database }: AnalysisParts, row: AnalysisRow
   }
   const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = error instanceof ModelFault ? error.usage : {};
   const code = isFinal ? (error as AnalysisFault | AppError).code : 'internal_error';
-  const message = isFinal ? (error as Error).message : 'The service failed because of a defect.';
+  const message = isFinal ? (error as Error).message : 'The service failed because of a defect. Try again.';
   await database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.execute(
       `UPDATE video_analysis SET status = 'failed', code = $3, error = $4, due_at = NULL,
