@@ -31,7 +31,7 @@ describeInBrowser('placement in the console', () => {
       const placement = page.getByRole('switch', { name: 'Accepts runs that require its labels' });
       await placement.uncheck();
       await waitFor('the change', async () => (await readAgent()).placement === false);
-      await page.getByText('While this is off, the agent starts only runs that name it').waitFor();
+      await page.getByText('While this is off, the agent starts only runs that were launched for it by name').waitFor();
       await check();
 
       await tab.goto('/app/agents');
