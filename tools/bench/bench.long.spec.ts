@@ -52,10 +52,10 @@ const expected: Record<(typeof benchmarks)[number], RegExp[]> = {
       `^  an agent that came free takes a waiting job, 2 at once: named ${figure} ms.*; ratio ${figure}, `,
       'm',
     ),
-    new RegExp(`^  a launched job gets an idle agent: statements [1-9]\\d* and [1-9]\\d*, rows looked at `, 'm'),
-    new RegExp(`^  a sweep while no agent is idle: ${figure} ms, statements [1-9]\\d*, rows looked at [1-9]`, 'm'),
+    new RegExp(`^  a launched job gets an idle agent: statements [1-9]\\d* and [1-9]\\d*, rows read `, 'm'),
+    new RegExp(`^  a sweep while no agent is idle: ${figure} ms, statements [1-9]\\d*, rows read [1-9]`, 'm'),
     ...['freed', 'launched', 'sweep'].map(
-      (name) => new RegExp(`^placement: rows looked at .*, ${name}: ${figure} times`, 'm'),
+      (name) => new RegExp(`^placement: rows read .*, ${name}: ${figure} times`, 'm'),
     ),
   ],
   roi: [

@@ -43,7 +43,7 @@ void runOnBenchStack(async (stack: BenchStack) => {
   const [few, many] = looked as [number[], number[]];
   for (const [at, name] of ['freed', 'launched', 'sweep'].entries())
     console.log(
-      `placement: rows looked at with ${sizes[1]!.machines} machines, ${name}: ${(many[at]! / few[at]!).toFixed(2)} times those with ${sizes[0]!.machines}`,
+      `placement: rows read with ${sizes[1]!.machines} machines, ${name}: ${(many[at]! / few[at]!).toFixed(2)} times those with ${sizes[0]!.machines}`,
     );
   console.log('');
 });
@@ -78,7 +78,7 @@ async function measureSize(client: Client, subject: Child, size: (typeof sizes)[
     const one = await ask(subject, { ...explained, organizationId: named, unplaced: false });
     const other = await ask(subject, { ...explained, organizationId: unplaced, unplaced: true });
     console.log(
-      `  ${name}: statements ${one.statements} and ${other.statements}, rows looked at ${one.looked} and ${other.looked}`,
+      `  ${name}: statements ${one.statements} and ${other.statements}, rows read ${one.looked} and ${other.looked}`,
     );
     looked.push(other.looked);
   }
@@ -94,7 +94,7 @@ async function measureSize(client: Client, subject: Child, size: (typeof sizes)[
   ];
   console.log(
     `  a sweep while no agent is idle: ${formatMilliseconds(computeMedian(timed.ms))}, statements ` +
-      `${explained.statements}, rows looked at ${explained.looked}`,
+      `${explained.statements}, rows read ${explained.looked}`,
   );
   return [...looked, explained.looked];
 }

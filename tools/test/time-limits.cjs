@@ -9,14 +9,14 @@ const limits = { pure: 1, database: 5, process: 20, page: 20 };
 const allowedSeconds = (limit, slowness) => (limit * 1.5 + 1) * slowness;
 
 const startsService = 'starts a whole service, which takes six to eight seconds each time';
-const startsApps = 'starts the six apps as processes and each of them once more after its kill';
+const startsApps = 'starts the six apps as processes, kills each and starts it again';
 const compiles = 'runs the TypeScript compiler';
 const manyRoutes = 'calls every route without a credential, with the wrong one and with bad bodies';
 const simulates = 'simulates weeks of schedules';
 const random = 'compares random input with a slow reference';
 const large = 'needs input of several megabytes, because the limits are about size';
 const passwords = 'hashes passwords and verifies signatures as production does';
-const browserSteps = 'walks through whole sessions of a model with a browser';
+const browserSteps = 'runs whole autopilot sessions with a browser';
 const races = 'runs many requests at the same time, again and again';
 
 /** Files that may use more, each with the reason. */
@@ -35,7 +35,7 @@ const exceptions = {
   'apps/gateway/src/packs/launch-races.spec.ts': { seconds: 7, reason: races },
   'apps/gateway/src/organization/audit-proof.spec.ts': {
     seconds: 8,
-    reason: 'signs in the users of a new organization for each changed row, because a changed row stays changed',
+    reason: 'needs a new organization with signed-in users for each row that it changes',
   },
   'apps/standalone/src/accounting/month.spec.ts': { seconds: 10, reason: 'accounts for a simulated month of runs' },
   'apps/standalone/src/autopilot/sessions.spec.ts': { seconds: 8, reason: browserSteps },

@@ -186,7 +186,7 @@ describe(`a session on a local agent of npm start${chromium ? '' : ' (skipped: n
         const before = (await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions.length as number;
         const refused = await admin.post(`/api/agents/${agentId}/autopilot`, { action: 'start', task });
         expect(refused).toMatchObject({ status: 409, body: { code: 'agent_not_ready', agentStatus: 'stopped' } });
-        expect(refused.body.detail).toMatch(/auto-wake is off; start it manually/);
+        expect(refused.body.detail).toMatch(/vmAutoWakeOnJob is off; start it manually/);
         expect((await admin.get(`/api/agents/${agentId}/autopilot`)).body.sessions).toHaveLength(before);
         model.addResponses({ toolCalls: [{ name: 'run_snippet', arguments: { code: 'print(1)' } }] }, 'It is off.');
         const { body } = await say('Print one');

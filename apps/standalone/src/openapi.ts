@@ -8,8 +8,9 @@ export function buildOpenApiDocument(app: INestApplication): Record<string, unkn
     .setOpenAPIVersion('3.1.0')
     .setTitle('Muster')
     .setDescription(
-      'Wakes worker machines, runs automation workflows on them, and accounts for every run. ' +
-        'Errors are problem+json with a code; lists are paged with limit and cursor; times are ISO 8601 in UTC. ' +
+      'Starts worker machines, runs automation workflows on them, and records the result and cost of every run. ' +
+        'Errors are problem+json (RFC 9457) with a code. Lists are returned in pages with limit and cursor. Times are ' +
+        'ISO 8601 in UTC. ' +
         'A request to a listed path with an unlisted method returns 405 with an Allow header.',
     )
     .setVersion('1')

@@ -229,7 +229,8 @@ function storeScript(folder: string, { action, filename, script }: Record<string
   if (action !== 'push') return { status: 'failed', error: 'a worker accepts only the action push' };
   const parts = toStringOrEmpty(filename).split('/');
   const bad = parts.some((part) => !/^[^\0\\/]{1,200}$/.test(part) || part.startsWith('.'));
-  if (bad || parts.length > 16) return { status: 'failed', error: 'the filename must stay in the scripts folder' };
+  if (bad || parts.length > 16)
+    return { status: 'failed', error: 'the filename must be a path within the scripts folder' };
   if (typeof script !== 'string') return { status: 'failed', error: 'the script is missing' };
   const path = join(folder, 'scripts', ...parts);
   for (let at = dirname(path); at.startsWith(join(folder, 'scripts')); at = dirname(at)) {

@@ -143,7 +143,9 @@ export function readPublishSettings(
   const ownKey = flags.keyFile ? (readText(flags.keyFile)?.trim() ?? '') : env.SERVICE_API_KEY?.trim();
   const apiKey = ownKey || (flags.keyFile ? '' : ofWorker) || '';
   const faults = [
-    ...(isHttpUrl(baseUrl) ? [] : ['the service is missing; use --service <url>, or set SERVICE_BASE_URL']),
+    ...(isHttpUrl(baseUrl)
+      ? []
+      : ['the address of the service is missing; use --service <url>, or set SERVICE_BASE_URL']),
     ...(apiKey
       ? []
       : [

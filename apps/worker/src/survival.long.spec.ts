@@ -57,7 +57,7 @@ sys.exit(3)`;
     await worker.start();
     expect(await service.waitUntil('the end', () => service.findTerminalReport(run.jobId))).toMatchObject({
       status: 'failed',
-      error: 'the worker was restarted while this ran',
+      error: 'the worker was restarted while the command ran',
       errorCode: 'worker_restarted',
     });
     expect(await service.pushCommand(run)).toBe(200);
@@ -75,7 +75,7 @@ sys.exit(3)`;
     await worker.start();
     expect(await service.waitUntil('the result', () => service.findResult(snippet.commandId))).toMatchObject({
       status: 'failed',
-      error: 'the worker was restarted while this ran',
+      error: 'the worker was restarted while the command ran',
     });
     expect(await service.pushCommand(snippet)).toBe(200);
     expect(findProcesses(snippet.commandId)).toEqual([]);

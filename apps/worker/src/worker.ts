@@ -263,7 +263,7 @@ export class Worker {
       this.stop(
         'the lease file is no longer updated',
         { exitCode: 4 },
-        createFailedEnding('worker_stopped', 'the worker was stopped because its lease file is no longer updated'),
+        createFailedEnding('worker_stopped', 'the worker was stopped because the service no longer supervises it'),
       );
     }
   }

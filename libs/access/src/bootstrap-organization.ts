@@ -28,13 +28,13 @@ export function checkBootstrapInput(input: BootstrapInput): string[] {
   return [
     ...pairs
       .filter(([, email, , password]) => Boolean(email) !== Boolean(password))
-      .map(([emailName, , passwordName]) => `${emailName} and ${passwordName} belong together`),
+      .map(([emailName, , passwordName]) => `${emailName} and ${passwordName} belong together; set both or neither`),
     ...pairs
       .filter(([, , , password]) => password !== undefined && password.length < 8)
       .map(([, , passwordName]) => `${passwordName} must have at least 8 characters`),
     ...keys
       .filter(([, key]) => key !== undefined && parseApiKeyId(key) === null)
-      .map(([name]) => `${name} must have the form msk_<id>_<secret>, its id 8 to 32 of a-z and 0-9`),
+      .map(([name]) => `${name} must have the form msk_<id>_<secret>, with an id of 8 to 32 characters of a-z and 0-9`),
   ];
 }
 

@@ -51,9 +51,9 @@ describe('why a machine is on, and until when', () => {
   });
 
   it.each([
-    ['The machine did not report in time.', ': The machine did not report in time. Idle stop comes'],
-    ['the worker reported', ': the worker reported. Idle stop comes'],
-    ['', '2026-03-02T08:00:00.000Z. Idle stop comes'],
+    ['The machine did not report in time.', ': The machine did not report in time. It will be stopped at'],
+    ['the worker reported', ': the worker reported. It will be stopped at'],
+    ['', '2026-03-02T08:00:00.000Z. It will be stopped at'],
   ])('the explanation of a machine has exactly one full stop after the status reason %p', (statusReason, part) => {
     expect(explain({ ...agent, statusReason }).why).toContain(part);
   });
@@ -61,7 +61,7 @@ describe('why a machine is on, and until when', () => {
   it('the explanation of a machine names the last activity and the cost since the start', () => {
     const { why } = explain(agent);
     expect(why).toContain('Last activity: a job’s log at 2026-03-02T08:50:00.000Z.');
-    expect(why).toContain('On since 2026-03-02T07:30:00.000Z, about $0.18 so far.');
+    expect(why).toContain('It has been on since 2026-03-02T07:30:00.000Z and has cost about $0.18 since then.');
     expect(explain({ ...agent, status: 'stopped', onSince: null }).why).not.toContain('$');
   });
 
@@ -95,8 +95,8 @@ describe('why a machine is on, and until when', () => {
 
   it('the explanation of a machine names its next scheduled run and when the machine is woken for it', () => {
     expect(explain(agent, runIn(50)).why).toContain(
-      'Idle stop comes at 2026-03-02T09:20:00.000Z. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
-        'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. On since',
+      'It will be stopped at 2026-03-02T09:20:00.000Z if it stays idle. Last activity: a job’s log at 2026-03-02T08:50:00.000Z. ' +
+        'Next it expects the run of Nightly claims at 2026-03-02T09:50:00.000Z. It has been on since',
     );
     const stopped = { ...agent, status: 'stopped' as const, onSince: null };
     expect(explain(stopped, runIn(50)).why).toContain(
@@ -117,7 +117,7 @@ describe('why a machine is on, and until when', () => {
     expect(decideIdleStop(over, now)).toMatchObject({ action: 'stop' });
     expect(decideIdleStop({ ...over, expected: runIn(-0.5) }, now)).toMatchObject({
       action: 'wait',
-      reason: 'the run of Nightly claims comes at 2026-03-02T08:59:30.000Z',
+      reason: 'the run of Nightly claims is expected at 2026-03-02T08:59:30.000Z',
     });
   });
 
@@ -179,7 +179,8 @@ describe('an idle stop', () => {
     };
     expect(decideIdleStop(seldom, now)).toMatchObject({
       action: 'stop',
-      reason: 'idle for 6 s, another start is cheaper: by its last 12 idle times its next run takes longer than 30 min',
+      reason:
+        'idle for 6 s, another start is cheaper than staying on: judging by its last 12 idle times, its next run starts after more than 30 min',
     });
     const often = {
       ...adaptive,
@@ -189,15 +190,15 @@ describe('an idle stop', () => {
     expect(decideIdleStop(often, now)).toMatchObject({
       action: 'wait',
       stopAt: getTimeMinutesAgo(-1),
-      expects: 'by its last 12 idle times its next run comes within 2 min',
+      expects: 'judging by its last 12 idle times, its next run starts within 2 min',
     });
     expect(decideIdleStop({ ...often, idleStopMinutes: 0.5 }, now).action).toBe('stop');
     const quick = { ...adaptive, lastActivityAt: getTimeMinutesAgo(0.2), gaps: Array.from({ length: 12 }, () => 1300) };
     expect(decideIdleStop(quick, now)).toMatchObject({
       action: 'stop',
       reason:
-        'idle for 12 s, another start is cheaper: by its last 12 idle times its next run comes within 1 s, ' +
-        'and has not come',
+        'idle for 12 s, another start is cheaper than staying on: judging by its last 12 idle times, its next run starts within 1 s, ' +
+        'but it has not started',
     });
     expect(decideIdleStop({ ...adaptive, gaps: null, lastActivityAt: getTimeMinutesAgo(4.9) }, now).action).toBe(
       'wait',

@@ -219,7 +219,7 @@ export class ObjectStorage implements OnApplicationShutdown {
     try {
       await this.put('health/room-to-write', Buffer.from('x'), 'text/plain');
     } catch (error) {
-      throw isStorageFullError(error) ? Object.assign(new Error('no room to write'), { code: 'full' }) : error;
+      throw isStorageFullError(error) ? Object.assign(new Error('the disk is full'), { code: 'full' }) : error;
     }
   }
 

@@ -27,7 +27,7 @@ function rejectUnsupported(action: string): Promise<never> {
   return Promise.reject(
     new MachineError(
       'not_supported',
-      `The service cannot switch an external machine, so the machine cannot be ${action}. Use the controls of the machine.`,
+      `The service cannot control an external machine, so the machine cannot be ${action}. Use the controls of the machine.`,
     ),
   );
 }

@@ -18,6 +18,6 @@ export function requireOrganizationMark({ organizationId }: Machine, { name, mar
   const verb = marked === 'tagged' ? 'tag' : 'label';
   throw new MachineError(
     'not_ours',
-    `The ${name} is not ${marked} as this organization’s and is left alone: ${verb} it ${key}=${organizationId}.`,
+    `The ${name} is not ${marked} as this organization’s, so the service does not control it: ${verb} it ${key}=${organizationId}.`,
   );
 }

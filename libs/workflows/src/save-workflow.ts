@@ -17,7 +17,7 @@ export async function saveWorkflow(
   if (body.script === undefined && body.steps === undefined && body.variables === undefined) {
     throw invalidFieldError(
       'script',
-      'script, steps or variables must be given',
+      'one of script, steps and variables is required',
       'The request contains nothing to save. Send script, steps or variables.',
     );
   }

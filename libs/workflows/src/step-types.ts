@@ -183,5 +183,5 @@ export function checkElement(step: Record<string, unknown>, need: 'required' | '
     const message = fit(step[name]);
     return message ? [name, `must be ${message}`] : null;
   }
-  return need === 'required' ? ['selector', 'must be given, or field or text'] : null;
+  return need === 'required' ? ['selector', 'is required if the step has neither field nor text'] : null;
 }

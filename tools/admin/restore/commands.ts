@@ -32,7 +32,7 @@ lost_in_recovery unless their worker reports them. Schedules that became due sin
         if (missed.length > 0)
           call.write(
             fireMissed
-              ? 'The schedules apply their misfire policies.'
+              ? 'The schedules handle the times that they missed as their misfirePolicy specifies.'
               : 'The schedules skip the runs that they missed.',
           );
       } finally {

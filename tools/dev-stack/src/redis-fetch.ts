@@ -48,7 +48,7 @@ async function fetchPackages(tools: DebianPackages, packages: string[], root: st
     const found = await findExtractedRedis(root);
     if (!Array.isArray(found)) return undefined;
     if (!found.some((each) => each.includes('shared libraries')))
-      return found.join('; ') || 'no program in the packages';
+      return found.join('; ') || 'the packages contain no Redis program';
     wanted.forEach((name) => fetched.add(name));
     wanted = (await tools.findMissingLibraries(archives)).filter((name) => !fetched.has(name));
   }

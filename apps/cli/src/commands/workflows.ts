@@ -17,7 +17,7 @@ import {
 import { toSafeLine, removeControlCharacters } from '../output/plain';
 import { formatRelativeTime } from '../output/words';
 
-const force: Option = { type: 'boolean', about: 'Overwrite workflows that are in conflict' };
+const force: Option = { type: 'boolean', about: 'Overwrite workflows even if they were changed on the other side' };
 const only: Option = { type: 'string', value: 'NAME', multiple: true, about: 'Only the workflow with this name' };
 
 /** Maximum number of changed lines of a file that are searched for. Beyond it, all lines are shown as replaced. */

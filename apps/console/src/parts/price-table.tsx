@@ -69,7 +69,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
       {error && <ErrorNote error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
       {data?.prices.length === 0 && (
-        <EmptyNote title="No prices yet. Without a price, the reported cost of usage is used." />
+        <EmptyNote title="No prices yet. If a model has no price, the cost that the run itself reports is used." />
       )}
       {data && data.prices.length > 0 && (
         <PlainTable
@@ -130,7 +130,7 @@ export function PriceTable({ title, queryKey, read, replace, editable }: PriceTa
             showToast((await savePrices(removePrice(leaving))) ?? 'The price is removed.');
           }}
         >
-          From now on, the next price of this model that applies is used, or no price if there is no other.
+          From now on, an earlier or a default price of this model applies. If there is none, the model has no price.
         </ConfirmDialog>
       )}
       {conflict}

@@ -245,7 +245,7 @@ describeInBrowser('hostile names', () => {
     const tab = await fixture.openSignedInTab(filmedPath);
     await tab.page.getByRole('button', { name: 'Revisions' }).click();
     await tab.page.getByRole('button', { name: 'Compare' }).first().click();
-    const differences = tab.page.getByLabel(/^Difference to revision/);
+    const differences = tab.page.getByLabel(/^Differences from revision/);
     await differences.waitFor();
     const text = await differences.innerText();
     expect([text.includes('\\u202egpj.'), text.includes('\u202e')]).toEqual([true, false]);

@@ -20,7 +20,7 @@ const searched = [
   ['/app/settings?part=API+keys', 'Search API keys'],
   ['/app/settings?part=Vault', 'Search secrets'],
   ['/app/settings?part=Webhooks', 'Search endpoints'],
-  ['/app/settings?part=Audit', 'Search the audit'],
+  ['/app/settings?part=Audit', 'Search the audit log'],
   ['/app/admin', 'Search organizations'],
 ] as const;
 

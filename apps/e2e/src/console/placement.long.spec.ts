@@ -28,10 +28,10 @@ describeInBrowser('placement in the console', () => {
         expect(overflow).toBeLessThanOrEqual(0);
       };
 
-      const placement = page.getByRole('switch', { name: 'Takes runs by its labels' });
+      const placement = page.getByRole('switch', { name: 'Accepts runs that require its labels' });
       await placement.uncheck();
       await waitFor('the change', async () => (await readAgent()).placement === false);
-      await page.getByText('While this is off, the agent starts only runs that name it').waitFor();
+      await page.getByText('While this is off, the agent starts only runs that were launched for it by name').waitFor();
       await check();
 
       await tab.goto('/app/agents');
@@ -39,7 +39,7 @@ describeInBrowser('placement in the console', () => {
       await waitFor('the group in the address', () => new URL(page.url()).searchParams.get('group') === 'label');
       const group = page.getByTestId('label-group').filter({ hasText: 'demo' });
       await group.getByText('1 agent, 1 online').waitFor();
-      await group.getByText('Takes only runs that name it.').waitFor();
+      await group.getByText('Accepts only runs launched for it by name.').waitFor();
       await check();
       await page.goBack();
       await page.getByRole('table', { name: 'Agents' }).waitFor();
@@ -114,7 +114,7 @@ describeInBrowser('placement in the console', () => {
     const viewer = await fixture.inviteUser('viewer');
     const [{ id }] = (await (await fixture.createApiClient()).get('/api/agents')).body.agents;
     const tab = await fixture.openSignedInTab(`/app/agents/${id}?tab=settings`, {}, viewer);
-    const placement = tab.page.getByRole('switch', { name: 'Takes runs by its labels' });
+    const placement = tab.page.getByRole('switch', { name: 'Accepts runs that require its labels' });
     await placement.waitFor();
     expect([await placement.isChecked(), await placement.isDisabled()]).toEqual([true, true]);
     expect(tab.complaints).toEqual([]);

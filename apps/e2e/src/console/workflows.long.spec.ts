@@ -56,7 +56,7 @@ describeInBrowser('the pages of workflows', () => {
 
     await page.getByRole('button', { name: 'Revisions' }).click();
     await page.getByRole('button', { name: 'Compare' }).click();
-    const difference = page.getByLabel('Difference to revision 1');
+    const difference = page.getByLabel('Differences from revision 1');
     await difference.getByText('+ variable PAYER').waitFor();
     expect(await difference.innerText()).toContain('+print("two")');
     expect(await tab.findBarriers()).toEqual([]);

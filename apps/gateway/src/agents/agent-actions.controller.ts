@@ -110,8 +110,8 @@ export class AgentActionsController {
 
   @Patch('/api/agent/:id/idle-exempt')
   @Endpoint({
-    summary: 'Set whether idle stop ignores an agent',
-    description: 'Idle stop does not stop the machine of an exempt agent.',
+    summary: 'Set whether an agent stays on while it is idle',
+    description: 'The machine of an exempt agent is not stopped automatically when it has no work.',
     access: allowSessionsAndKeys('agents.control'),
     body: IdleExemptBody,
     answer: IdleExemptAnswer,
@@ -133,7 +133,7 @@ export class AgentActionsController {
     summary: 'Report activity on an agent',
     description:
       'Records that a person is working on the agent. The idle time of the agent starts again from zero, which ' +
-      'delays idle stop.',
+      'delays its automatic stop.',
     access: allowSessionsAndKeys('agents.control'),
     body: ActivityBody,
     answer: ActivityAnswer,

@@ -170,7 +170,10 @@ export class AgentCommandsController {
 
   @Post('/builder/run')
   @Endpoint({
-    summary: 'Run a builder phase',
+    summary: 'Run the code of a builder phase',
+    description:
+      'A builder is a set of Python snippets, one for each phase of building a workflow for a portal. Runs the code of ' +
+      'the body, or the function builder:<portal>:<phase> that is stored in the service.',
     access: allowSessionsAndKeys('agents.control'),
     unsuspended: true,
     body: RunBuilderBody,

@@ -20,7 +20,7 @@ export class AgentDrainController {
   @Endpoint({
     summary: 'Drain an agent',
     description:
-      'The agent accepts no new work until it is undrained, even if its machine restarts. Idle stop leaves it on. ' +
+      'The agent accepts no new work until it is undrained, even if its machine restarts. Its machine stays on. ' +
       'With mode `finish`, a running job is completed. With mode `now`, the request fails while a job runs, unless ' +
       '`force` is set. With `force`, the job fails with the errorCode `agent_stopped`.',
     access: allowSessionsAndKeys('agents.control'),

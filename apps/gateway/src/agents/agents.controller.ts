@@ -103,9 +103,9 @@ export class AgentsController {
 
   @Get('/:id/savings')
   @Endpoint({
-    summary: 'Read an agent’s savings from idle stop',
+    summary: 'Read how much idle time an agent’s stop policy saves',
     description:
-      'Returns the machine hours and costs that the idle stop policy `adaptive` saved in the last 30 days. For the ' +
+      'Returns the machine hours and costs that the idleStopPolicy `adaptive` saved in the last 30 days. For the ' +
       'times when the policy was `fixed`, returns what `adaptive` would have saved.',
     access: allowSessionsAndKeys('costs.read'),
     answer: IdleSavings,

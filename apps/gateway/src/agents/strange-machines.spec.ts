@@ -62,7 +62,7 @@ describe('a container without the organization’s label', () => {
     409,
     {
       code: 'machine_not_ours',
-      detail: `The container x is not labelled as this organization’s and is left alone: label it muster.organization=${tenant.organizationId}.`,
+      detail: `The container x is not labelled as this organization’s, so the service does not control it: label it muster.organization=${tenant.organizationId}.`,
     },
   ];
 

@@ -148,7 +148,7 @@ export class AutopilotController {
     agentId: string,
     { intent }: AutopilotBody,
   ): Promise<AutopilotAnswer> {
-    if (intent === undefined) throw invalidFieldError('intent', 'intent must be given');
+    if (intent === undefined) throw invalidFieldError('intent', 'intent is required');
     const model = await this.openModelOfCaller(caller, agentId);
     const { task } = await generateTask(model, await this.redactSecrets(caller, intent));
     return { task };
@@ -184,7 +184,7 @@ export class AutopilotController {
 
   private changeSession(mutation: MutationRequest, caller: Principal, agentId: string, body: AutopilotBody) {
     const { action, sessionId, stepOverride } = body;
-    if (sessionId === undefined) throw invalidFieldError('sessionId', 'sessionId must be given');
+    if (sessionId === undefined) throw invalidFieldError('sessionId', 'sessionId is required');
     return this.mutations.runMutation(mutation, async (tx) => {
       const changed =
         action === 'cancel'

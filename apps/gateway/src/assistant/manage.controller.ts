@@ -64,12 +64,12 @@ type Wanted = { decision: Decision } | { tool: string; args?: Record<string, unk
 
 function parseWanted({ tool, arguments: args, confirmationId, approve }: ManageBody): Wanted {
   if (confirmationId === undefined) {
-    if (tool === undefined) throw invalidFieldError('tool', 'tool must be given, or else confirmationId and approve');
+    if (tool === undefined) throw invalidFieldError('tool', 'tool is required, or confirmationId and approve');
     if (approve !== undefined) throw invalidFieldError('approve', 'approve requires a confirmationId');
     return { tool, args };
   }
-  if (approve === undefined) throw invalidFieldError('approve', 'approve must be given with a confirmationId');
-  if (tool !== undefined) throw invalidFieldError('tool', 'tool must be absent when confirmationId is given');
-  if (args !== undefined) throw invalidFieldError('arguments', 'arguments must be absent when confirmationId is given');
+  if (approve === undefined) throw invalidFieldError('approve', 'approve is required with a confirmationId');
+  if (tool !== undefined) throw invalidFieldError('tool', 'tool must be absent if confirmationId is sent');
+  if (args !== undefined) throw invalidFieldError('arguments', 'arguments must be absent if confirmationId is sent');
   return { decision: { confirmationId, approve } };
 }

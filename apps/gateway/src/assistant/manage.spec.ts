@@ -148,11 +148,11 @@ describe('manage', () => {
     const before = await rowsOf(agentId);
     const path = `/api/agents/${agentId}/manage`;
     const bad: [object, string][] = [
-      [{}, 'tool must be given'],
+      [{}, 'tool is required'],
       [{ tool: 'format_disk' }, 'There is no tool format_disk'],
       [{ tool: 'get_status', arguments: { agentId: newId() } }, 'there is no argument agentId'],
       [{ tool: 'get_status', arguments: { organizationId: otherTenant.organizationId } }, 'there is no argument'],
-      [{ tool: 'get_run' }, 'jobId must be given'],
+      [{ tool: 'get_run' }, 'jobId is required'],
       [{ tool: 'get_run', arguments: { jobId: 'x' } }, 'jobId must be a UUID'],
       [{ tool: 'get_run', arguments: { jobId: 7 } }, 'jobId must be a text'],
       [{ tool: 'stop', arguments: { force: true } }, 'there is no argument force'],
@@ -163,8 +163,8 @@ describe('manage', () => {
       [{ tool: 'read_file', arguments: { path: '../worker.lock' } }, 'stay in it'],
       [{ tool: 'read_file', arguments: { path: 'a/../../b' } }, 'stay in it'],
       [{ tool: 'list_files', arguments: { path: '/etc' } }, 'stay in it'],
-      [{ approve: true }, 'tool must be given'],
-      [{ confirmationId: newId() }, 'approve must be given'],
+      [{ approve: true }, 'tool is required'],
+      [{ confirmationId: newId() }, 'approve is required'],
       [{ confirmationId: newId(), approve: true, tool: 'stop' }, 'tool must be absent'],
       [{ confirmationId: newId(), approve: true, arguments: {} }, 'arguments must be absent'],
     ];

@@ -168,7 +168,7 @@ export class AuthController {
 
   @Get('/me')
   @Endpoint({
-    summary: 'Read who the caller is',
+    summary: 'Read the signed-in user and organization',
     description: 'For an API key, the user is the key itself: its id, no email address, and its role.',
     access: allowSessionsAndKeys(signedIn),
     answer: Identity,

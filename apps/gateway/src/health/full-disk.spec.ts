@@ -56,13 +56,13 @@ describe('a full disk', () => {
     // The test waits, because the deep health check reuses its result for a short time.
     const { body } = await waitFor('deep health', () => deepHealth(503));
     expect(body.status).toBe('failed');
-    expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });
+    expect(body.checks.database).toEqual({ status: 'failed', latencyMs: null, reason: 'the disk is full' });
   });
 
   it('a full object store degrades deep health, but does not fail it', async () => {
     await admin.query('DROP EVENT TRIGGER IF EXISTS no_room');
     const { body } = await waitFor('deep health', () => deepHealth(200));
     expect(body.status).toBe('degraded');
-    expect(body.checks.storage).toEqual({ status: 'failed', latencyMs: null, reason: 'no room to write' });
+    expect(body.checks.storage).toEqual({ status: 'failed', latencyMs: null, reason: 'the disk is full' });
   });
 });

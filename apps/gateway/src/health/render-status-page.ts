@@ -58,7 +58,7 @@ export function renderStatusPage(status: Status, now: Date): string {
 function describeStatus({ parts, recoveryHold }: Status): string {
   if (parts.some(({ status }) => status === 'fails')) return 'Parts of the service do not work';
   if (parts.some(({ status }) => status === 'delayed')) return 'The service is delayed';
-  return recoveryHold ? 'The service waits for its release' : 'The service works';
+  return recoveryHold ? 'The service was restored and is not released yet' : 'The service works';
 }
 
 function renderPart({ name, status, reason }: StatusPart): string {

@@ -70,7 +70,7 @@ export class ServiceStatus {
     if (!backlog) return { name, status: 'fails', reason: 'the database does not answer' };
     const seconds = Math.max(...backlog.map(({ waitedSeconds }) => waitedSeconds));
     return seconds > maxWaitSeconds
-      ? { name, status: 'delayed', reason: `a message has waited for ${Math.round(seconds / 60)} minutes` }
+      ? { name, status: 'delayed', reason: `a queue message has waited for ${Math.round(seconds / 60)} minutes` }
       : { name, status: 'works' };
   }
 }

@@ -116,7 +116,7 @@ export class BatchesController {
 
   @Post('/api/batches/:id/cancel')
   @Endpoint({
-    summary: 'Cancel the open runs of a batch',
+    summary: 'Cancel the runs of a batch that have not ended',
     description:
       'After this request, no further run of the batch starts. Runs that have not started are cancelled, and the ' +
       'agents of started runs are instructed to stop them. For a large batch this takes some time; read the batch ' +

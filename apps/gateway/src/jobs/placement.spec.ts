@@ -44,7 +44,7 @@ describe('runs that require labels of their agent', () => {
     it('the placement preview reports the idle agent that would start a run, and launches nothing', async () => {
       const agentId = await makeFitting();
       await makeFitting({ labels: ['front-desk', 'north'], status: 'stopped' });
-      const why = 'it is the only fitting agent that is online and idle';
+      const why = 'it is the only agent with the required labels that is online and idle';
       const counts = { fits: 2, online: 1, idle: 1 };
       expect(await preview({ target })).toEqual({ ...counts, would: 'start', agentId, reason: why });
       const named = { fits: 1, online: 1, idle: 1, would: 'start', agentId };
@@ -57,7 +57,7 @@ describe('runs that require labels of their agent', () => {
       const slow = await makeFitting({ status: 'stopped', bootMs: 90_000 });
       expect(await preview({ target })).toEqual({
         ...{ fits: 2, online: 0, idle: 0, would: 'wake', agentId: fast },
-        reason: 'none of the 2 fitting agents is free: 2 off; one is started',
+        reason: 'none of the 2 agents with the required labels is free: 2 off; one is started',
       });
       await query(`UPDATE agent SET status = 'starting' WHERE id = $1`, [fast]);
       expect(await preview({ target })).toMatchObject({ would: 'wait', fits: 2, online: 0 });
@@ -82,12 +82,12 @@ describe('runs that require labels of their agent', () => {
       expect(await preview({ target })).toEqual({
         ...{ fits: 3, online: 1, idle: 0, would: 'wait' },
         reason:
-          'none of the 3 fitting agents is free: 1 being drained, 1 off, 1 for runs that name it; auto-wake is off',
+          'none of the 3 agents with the required labels is free: 1 being drained, 1 off, 1 for runs that name it; the setting vmAutoWakeOnJob is off',
       });
       expect(await preview({ agentId: exempt })).toMatchObject({ would: 'start', agentId: exempt, idle: 1 });
       const drain = { would: 'wait', agentId: drained, idle: 0, reason: 'the agent is being drained' };
       expect(await preview({ agentId: drained })).toMatchObject(drain);
-      const off = 'the agent is stopped and auto-wake is off; start it manually';
+      const off = 'the agent is stopped and the setting vmAutoWakeOnJob is off; start it manually';
       expect(await preview({ agentId: stopped })).toMatchObject({ would: 'wait', reason: off });
     });
 
@@ -275,7 +275,7 @@ describe('runs that require labels of their agent', () => {
     });
     await query('UPDATE agent SET current_job_id = NULL WHERE id = $1', [busy]);
     await place(jobId);
-    const why = 'it is the only fitting agent that is online and idle';
+    const why = 'it is the only agent with the required labels that is online and idle';
     expect(await job(jobId)).toMatchObject({
       ...{ agentId: busy, waiting: null, target: { ...target, prefer: 'running' } },
       placement: { agentId: busy, why, at: expect.stringMatching(/^20/) },

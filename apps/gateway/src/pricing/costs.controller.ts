@@ -33,7 +33,7 @@ export class CostsController {
     description:
       'By default, the costs are grouped by the day on which the runs ended; `groupBy` selects another grouping. The ' +
       'groups add up to the total and include deleted runs. A range has at most three years. `idle` contains the ' +
-      'hours that machines were on between their runs, and how many of these hours the idle stop policy `adaptive` ' +
+      'hours that machines were on between their runs, and how many of these hours the idleStopPolicy `adaptive` ' +
       'saved or would have saved.',
     access: allowSessionsAndKeys('costs.read'),
     mayLag: true,

@@ -98,7 +98,11 @@ describe('workflows', () => {
       [{ id: 'open', type: 'close' }, 'id', 'step 2 (open): id open is also the id of step 1'],
       [{ id: 'x', type: 'navigate' }, 'url', 'step 2 (x): navigate needs url'],
       [{ id: 'x', type: 'navigate', url: 7 }, 'url', 'step 2 (x): url must be a URL'],
-      [{ id: 'x', type: 'click' }, 'selector', 'step 2 (x): selector must be given, or field or text'],
+      [
+        { id: 'x', type: 'click' },
+        'selector',
+        'step 2 (x): selector is required if the step has neither field nor text',
+      ],
       [
         { id: 'x', type: 'click', selectors: [] },
         'selectors',
@@ -116,7 +120,11 @@ describe('workflows', () => {
         'operator',
         'step 2 (x): operator must be one of >=, ==, <=',
       ],
-      [{ id: 'x', type: 'input' }, 'selector', 'step 2 (x): selector must be given, or field or text'],
+      [
+        { id: 'x', type: 'input' },
+        'selector',
+        'step 2 (x): selector is required if the step has neither field nor text',
+      ],
     ])(
       'a workflow with the step %j is refused with an error that names the step and the field',
       async (step, field, message) => {

@@ -63,7 +63,7 @@ describe('the file of an extension command', () => {
     expect(await contentOf({ version: '1.0', key })).toBe('named');
     expect(await contentOf({ version: '1.0', key: id })).toBe('named');
     expect(await contentOf({ version: '1.0', key: 'extensions/none.zip' })).toBe(
-      '404 There is no artifact with this key, and no pack with this key that has a version in production, in pilot or pinned.',
+      '404 There is no artifact with this key, and no pack with this key that has a pinned version or a version in the stage production or pilot.',
     );
   });
 

@@ -49,7 +49,7 @@ export async function runImaging(command: Command, context: ImagingContext): Pro
   // The program's output may name the files that it read, so only its exit code is reported.
   const { code, exitCode } = result;
   if (code || isStopped) return { status: 'failed', ...(code ? { code } : {}), error: result.error ?? 'it ended' };
-  return { status: 'failed', error: `imaging ended without a result (exit code ${exitCode ?? 'unknown'})` };
+  return { status: 'failed', error: `the image program ended without a result (exit code ${exitCode ?? 'unknown'})` };
 }
 
 function storeImagingCommand(command: Command, commandFolder: string): void {

@@ -25,7 +25,7 @@ export interface HandshakeOptions {
 
 export class BootOver extends Error {
   constructor(readonly end: BootEnd | 'terminated') {
-    super(`the service no longer accepts this boot: ${end}`);
+    super(`the service no longer accepts requests of this boot of the machine: ${end}`);
   }
 }
 

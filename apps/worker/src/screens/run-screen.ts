@@ -79,7 +79,7 @@ export class RunScreen {
     try {
       await (await this.openScreencast()).sendInput(input);
     } catch (error) {
-      this.logFailure('the browser of the run did not take an input', error);
+      this.logFailure('the browser of the run did not accept an input of a person', error);
     }
   }
 

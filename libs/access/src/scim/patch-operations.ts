@@ -34,7 +34,10 @@ export function parsePatchSteps(operations: readonly ScimOperation[], schema: st
 function parseAttributePath(text: string, schema: string): string {
   const path = removeSchemaPrefix(text.trim(), schema);
   if (pathPattern.test(path)) return path;
-  throw scimError('invalidPath', `The path ${text.slice(0, 100)} is not valid.`);
+  throw scimError(
+    'invalidPath',
+    `The path ${text.slice(0, 100)} is not valid. Use the name of an attribute, such as active or name.givenName.`,
+  );
 }
 
 function removeSchemaPrefix(text: string, schema: string): string {

@@ -172,7 +172,7 @@ function requireOwnPermissions(caller: Principal, permissions: readonly Permissi
   const lacking = permissions.filter((permission) => !hasPermission(caller, permission));
   if (lacking.length === 0) return;
   throw new AppError('permission_denied', {
-    detail: `You can give only permissions that you have yourself, which are not: ${lacking.join(', ')}.`,
+    detail: `You can give only permissions that you have yourself. You do not have: ${lacking.join(', ')}.`,
   });
 }
 

@@ -49,5 +49,5 @@ async function failSession(work: Work): Promise<void> {
 }
 
 const internalError =
-  'The session failed repeatedly because of an error on our side; it is logged. Start it again: what it learned is ' +
-  'stored.';
+  'The session failed repeatedly because of a defect of the service, which has logged it. Start a new session: the ' +
+  'code of the completed steps is stored.';

@@ -56,7 +56,12 @@ export async function approveOrRejectCall(
 export function describeCallFailure(error: unknown): ToolOutcome {
   const appError = toAppError(error);
   if (!appError) {
-    return { status: 'failed', result: {}, error: 'Something failed on our side.', code: 'internal_error' };
+    return {
+      status: 'failed',
+      result: {},
+      error: 'The service failed because of a defect, and has logged it. Try again.',
+      code: 'internal_error',
+    };
   }
   return { status: 'failed', result: {}, error: appError.message, code: toWireCode(appError.code) };
 }

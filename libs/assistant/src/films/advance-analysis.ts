@@ -119,7 +119,7 @@ async function openSourceObject({ database, storage }: AnalysisParts, row: Analy
     return { filmKey, events: isReadable ? await storage.get(eventsKey) : null, durationMs };
   }
   const size = await storage.readObjectSize(uploadKey!);
-  if (size === null) throw new AnalysisFault('recording_not_found', 'Nothing was uploaded under this key.');
+  if (size === null) throw new AnalysisFault('recording_not_found', 'No file was uploaded with this key.');
   const events = size <= maxRecordingBytes ? await readRecordedEvents(storage, uploadKey!) : null;
   return { filmKey: events ? null : uploadKey, events, durationMs: null };
 }
@@ -179,14 +179,14 @@ async function readExtractedFrames({ database }: AnalysisParts, row: AnalysisRow
   if (command.status === 'failed') {
     throw new AnalysisFault(
       'frames_unavailable',
-      `The machine extracted no frames: ${command.error ?? 'it reported no reason'}`,
+      `The machine could not extract images from the video: ${command.error ?? 'it reported no reason'}`,
     );
   }
   const report = parseFramesOutput(command.output);
-  if (report.code) throw new AnalysisFault(report.code, report.error ?? 'The machine extracted no frames.');
+  if (report.code) throw new AnalysisFault(report.code, report.error ?? 'The machine extracted no images.');
   const frameTimes = (report.frames ?? []).slice(0, maxFrames);
   if (frameTimes.length === 0)
-    throw new AnalysisFault('recording_unreadable', 'No image of the recording can be read.');
+    throw new AnalysisFault('recording_unreadable', 'No image could be extracted from the video.');
   return { set: { step: 'ask', progress: 30, frames: frameTimes.length, frameTimes }, inMs: 0 };
 }
 
@@ -197,7 +197,7 @@ function parseFramesOutput(output: string | undefined) {
     const times = Array.isArray(frames) ? frames.filter((each): each is number => Number.isSafeInteger(each)) : [];
     return { code: faults.find((each) => each === code), error, frames: times };
   } catch {
-    throw new AnalysisFault('frames_unavailable', 'The machine’s report on the frames cannot be read.');
+    throw new AnalysisFault('frames_unavailable', 'The machine’s list of the extracted images cannot be read.');
   }
 }
 
@@ -210,9 +210,9 @@ async function askAboutNextFrames(parts: AnalysisParts, row: AnalysisRow): Promi
   const frames = await Promise.all(
     numbers.map(async (number) => {
       const bytes = await storage.get(buildFrameKey(row, number), { maxBytes: maxPictureBytes });
-      if (!bytes) throw new AnalysisFault('frames_unavailable', `Frame ${number} was not uploaded or is too large.`);
+      if (!bytes) throw new AnalysisFault('frames_unavailable', `Image ${number} was not uploaded or is too large.`);
       const dataUrl = toJpegDataUrl(bytes);
-      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Frame ${number} is not a JPEG image.`);
+      if (!dataUrl) throw new AnalysisFault('frames_unavailable', `Image ${number} is not a JPEG image.`);
       return { number, atMs: frameTimes[number - 1]!, dataUrl };
     }),
   );
@@ -314,7 +314,7 @@ async function retryOrFailAnalysis({ database }: AnalysisParts, row: AnalysisRow
   }
   const { inputTokens = 0, outputTokens = 0, costMicros = 0 } = error instanceof ModelFault ? error.usage : {};
   const code = isFinal ? (error as AnalysisFault | AppError).code : 'internal_error';
-  const message = isFinal ? (error as Error).message : 'Something went wrong on our side.';
+  const message = isFinal ? (error as Error).message : 'The service failed because of a defect. Try again.';
   await database.transaction({ organizationId }, async (tx) => {
     const ended = await tx.execute(
       `UPDATE video_analysis SET status = 'failed', code = $3, error = $4, due_at = NULL,

@@ -13,7 +13,7 @@ export async function startAnalysis(
 ): Promise<{ id: string }> {
   const { organizationId } = caller;
   if ((recordingId === undefined) === (uploadKey === undefined)) {
-    throw invalidFieldError('recordingId', 'recordingId or uploadKey must be given, and not both');
+    throw invalidFieldError('recordingId', 'exactly one of recordingId and uploadKey is required');
   }
   await loadAgent(tx, organizationId, agentId);
   if (recordingId) await requireStoredRecording(tx, organizationId, recordingId);

@@ -50,7 +50,7 @@ export function checkArguments(schema: ArgumentsSchema, input: unknown): Record<
 }
 
 function checkRequiredArgument({ required }: ArgumentsSchema, name: string): string | undefined {
-  return required.includes(name) ? 'must be given' : undefined;
+  return required.includes(name) ? 'is required' : undefined;
 }
 
 function checkArgument(rule: ArgumentSchema, value: unknown): string | undefined {

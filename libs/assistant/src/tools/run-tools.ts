@@ -211,25 +211,27 @@ function presentJob(row: JobRow): Record<string, unknown> {
 }
 
 function explainJobStatus({ status, waitingReason, error }: JobRow): string {
-  if (status === 'running') return 'It no longer waits: it is running.';
-  if (isTerminalStatus(status)) return `It no longer waits: it ${status}${error ? `: ${error}` : ''}.`;
-  return waitingReason ? reasons[waitingReason] : 'It has just been queued and has not been checked yet.';
+  if (status === 'running') return 'The run no longer waits: it is running.';
+  if (isTerminalStatus(status)) return `The run no longer waits: it ${status}${error ? `: ${error}` : ''}.`;
+  return waitingReason ? reasons[waitingReason] : 'The run has just been queued and has not been checked yet.';
 }
 
 const reasons: Record<WaitingReason, string> = {
   agent_busy:
     'Another run is on the machine. This run starts when the other ends; a run with a higher priority starts first.',
-  agent_waking: 'The machine is being started for it.',
-  agent_offline: 'The machine is off or does not report, and may not be started automatically; start it manually.',
+  agent_waking: 'The machine is being started for the run.',
+  agent_offline:
+    'The machine is off or does not report, and the organization does not start machines automatically; start it manually.',
   concurrency_limit:
     'The organization has reached its limit of concurrent runs. This run starts when one of them ends.',
-  account_busy: 'No account of one of its pools is free. It starts when a run with such an account ends.',
-  concurrency_key: 'The limit of one of its concurrency keys is reached. It starts when a run with that key ends.',
-  retry_delay: 'It is a retry, and its delay has not passed yet.',
-  billing_gate: 'Billing allows no more runs to start: a limit is used up, or the organization is suspended.',
-  secret_missing: 'The vault lacks a secret that it needs.',
+  account_busy: 'The run needs an account, and none of the pool is free. It starts when another run releases one.',
+  concurrency_key:
+    'The limit of one of the run’s concurrency keys is reached. The run starts when another run with that key ends.',
+  retry_delay: 'The run is a retry, and its delay has not passed yet.',
+  billing_gate: 'The organization cannot start runs: a monthly limit is used up, or the organization is suspended.',
+  secret_missing: 'The vault lacks a secret that the run needs.',
   draining: 'The machine is being drained and accepts no new work until the drain ends.',
-  no_agent_free: 'It names no machine, and no machine with its labels is free.',
+  no_agent_free: 'No machine with the labels that the run requires is free.',
   no_agent_online:
-    'It names no machine. No machine with its labels is online, and none may be started automatically; start one manually.',
+    'No machine with the labels that the run requires is online, and the organization does not start machines automatically; start one manually.',
 };

@@ -15,7 +15,7 @@ export function requireTool(name: string, caller: RoleHolder): Tool {
   const tool = byName.get(name);
   if (!tool) {
     const message = `there is no tool ${name.slice(0, 100)}`;
-    const detail = `There is no tool ${name.slice(0, 100)}; there are ${[...byName.keys()].join(', ')}.`;
+    const detail = `There is no tool ${name.slice(0, 100)}; the tools are ${[...byName.keys()].join(', ')}.`;
     throw new AppError('invalid_payload', { detail, errors: [{ field: 'tool', message }] });
   }
   if (!hasPermission(caller, tool.permission)) {

@@ -65,7 +65,10 @@ export function decideCommandReadiness({ drain, ...agent }: WorkFacts, kind: Com
         return { action: 'refuse', reason: `The agent is ${status}, and only its owner can start it.` };
       }
       if (work.by === 'itself') return { action: 'wake' };
-      return { action: 'blocked', reason: `The agent is ${status} and auto-wake is off; start it manually.` };
+      return {
+        action: 'blocked',
+        reason: `The agent is ${status} and the setting vmAutoWakeOnJob is off; start it manually.`,
+      };
   }
 }
 

@@ -36,7 +36,7 @@ export async function findExtension(
   const packed = named ? await findInPacks(organizationId, key) : null;
   if (packed) return packed;
   const detail = named
-    ? 'There is no artifact with this key, and no pack with this key that has a version in production, in pilot or pinned.'
+    ? 'There is no artifact with this key, and no pack with this key that has a pinned version or a version in the stage production or pilot.'
     : `No extension of version ${version} was uploaded. The name of a .zip or .crx file must contain the version.`;
   throw new AppError('not_found', { detail });
 }

@@ -62,8 +62,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   no_agent_fits:
     'No agent has all labels of the target. `labels` contains the labels that no agent has at all. Add the labels ' +
     'to an agent, or change the target.',
-  no_pinned_version:
-    'The installation is not pinned to a version yet. Pin it to a version first. Pin it to a version first.',
+  no_pinned_version: 'The installation is not pinned to a version yet. Pin it to a version first.',
   no_previous_version:
     'The installation was never pinned to another version, so it cannot be rolled back. Pin it to the version that ' +
     'you want.',
@@ -77,7 +76,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
     'The role of the user, or the scope of the API key, does not allow this. Ask an admin for the role, or use ' +
     'another key.',
   precondition_failed: 'The resource has changed since it was read. Read it again, then repeat the change.',
-  pricing_model_missing: 'The organization has no pricing model. Save one first. Save one first.',
+  pricing_model_missing: 'The organization has no pricing model. Save one first.',
   process_not_found:
     'The organization has no process with this worker key. Create it with PUT /api/process-library/{workerKey}.',
   question_over:

@@ -107,13 +107,13 @@ export const queueCatalogue = {
   },
   schedule: {
     app: 'scheduler',
-    purpose: 'only probes; a loop finds the schedules that are due',
+    purpose: 'receives only probe messages; a maintenance loop finds the schedules that are due',
     concurrency: 5,
     jobs: { probe },
   },
   metering: {
     app: 'metering',
-    purpose: 'computes the cost of finished jobs, summarizes reported batches, removes the objects of deleted jobs',
+    purpose: 'computes the cost of finished jobs, describes reported batches, deletes the files of deleted jobs',
     // The concurrency is high, because the runs that end at the same time are booked in one transaction, for which many
     // handlers wait.
     concurrency: 50,
@@ -140,7 +140,8 @@ export const queueCatalogue = {
   },
   webhooks: {
     app: 'feedback-sync',
-    purpose: 'delivers events to webhook endpoints and notification channels, and sends the mails of sign-in',
+    purpose:
+      'delivers events to webhook endpoints and notification channels, and sends mails for passwords and invitations',
     concurrency: 20,
     jobs: {
       probe,

@@ -18,7 +18,7 @@ export async function readCsv(chunks: AsyncIterable<Buffer>): Promise<InputRow[]
     table.addRecords(records.endText());
   } catch (error) {
     if (!(error instanceof TornTable)) throw error;
-    throw unreadableTableError(`Line ${error.line}: ${error.message}, so the ends of the rows are unclear.`);
+    throw unreadableTableError(`Line ${error.line}: ${error.message}, so it is unclear where the rows end.`);
   }
   return table.finishRows();
 }

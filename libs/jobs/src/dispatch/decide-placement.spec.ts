@@ -28,7 +28,7 @@ describe('decidePlacement', () => {
       const order = ['b', 'a', 'c'];
       const decision = decideTestPlacement({ idle, ahead });
       expect(decision).toMatchObject({ action: 'start', agentId: order[ahead % 3] });
-      expect(JSON.stringify(decision).includes('after those for the jobs ahead')).toBe(ahead % 3 > 0);
+      expect(JSON.stringify(decision).includes('after the agents for the jobs ahead in the queue')).toBe(ahead % 3 > 0);
     },
   );
 

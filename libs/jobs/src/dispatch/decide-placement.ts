@@ -33,7 +33,7 @@ export type PlacementDecision =
   | { action: 'wait'; waiting: WaitingReason; reason: string; mayWake: boolean };
 
 /** The reason of a placement in which the agent, and not the dispatcher, was the first to be free. */
-export const cameFreeFirst = 'it was the first fitting agent that came free';
+export const cameFreeFirst = 'it was the first agent with the required labels that became free';
 
 /** Decides which agent a job without an agent gets now, and what the job waits for if there is none. */
 export function decidePlacement({
@@ -56,14 +56,14 @@ export function decidePlacement({
   if (chosen) {
     const why =
       best.length === 1
-        ? 'it is the only fitting agent that is online and idle'
+        ? 'it is the only agent with the required labels that is online and idle'
         : chosen === best[0]
           ? whyPreferred[prefer]
-          : `${whyPreferred[prefer]}, after those for the jobs ahead`;
+          : `${whyPreferred[prefer]}, after the agents for the jobs ahead in the queue`;
     return { action: 'start', agentId: chosen.agentId, why };
   }
   const { fits, busy, waking, draining, off } = counts ?? noAgents;
-  const reason = `${fits} agents fit: ${busy} busy, ${waking} waking, ${draining} draining, ${off} off`;
+  const reason = `${fits} agents have the required labels: ${busy} busy, ${waking} waking, ${draining} draining, ${off} off`;
   // An organization without auto-wake starts its machines itself.
   if (waking > 0) return { action: 'wait', waiting: 'agent_waking', reason, mayWake: autoWake };
   if (busy === 0 && !autoWake) return { action: 'wait', waiting: 'no_agent_online', reason, mayWake: false };

@@ -57,10 +57,11 @@ export function decideJobStart(facts: StartFacts): StartDecision {
   if (agent.currentJobId) return decideToWait('agent_busy', `job ${agent.currentJobId} occupies the agent`);
   if (agent.autopilotSessionId)
     return decideToWait('agent_busy', `autopilot session ${agent.autopilotSessionId} occupies the agent`);
-  if (agent.clearing) return decideToWait('agent_busy', 'the remaining processes of its last job are being killed');
+  if (agent.clearing)
+    return decideToWait('agent_busy', 'the remaining processes of the agent’s last job are being killed');
   if (work.takes === 'after_drain') return drained;
   if (facts.missingSecrets.length) return decideFailureForMissingSecrets(facts.missingSecrets);
-  if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (!gate.canLaunchRuns) return decideToWait('billing_gate', gate.reason ?? 'the organization cannot launch runs');
   if (facts.maxConcurrentRuns !== null && facts.runningInOrganization >= facts.maxConcurrentRuns) {
     return decideToWait(
       'concurrency_limit',
@@ -129,13 +130,13 @@ export function decideMachineReadiness(
         return decideToWait('agent_offline', `the agent is ${status} and cannot be started by the service`);
       }
       if (work.by === 'hand') {
-        const reason = `the agent is ${status} and auto-wake is off; start it manually`;
+        const reason = `the agent is ${status} and the setting vmAutoWakeOnJob is off; start it manually`;
         return { action: 'wait', waiting: 'agent_offline', reason, blocked: true };
       }
       if (wakeRestsUntil) {
         return decideToWait(
           'agent_offline',
-          `it could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`,
+          `the machine of the agent could not be started; the next attempt is at ${wakeRestsUntil.toISOString()}`,
         );
       }
       return { action: 'wake', waiting: 'agent_waking', reason: 'a job is queued' };

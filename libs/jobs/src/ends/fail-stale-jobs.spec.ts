@@ -147,7 +147,7 @@ describe('the watchdog of jobs', () => {
       expect((await sweep(minute)).failed).toEqual([jobId]);
       expect(await fixture.dispatch.startNextJobOfAgent(agentId)).toMatchObject({
         action: 'wait',
-        reason: 'the remaining processes of its last job are being killed',
+        reason: 'the remaining processes of the agent’s last job are being killed',
       });
       return { jobId, next };
     }

@@ -61,7 +61,11 @@ describe('forecastNamedRun', () => {
     ['is occupied', { agent: { currentJobId: 'job-1' } }, 'job job-1 occupies the agent'],
     ['is being drained', { agent: { drain: 'finish', status: 'draining' } }, 'the agent is being drained'],
     ['boots', { agent: { status: 'starting' } }, 'the agent is starting'],
-    ['is off and auto-wake is off', { agent: { status: 'stopped' }, autoWake: false }, 'auto-wake is off'],
+    [
+      'is off and auto-wake is off',
+      { agent: { status: 'stopped' }, autoWake: false },
+      'the setting vmAutoWakeOnJob is off',
+    ],
     [
       'is unhealthy and external',
       { agent: { status: 'offline', provider: 'external' }, statusReason: 'unhealthy 3 times in a row' },
@@ -127,23 +131,31 @@ describe('forecastPlacedRun', () => {
   });
 
   it('a run with a target is expected to wake an agent if no fitting agent is idle', () => {
-    const reason = 'none of the 2 fitting agents is free: 1 busy, 1 off; one is started';
+    const reason = 'none of the 2 agents with the required labels is free: 1 busy, 1 off; one is started';
     const counts = { fits: 2, busy: 1, off: 1 };
     expect(forecast({ counts, wakes: 'asleep' })).toEqual({ would: 'wake', agentId: 'asleep', reason });
   });
 
   it.each<[string, Parameters<typeof forecast>[0], string]>([
-    ['an agent that boots', { counts: { fits: 1, waking: 1 } }, 'the only fitting agent is not free: 1 being started'],
-    ['an agent to be free', { counts: { fits: 2, busy: 2 } }, 'none of the 2 fitting agents is free: 2 busy'],
+    [
+      'an agent that boots',
+      { counts: { fits: 1, waking: 1 } },
+      'the only agent with the required labels is not free: 1 being started',
+    ],
+    [
+      'an agent to be free',
+      { counts: { fits: 2, busy: 2 } },
+      'none of the 2 agents with the required labels is free: 2 busy',
+    ],
     [
       'an agent that a user must start',
       { counts: { fits: 1, off: 1 }, autoWake: false },
-      'the only fitting agent is not free: 1 off; auto-wake is off',
+      'the only agent with the required labels is not free: 1 off; the setting vmAutoWakeOnJob is off',
     ],
     [
       'other agents than drained ones and those for runs that name them',
       { counts: { fits: 2, draining: 1 }, exempt: 1 },
-      'none of the 2 fitting agents is free: 1 being drained, 1 for runs that name it',
+      'none of the 2 agents with the required labels is free: 1 being drained, 1 for runs that name it',
     ],
   ])('a run with a target is expected to wait for %s', (_, facts, reason) => {
     expect(forecast(facts)).toEqual({ would: 'wait', reason });

@@ -85,7 +85,8 @@ export function forecastRunByLabels(facts: TargetFacts): Forecast {
   if (decision.action === 'start') return { would: 'start', agentId: decision.agentId, reason: decision.why };
   const reason = describeOccupiedAgents(facts);
   if (wakes) return { would: 'wake', agentId: wakes, reason: `${reason}; one is started` };
-  if (decision.waiting === 'no_agent_online') return { would: 'wait', reason: `${reason}; auto-wake is off` };
+  if (decision.waiting === 'no_agent_online')
+    return { would: 'wait', reason: `${reason}; the setting vmAutoWakeOnJob is off` };
   return { would: 'wait', reason };
 }
 
@@ -113,6 +114,9 @@ function forecastWaitForKeyOrAccount({
 function describeOccupiedAgents({ counts: { fits, busy, waking, draining, off }, exempt }: TargetFacts): string {
   const states = { busy, 'being started': waking, 'being drained': draining, off, 'for runs that name it': exempt };
   const parts = Object.entries(states).flatMap(([state, count]) => (count > 0 ? [`${count} ${state}`] : []));
-  const none = fits === 1 ? 'the only fitting agent is not free' : `none of the ${fits} fitting agents is free`;
+  const none =
+    fits === 1
+      ? 'the only agent with the required labels is not free'
+      : `none of the ${fits} agents with the required labels is free`;
   return `${none}: ${parts.join(', ')}`;
 }

@@ -59,7 +59,7 @@ describe('placement of runs that name no agent', () => {
       targetPrefer: 'running',
     });
     expect(await placed(jobId)).toBe(agentId);
-    const why = 'it is the only fitting agent that is online and idle';
+    const why = 'it is the only agent with the required labels that is online and idle';
     expect(await findJob(fixture.harness.db, fixture.organizationId, jobId)).toMatchObject({ placementWhy: why });
     const entries = await fixture.query(
       'SELECT source, data FROM timeline_entry WHERE job_id = $1 AND agent_id = $2 ORDER BY seq',

@@ -85,7 +85,7 @@ export function previewPlacement(
           ...(await readNamedAgent(tx, organizationId, { agentId: agentId!, workflow, now })),
         });
     if (!unknownKeys || forecast.would === 'refuse' || forecast.would === 'wait') return { ...answer, ...forecast };
-    const reason = `${forecast.reason}; keys of the workflow that contain variables were not checked`;
+    const reason = `${forecast.reason}; concurrency keys of the workflow that contain variables were not checked`;
     return { ...answer, ...forecast, reason };
   });
 }

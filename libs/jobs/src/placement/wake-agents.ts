@@ -33,7 +33,7 @@ export async function wakeAgentsForJobs(
       const wake = await decideNextWake(tx, organizationId, now());
       if (!wake) return false;
       const { agentId, jobId } = wake;
-      const reason = 'a job that it fits is queued';
+      const reason = 'a queued job requires labels that the agent has';
       await requestWake(tx, { organizationId, agentId, jobId, source: 'dispatcher', reason, timeoutMs: wakeTimeoutMs });
       return true;
     });

@@ -77,7 +77,7 @@ export function askQuestion(
       takeover: body.takeover ?? false,
     });
     const prefix = cut
-      ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after`
+      ? `asks until ${expiresAt.toISOString()}, because the run reaches its time limit soon after that`
       : 'asks';
     appendTimeline(tx, { organizationId, agentId: job.agentId }, [
       buildJobEntry({

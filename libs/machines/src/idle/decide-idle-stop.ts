@@ -63,17 +63,18 @@ export function decideIdleStop(facts: IdleFacts, now: Date): IdleDecision {
     return {
       action: 'wait',
       stopAt: heldUntil,
-      reason: `the run of ${cleanNameForSentence(name)} comes at ${at.toISOString()}`,
+      reason: `the run of ${cleanNameForSentence(name)} is expected at ${at.toISOString()}`,
       expects,
     };
   }
   const stopAt = dueAt;
-  if (stopAt > now) return { action: 'wait', stopAt, reason: `idle stop comes at ${stopAt.toISOString()}`, expects };
+  if (stopAt > now)
+    return { action: 'wait', stopAt, reason: `it is stopped at ${stopAt.toISOString()} if it stays idle`, expects };
   const idleMs = now.getTime() - findIdleStart(facts).getTime();
   const silent = facts.status === 'offline' ? 'silent and idle' : 'idle';
   const isPast = choice !== null && choice.usualMs !== null && idleMs > choice.usualMs;
   const limit = expects
-    ? `another start is cheaper: ${expects}${isPast ? ', and has not come' : ''}`
+    ? `another start is cheaper than staying on: ${expects}${isPast ? ', but it has not started' : ''}`
     : `the limit is ${formatIdleLimit(facts)}`;
   return { action: 'stop', stopAt, reason: `${silent} for ${formatDuration(idleMs)}, ${limit}` };
 }
@@ -121,10 +122,10 @@ function chooseAdaptiveLimit(facts: IdleFacts): IdleChoice | null {
 }
 
 function describeAdaptiveLimit({ idleStopMinutes }: IdleFacts, { usualMs, learnedFrom }: IdleChoice): string {
-  if (learnedFrom === 0) return 'there are no idle times to learn from yet';
+  if (learnedFrom === 0) return 'there are no earlier idle times to judge by yet';
   const from = learnedFrom === 1 ? 'its last idle time' : `its last ${learnedFrom} idle times`;
-  if (usualMs === null) return `by ${from} its next run takes longer than ${idleStopMinutes} min`;
-  return `by ${from} its next run comes within ${formatDuration(usualMs)}`;
+  if (usualMs === null) return `judging by ${from}, its next run starts after more than ${idleStopMinutes} min`;
+  return `judging by ${from}, its next run starts within ${formatDuration(usualMs)}`;
 }
 
 function computeIdleDeadline(facts: IdleFacts, choice: IdleChoice | null): Date {

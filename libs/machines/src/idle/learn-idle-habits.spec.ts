@@ -263,7 +263,7 @@ describe('learning of a machine’s idle times', () => {
     const agent = await findAgent(db, agentRef.organizationId, agentRef.agentId);
     expect(agent.gaps).toHaveLength(10);
     const { why } = explainAgent(agent, null, minutesAgo(0.1));
-    expect(why).toContain(': by its last 10 idle times its next run takes longer than 30 min.');
+    expect(why).toContain(': judging by its last 10 idle times, its next run starts after more than 30 min.');
     // While a job is queued, the machine of its agent is never stopped as idle.
     const { id: jobId } = await makeJob(db, agentRef);
     expect(await stopIdleAgents(db)).toMatchObject({ stopping: 0 });
@@ -274,7 +274,7 @@ describe('learning of a machine’s idle times', () => {
       [agentRef.agentId],
     );
     expect(message).toContain(
-      'another start is cheaper: by its last 10 idle times its next run takes longer than 30 min',
+      'another start is cheaper than staying on: judging by its last 10 idle times, its next run starts after more than 30 min',
     );
   });
 

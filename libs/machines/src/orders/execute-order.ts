@@ -137,7 +137,7 @@ async function applyMachineDescription(parts: MachineParts, order: Order): Promi
   if (!found) return;
   await database.transaction('system', async (tx) => {
     if (found.state === 'running' || found.state === 'starting') {
-      const reason = `its provider reports that it is ${found.state}; it has not reported yet`;
+      const reason = `the provider reports that the machine is ${found.state}, but its worker has not reported yet`;
       await setAgentStatus(tx, {
         organizationId,
         agentId,

@@ -24,7 +24,9 @@ export function decideOrphan(
   if (claimed && claimed.status !== 'terminated') {
     // A copy of an agent's machine also has the tag with the agent's id. It is not stopped before the expiry that its
     // owner has set in another tag.
-    return expired ? 'it has the tag of an agent that has another machine, and it has expired' : null;
+    return expired
+      ? 'it has the tag of an agent that uses another machine, and the time in its expiry tag has passed'
+      : null;
   }
   if (claimed) return claimed.ending ? null : 'its agent is terminated';
   // The owner of the machine has set a time in its tags until which the machine must not be stopped.

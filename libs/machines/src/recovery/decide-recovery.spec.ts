@@ -34,7 +34,7 @@ describe('auto-recovery', () => {
     expect(tried).toEqual(['resync', 'repair', 'restart', 'reboot']);
     expect(decideTestRecovery({ last: 'reboot', triedAt })).toEqual({
       step: null,
-      reason: 'everything was tried within the last 10 minutes',
+      reason: 'every recovery step was tried within the last 10 minutes',
     });
   });
 

@@ -39,7 +39,7 @@ export function decideRecovery(facts: RecoveryFacts, now: Date): RecoveryDecisio
   const inTurn = [...recoverySteps.slice(from), ...recoverySteps.slice(0, from)];
   const mayRetryStep = (step: RecoveryStep) => !triedAt[step] || now.getTime() - triedAt[step].getTime() >= restMs;
   const step = inTurn.find((each) => mayRetryStep(each) && !(each === 'reboot' && provider === 'external'));
-  if (!step) return { step: null, reason: 'everything was tried within the last 10 minutes' };
+  if (!step) return { step: null, reason: 'every recovery step was tried within the last 10 minutes' };
   const since = last ? ` after ${stepLabels[last]}, which did not help` : '';
   return { step, reason: `unhealthy ${unhealthyChecks} times in a row${since}` };
 }

@@ -50,7 +50,7 @@ function summarizeStatusReason(
 
 function describeIdleStop(stopAt: Date, { now, expects }: { now: Date; expects?: string }): string {
   if (stopAt <= now) return ' It is idle and about to be stopped.';
-  return ` Idle stop comes at ${stopAt.toISOString()}${expects ? `: ${expects}` : ''}.`;
+  return ` It will be stopped at ${stopAt.toISOString()} if it stays idle${expects ? `: ${expects}` : ''}.`;
 }
 
 function describeLastActivity({ lastActivity, lastActivityAt }: Explained): string {
@@ -81,7 +81,7 @@ function describeMachineCost(
   if (!onSince || isOffStatus(status)) return '';
   const onMs = Math.max(0, now.getTime() - onSince.getTime());
   const cents = divideRoundingHalfEven(BigInt(onMs) * BigInt(computeMicrosPerHour), 3_600_000n * 10_000n);
-  return ` On since ${onSince.toISOString()}, about $${(Number(cents) / 100).toFixed(2)} so far.`;
+  return ` It has been on since ${onSince.toISOString()} and has cost about $${(Number(cents) / 100).toFixed(2)} since then.`;
 }
 
 const statusLabels: Record<AgentStatus, string> = {

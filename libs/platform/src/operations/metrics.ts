@@ -79,7 +79,7 @@ export class Metrics {
 
   readonly dispatchSeconds = new Histogram({
     name: 'muster_dispatch_seconds',
-    help: 'Time from when a run could start to its command, by the waiting reason in between.',
+    help: 'Time from the moment at which a run could start until its command was created, by what the run waited for.',
     labelNames: ['waited_for'],
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300, 1800],
     registers: [this.registry],
@@ -130,7 +130,7 @@ export class Metrics {
 
   readonly loopRows = new Counter({
     name: 'muster_loop_rows_total',
-    help: 'Rows that maintenance loops processed, by loop and outcome; unsettled rows failed.',
+    help: 'Rows that maintenance loops processed, by loop and outcome. Rows with the outcome unsettled could not be processed.',
     labelNames: ['loop', 'outcome'],
     registers: [this.registry],
   });
@@ -242,7 +242,7 @@ export class Metrics {
 
   readonly reaperActions = new Counter({
     name: 'muster_reaper_actions_total',
-    help: 'Actions of the reaper on machine findings, by action.',
+    help: 'Actions on machines that no agent owns and on agents whose machine does not exist, by action.',
     labelNames: ['action'],
     registers: [this.registry],
   });

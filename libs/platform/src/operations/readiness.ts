@@ -91,7 +91,7 @@ function reuseSuccessfulCheck(ms: number, check: Check): Check {
  */
 function describeCheckError(error: unknown): string {
   const { code, message, driverError } = error as { code?: string; message?: string; driverError?: { code?: string } };
-  if ((code ?? driverError?.code) === '53100' || code === 'full') return 'no room to write';
+  if ((code ?? driverError?.code) === '53100' || code === 'full') return 'the disk is full';
   return /^no answer within|pending|not connected/.test(message ?? '') ? message! : (code ?? 'no connection');
 }
 

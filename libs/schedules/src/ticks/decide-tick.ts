@@ -114,7 +114,7 @@ export function decideScheduledRun(facts: GuardFacts, now: Date): GuardDecision 
       );
     }
   }
-  if (!gate.canLaunchRuns) return createSkipDecision('billing_gate', gate.reason ?? 'the billing gate is closed');
+  if (!gate.canLaunchRuns) return createSkipDecision('billing_gate', gate.reason ?? 'the organization cannot launch runs');
   const ready = decideByAgentState(facts);
   if (!ready.launch) return ready;
   if (missingSecrets.length)
@@ -144,7 +144,7 @@ function decideByAgentState({ agent, targetFits, autoWake, force }: GuardFacts):
       return {
         launch: false,
         reason: 'agent_not_ready',
-        detail: `the agent is ${agent.status} and auto-wake is off; start it manually`,
+        detail: `the agent is ${agent.status} and the setting vmAutoWakeOnJob is off; start it manually`,
         wakeBlocked: true,
       };
   }

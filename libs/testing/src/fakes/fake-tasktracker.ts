@@ -118,7 +118,7 @@ export class FakeTasktracker {
     const isCustom = url.searchParams.get('custom_task_ids') === 'true' && url.searchParams.has('team_id');
     const task = this.tasks.find((each) => (isCustom ? each.custom_id : each.id) === id);
     if (!isCustom && this.tasks.some((each) => each.custom_id === id))
-      throw new WireFault('a custom id without a team');
+      throw new WireFault('a custom id needs custom_task_ids and team_id');
     if (!task) return createAnswer(404, { err: 'Task not found, deleted', ECODE: 'ITEM_013' });
     if (method === 'PUT') {
       requireFields(body, taskFields);

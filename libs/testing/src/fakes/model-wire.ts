@@ -68,14 +68,17 @@ export function checkModelCall(call: FakeModelCall, { models, visionName, secret
   };
   reportUnless(method === 'POST' && path === '/v1/chat/completions', `${method} ${path} is not a route`);
   reportUnless(/^application\/json/.test(headers['content-type'] ?? ''), `content-type is ${headers['content-type']}`);
-  for (const name of Object.keys(body)) reportUnless(fields.includes(name), `an unknown field ${name}`);
+  for (const name of Object.keys(body)) reportUnless(fields.includes(name), `the field ${name} is unknown`);
   reportUnless(models.has(body.model), `there is no model ${body.model}`);
-  reportUnless(pictures.length === 0 || body.model !== undefined, 'pictures without a model');
+  reportUnless(pictures.length === 0 || body.model !== undefined, 'the call has images but names no model');
   if (models.has(visionName) && pictures.length)
-    reportUnless(body.model === visionName, 'pictures go to the vision model');
-  for (const url of pictures) reportUnless(picture.test(url), `a picture is not valid: ${url.slice(0, 40)}`);
-  reportUnless(stream === (body.stream_options !== undefined), 'stream_options belong to a stream');
-  if (stream) reportUnless(body.stream_options?.include_usage === true, 'a stream does not request its usage');
+    reportUnless(body.model === visionName, 'a call with images does not name the vision model');
+  for (const url of pictures) reportUnless(picture.test(url), `an image is not valid: ${url.slice(0, 40)}`);
+  reportUnless(
+    stream === (body.stream_options !== undefined),
+    'stream_options is only allowed, and then required, in a streamed call',
+  );
+  if (stream) reportUnless(body.stream_options?.include_usage === true, 'a streamed call does not request its usage');
   faults.push(...checkMessages(body.messages), ...checkTools(body.tools), ...checkFormat(body.response_format));
   for (const secret of secrets) reportUnless(!call.text.includes(secret), 'the request contains a secret');
   return faults;
@@ -116,7 +119,7 @@ function checkMessages(messages: unknown): string[] {
       wanted.add(call.id);
     }
   }
-  if (wanted.size) faults.push('tool calls without an answer');
+  if (wanted.size) faults.push('a tool call has no answer');
   return faults;
 }
 

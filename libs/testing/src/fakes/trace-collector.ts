@@ -85,7 +85,8 @@ export class TraceCollector {
     this.headers.push(headers);
     this.bodies.push(body);
     if (what !== 'POST /v1/traces') return void this.faults.push(what);
-    if (!String(headers['content-type']).startsWith('application/json')) this.faults.push('not sent as JSON');
+    if (!String(headers['content-type']).startsWith('application/json'))
+      this.faults.push('the traces were not sent as JSON');
     for (const { resource, scopeSpans } of (JSON.parse(body) as OtlpBody).resourceSpans) {
       const service = String(readAttributes(resource.attributes)['service.name']);
       for (const span of scopeSpans.flatMap(({ spans }) => spans)) this.storeSpan(span, service);

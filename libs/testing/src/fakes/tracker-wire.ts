@@ -47,7 +47,7 @@ export function requireFields(value: unknown, fields: Record<string, Check>, req
 
 export function requireQuery({ searchParams }: URL, fields: Record<string, Check>, required: string[] = []): void {
   const names = [...searchParams.keys()];
-  if (new Set(names).size < names.length) throw new WireFault('a parameter is there twice');
+  if (new Set(names).size < names.length) throw new WireFault('a query parameter occurs twice');
   requireFields(Object.fromEntries(searchParams), fields, required);
 }
 
@@ -55,8 +55,8 @@ export function requireHeaders({ method, headers, body }: TrackerCall, expected:
   for (const [name, value] of Object.entries(expected)) {
     if (headers[name] !== value) throw new WireFault(`${name} is ${headers[name]}`);
   }
-  if (!headers['user-agent']) throw new WireFault('no user-agent');
-  if (method === 'GET' && body !== undefined) throw new WireFault('a GET with a body');
+  if (!headers['user-agent']) throw new WireFault('the header user-agent is missing');
+  if (method === 'GET' && body !== undefined) throw new WireFault('a GET request has a body');
   if (method === 'GET') return;
   if (!/^application\/json(; ?charset=utf-8)?$/i.test(headers['content-type'] ?? '')) {
     throw new WireFault(`content-type is ${headers['content-type']}`);

@@ -24,7 +24,7 @@ export class EventHub extends StreamHub<EventStream, string> {
   ) {
     const labels = {
       channel: 'organization',
-      look: 'look for events of organizations',
+      look: 'read new events of organizations',
       waits: 'events of organizations',
     } as const;
     super(pubSub, openStreams, options, labels);

@@ -136,7 +136,7 @@ function runConfinementTrial([program, ...args]: string[], env: Record<string, s
       const line =
         lines.find((each) => /^(confine|\w*Error):/.test(each)) ??
         lines.at(-1) ??
-        `the trial ended with exit code ${code}`;
+        `a test of the isolation ended with exit code ${code}`;
       finishTrial(code === 0 ? null : line.replace(/^confine: /, ''));
     });
   });

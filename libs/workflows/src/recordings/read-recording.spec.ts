@@ -74,11 +74,11 @@ describe('readRecording', () => {
     ],
     ['a step type with the name of a built-in method', makeRecording([{ type: 'toString' }]), /no step type toString/],
     ['a step without its URL', makeRecording([open, { type: 'navigate' }]), /step 2: navigate needs url/],
-    ['a click without selectors', makeRecording([{ type: 'click' }]), /selectors must be given/],
+    ['a click without selectors', makeRecording([{ type: 'click' }]), /selectors is required/],
     [
       'a click with a field instead of selectors',
       makeRecording([{ type: 'click', field: 'a' }]),
-      /selectors must be given/,
+      /selectors is required/,
     ],
     [
       'a width that is a text',

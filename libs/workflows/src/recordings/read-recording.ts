@@ -76,7 +76,7 @@ function requireRecordedSteps(steps: Step[]): void {
     const named = step['field'] ?? step['selector'] ?? step['text'];
     const { element } = recorderTypes[type]!;
     if (selectors === undefined && (element === 'required' || (element && named !== undefined))) {
-      return [addFieldError('selectors', 'selectors must be given')];
+      return [addFieldError('selectors', 'selectors is required')];
     }
     return checkStepType(step, recorderTypes).map(([name, message]) => addFieldError(name, message));
   });

@@ -38,7 +38,7 @@ interface Flow {
 /** Writes a recording as a Python program for a worker, with one step of the run for each recorded step. */
 export function writeScript({ name, steps, timeoutMs }: Flow): string {
   return writeProgram(name, {
-    from: 'Written from a recording. A text like {{NAME}} becomes the variable, or the secret, of that name.',
+    from: 'Written from a recording. {{NAME}} is replaced by the variable or the secret with this name.',
     modules: imports,
     runtime: recorded,
     body: steps.map((step) => addReviewGuard(step, writeRecordedStep(step, timeoutMs ?? defaultTimeoutMs))).join('\n'),

@@ -75,7 +75,7 @@ describe(`The script of what a session has learned${skipped}`, () => {
   itPlays('a learned script stops at a step that a person did, and reports that', async () => {
     const { code, stderr } = await play([{ id: 's1', title: 'The code', code: null }]);
     expect(code).not.toBe(0);
-    expect(stderr).toContain('the step The code was done by hand in its session');
+    expect(stderr).toContain('the step The code was done by a person in its session');
   });
 
   it('writeStableCode repeats each action in order, and selects another browser tab only if the tab changes', () => {

@@ -48,7 +48,7 @@ export function writeLearnedScript({ name, startUrl, steps }: LearnedFlow): stri
       ]
     : [];
   return writeProgram(name, {
-    from: 'Learned in a session. A text like {{NAME}} becomes the variable, or the secret, of that name.',
+    from: 'Written from an autopilot session. {{NAME}} is replaced by the variable or the secret with this name.',
     modules: byHandImports,
     runtime: learned,
     body: [...opening, ...steps.flatMap(writeStepLines)].join('\n') || '    pass',
@@ -64,7 +64,9 @@ interface LearnedFlow {
 function writeStepLines({ id, title, code, expect }: LearnedStep): string[] {
   const done =
     code === null
-      ? [`raise NotImplementedError(${formatPythonLiteral(`the step ${title} was done by hand in its session`)})`]
+      ? [
+          `raise NotImplementedError(${formatPythonLiteral(`the step ${title} was done by a person in its session, so there is no code for it yet`)})`,
+        ]
       : code.split('\n').filter((line) => line.trim());
   const { url, text, notText, selector } = expect ?? {};
   const expected = { url, text, not_text: notText, selector };

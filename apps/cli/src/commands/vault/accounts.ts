@@ -112,7 +112,7 @@ const uses: Command = {
 export const accountCommands = [
   list,
   put,
-  change('enable', true, 'Let runs use an account again, also if a run reported it as unusable (admins only)'),
+  change('enable', true, 'Let runs use an account again, even if a run reported it as unusable (admins only)'),
   change('disable', false, 'Let no further run use an account (admins only)'),
   remove,
   uses,

@@ -45,7 +45,7 @@ function isEmpty({ total }: MachineTimeAnswer): boolean {
 function NoTime() {
   return (
     <EmptyNote title="No machine time yet.">
-      Its days appear here when the machine is on, or after its first run. Start a run with “Run” on a workflow.
+      The days appear here after the machine was on or a run has ended on it. Start a run with “Run” on a workflow.
     </EmptyNote>
   );
 }
@@ -69,7 +69,7 @@ function DayStrips({ agentId, time: { total, days } }: { agentId: string; time: 
         label="Machine time by day"
         caption={
           <>
-            <Legend /> A day leads to the runs that ended on it.
+            <Legend /> Click a day to see the runs that ended on it.
           </>
         }
         heads={['Day', 'On', 'Used', 'Idle', 'Off', 'No record', 'Runs ended']}

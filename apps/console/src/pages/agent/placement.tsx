@@ -17,7 +17,11 @@ export function Placement({ agent }: { agent: Agent }) {
     setRequested(placement);
     try {
       client.setQueryData(['agent', agent.id], await agentsUpdate({ path: { id: agent.id }, body: { placement } }));
-      showToast(placement ? 'The agent takes runs by its labels.' : 'The agent takes only runs that name it.');
+      showToast(
+        placement
+          ? 'The agent accepts runs that require its labels.'
+          : 'The agent accepts only runs launched for it by name.',
+      );
       void client.invalidateQueries({ queryKey: ['agents'] });
     } catch (error) {
       showErrorToast(error);
@@ -37,11 +41,11 @@ export function Placement({ agent }: { agent: Agent }) {
           aria-describedby={id}
           onChange={({ target }) => void change(target.checked)}
         />
-        Takes runs by its labels
+        Accepts runs that require its labels
       </label>
       <p id={id} className="mt-1.5 text-dim">
-        While this is off, the agent starts only runs that name it, and no run that any agent with its labels could
-        take.
+        While this is off, the agent starts only runs that were launched for it by name. Runs that require labels start
+        on other agents.
       </p>
       <p className="mt-1.5">
         {agent.labels.length > 0 ? (
@@ -49,7 +53,7 @@ export function Placement({ agent }: { agent: Agent }) {
             Labels: <LabelLinks labels={agent.labels} />
           </>
         ) : (
-          'It has no labels, so only runs that name it can start on it.'
+          'The agent has no labels, so only runs that were launched for it by name can start on it.'
         )}
       </p>
     </Panel>

@@ -55,7 +55,7 @@ export function NewRecordingDialog({ agentId, open, onOpenChange, begun }: NewRe
           options={[
             { value: '', label: 'The screen if there is one, otherwise a browser' },
             { value: 'screen', label: 'The screen' },
-            { value: 'browser', label: 'A separate browser, with the steps in it' },
+            { value: 'browser', label: 'A separate browser, whose steps are recorded too' },
           ]}
         />
         <TextField label="Start URL of the browser" name="startUrl" type="url" autoComplete="off" />

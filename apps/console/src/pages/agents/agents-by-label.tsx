@@ -68,7 +68,7 @@ function LabelGroup({ label, agents, isOpen }: { label: string | null; agents: A
                     <RunLink id={agent.currentJobId} />{' '}
                   </>
                 )}
-                {!agent.placement && 'Takes only runs that name it. '}
+                {!agent.placement && 'Accepts only runs launched for it by name. '}
                 <AgentReason agent={agent} />
               </span>
             </div>

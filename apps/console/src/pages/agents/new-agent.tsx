@@ -8,8 +8,8 @@ import { Form, SelectField, TextField } from '../../ui/form';
 
 const providers = [
   { value: 'external', label: 'external: a machine that you switch on and off yourself' },
-  { value: 'local', label: 'local: a process next to the service' },
-  { value: 'http', label: 'http: your own provider, called over HTTP' },
+  { value: 'local', label: 'local: a process on the computer of the service' },
+  { value: 'http', label: 'http: a machine that your own control plane starts and stops over HTTP' },
   { value: 'ec2', label: 'ec2: an AWS EC2 instance' },
   { value: 'docker', label: 'docker: a Docker container' },
 ];

@@ -74,7 +74,7 @@ export function AttentionList() {
       <AttentionLine
         key="dead"
         mark={<StatusMark status="dead" />}
-        beside="Their last attempt failed. You can send them again."
+        beside="The service could not process these messages. You can send them again."
       >
         <Link to="/queues" className={linkClass}>
           {formatCount(deadCount)}
@@ -218,9 +218,11 @@ function findAgentProblem(agent: Agent, awaited: Set<string>): string | null {
   if (isNeverConnected(agent)) return 'Never connected: install a worker on the machine.';
   if (status === 'offline') return `${reason.replace(/ for \d.*$/, '').replace(/^./, (first) => first.toUpperCase())}.`;
   if (status === 'online' && stopAt !== null && Date.now() - Date.parse(stopAt) > overdueMs) {
-    return 'Should have stopped by now. Stop it by hand.';
+    return 'The machine should have stopped because it is idle. Stop it yourself.';
   }
-  return awaited.has(id) ? 'A run is waiting but does not start the machine. Start it by hand.' : null;
+  return awaited.has(id)
+    ? 'A run is waiting, but machines are not started for runs. Start the machine yourself.'
+    : null;
 }
 
 function getSkipReason({ enabled, lastResult }: Schedule): string | null {

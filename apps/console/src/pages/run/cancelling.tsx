@@ -22,7 +22,7 @@ const isRequestFor = (action: string) => (entry: AgentLogEntry) =>
 const stages: readonly Stage[] = [
   {
     name: 'TERM',
-    says: 'The agent was asked to stop the run: the signal TERM, then KILL after 10 seconds.',
+    says: 'The agent was asked to stop the run: it sends the signal TERM, and KILL after 10 seconds.',
     is: (entry) => entry.data?.['cancelling'] === true && entry.message === 'told to stop',
   },
   {

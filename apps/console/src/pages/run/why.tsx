@@ -32,7 +32,7 @@ const reasons: Record<JobWaiting['reason'], string> = {
 /** A run without an agent waits for any that fits, not for one that it names. */
 function explainWait({ agentId, target }: Job, reason: JobWaiting['reason']): React.ReactNode {
   if (agentId !== null || !target) return reasons[reason];
-  const words = reason === 'agent_waking' ? 'An agent that fits the run is starting.' : reasons[reason];
+  const words = reason === 'agent_waking' ? 'An agent with the required labels is starting.' : reasons[reason];
   return (
     <>
       {words} It needs the {target.labels.length === 1 ? 'label' : 'labels'} <LabelLinks labels={target.labels} />.
@@ -52,7 +52,7 @@ function Holders({
   if (agents.fits !== undefined) {
     const { fits, busy, waking, draining, off } = agents;
     const states = `${busy} busy, ${waking} starting, ${draining} draining, ${off} off`;
-    return <span>{`${formatCountWithNoun(fits, 'agent fits', 'agents fit')}: ${states}. `}</span>;
+    return <span>{`${formatCountWithNoun(fits, 'agent has the labels', 'agents have the labels')}: ${states}. `}</span>;
   }
   const shown = holders.slice(0, 3);
   return (

@@ -36,7 +36,7 @@ export function AuditLog() {
   return (
     <div className="flex h-[calc(100dvh-7rem)] min-h-96 flex-col gap-4">
       <div role="search" className="flex flex-wrap gap-3">
-        <SearchBox label="Search the audit" value={q ?? ''} change={(text) => change({ q: text })} />
+        <SearchBox label="Search the audit log" value={q ?? ''} change={(text) => change({ q: text })} />
         <FilterField name="action" label="Action" />
         <FilterField name="actorId" label="Who (id)" />
         <FilterField name="targetId" label="Target (id)" />

@@ -97,7 +97,7 @@ export function Concurrency() {
         open={limiting !== null}
         onOpenChange={() => setLimiting(null)}
         title="Set a limit"
-        description="Maximum number of runs that hold the key at the same time. A smaller limit of a run takes precedence. 0 pauses the key."
+        description="Maximum number of runs that hold the key at the same time. If a workflow or a run specifies a smaller limit, that limit applies. 0 pauses the key."
       >
         <Form
           submit="Set limit"

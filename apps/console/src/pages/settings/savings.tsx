@@ -16,8 +16,9 @@ export function Savings() {
   const { hours, usd } = policy === 'adaptive' ? adaptiveSaved : adaptiveWouldSave;
   return (
     <>
-      From {data.from} to {data.to} machines were on for {formatDuration(onHours * hourMs)} without a run; adaptive{' '}
-      {policy === 'adaptive' ? 'has saved' : 'would have saved'} {formatDuration(hours * hourMs)} ({formatMoney(usd)}).
+      From {data.from} to {data.to} machines were on for {formatDuration(onHours * hourMs)} without a run; the adaptive
+      policy {policy === 'adaptive' ? 'has saved' : 'would have saved'} {formatDuration(hours * hourMs)} (
+      {formatMoney(usd)}).
     </>
   );
 }

@@ -90,7 +90,7 @@ export function EditWorkflowDialog({ workflow, close }: { workflow: Versioned<Wo
         />
         <ConcurrencyKeysField
           initial={base.concurrencyKeys}
-          hint="At most as many runs as the limit hold a key at the same time. Other runs wait."
+          hint="At most this number of runs can hold the key at the same time. Other runs wait."
         />
         <AccountsField
           initial={base.accounts}

@@ -114,13 +114,13 @@ function RevisionDiff({ id, revision, against }: { id: string; revision: number;
       `- step ${step}: ${getStepTitle(before)} ${summarizeStep(before)}`,
       `+ step ${step}: ${getStepTitle(after)} ${summarizeStep(after)}`,
     ]),
-    ...steps.moved.map((step) => `  step ${step} is elsewhere`),
+    ...steps.moved.map((step) => `  step ${step} has moved to another position`),
     ...(script === '' ? [] : script.split('\n')),
   ];
   return (
     <pre
       tabIndex={0}
-      aria-label={`Difference to revision ${against}`}
+      aria-label={`Differences from revision ${against}`}
       className="mt-2 max-h-96 overflow-auto rounded-control bg-sunken p-2 font-mono text-xs"
     >
       {lines.length === 0 && 'The revisions are identical.'}

@@ -7,7 +7,7 @@ export type Ending = { error: string; graceMs: number } & (
   { status: 'failed'; errorCode: RunErrorCode } | { status: 'cancelled' } | { status: 'silent' }
 );
 
-export const restarted = 'the worker was restarted while this ran';
+export const restarted = 'the worker was restarted while the command ran';
 
 /**
  * Returns the ending of a run that cannot start or cannot be watched. The error code of the ending is the code of the

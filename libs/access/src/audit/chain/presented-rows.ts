@@ -52,7 +52,8 @@ export const currentForm = 1;
 /** Returns the RFC 8785 JSON of a row. */
 export function formatRowAsJson(log: LogName, row: ChainedRow | AuditRow | AccessRow, form = currentForm): string {
   const present = forms[form]?.[log];
-  if (!present) throw new Error(`this release does not know form ${form} of the rows; verify with a newer one`);
+  if (!present)
+    throw new Error(`this version of Muster cannot read rows of the format ${form}; verify with a newer version`);
   return toCanonicalJson(present(row as never));
 }
 

@@ -95,7 +95,9 @@ export function requireInputValues({ inputs }: AutopilotTask, names: readonly st
 
 function requireInputNames(inputs: Record<string, string>, vaultKeys: readonly string[]): void {
   for (const name of Object.keys(inputs)) {
-    const message = checkVariableName(name) ?? (vaultKeys.includes(name) ? `${name} is a vault key too` : null);
+    const message =
+      checkVariableName(name) ??
+      (vaultKeys.includes(name) ? `the input ${name} has the name of a vault key; rename the input` : null);
     if (message) throw invalidFieldError(`inputs.${name}`, message, message);
   }
 }

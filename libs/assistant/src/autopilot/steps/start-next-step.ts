@@ -90,7 +90,7 @@ export function appendStepEvent({ tx, session }: Work, step: StepRow): void {
   appendSessionEvent(tx, session, { type: 'step', data: { stepId: step.stepId, status: step.status } });
 }
 
-const advice = 'What the session learned is stored. Start a new session with a higher limit.';
+const advice = 'The code of its completed steps is stored. Start a new session with a higher limit.';
 
 export function createLimitReachedEnding(reason: string) {
   return { to: 'failed', error: `The session was ended: ${reason}. ${advice}`, code: 'limit_reached' } as const;

@@ -32,21 +32,24 @@ export class AgentActionBody {
   @BooleanField({
     optional: true,
     description:
-      'stop, terminate: whether to proceed while a job runs. The job then fails with errorCode agent_stopped. reboot ' +
+      'For `stop` and `terminate`: whether to proceed while a job runs. The job then fails with errorCode agent_stopped. reboot ' +
       'ignores this field: a running job fails with errorCode agent_rebooted.',
   })
   force?: boolean;
-  @UuidField({ optional: true, description: 'start_job: ID of the workflow to run. Send either workflowId or jobId.' })
+  @UuidField({
+    optional: true,
+    description: 'For `start_job`: ID of the workflow to run. Send either workflowId or jobId.',
+  })
   workflowId?: string;
   @TextMapField({
     optional: true,
-    description: 'start_job: values of the workflow’s variables.',
+    description: 'For `start_job`: values of the workflow’s variables.',
     example: { CLAIM_ID: 'C-1042' },
   })
   variables?: Record<string, string>;
   @UuidField({
     optional: true,
-    description: 'start_job: ID of a queued job to start. stop_job: ID of the job to stop.',
+    description: 'For `start_job`: ID of a queued job to start. For `stop_job`: ID of the job to stop.',
   })
   jobId?: string;
   @TextField({
@@ -56,12 +59,12 @@ export class AgentActionBody {
     example: 'wrong clinic',
   })
   reason?: string;
-  @TextField({ optional: true, description: 'start_recording: name of the recording.', example: 'Monday' })
+  @TextField({ optional: true, description: 'For `start_recording`: name of the recording.', example: 'Monday' })
   name?: string;
   @EnumField(recordingKinds, {
     optional: true,
     description:
-      'start_recording: records the screen or a separate browser. When absent: browser if startUrl is set or the ' +
+      'For `start_recording`: records the screen or a separate browser. When absent: browser if startUrl is set or the ' +
       'machine cannot record its screen, otherwise screen.',
     example: 'browser',
   })
@@ -71,16 +74,16 @@ export class AgentActionBody {
     max: 2048,
     format: 'uri',
     pattern: /^https?:\/\/[^\s/]\S*$/i,
-    description: 'start_recording: URL that the browser opens first. Not allowed with kind screen.',
+    description: 'For `start_recording`: URL that the browser opens first. Not allowed with kind screen.',
     example: 'https://portal.example.com/',
   })
   startUrl?: string;
-  @UuidField({ optional: true, description: 'attach_recording, stop_recording: ID of the recording.' })
+  @UuidField({ optional: true, description: 'For `attach_recording` and `stop_recording`: ID of the recording.' })
   recordingId?: string;
   @TextField({
     optional: true,
     max: 100,
-    description: 'deploy_extension: version that the extension must have.',
+    description: 'For `deploy_extension`: version that the extension must have.',
     example: '1.4.0',
   })
   version?: string;
@@ -88,7 +91,7 @@ export class AgentActionBody {
     optional: true,
     max: 1024,
     description:
-      'deploy_extension: the key or ID of an artifact, or the ID or workerKey of a workflow pack. For a pack, the ' +
+      'For `deploy_extension`: the key or ID of an artifact, or the ID or workerKey of a workflow pack. For a pack, the ' +
       'bundle of its newest production version is deployed. If the pack has no production version, the newest ' +
       'version that an installation is pinned to is deployed, and if there is none, the newest pilot version. The ' +
       'version is chosen when the machine fetches the file. When absent, the newest .zip or .crx artifact with the ' +
@@ -99,7 +102,7 @@ export class AgentActionBody {
     optional: true,
     max: 500,
     description:
-      'repair: an active worker key of the organization that is valid for this agent. The key is stored encrypted.',
+      'For `repair`: an active worker key of the organization that is valid for this agent. The key is stored encrypted.',
   })
   apiKey?: string;
 }
@@ -114,7 +117,7 @@ export class AgentActionAnswer {
 }
 
 export class IdleExemptBody {
-  @BooleanField({ description: 'Whether idle stop leaves the agent on.' }) exempt!: boolean;
+  @BooleanField({ description: 'Whether the machine of the agent stays on while it is idle.' }) exempt!: boolean;
 }
 
 export class IdleExemptAnswer {

@@ -59,7 +59,9 @@ export class Agent {
   computeUsdPerHour!: number;
   @DateTimeField({
     nullable: true,
-    description: 'Time at which idle stop will stop the machine if there is no activity before. Null if it will not.',
+    description:
+      'Time at which the machine will be stopped because it is idle, unless there is activity before. Null if it will ' +
+      'not be stopped.',
   })
   stopAt!: string | null;
   @TextField({

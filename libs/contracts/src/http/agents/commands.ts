@@ -200,7 +200,11 @@ export class RunBuilderBody {
 
 export class BuilderStarted extends CommandStarted {
   @UuidField() sessionId!: string;
-  @TextField({ max: 500, description: 'Folder of this builder session on the machine.', example: 'builder/0192f0c4' })
+  @TextField({
+    max: 500,
+    description: 'Folder on the machine in which the code of this phase runs.',
+    example: 'builder/0192f0c4',
+  })
   runRoot!: string;
 }
 
@@ -213,21 +217,21 @@ export class AgentScriptBody {
   action!: 'push' | 'fetch';
   @UuidField({
     optional: true,
-    description: 'push: ID of the workflow whose script is sent. Send either workflowId or script.',
+    description: 'For `push`: ID of the workflow whose script is sent. Send either workflowId or script.',
   })
   workflowId?: string;
   @TextField({
     optional: true,
     max: 900_000,
-    description: 'push: text of the script. Send either workflowId or script.',
+    description: 'For `push`: text of the script. Send either workflowId or script.',
   })
   script?: string;
   @TextField({ optional: true, max: 200, pattern: /^[A-Za-z0-9][A-Za-z0-9._ -]*$/ }) filename?: string;
-  @UuidField({ optional: true, description: 'fetch: ID of the command to read. Send either commandId or jobId.' })
+  @UuidField({ optional: true, description: 'For `fetch`: ID of the command to read. Send either commandId or jobId.' })
   commandId?: string;
   @UuidField({
     optional: true,
-    description: 'fetch: ID of the job whose newest command is read. Send either commandId or jobId.',
+    description: 'For `fetch`: ID of the job whose newest command is read. Send either commandId or jobId.',
   })
   jobId?: string;
 }

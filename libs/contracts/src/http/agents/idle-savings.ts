@@ -17,7 +17,7 @@ class SavedTime {
 }
 
 export class IdleSavings {
-  @EnumField(idleStopPolicies, { description: 'Current idle stop policy.' }) policy!: IdleStopPolicy;
+  @EnumField(idleStopPolicies, { description: 'Current value of the setting idleStopPolicy.' }) policy!: IdleStopPolicy;
   @NumberField({ example: 120.25, description: 'Hours for which machines were idle between two runs.' })
   idleHours!: number;
   @NumberField({ example: 40.5, description: 'Part of idleHours in which the machines were on.' }) onHours!: number;

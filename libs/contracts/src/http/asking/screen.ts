@@ -13,7 +13,7 @@ const size = { min: 1, max: 20_000, example: 1280 };
 /** An image of the browser, from the worker and to the people who watch. It is never stored. */
 export class ScreenFrame {
   @TextField(jpeg) data!: string;
-  @NumberField({ ...size, description: 'Width of the page in CSS pixels, in which the coordinates of input are.' })
+  @NumberField({ ...size, description: 'Width of the page in CSS pixels, the unit of the coordinates of input.' })
   width!: number;
   @NumberField({ ...size, example: 720, description: 'Height of the page in CSS pixels.' }) height!: number;
 }

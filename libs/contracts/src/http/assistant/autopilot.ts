@@ -107,18 +107,19 @@ export class AutopilotBody {
     optional: true,
     max: 8000,
     description:
-      'generate-task, start: description of the work in plain words. For start, specify either intent or task.',
+      'For `generate-task` and `start`: description of the work in plain words. For start, specify either intent or task.',
   })
   intent?: string;
   @ObjectField(() => AutopilotTask, {
     optional: true,
-    description: 'start: the task to perform, in the format that generate-task returns. Specify either task or intent.',
+    description:
+      'For `start`: the task to perform, in the format that generate-task returns. Specify either task or intent.',
   })
   task?: AutopilotTask;
   @TextMapField({
     optional: true,
     maxKeys: 100,
-    description: 'start: values of the task’s inputs by name.',
+    description: 'For `start`: values of the task’s inputs by name.',
     example: { CLAIM_ID: 'C-1' },
   })
   inputs?: Record<string, string>;
@@ -126,39 +127,43 @@ export class AutopilotBody {
     optional: true,
     maxItems: 100,
     max: 100,
-    description: 'start: names of the vault secrets that the steps are allowed to use.',
+    description: 'For `start`: names of the vault secrets that the steps are allowed to use.',
   })
   vaultKeys?: string[];
   @TextField({
     optional: true,
-    description: 'start: name of the workflow that a completed session creates; the title of the task if absent.',
+    description: 'For `start`: name of the workflow that a completed session creates; the title of the task if absent.',
   })
   workflowName?: string;
   @ObjectField(() => SessionLimits, {
     optional: true,
-    description: 'start: limits at which the session pauses or ends, such as its number of steps and its cost.',
+    description: 'For `start`: limits at which the session pauses or ends, such as its number of steps and its cost.',
   })
   limits?: SessionLimits;
   @EnumField(submitPolicies, {
     optional: true,
     description:
-      'start: before_submit pauses the session before it submits anything; never, the default, does not pause.',
+      'For `start`: before_submit pauses the session before it submits anything; never, the default, does not pause.',
   })
   approve?: SubmitPolicy;
   @TextField({
     optional: true,
     max: 500_000,
-    description: 'analyze-script: the script. Specify either script or workflowId.',
+    description: 'For `analyze-script`: the script. Specify either script or workflowId.',
   })
   script?: string;
-  @UuidField({ optional: true, description: 'analyze-script: id of a workflow. Specify either workflowId or script.' })
+  @UuidField({
+    optional: true,
+    description: 'For `analyze-script`: id of a workflow. Specify either workflowId or script.',
+  })
   workflowId?: string;
-  @TextField({ optional: true, max: 8000, description: 'analyze-script: description of what the script lacks.' })
+  @TextField({ optional: true, max: 8000, description: 'For `analyze-script`: description of what the script lacks.' })
   gap?: string;
-  @UuidField({ optional: true, description: 'cancel, resume: id of the session. Required.' }) sessionId?: string;
+  @UuidField({ optional: true, description: 'For `cancel` and `resume`: id of the session. Required.' })
+  sessionId?: string;
   @ObjectField(() => StepOverride, {
     optional: true,
-    description: 'resume: change to one step before the session continues.',
+    description: 'For `resume`: change to one step before the session continues.',
   })
   stepOverride?: StepOverride;
 }
@@ -228,7 +233,8 @@ export class SessionAttempt {
 export class RankedSelector {
   @TextField({ max: 2000 }) selector!: string;
   @EnumField(selectorKinds) kind!: SelectorKind;
-  @NumberField({ description: 'Rank of the selector; the highest is the best.' }) score!: number;
+  @NumberField({ description: 'Score of the selector; the selector with the highest score is the best.' })
+  score!: number;
   @BooleanField({ description: 'Whether the selector matched exactly one element when it was checked.' })
   uniqueNow!: boolean;
 }

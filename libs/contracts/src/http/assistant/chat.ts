@@ -49,11 +49,14 @@ export class ChatCallOutcome {
   @UuidField({
     optional: true,
     description:
-      'needs_confirmation: id to send to POST /api/agents/{id}/manage with `approve`, to approve or decline the ' +
+      'If the status is needs_confirmation: id to send to POST /api/agents/{id}/manage with `approve`, to approve or decline the ' +
       'call.',
   })
   confirmationId?: string;
-  @DateTimeField({ optional: true, description: 'needs_confirmation: time until which the call can be approved.' })
+  @DateTimeField({
+    optional: true,
+    description: 'If the status is needs_confirmation: time until which the call can be approved.',
+  })
   expiresAt?: string;
 }
 
@@ -188,7 +191,7 @@ export class ManageAnswer {
   @TextField({ optional: true, example: 'get_status' }) tool?: string;
   @EnumField(['done', 'failed'], {
     optional: true,
-    description: 'failed: the machine executed the tool without success, or the call was declined.',
+    description: '`failed` means that the tool failed on the machine, or that the call was declined.',
   })
   status?: 'done' | 'failed';
   @AnyJsonField({ optional: true, nullable: true, maxBytes: 8_388_608 }) result?: unknown;

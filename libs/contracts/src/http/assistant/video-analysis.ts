@@ -50,10 +50,22 @@ export class VideoAnalysis {
   @UuidField() analysisId!: string;
   @EnumField(analysisStatuses, { example: 'completed' }) status!: AnalysisStatus;
   @IntField({ max: 100, example: 100, description: 'Progress in percent.' }) progress!: number;
-  @UuidField({ optional: true, description: 'completed: id of the draft workflow that was created.' })
+  @UuidField({
+    optional: true,
+    description: 'Id of the draft workflow that was created; absent unless the status is completed.',
+  })
   workflowId?: string;
-  @TextField({ optional: true, max: 2000, description: 'failed: reason, for people.' }) error?: string;
-  @TextField({ optional: true, example: 'no_steps_found', description: 'failed: reason, for programs.' })
+  @TextField({
+    optional: true,
+    max: 2000,
+    description: 'Reason for the failure, as a sentence; absent unless the status is failed.',
+  })
+  error?: string;
+  @TextField({
+    optional: true,
+    example: 'no_steps_found',
+    description: 'Machine-readable reason for the failure; absent unless the status is failed.',
+  })
   code?: string;
   @IntField({ max: 200, example: 12, description: 'Number of images that were taken from the video.' }) frames!: number;
   @ObjectField(() => AnalysisUsage) usage!: AnalysisUsage;

@@ -129,7 +129,8 @@ export class OrganizationAlertEvent {
   @TextField({ max: 100, example: '0192f0c4-7b8e-7d3a-9c55-2f4a6b8c0d1e' }) subjectId!: string;
   @TextField({ max: 200, example: 'Claims', description: 'Name of the resource that the alert is about.' })
   subjectName!: string;
-  @IntField({ example: 1, description: 'How often it has happened since the alert opened.' }) count!: number;
+  @IntField({ example: 1, description: 'How often the condition of the rule has occurred since the alert opened.' })
+  count!: number;
   @DateTimeField() timestamp!: string;
 }
 

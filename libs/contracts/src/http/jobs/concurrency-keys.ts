@@ -49,11 +49,14 @@ export class WaitingDetail {
   holders?: string[];
   @IntField({ optional: true, example: 4, description: 'Number of agents that have the labels of the run’s target.' })
   fits?: number;
-  @IntField({ optional: true, example: 2, description: 'Agents that meet the requirements and are online, but busy.' })
+  @IntField({ optional: true, example: 2, description: 'Number of these agents that are online, but busy.' })
   busy?: number;
-  @IntField({ optional: true, example: 1, description: 'Agents that fit and are being started.' }) waking?: number;
-  @IntField({ optional: true, example: 0, description: 'Agents that fit and are being drained.' }) draining?: number;
-  @IntField({ optional: true, example: 1, description: 'Agents that fit and are off or not reachable.' }) off?: number;
+  @IntField({ optional: true, example: 1, description: 'Number of these agents that are being started.' })
+  waking?: number;
+  @IntField({ optional: true, example: 0, description: 'Number of these agents that are being drained.' })
+  draining?: number;
+  @IntField({ optional: true, example: 1, description: 'Number of these agents that are off or not reachable.' })
+  off?: number;
 }
 
 export class ConcurrencyKeyState {

@@ -59,9 +59,9 @@ export type PlacementForecast = (typeof placementForecasts)[number];
 
 /** Forecast for a run that is launched now. */
 export class PlacementPreview {
-  @IntField({ example: 4, description: 'Number of agents that fit, in any state.' }) fits!: number;
-  @IntField({ example: 2, description: 'Number of agents that fit and are online.' }) online!: number;
-  @IntField({ example: 1, description: 'Number of agents that fit and could start a run now.' }) idle!: number;
+  @IntField({ example: 4, description: 'Number of agents that can take the run, in any state.' }) fits!: number;
+  @IntField({ example: 2, description: 'Number of these agents that are online.' }) online!: number;
+  @IntField({ example: 1, description: 'Number of these agents that could start a run now.' }) idle!: number;
   @EnumField(placementForecasts, {
     description:
       'start: the run starts now. wake: an agent is started for it. wait: it waits for an agent, a concurrency key or ' +

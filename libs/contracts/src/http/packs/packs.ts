@@ -123,7 +123,11 @@ export class WorkflowPackList {
 }
 
 export class EnsurePackBody {
-  @TextField({ ...workerKey, description: 'Worker key of a process in the process library.' }) workerKey!: string;
+  @TextField({
+    ...workerKey,
+    description: 'Key of a process in the process library. It is not the API key of a worker.',
+  })
+  workerKey!: string;
   @TextField({ ...name, optional: true, description: 'Name of the pack; defaults to the name of the process.' })
   name?: string;
   @TextField({ ...description, optional: true }) description?: string;

@@ -16,7 +16,7 @@ export class RoiQuery {
   @EnumField(['computed'], {
     optional: true,
     description:
-      'Source of the figures. `computed` computes them from the raw rows even if rollups exist; the figures are the ' +
+      'Source of the figures. `computed` computes them from the single claims even if daily totals are stored; the figures are the ' +
       'same.',
   })
   source?: 'computed';

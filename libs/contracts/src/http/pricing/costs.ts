@@ -74,7 +74,7 @@ export class CostGroup {
       'there are too many.',
   })
   key!: string;
-  @TextField({ max: 400, example: '2026-01-31', description: 'Name of the group for people.' }) label!: string;
+  @TextField({ max: 400, example: '2026-01-31', description: 'Name of the group, to be displayed.' }) label!: string;
   @IntField({ example: 42 }) runs!: number;
   @NumberField({ example: 1.25 }) aiUsd!: number;
   @NumberField({ example: 0.5 }) computeUsd!: number;
@@ -90,7 +90,7 @@ export class Costs {
   @ListField(() => CostGroup) groups!: CostGroup[];
   @ObjectField(() => IdleSavings, {
     description:
-      'Idle time of the machines on these days, and the savings of the idle stop policy. The cost of idle time is ' +
+      'Idle time of the machines on these days, and the savings of the idleStopPolicy. The cost of idle time is ' +
       'not part of the total.',
   })
   idle!: IdleSavings;

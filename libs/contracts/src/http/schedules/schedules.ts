@@ -79,8 +79,8 @@ const concurrencyLimit = {
   nullable: true,
   example: 1,
   description:
-    'Maximum number of runs of the schedule that are queued or running at the same time. While that many are, each ' +
-    'scheduled time is skipped. Null for no limit.',
+    'Maximum number of runs of the schedule that are queued or running at the same time. While this number ' +
+    'is reached, scheduled times are skipped. Null for no limit.',
 };
 const idempotencyWindowMinutes = {
   max: 10_080,

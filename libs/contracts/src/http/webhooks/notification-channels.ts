@@ -33,8 +33,8 @@ const recipients = {
 const address = {
   example: 'https://hooks.slack.com/services/T000/B000/XXXX',
   description:
-    'URL of an incoming webhook, for slack and teams; it is a secret and is not returned again. Any public address, ' +
-    'for webhook.',
+    'For slack and teams: URL of an incoming webhook; it is a secret and is not returned again. For webhook: any ' +
+    'public http or https address.',
 };
 const events = {
   minItems: 1,
@@ -77,14 +77,14 @@ export class ShownChannelTarget {
   @UrlField({
     optional: true,
     example: 'https://billing.example.com/hooks',
-    description: 'Address, for the kind webhook.',
+    description: 'Address of a channel of the kind webhook.',
   })
   url?: string;
   @TextField({
     optional: true,
     max: 255,
     example: 'hooks.slack.com',
-    description: 'Host of the incoming webhook, whose address is secret, for slack and teams.',
+    description: 'Host of the incoming webhook of a channel of the kind slack or teams. Its whole address is secret.',
   })
   host?: string;
 }

@@ -144,8 +144,8 @@ export function Channels() {
             showToast('The channel is deleted.');
           }}
         >
-          <bdi>{leaving.name}</bdi> gets no more notifications, and its waiting ones are not sent. Alert rules that use
-          it lose it. This cannot be undone.
+          <bdi>{leaving.name}</bdi> gets no more notifications, and waiting ones are not sent. Alert rules no longer
+          send to it. This cannot be undone.
         </ConfirmDialog>
       )}
     </>
