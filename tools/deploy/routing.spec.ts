@@ -38,10 +38,10 @@ const samples = [
 ];
 
 describe('the proxy of the compose file', () => {
-  const locations = locationsOf(readText('docker/nginx.conf'));
+  const locations = parseLocations(readText('docker/nginx.conf'));
 
   it.each(samples)('the proxy of the compose file routes %s to the app that owns it', (path) => {
-    expect(appByNginx(locations, path)).toBe(findOwnerApp(path));
+    expect(findAppByNginx(locations, path)).toBe(findOwnerApp(path));
   });
 
   it('the proxy of the compose file has a location for each row of the path table', () => {
@@ -57,7 +57,7 @@ describe('the ingress of the chart', () => {
   const { paths } = readYaml<{ paths: IngressRule[] }>('k8s/chart/generated/paths.yaml');
 
   it.each(samples)('the ingress of the chart routes %s to the app that owns it', (path) => {
-    expect(appByIngress(paths, path)).toBe(findOwnerApp(path));
+    expect(findAppByIngress(paths, path)).toBe(findOwnerApp(path));
   });
 
   it('the ingress of the chart has paths that Kubernetes accepts', () => {
@@ -74,7 +74,7 @@ describe('the route of the chart', () => {
     'the route of the chart sends %s to the app that owns it, in every order of regular expressions',
     (path) => {
       const byLength = [...matches].sort((a, b) => b.value.length - a.value.length);
-      expect([matches, byLength].map((order) => appByRoute(order, path))).toEqual([
+      expect([matches, byLength].map((order) => findAppByRoute(order, path))).toEqual([
         findOwnerApp(path),
         findOwnerApp(path),
       ]);
@@ -98,7 +98,7 @@ interface Route {
 }
 
 /** Exact matches first, then the first regular expression. Matching a part or the whole path gives the same result. */
-function appByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
+function findAppByRoute(order: { type: string; value: string; app: string }[], path: string): string | undefined {
   const exact = order.find(({ type, value }) => type === 'Exact' && value === path);
   return (exact ?? order.find(({ type, value }) => type === 'RegularExpression' && new RegExp(value).test(path)))?.app;
 }
@@ -109,7 +109,7 @@ interface Location {
   app: string;
 }
 
-function locationsOf(conf: string): Location[] {
+function parseLocations(conf: string): Location[] {
   const pattern = /location (?:(=|~\*?|\^~) )?"?([^"\s]+)"? \{\s+set \$app ([a-z-]+);/g;
   return [...conf.matchAll(pattern)].map(([, modifier = '', match, app]) => ({ modifier, match: match!, app: app! }));
 }
@@ -117,7 +117,7 @@ function locationsOf(conf: string): Location[] {
 /**
  * The order of nginx: exact; the longest prefix if it has ^~; regular expressions in file order; the longest prefix.
  */
-function appByNginx(locations: Location[], path: string): string | undefined {
+function findAppByNginx(locations: Location[], path: string): string | undefined {
   const exact = locations.find(({ modifier, match }) => modifier === '=' && match === path);
   if (exact) return exact.app;
   const [prefix] = locations
@@ -141,7 +141,7 @@ interface IngressRule {
 }
 
 /** Like an ingress controller: paths are regular expressions without case, anchored at the start, the longest first. */
-function appByIngress(rules: IngressRule[], path: string): string | undefined {
+function findAppByIngress(rules: IngressRule[], path: string): string | undefined {
   return [...rules]
     .sort((a, b) => b.path.length - a.path.length)
     .find((rule) => new RegExp(`^${rule.path}`, 'i').test(path))?.app;

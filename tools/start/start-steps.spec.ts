@@ -15,10 +15,12 @@ describe('a start', () => {
   it('npm start prints a long phase and its time, and stores the times of all phases', async () => {
     const lines: string[] = [];
     const phases = new Phases((line: string) => lines.push(line), 20);
-    const lasting = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
+    const countLinesAfterPause = () => new Promise((resolve) => setTimeout(() => resolve(lines.length), 60));
     expect(await phases.runPhase('quick', async () => 'done')).toBe('done');
-    expect(await phases.runPhase('slow', lasting)).toBe(1);
-    const failing = phases.runPhase('failing', () => lasting().then(() => Promise.reject(new Error('full'))));
+    expect(await phases.runPhase('slow', countLinesAfterPause)).toBe(1);
+    const failing = phases.runPhase('failing', () =>
+      countLinesAfterPause().then(() => Promise.reject(new Error('full'))),
+    );
     await expect(failing).rejects.toThrow('full');
     expect(lines).toEqual(['slow …', 'slow: 0.1 s', 'failing …', 'failing: 0.1 s']);
     expect(phases.times.map(([name]: [string]) => name)).toEqual(['quick', 'slow', 'failing']);

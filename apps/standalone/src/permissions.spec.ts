@@ -30,19 +30,19 @@ describe('permissions of every route', () => {
     const { status, body } = await client.send(operation.method, path, operation.body ? '[]' : undefined);
     return status === 403 && body.code === 'permission_denied';
   };
-  const nameOf = ({ method, path }: Operation) => `${method} ${path}`;
+  const formatOperationName = ({ method, path }: Operation) => `${method} ${path}`;
   const listRefused = async (client: HttpClient, operations: Operation[]) => {
     const refused: string[] = [];
-    for (const each of operations) if (await isRefused(client, each)) refused.push(nameOf(each));
+    for (const each of operations) if (await isRefused(client, each)) refused.push(formatOperationName(each));
     return refused;
   };
 
   it('every route documents its permission, and few need none outside of auth and admin', () => {
-    expect(all.filter(({ permission }) => permission === undefined).map(nameOf)).toEqual([]);
+    expect(all.filter(({ permission }) => permission === undefined).map(formatOperationName)).toEqual([]);
     const others = all.filter(({ path }) => !/^\/api\/(auth|admin)\//.test(path));
     const open = others.filter(({ permission }) => permission === null);
     expect(open.length / others.length).toBeLessThanOrEqual(0.15);
-    expect(open.filter(({ access }) => typeof access === 'object').map(nameOf)).toEqual([
+    expect(open.filter(({ access }) => typeof access === 'object').map(formatOperationName)).toEqual([
       'GET /api/events',
       'GET /api/organization/settings',
       'GET /api/roles',
@@ -53,7 +53,7 @@ describe('permissions of every route', () => {
 
   it.each(roles)('a %s is refused exactly the routes whose permission the role does not have', async (role) => {
     const expected = walked.filter(({ permission }) => permission && !permissionsOf[role]!.includes(permission));
-    expect(await listRefused(tenant.as[role], walked)).toEqual(expected.map(nameOf));
+    expect(await listRefused(tenant.as[role], walked)).toEqual(expected.map(formatOperationName));
   });
 
   it('an own role is admitted with the permission of a route alone, and refused without it', async () => {
@@ -63,21 +63,21 @@ describe('permissions of every route', () => {
       const { email } = await makeUser(harness.db, { organizationId: tenant.organizationId, role });
       return harness.http.signIn(email, testPassword);
     };
-    const change = async (role: string, permissions: Permission[]) =>
+    const setRolePermissions = async (role: string, permissions: Permission[]) =>
       expect((await tenant.as.admin.patch(`/api/roles/${role}`, { permissions })).status).toBe(200);
     const [only, without] = [await signInAs('only'), await signInAs('without')];
     const used = new Set(walked.map(({ permission }) => permission));
     // Promoting a version needs packs.write, and for some stages packs.release as well.
     expect(ownRolePermissions.filter((permission) => !used.has(permission))).toEqual(['packs.release']);
     for (const permission of ownRolePermissions) {
-      await change('only', [permission]);
-      await change(
+      await setRolePermissions('only', [permission]);
+      await setRolePermissions(
         'without',
         ownRolePermissions.filter((each) => each !== permission),
       );
       const ofPermission = walked.filter((operation) => operation.permission === permission);
       expect([permission, await listRefused(only, ofPermission)]).toEqual([permission, []]);
-      expect(await listRefused(without, ofPermission)).toEqual(ofPermission.map(nameOf));
+      expect(await listRefused(without, ofPermission)).toEqual(ofPermission.map(formatOperationName));
     }
   });
 });

@@ -21,11 +21,11 @@ const { processorSeconds, slowness } = load('./processor-time.cjs') as {
 
 describe('leftovers of a test file', () => {
   const databasePort = Number(new URL(readTestStack().databaseUrl).port);
-  const leftovers = () => new Leftovers(join(__dirname, '../../..'), rememberSockets());
+  const createLeftovers = () => new Leftovers(join(__dirname, '../../..'), rememberSockets());
 
   it('a test file has no leftovers if everything that it started has ended', async () => {
-    const watched = leftovers();
-    const server = await listening();
+    const watched = createLeftovers();
+    const server = await startListening();
     const timer = setInterval(() => undefined, 1000);
     const client = new Client({ connectionString: readTestStack().databaseUrl });
     await client.connect();
@@ -37,25 +37,25 @@ describe('leftovers of a test file', () => {
   });
 
   it('the leftovers of a test file include listening servers and timers', async () => {
-    const watched = leftovers();
-    const server = await listening();
+    const watched = createLeftovers();
+    const server = await startListening();
     const timer = setInterval(() => undefined, 1000);
     const found = await watched.find();
     clearInterval(timer);
-    await closed(server);
+    await closeServer(server);
     expect(found).toEqual(['listening servers: 1', 'timers: 1']);
   });
 
   it('the leftovers of a test file do not include those of a service that several files share', async () => {
-    const watched = leftovers();
-    const server = await listening();
+    const watched = createLeftovers();
+    const server = await startListening();
     const found = await watched.find({ shares: true });
-    await closed(server);
+    await closeServer(server);
     expect(found).toEqual([]);
   });
 
   it('the leftovers of a test file include open connections to the database', async () => {
-    const watched = leftovers();
+    const watched = createLeftovers();
     const client = new Client({ connectionString: readTestStack().databaseUrl });
     await client.connect();
     const found = await watched.find({ ports: { Postgres: databasePort }, shares: true });
@@ -64,7 +64,7 @@ describe('leftovers of a test file', () => {
   });
 
   it('the leftovers of a test file include changed variables by name, without their values', async () => {
-    const watched = leftovers();
+    const watched = createLeftovers();
     process.env['MUSTER_LEFT_BEHIND'] = 'a secret value';
     const found = await watched.find();
     delete process.env['MUSTER_LEFT_BEHIND'];
@@ -74,14 +74,14 @@ describe('leftovers of a test file', () => {
   it('the leftovers of a test file include changed functions of shared prototypes and globals, once', async () => {
     const { query } = Client.prototype;
     const { random } = Math;
-    const watched = leftovers();
+    const watched = createLeftovers();
     Client.prototype.query = (() => undefined) as never;
     Math.random = () => 0.5;
     const found = await watched.find();
     Client.prototype.query = query;
     Math.random = random;
     // Otherwise the restored functions would count as changes that the next file makes.
-    await leftovers().find();
+    await createLeftovers().find();
     expect(found).toEqual([
       'changed functions of Math: random',
       expect.stringMatching(/^changed functions of Client\.prototype \(node_modules\/pg\/.*\): query$/),
@@ -113,13 +113,13 @@ it('test files run in the context of the process, where modules are loaded once'
   expect(Object.keys(load.cache)).toContain(load.resolve('pg'));
 });
 
-async function listening(): Promise<Server> {
+async function startListening(): Promise<Server> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   return server;
 }
 
-async function closed(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   server.close();
   await once(server, 'close');
 }

@@ -11,7 +11,7 @@ describe('a worker as a systemd service', () => {
   const folder = mkdtempSync(join(tmpdir(), 'muster-unit 100% $x "q" [a] \\b '));
   const calls: string[] = [];
   let lingers = true;
-  const systemd = (scope: Systemd['scope']): Systemd => ({
+  const makeSystemd = (scope: Systemd['scope']): Systemd => ({
     scope,
     folder: join(folder, 'units'),
     call: (program, args) => {
@@ -30,7 +30,7 @@ describe('a worker as a systemd service', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   it('a system unit that starts at boot has its variables in a private file, which is removed with the unit', () => {
-    const unit = new SystemdUnit(systemd('system'), place);
+    const unit = new SystemdUnit(makeSystemd('system'), place);
     expect(unit.isInstalled).toBe(false);
     expect(unit.install(settings)).toBeNull();
     unit.start();
@@ -53,9 +53,9 @@ describe('a worker as a systemd service', () => {
   });
 
   it('installing a user unit enables lingering, or returns an instruction if lingering is not permitted', () => {
-    const elsewhere = new SystemdUnit(systemd('user'), { folder: '/srv/other', isUsual: false });
+    const elsewhere = new SystemdUnit(makeSystemd('user'), { folder: '/srv/other', isUsual: false });
     expect(elsewhere.name).toMatch(/^muster-worker-[0-9a-f]{8}\.service$/);
-    const unit = new SystemdUnit(systemd('user'), place);
+    const unit = new SystemdUnit(makeSystemd('user'), place);
     expect(unit.install(settings)).toBeNull();
     expect(calls).toContain('systemctl --user enable muster-worker.service');
     expect(calls).toContain('loginctl enable-linger');
@@ -65,7 +65,7 @@ describe('a worker as a systemd service', () => {
   });
 
   it('the systemd unit of a worker escapes what systemd interprets in each of its paths', () => {
-    const unit = new SystemdUnit(systemd('system'), place);
+    const unit = new SystemdUnit(makeSystemd('system'), place);
     const { execPath } = process;
     process.execPath = '/opt/100% $x/node';
     unit.install(settings);
@@ -82,7 +82,7 @@ describe('a worker as a systemd service', () => {
   });
 
   itVerifies('systemd-analyze verifies the systemd unit of a worker without a warning', () => {
-    const unit = new SystemdUnit(systemd('system'), place);
+    const unit = new SystemdUnit(makeSystemd('system'), place);
     unit.install({ ...settings, program: process.execPath });
     const path = join(folder, 'units/muster-worker.service');
     expect(execFileSync('systemd-analyze', ['verify', path], { encoding: 'utf8', stdio: 'pipe' })).toBe('');

@@ -121,7 +121,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
       await mailTab.getByText('The run continues.').waitFor();
     });
 
-  const play = async (way: Way, victim?: Victim): Promise<void> => {
+  const playSignIn = async (way: Way, victim?: Victim): Promise<void> => {
     const { admin, portal } = stage;
     const signIn = newId();
     const to = `${signIn}@practice.example`;
@@ -162,7 +162,7 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     expect(codes).toEqual([way === 'TOTP' ? expect.stringMatching(/^\d{8}$/) : code]);
   };
 
-  const playAutopilot = async (): Promise<void> => {
+  const playAutopilotSignIn = async (): Promise<void> => {
     const { model, agentId } = stage;
     const signIn = newId();
     scriptSignIn(model);
@@ -191,5 +191,5 @@ async function prepareSignIns(stage: AskingStage, ways: readonly Way[]): Promise
     expect(portal.received.get(signIn)).toEqual([portal.sent.get(signIn)]);
   };
 
-  return { stage, play, playAutopilot };
+  return { stage, play: playSignIn, playAutopilot: playAutopilotSignIn };
 }

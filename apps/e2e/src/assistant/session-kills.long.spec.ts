@@ -54,12 +54,12 @@ describe('autopilot sessions while the service’s processes are killed', () => 
     const boundaries = (Object.keys(pausePointTriggers) as PausePoint[]).filter(
       (pausePoint) => !requestPausePoints.includes(pausePoint),
     );
-    const make = (name: string) => stage.makeAgent(name);
+    const makeKillAgent = (name: string) => stage.makeAgent(name);
     const killCases = await Promise.all(
-      boundaries.map(async (pausePoint) => ({ pausePoint, session: await make(pausePoint) })),
+      boundaries.map(async (pausePoint) => ({ pausePoint, session: await makeKillAgent(pausePoint) })),
     );
     const [starting, ordered, resumed, continued, cancelled, questioned, sending] = await Promise.all(
-      [...requestPausePoints, 'question', 'sending'].map(make),
+      [...requestPausePoints, 'question', 'sending'].map(makeKillAgent),
     );
     // The browsers open only after all pause points are set, so that no session passes its pause point before it is
     // set.

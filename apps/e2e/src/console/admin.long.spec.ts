@@ -99,9 +99,11 @@ describeInBrowser('the administration page', () => {
   it('the administration page shows how the charge of a run is calculated', async () => {
     const api = await fixture.createApiClient();
     const agentId = (await api.get('/api/agents')).body.agents[0].id;
-    const claim = (id: string) =>
+    const buildClaimStepCode = (id: string) =>
       `with muster.step("claim ${id}", metadata={"type": "claim_result", "npi": "1234567893", "claim_id": "${id}"}): pass`;
-    const script = ['import muster', claim('A'), claim('A'), claim('B')].join('\n');
+    const script = ['import muster', buildClaimStepCode('A'), buildClaimStepCode('A'), buildClaimStepCode('B')].join(
+      '\n',
+    );
     const workflow = await api.post('/api/workflows', { name: 'Claims', script });
     const { jobId } = (await api.post('/api/jobs/launch', { agentId, workflowId: workflow.body.id })).body;
     const tab = await fixture.openSignedInTab(`/app/runs/${jobId}`);
@@ -169,11 +171,11 @@ describeInBrowser('the administration page', () => {
 
   it('the page of queues shows how many messages of each queue are handled and how many fail', async () => {
     const api = await fixture.createApiClient(fixture.superAdmin);
-    const dispatch = async () => {
+    const readDispatchQueue = async () => {
       const { queues } = (await api.get('/api/admin/queues')).body;
       return queues.find(({ name }: { name: string }) => name === 'dispatch');
     };
-    const before = await dispatch();
+    const before = await readDispatchQueue();
     expect(before.handledLastHour).toBeGreaterThan(0);
     const id = randomUUID();
     // The payload of this message has no agent, so every handler refuses it, and it becomes a dead letter.
@@ -181,7 +183,7 @@ describeInBrowser('the administration page', () => {
       `INSERT INTO outbox (id, queue, name, payload, next_publish_at) VALUES ($1, 'dispatch', 'dispatch-agent', '{}', now())`,
       [id],
     );
-    await waitFor('the failure', async () => (await dispatch()).failedLastHour > before.failedLastHour);
+    await waitFor('the failure', async () => (await readDispatchQueue()).failedLastHour > before.failedLastHour);
     await fixture.query('DELETE FROM outbox WHERE id = $1', [id]);
     const tab = await fixture.openSignedInTab('/app/queues', undefined, fixture.superAdmin);
     const queues = tab.page.getByRole('table', { name: 'Queues of the service' });

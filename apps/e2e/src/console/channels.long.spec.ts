@@ -58,24 +58,24 @@ describeInBrowser('the page of notification channels', () => {
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
 
-    const act = async (name: string, channel = 'Front desk') => {
+    const chooseChannelAction = async (name: string, channel = 'Front desk') => {
       await page.getByRole('button', { name: `Actions for ${channel}` }).click();
       await page.getByRole('menuitem', { name, exact: true }).click();
     };
     const testing = page.getByRole('dialog', { name: 'Test of Front desk' });
-    await act('Send test');
+    await chooseChannelAction('Send test');
     await testing.getByText('Slack accepted the message.').waitFor();
     expect(await tab.findBarriers()).toEqual([]);
     await testing.getByRole('button', { name: 'Close' }).last().click();
     await row.getByText('Slack accepted the message.').waitFor();
     status = 404;
-    await act('Send test');
+    await chooseChannelAction('Send test');
     await testing.getByText('Create a new incoming webhook in Slack').waitFor();
     await testing.getByRole('button', { name: 'Close' }).last().click();
 
     // The address is not shown, and an empty one keeps it.
     status = 200;
-    await act('Change');
+    await chooseChannelAction('Change');
     const changing = page.getByRole('dialog', { name: 'Change channel' });
     expect(await changing.getByLabel('Address').inputValue()).toBe('');
     expect(await changing.getByLabel('Severity').inputValue()).toBe('error');
@@ -84,7 +84,7 @@ describeInBrowser('the page of notification channels', () => {
     await changing.getByRole('button', { name: 'Save' }).click();
     await row.getByText('all events').waitFor();
     await row.getByText('filtered').waitFor({ state: 'detached' });
-    await act('Send test');
+    await chooseChannelAction('Send test');
     await testing.getByText('Slack accepted the message.').waitFor();
     await testing.getByRole('button', { name: 'Close' }).last().click();
     expect(received).toEqual(Array.from({ length: 3 }, () => '/services/secret-path'));
@@ -109,7 +109,7 @@ describeInBrowser('the page of notification channels', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Channels', exact: true }).click();
     for (const name of ['Front desk', 'Billing system']) {
-      await act('Delete', name);
+      await chooseChannelAction('Delete', name);
       await page.getByRole('dialog', { name: 'Delete this channel?' }).getByRole('button', { name: 'Delete' }).click();
       await page.getByTestId('notification-channel').filter({ hasText: name }).waitFor({ state: 'detached' });
     }

@@ -164,13 +164,13 @@ describeInBrowser('lists and the links to them', () => {
     }
     const tab = await fixture.openSignedInTab('/app');
     const { page } = tab;
-    const linkOf = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
-    await linkOf(late).waitFor();
-    expect(await linkOf(old).count()).toBe(0);
+    const locateRunLink = (id: string) => page.locator(`a[href$="/runs/${id}"]`);
+    await locateRunLink(late).waitFor();
+    expect(await locateRunLink(old).count()).toBe(0);
     await tab.goto('/app/queues');
     await page.getByRole('definition').filter({ hasText: /^1$/ }).getByRole('link').last().click();
     await page.waitForURL((url) => url.search === '?sort=-finishedAt&status=failed');
-    await page.getByRole('row').nth(1).locator(linkOf(late)).waitFor();
+    await page.getByRole('row').nth(1).locator(locateRunLink(late)).waitFor();
     expect(tab.complaints).toEqual([]);
     await tab.close();
   });

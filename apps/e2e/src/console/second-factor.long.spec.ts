@@ -88,16 +88,16 @@ describeInBrowser('a second factor in the console', () => {
     });
     await tab.goto('/app/settings?part=Security');
     await tab.signIn(email, password);
-    const add = async (name: string) => {
+    const addPasskeyOnPage = async (name: string) => {
       await page.getByRole('button', { name: 'Add a passkey' }).click();
       await page.getByLabel('Name').fill(name);
       await page.getByRole('button', { name: 'Add', exact: true }).click();
     };
-    await add('Telephone');
+    await addPasskeyOnPage('Telephone');
     await page.getByRole('cell', { name: 'Telephone', exact: true }).waitFor();
     await page.getByText('none: your password alone').waitFor({ state: 'detached' });
     expect(await tab.findBarriersInBothThemes()).toEqual([]);
-    await add('Telephone again');
+    await addPasskeyOnPage('Telephone again');
     await page.getByText('This device already has a passkey of your account').waitFor();
     await page.keyboard.press('Escape');
 

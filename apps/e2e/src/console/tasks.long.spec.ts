@@ -66,7 +66,7 @@ function createTasks(way: WayOfUse): Task[] {
     await hand.press(page.getByRole('link', { name: /the portal answered 503/ }).first());
     await page.getByTestId('run-why').getByText('the portal answered 503').first().waitFor();
   };
-  const rowOfClaims = (page: Page) => page.getByRole('row', { name: /^Claims of today/ });
+  const locateClaimsRow = (page: Page) => page.getByRole('row', { name: /^Claims of today/ });
   return [
     {
       name: 'why did the last run fail',
@@ -107,7 +107,7 @@ function createTasks(way: WayOfUse): Task[] {
       goal: 3,
       walk: async (hand, page) => {
         await hand.open('Workflows');
-        await hand.press(rowOfClaims(page).getByRole('button', { name: 'Batch' }));
+        await hand.press(locateClaimsRow(page).getByRole('button', { name: 'Batch' }));
         const dialog = page.getByRole('dialog', { name: 'Batch Claims of today' });
         await hand.type(dialog.getByLabel('Rows', { exact: true }), 'C-1, first\nC-2\nC-3');
         await dialog.getByText('All 3 rows are valid.').waitFor();
@@ -121,7 +121,7 @@ function createTasks(way: WayOfUse): Task[] {
       goal: 3,
       walk: async (hand, page) => {
         await hand.open('Workflows');
-        await hand.press(rowOfClaims(page).getByRole('button', { name: 'Schedule' }));
+        await hand.press(locateClaimsRow(page).getByRole('button', { name: 'Schedule' }));
         const dialog = page.getByRole('dialog', { name: 'New schedule' });
         await hand.type(dialog.getByLabel('Name', { exact: true }), `Every night by ${way}`);
         await hand.type(dialog.getByLabel('CLAIM', { exact: true }), 'C-9');

@@ -29,8 +29,9 @@ describe('enforced single sign-on', () => {
     await fixture.reset();
   });
 
-  const login = (email: string, password = testPassword) => fixture.from().post('/api/auth/login', { email, password });
-  const codeOf = (secret: string) => computeAuthenticatorCode(secret, clock.now());
+  const requestLogin = (email: string, password = testPassword) =>
+    fixture.from().post('/api/auth/login', { email, password });
+  const computeCode = (secret: string) => computeAuthenticatorCode(secret, clock.now());
   const required = { status: 403, body: { code: 'sso_required' } };
 
   const makeEnrolled = async (role: 'admin' | 'member' = 'admin') => {
@@ -39,13 +40,13 @@ describe('enforced single sign-on', () => {
     const user = await makeUser(fixture.harness.db, { organizationId, role, email });
     const session = await fixture.harness.http.signIn(email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
-    expect((await session.post('/api/auth/totp/confirm', { code: codeOf(secret) })).status).toBe(200);
+    expect((await session.post('/api/auth/totp/confirm', { code: computeCode(secret) })).status).toBe(200);
     clock.advance(60_000);
     return { ...user, session, secret: secret as string };
   };
-  const breakGlass = (id: string, value = true, admin: HttpClient = fixture.tenant.as.admin) =>
+  const setBreakGlass = (id: string, value = true, admin: HttpClient = fixture.tenant.as.admin) =>
     admin.patch(`/api/users/${id}`, { breakGlass: value });
-  const eventsOf = (userId: string) =>
+  const readWebhookEvents = (userId: string) =>
     fixture.harness.db.query<{ type: string; details: object }>(
       'system',
       'SELECT type, details FROM webhook_event WHERE subject_id = $1',
@@ -58,10 +59,10 @@ describe('enforced single sign-on', () => {
     await makeUser(fixture.harness.db, { organizationId, email: `off@${fixture.domain}`, disabled: true });
     await fixture.put({ enforced: true });
     const answers = await Promise.all([
-      login(`dana@${fixture.domain}`),
-      login(`DANA@${fixture.domain}`, 'wrong password'),
-      login(`off@${fixture.domain}`),
-      login(`nobody@${fixture.domain}`),
+      requestLogin(`dana@${fixture.domain}`),
+      requestLogin(`DANA@${fixture.domain}`, 'wrong password'),
+      requestLogin(`off@${fixture.domain}`),
+      requestLogin(`nobody@${fixture.domain}`),
     ]);
     for (const answer of answers) expect(answer).toMatchObject(required);
     expect(new Set(answers.map(({ body: { requestId: _, ...rest } }) => JSON.stringify(rest))).size).toBe(1);
@@ -78,28 +79,28 @@ describe('enforced single sign-on', () => {
       makeUser(fixture.harness.db, { ...inside, email: `root@${fixture.domain}`, role: 'super_admin' }),
     ]);
     await fixture.put({ enforced: true });
-    for (const { email } of [guest, elsewhere, root]) expect((await login(email)).status).toBe(200);
-    expect(await login(elsewhere.email, 'wrong password')).toMatchObject(required);
+    for (const { email } of [guest, elsewhere, root]) expect((await requestLogin(email)).status).toBe(200);
+    expect(await requestLogin(elsewhere.email, 'wrong password')).toMatchObject(required);
   });
 
   it('enforcement takes effect when the domain is proved, and ends with the settings', async () => {
     const { organizationId, as } = fixture.tenant;
     const { email } = await makeUser(fixture.harness.db, { organizationId, email: `dana@${fixture.domain}` });
     await fixture.put({ enforced: true });
-    expect(await login(email)).toMatchObject(required);
+    expect(await requestLogin(email)).toMatchObject(required);
     await fixture.setDomains([]);
-    expect((await login(email)).status).toBe(200);
+    expect((await requestLogin(email)).status).toBe(200);
     await fixture.setDomains([fixture.domain]);
-    expect(await login(email)).toMatchObject(required);
+    expect(await requestLogin(email)).toMatchObject(required);
     await as.admin.delete('/api/organization/sso');
-    expect((await login(email)).status).toBe(200);
+    expect((await requestLogin(email)).status).toBe(200);
   });
 
   it('a ticket that was issued before the enforcement opens no session', async () => {
     const { email, secret } = await makeEnrolled();
-    const { ticket } = (await login(email)).body;
+    const { ticket } = (await requestLogin(email)).body;
     await fixture.put({ enforced: true });
-    const second = await fixture.from().post('/api/auth/login/totp', { ticket, code: codeOf(secret) });
+    const second = await fixture.from().post('/api/auth/login/totp', { ticket, code: computeCode(secret) });
     expect(second).toMatchObject(required);
   });
 
@@ -107,48 +108,48 @@ describe('enforced single sign-on', () => {
     const { id, email, secret } = await makeEnrolled();
     const { admin } = fixture.tenant.as;
     await admin.post('/api/webhook-endpoints', { url: 'http://127.0.0.1:9/hook', events: ['user.break_glass'] });
-    expect((await breakGlass(id)).body).toMatchObject({ breakGlass: true });
+    expect((await setBreakGlass(id)).body).toMatchObject({ breakGlass: true });
     await fixture.put({ enforced: true });
-    expect(await login(email, 'wrong password')).toMatchObject(required);
-    const first = await login(email);
+    expect(await requestLogin(email, 'wrong password')).toMatchObject(required);
+    const first = await requestLogin(email);
     expect([first.status, first.body.needs]).toEqual([200, 'totp']);
-    expect(await eventsOf(id)).toEqual([]);
+    expect(await readWebhookEvents(id)).toEqual([]);
     const address = fixture.newAddress();
     const second = await fixture
       .from(address)
-      .post('/api/auth/login/totp', { ticket: first.body.ticket, code: codeOf(secret) });
+      .post('/api/auth/login/totp', { ticket: first.body.ticket, code: computeCode(secret) });
     expect([second.status, second.body.user.email]).toEqual([200, email]);
-    expect(await eventsOf(id)).toEqual([
+    expect(await readWebhookEvents(id)).toEqual([
       { type: 'user.break_glass', details: { userId: id, email, secondFactor: 'code', address } },
     ]);
     expect(await fixture.audited('user.break_glass')).toMatchObject([
       { actor: { id, email }, target: { type: 'user', id }, changes: { secondFactor: 'code', address } },
     ]);
-    expect((await breakGlass(id, false)).status).toBe(200);
-    expect(await login(email)).toMatchObject(required);
+    expect((await setBreakGlass(id, false)).status).toBe(200);
+    expect(await requestLogin(email)).toMatchObject(required);
   });
 
   it('the emergency access without a second factor is refused', async () => {
     const { organizationId } = fixture.tenant;
     const admin = { organizationId, role: 'admin' as const, email: `bare@${fixture.domain}` };
     const { id, email } = await makeUser(fixture.harness.db, admin);
-    await breakGlass(id);
+    await setBreakGlass(id);
     await fixture.put({ enforced: true });
-    expect(await login(email)).toMatchObject(required);
+    expect(await requestLogin(email)).toMatchObject(required);
     await fixture.tenant.as.admin.patch('/api/organization/settings', { requireSecondFactor: true });
-    expect(await login(email)).toMatchObject(required);
+    expect(await requestLogin(email)).toMatchObject(required);
   });
 
   it('only one admin has the emergency access, and loses it together with the role', async () => {
     const { admin, member, super_admin: root } = fixture.tenant.userIds;
     const { id } = await makeEnrolled();
-    expect((await breakGlass(admin)).status).toBe(200);
-    expect(await breakGlass(id)).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    expect((await breakGlass(member)).status).toBe(409);
-    expect((await breakGlass(root, true, fixture.tenant.as.super_admin)).status).toBe(409);
+    expect((await setBreakGlass(admin)).status).toBe(200);
+    expect(await setBreakGlass(id)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect((await setBreakGlass(member)).status).toBe(409);
+    expect((await setBreakGlass(root, true, fixture.tenant.as.super_admin)).status).toBe(409);
     const demoted = await fixture.tenant.as.super_admin.patch(`/api/users/${admin}`, { role: 'member' });
     expect(demoted.body).toMatchObject({ role: 'member', breakGlass: false });
-    expect((await breakGlass(id, true, fixture.tenant.as.super_admin)).status).toBe(200);
+    expect((await setBreakGlass(id, true, fixture.tenant.as.super_admin)).status).toBe(200);
     const rows = await fixture.audited('user.update', fixture.tenant.as.super_admin);
     expect(rows.map(({ changes }: any) => changes.breakGlass)).toEqual([
       [false, true],

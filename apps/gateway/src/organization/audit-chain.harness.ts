@@ -117,17 +117,17 @@ export class ChainHarness {
 }
 
 /** Returns the hash of a day's rows, computed as the API contract describes it, without the service's code. */
-export function hashOf(previous: string, rows: object[]): string {
-  const text = (value: any): string =>
+export function computeChainHash(previous: string, rows: object[]): string {
+  const serializeSorted = (value: any): string =>
     value === null || typeof value !== 'object'
       ? JSON.stringify(value)
       : Array.isArray(value)
-        ? `[${value.map(text).join(',')}]`
+        ? `[${value.map(serializeSorted).join(',')}]`
         : `{${Object.keys(value)
             .sort()
-            .map((name) => `${JSON.stringify(name)}:${text(value[name])}`)
+            .map((name) => `${JSON.stringify(name)}:${serializeSorted(value[name])}`)
             .join(',')}}`;
   return createHash('sha256')
-    .update([previous, ...rows.map(text), ''].join('\n'))
+    .update([previous, ...rows.map(serializeSorted), ''].join('\n'))
     .digest('hex');
 }

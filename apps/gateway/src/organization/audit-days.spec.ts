@@ -4,10 +4,10 @@ import { newId } from '@muster/platform';
 import { type Tenant, waitFor } from '@muster/testing';
 import { ChainHarness, dayMs, minuteMs } from './audit-chain.harness';
 
-function signal() {
-  let give = () => undefined as void;
-  const whenGiven = new Promise<void>((resolve) => (give = resolve));
-  return { give: () => give(), whenGiven };
+function createSignal() {
+  let resolveSignal = () => undefined as void;
+  const whenGiven = new Promise<void>((resolve) => (resolveSignal = resolve));
+  return { give: () => resolveSignal(), whenGiven };
 }
 
 describe('the days of the audit trail and the access log', () => {
@@ -30,7 +30,7 @@ describe('the days of the audit trail and the access log', () => {
 
   it('a day of the audit trail is not closed while a transaction that may add a row to it is open', async () => {
     const day = chain.today();
-    const [commit, began] = [signal(), signal()];
+    const [commit, began] = [createSignal(), createSignal()];
     const late = chain.db.transaction({ organizationId: tenant.organizationId }, async (tx) => {
       chain.note(tx, tenant.organizationId, 'late');
       await tx.query('SELECT 1');
@@ -137,11 +137,11 @@ describe('the days of the audit trail and the access log', () => {
       days.push([chain.today(), await chain.proof(tenant, chain.today())] as const);
       await closeToday();
     }
-    const purge = () => purgeExpiredCredentials(chain.db, chain.now(), { retention: { audit: 2, access: 2 } });
-    const { accesses, audits } = await purge();
+    const purgeExpired = () => purgeExpiredCredentials(chain.db, chain.now(), { retention: { audit: 2, access: 2 } });
+    const { accesses, audits } = await purgeExpired();
     expect(accesses).toBeGreaterThan(0);
     expect(audits).toBeGreaterThan(0);
-    expect(await purge()).toMatchObject({ accesses: 0, audits: 0 });
+    expect(await purgeExpired()).toMatchObject({ accesses: 0, audits: 0 });
     expect(await chain.listed(tenant, 'audit', days[0]![0])).toEqual([]);
     expect(await chain.listed(tenant, 'access-log', days[0]![0])).toEqual([]);
     for (const [day, open] of days) expect(await chain.proof(tenant, day)).toEqual({ ...open, closed: true });
@@ -177,11 +177,11 @@ describe('the days of the audit trail and the access log', () => {
   it('the audit chain does not change if there are no new rows and no day to close', async () => {
     await chain.link();
     await chain.close();
-    const state = () => chain.db.query('system', 'SELECT xmin::text, * FROM audit_chain');
-    const before = await state();
+    const readChainRows = () => chain.db.query('system', 'SELECT xmin::text, * FROM audit_chain');
+    const before = await readChainRows();
     expect(await chain.link()).toEqual({ linked: 0 });
     expect(await chain.tryClose()).toEqual({ closed: 0 });
-    expect(await state()).toEqual(before);
+    expect(await readChainRows()).toEqual(before);
   });
 
   it('the verification does not count a day as closed while the day is being closed', async () => {

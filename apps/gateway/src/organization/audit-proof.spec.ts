@@ -1,6 +1,6 @@
 import { newId } from '@muster/platform';
 import { type Tenant } from '@muster/testing';
-import { ChainHarness, hashOf, minuteMs } from './audit-chain.harness';
+import { ChainHarness, computeChainHash, minuteMs } from './audit-chain.harness';
 
 describe('the chain of the audit trail and the access log', () => {
   let chain: ChainHarness;
@@ -33,8 +33,8 @@ describe('the chain of the audit trail and the access log', () => {
     expect(changes.length).toBeGreaterThan(0);
     expect(proof).toEqual({
       ...{ day: today, closed: false },
-      audit: { rows: changes.length, previous: before.audit.hash, hash: hashOf(before.audit.hash, changes) },
-      accessLog: { rows: 1, previous: before.accessLog.hash, hash: hashOf(before.accessLog.hash, reads) },
+      audit: { rows: changes.length, previous: before.audit.hash, hash: computeChainHash(before.audit.hash, changes) },
+      accessLog: { rows: 1, previous: before.accessLog.hash, hash: computeChainHash(before.accessLog.hash, reads) },
     });
     await chain.change(tenant.organizationId, 'two');
     expect((await chain.proof(tenant, today)).audit).toMatchObject({ rows: changes.length + 1 });
@@ -55,7 +55,7 @@ describe('the chain of the audit trail and the access log', () => {
     const before = await chain.proof(tenant, chain.today(-2));
     expect(quiet.closed).toBe(true);
     expect(quiet.accessLog).toEqual({
-      ...{ rows: 0, previous: before.accessLog.hash, hash: hashOf(before.accessLog.hash, []) },
+      ...{ rows: 0, previous: before.accessLog.hash, hash: computeChainHash(before.accessLog.hash, []) },
     });
     expect((await chain.proof(tenant, '2020-01-01')).audit.previous).toBe('0'.repeat(64));
     expect(await chain.faults(tenant.organizationId)).toEqual([]);
@@ -85,7 +85,7 @@ describe('the chain of the audit trail and the access log', () => {
     ['audit trail', 'audit_entry', 'action'],
     ['access log', 'access_entry', 'address'],
   ] as const;
-  const changes = (table: string, column: string) =>
+  const buildTamperings = (table: string, column: string) =>
     [
       ['changed', `UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, /changed/],
       ['moved to another time', `UPDATE ${table} SET at = at + interval '1 millisecond' WHERE id = $1`, /changed/],
@@ -93,7 +93,7 @@ describe('the chain of the audit trail and the access log', () => {
     ] as const;
 
   describe.each(tables)('rows of the %s', (title, table, column) => {
-    const newest = async () => {
+    const readNewestId = async () => {
       const [row] = await chain.db.query<{ id: string }>(
         'system',
         `SELECT id FROM ${table} WHERE organization_id = $1 ORDER BY id DESC LIMIT 1`,
@@ -101,7 +101,7 @@ describe('the chain of the audit trail and the access log', () => {
       );
       return row!.id;
     };
-    const write = async () => {
+    const writeAndLinkEntries = async () => {
       await chain.change(tenant.organizationId, 'one');
       await chain.read(tenant);
       await chain.link();
@@ -115,12 +115,12 @@ describe('the chain of the audit trail and the access log', () => {
            SELECT $1, organization_id, minute, at, actor_kind, 'x', address, route, subject_type, subject_id
            FROM access_entry WHERE id = $2`;
 
-    it.each(changes(table, column))(
+    it.each(buildTamperings(table, column))(
       `the audit verification finds a row of today that was %s (${title})`,
       async (_, sql, message) => {
-        await write();
+        await writeAndLinkEntries();
         expect(await chain.faults(tenant.organizationId)).toEqual([]);
-        await chain.tamper(sql, [await newest()]);
+        await chain.tamper(sql, [await readNewestId()]);
         const faults = await chain.faults(tenant.organizationId);
         expect(faults).toHaveLength(1);
         expect(faults[0]).toMatch(message);
@@ -129,17 +129,17 @@ describe('the chain of the audit trail and the access log', () => {
     );
 
     it(`the audit verification finds a row that was added to today (${title})`, async () => {
-      await write();
-      await chain.tamper(added, [newId(), await newest()]);
+      await writeAndLinkEntries();
+      await chain.tamper(added, [newId(), await readNewestId()]);
       await chain.link();
       expect(await chain.faults(tenant.organizationId)).toEqual([expect.stringMatching(/was added, but not by/)]);
     });
 
-    it.each(changes(table, column))(
+    it.each(buildTamperings(table, column))(
       `the audit verification finds a row of a closed day that was %s (${title})`,
       async (name, sql) => {
-        await write();
-        const [id, day] = [await newest(), chain.today()];
+        await writeAndLinkEntries();
+        const [id, day] = [await readNewestId(), chain.today()];
         await closeToday();
         expect(await chain.faults(tenant.organizationId)).toEqual([]);
         await chain.tamper(sql, [id]);
@@ -150,8 +150,8 @@ describe('the chain of the audit trail and the access log', () => {
     );
 
     it(`the audit verification finds a row that was added to a closed day, also to a day without rows (${title})`, async () => {
-      await write();
-      const id = await newest();
+      await writeAndLinkEntries();
+      const id = await readNewestId();
       await closeToday();
       chain.moveToNextDay(11 * minuteMs);
       await chain.close();
@@ -166,10 +166,10 @@ describe('the chain of the audit trail and the access log', () => {
     });
 
     it(`the audit verification finds a replaced hash of a day by the hash of the day after it (${title})`, async () => {
-      await write();
+      await writeAndLinkEntries();
       const day = chain.today();
       await closeToday();
-      await write();
+      await writeAndLinkEntries();
       await closeToday();
       const log = table === 'audit_entry' ? 'audit' : 'access';
       await chain.tamper(`UPDATE audit_day SET hash = 'x' WHERE organization_id = $1 AND log = $2 AND day = $3`, [
@@ -180,8 +180,8 @@ describe('the chain of the audit trail and the access log', () => {
     });
 
     it(`the audit verification finds a changed row even if its day was closed after the change (${title})`, async () => {
-      await write();
-      await chain.tamper(`UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, [await newest()]);
+      await writeAndLinkEntries();
+      await chain.tamper(`UPDATE ${table} SET ${column} = 'x' WHERE id = $1`, [await readNewestId()]);
       await closeToday();
       expect(await chain.faults(tenant.organizationId)).toEqual([expect.stringMatching(/before the day was closed/)]);
     });

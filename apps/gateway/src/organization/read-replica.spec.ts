@@ -2,7 +2,7 @@ import { type Harness, startHarness, type Tenant } from '@muster/testing';
 import { gateway } from '../gateway.harness';
 
 describe('DATABASE_READ_URL', () => {
-  const readsOf = async ({ app }: Harness) => {
+  const readReplicaCounts = async ({ app }: Harness) => {
     const { values } = await app.metrics.replicaReads.get();
     return Object.fromEntries(values.map(({ labels, value }) => [labels['server'], value]));
   };
@@ -27,7 +27,7 @@ describe('DATABASE_READ_URL', () => {
       expect((await tenant.as.super_admin.get('/api/audit')).body).toEqual(audit);
       const { status, text } = await tenant.api.get('/api/jobs/export');
       expect({ status, lines: text.trim().split('\r\n').length }).toEqual({ status: 200, lines: 1 });
-      const { replica = 0, primary = 0 } = await readsOf(harness);
+      const { replica = 0, primary = 0 } = await readReplicaCounts(harness);
       expect(replica).toBe(0);
       expect(primary).toBeGreaterThan(1);
     } finally {

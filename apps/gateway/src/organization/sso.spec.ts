@@ -92,12 +92,12 @@ describe('settings of single sign-on', () => {
     const user = await makeUser(fixture.harness.db, { organizationId, role: 'admin', email });
     const session = await fixture.harness.http.signIn(email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
-    const confirm = await session.post('/api/auth/totp/confirm', { code: codeOf(secret) });
+    const confirm = await session.post('/api/auth/totp/confirm', { code: computeCode(secret) });
     expect(confirm.status).toBe(200);
     clock.advance(60_000);
     return { ...user, session, secret: secret as string };
   };
-  const codeOf = (secret: string) => computeAuthenticatorCode(secret, clock.now());
+  const computeCode = (secret: string) => computeAuthenticatorCode(secret, clock.now());
 
   it('admins set and read the settings, which never show the secret, and which the audit trail records', async () => {
     const { admin, member, viewer } = fixture.tenant.as;
@@ -184,29 +184,29 @@ describe('settings of single sign-on', () => {
 
   it('the test states in a sentence what is wrong with the provider', async () => {
     const { admin } = fixture.tenant.as;
-    const test = async (change: object = {}) => {
+    const changeAndTestSettings = async (change: object = {}) => {
       await fixture.put(change);
       const { status, body } = await admin.post(`${path}/test`);
       expect(status).toBe(200);
       return body;
     };
-    expect(await test()).toEqual({
+    expect(await changeAndTestSettings()).toEqual({
       ok: true,
       message: 'The provider answers and accepts the client ID and the client secret.',
     });
-    expect(await test({ clientSecret: 'another secret' })).toEqual({
+    expect(await changeAndTestSettings({ clientSecret: 'another secret' })).toEqual({
       ok: false,
       message: 'The provider cannot be used: it does not accept the client ID or the client secret.',
     });
-    expect(await test({ issuer: `${provider.issuer}/nothing` })).toEqual({
+    expect(await changeAndTestSettings({ issuer: `${provider.issuer}/nothing` })).toEqual({
       ok: false,
       message: expect.stringContaining('there is no OpenID configuration below the issuer'),
     });
-    expect(await test({ issuer: 'http://127.0.0.1:9' })).toEqual({
+    expect(await changeAndTestSettings({ issuer: 'http://127.0.0.1:9' })).toEqual({
       ok: false,
       message: 'The provider cannot be used: it does not answer: ECONNREFUSED.',
     });
-    expect(await test({ issuer: 'https://10.0.0.1' })).toEqual({
+    expect(await changeAndTestSettings({ issuer: 'https://10.0.0.1' })).toEqual({
       ok: false,
       message: expect.stringContaining('10.0.0.1 is not a public address'),
     });
@@ -219,13 +219,19 @@ describe('settings of single sign-on', () => {
     const [{ recordName, recordValue }] = domainProofs;
     expect(domainProofs).toEqual([{ domain, provedAt: null, provedBy: null, recordName, recordValue }]);
     expect(recordName).toBe(`_muster-challenge.${domain}`);
-    const prove = () => admin.post(`${path}/domain-proof`, { domain });
-    expect(await prove()).toMatchObject({ status: 409, body: { detail: expect.stringContaining('does not exist') } });
+    const proveDomain = () => admin.post(`${path}/domain-proof`, { domain });
+    expect(await proveDomain()).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('does not exist') },
+    });
     dns.records[recordName] = ['v=spf1', 'muster-domain-proof=another'];
-    expect(await prove()).toMatchObject({ status: 409, body: { detail: expect.stringContaining('another value') } });
+    expect(await proveDomain()).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('another value') },
+    });
     expect((await fixture.from().get(`/api/auth/sso/start?email=dana@${domain}`)).status).toBe(404);
     dns.records[recordName] = ['v=spf1', recordValue];
-    const proved = await prove();
+    const proved = await proveDomain();
     expect(proved.body).toEqual({ ...domainProofs[0], provedAt: clock.now().toISOString(), provedBy: 'dns' });
     expect(new Set(dns.questions.slice(-3))).toEqual(new Set([recordName]));
     expect((await fixture.browse().open(`/api/auth/sso/start?email=dana@${domain}`)).status).toBe(302);

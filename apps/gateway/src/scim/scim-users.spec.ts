@@ -12,7 +12,15 @@ import {
   waitFor,
 } from '@muster/testing';
 import { gateway } from '../gateway.harness';
-import { entraUser, groupsPath, oktaUser, patchOf, startProvider, usersPath, withToken } from './scim.harness';
+import {
+  buildEntraUser,
+  groupsPath,
+  buildOktaUser,
+  buildPatch,
+  startProvider,
+  usersPath,
+  createScimClient,
+} from './scim.harness';
 
 describe('users that an identity provider manages', () => {
   let harness: Harness;
@@ -20,7 +28,7 @@ describe('users that an identity provider manages', () => {
   let other: Tenant;
   let scim: HttpClient;
   let count = 0;
-  const newAddress = () => `user${(count += 1)}@scim-${process.pid}.test`;
+  const generateEmail = () => `user${(count += 1)}@scim-${process.pid}.test`;
 
   beforeAll(async () => {
     harness = await startHarness(gateway);
@@ -30,14 +38,14 @@ describe('users that an identity provider manages', () => {
   });
   afterAll(() => harness.close());
 
-  const create = async (body: object) => {
+  const createScimUser = async (body: object) => {
     const answer = await scim.post(usersPath, body);
     expect([answer.status, answer.text]).toEqual([201, expect.any(String)]);
     expect(answer.headers.get('location')).toBe(answer.body.meta.location);
     return answer.body;
   };
-  const accountOf = async (id: string) => (await tenant.as.admin.get(`/api/users/${id}`)).body;
-  const filterBy = (name: string, value: string) =>
+  const readAccount = async (id: string) => (await tenant.as.admin.get(`/api/users/${id}`)).body;
+  const buildFilterPath = (name: string, value: string) =>
     `${usersPath}?filter=${encodeURIComponent(`${name} eq "${value}"`)}`;
   const expectError = (answer: Answer, status: number, scimType?: string) => {
     const type = 'application/scim+json; charset=utf-8';
@@ -51,8 +59,8 @@ describe('users that an identity provider manages', () => {
   };
 
   it('a user that Okta creates is a viewer without a known password, and is found by the address in any case', async () => {
-    const address = newAddress();
-    const created = await create(oktaUser(address.toUpperCase()));
+    const address = generateEmail();
+    const created = await createScimUser(buildOktaUser(address.toUpperCase()));
     expect(created).toEqual({
       schemas: [scimSchemas.user],
       id: expect.any(String),
@@ -70,7 +78,7 @@ describe('users that an identity provider manages', () => {
         location: expect.stringMatching(new RegExp(`^http.*/api/scim/v2/Users/${created.id}$`)),
       },
     });
-    expect(await accountOf(created.id)).toMatchObject({ email: address, role: 'viewer', disabled: false });
+    expect(await readAccount(created.id)).toMatchObject({ email: address, role: 'viewer', disabled: false });
     expect((await harness.http.post('/api/auth/login', { email: address, password: '1mz050nq' })).status).toBe(401);
     for (const [name, value] of [
       ['userName', address.toUpperCase()],
@@ -79,7 +87,7 @@ describe('users that an identity provider manages', () => {
       ['externalId', '00ujl29u0le5T6Aj10h7'],
       ['id', created.id],
     ] as const) {
-      const { status, body } = await scim.get(filterBy(name, value));
+      const { status, body } = await scim.get(buildFilterPath(name, value));
       expect([name, status, body]).toEqual([
         name,
         200,
@@ -91,15 +99,15 @@ describe('users that an identity provider manages', () => {
   });
 
   it('a user that nobody has is an empty list, and the address of another organization is taken', async () => {
-    const none = (await scim.get(filterBy('userName', 'nobody@nowhere.test'))).body;
+    const none = (await scim.get(buildFilterPath('userName', 'nobody@nowhere.test'))).body;
     expect([none.totalResults, none.Resources]).toEqual([0, []]);
-    const taken = newAddress();
+    const taken = generateEmail();
     await makeUser(harness.db, { organizationId: other.organizationId, role: 'admin', email: taken });
-    expectError(await scim.post(usersPath, oktaUser(taken)), 409, 'uniqueness');
-    const own = await create(oktaUser(newAddress()));
-    expectError(await scim.post(usersPath, oktaUser(own.userName)), 409, 'uniqueness');
-    expectError(await scim.put(`${usersPath}/${own.id}`, oktaUser(taken)), 409, 'uniqueness');
-    expect((await accountOf(own.id)).email).toBe(own.userName);
+    expectError(await scim.post(usersPath, buildOktaUser(taken)), 409, 'uniqueness');
+    const own = await createScimUser(buildOktaUser(generateEmail()));
+    expectError(await scim.post(usersPath, buildOktaUser(own.userName)), 409, 'uniqueness');
+    expectError(await scim.put(`${usersPath}/${own.id}`, buildOktaUser(taken)), 409, 'uniqueness');
+    expect((await readAccount(own.id)).email).toBe(own.userName);
   });
 
   it.each([
@@ -114,17 +122,17 @@ describe('users that an identity provider manages', () => {
     const user = await makeUser(harness.db, { organizationId: tenant.organizationId, role: 'member' });
     const session = await harness.http.signIn(user.email, testPassword);
     expect((await session.get('/api/auth/me')).status).toBe(200);
-    const disabled = await scim.patch(`${usersPath}/${user.id}`, patchOf(off));
+    const disabled = await scim.patch(`${usersPath}/${user.id}`, buildPatch(off));
     expect([disabled.status, disabled.body.active]).toEqual([200, false]);
     await waitFor('the end of the session', async () => (await session.get('/api/auth/me')).status === 401);
     expect((await harness.http.post('/api/auth/login', { email: user.email, password: testPassword })).status).toBe(
       401,
     );
-    const enabled = await scim.patch(`${usersPath}/${user.id}`, patchOf(on));
+    const enabled = await scim.patch(`${usersPath}/${user.id}`, buildPatch(on));
     expect([enabled.status, enabled.body.active]).toEqual([200, true]);
     expect((await session.get('/api/auth/me')).status).toBe(401);
     expect((await harness.http.signIn(user.email, testPassword)).headers['cookie']).toBeDefined();
-    expect(await accountOf(user.id)).toMatchObject({ role: 'member', disabled: false });
+    expect(await readAccount(user.id)).toMatchObject({ role: 'member', disabled: false });
     const actions = (await tenant.as.admin.get(`/api/audit?targetId=${user.id}`)).body.entries.map(
       ({ action }: { action: string }) => action,
     );
@@ -132,11 +140,11 @@ describe('users that an identity provider manages', () => {
   });
 
   it('names, the external id and the address can be changed, and attributes that are not stored are ignored', async () => {
-    const { id } = await create(entraUser(newAddress()));
-    const address = newAddress();
+    const { id } = await createScimUser(buildEntraUser(generateEmail()));
+    const address = generateEmail();
     const changed = await scim.patch(
       `${usersPath}/${id}`,
-      patchOf(
+      buildPatch(
         { op: 'Replace', path: 'name.givenName', value: 'Samira' },
         { op: 'Replace', path: 'userName', value: address },
         { op: 'Add', path: 'emails[type eq "work"].value', value: 'else@where.test' },
@@ -173,7 +181,10 @@ describe('users that an identity provider manages', () => {
     const countLinks = async () =>
       (await harness.db.query('system', 'SELECT 1 FROM account_link WHERE user_id = $1', [user.id])).length;
     expect(await countLinks()).toBe(1);
-    await scim.patch(`${usersPath}/${user.id}`, patchOf({ op: 'replace', path: 'userName', value: newAddress() }));
+    await scim.patch(
+      `${usersPath}/${user.id}`,
+      buildPatch({ op: 'replace', path: 'userName', value: generateEmail() }),
+    );
     expect(await countLinks()).toBe(0);
   });
 
@@ -188,12 +199,12 @@ describe('users that an identity provider manages', () => {
     await waitFor('the end of the session', async () => (await session.get('/api/auth/me')).status === 401);
     expectError(await scim.get(path), 404);
     expectError(await scim.delete(path), 404);
-    expectError(await scim.patch(path, patchOf({ op: 'replace', value: { active: true } })), 404);
-    expect((await scim.get(filterBy('userName', user.email))).body.totalResults).toBe(0);
-    expect(await accountOf(user.id)).toMatchObject({ disabled: true });
-    const again = await create(oktaUser(user.email));
+    expectError(await scim.patch(path, buildPatch({ op: 'replace', value: { active: true } })), 404);
+    expect((await scim.get(buildFilterPath('userName', user.email))).body.totalResults).toBe(0);
+    expect(await readAccount(user.id)).toMatchObject({ disabled: true });
+    const again = await createScimUser(buildOktaUser(user.email));
     expect(again.id).toBe(user.id);
-    expect(await accountOf(user.id)).toMatchObject({ disabled: false, role: 'viewer', secondFactorSince: null });
+    expect(await readAccount(user.id)).toMatchObject({ disabled: false, role: 'viewer', secondFactorSince: null });
     expect((await harness.http.post('/api/auth/login', { email: user.email, password: testPassword })).status).toBe(
       401,
     );
@@ -215,7 +226,7 @@ describe('users that an identity provider manages', () => {
     const foreign = (await tenant.as.admin.get('/api/users')).body.users[0].id;
     for (const path of [`${usersPath}/${foreign}`, `${usersPath}/${newId()}`, `${usersPath}/nonsense`]) {
       expectError(await provider.get(path), 404);
-      expectError(await provider.put(path, oktaUser(newAddress())), 404);
+      expectError(await provider.put(path, buildOktaUser(generateEmail())), 404);
       expectError(await provider.delete(path), 404);
     }
   });
@@ -224,7 +235,7 @@ describe('users that an identity provider manages', () => {
     const own = await harness.makeTenant();
     const provider = await startProvider(harness.http, own);
     const users = (await own.as.admin.get('/api/users')).body.users as { id: string; role: string }[];
-    const off = patchOf({ op: 'replace', value: { active: false } });
+    const off = buildPatch({ op: 'replace', value: { active: false } });
     const superAdmin = users.find(({ role }) => role === 'super_admin')!;
     expectError(await provider.patch(`${usersPath}/${superAdmin.id}`, off), 403);
     expectError(await provider.delete(`${usersPath}/${superAdmin.id}`), 403);
@@ -242,18 +253,18 @@ describe('users that an identity provider manages', () => {
     ['POST', '', { userName: 'a@b.test', name: 'Dana' }, 'invalidValue'],
     ['POST', '', '{"userName":', 'invalidSyntax'],
     ['PATCH', 'own', { Operations: [] }, 'invalidValue'],
-    ['PATCH', 'own', patchOf({ op: 'move', path: 'active', value: true }), 'invalidSyntax'],
-    ['PATCH', 'own', patchOf({ op: 'replace', path: 'a b', value: true }), 'invalidPath'],
-    ['PATCH', 'own', patchOf({ op: 'remove' }), 'noTarget'],
-    ['PATCH', 'own', patchOf({ op: 'remove', path: 'userName' }), 'mutability'],
-    ['PATCH', 'own', patchOf({ op: 'replace', value: true }), 'invalidSyntax'],
-    ['PATCH', 'own', patchOf({ op: 'replace', value: { active: false } }, { op: 'x', value: {} }), 'invalidSyntax'],
+    ['PATCH', 'own', buildPatch({ op: 'move', path: 'active', value: true }), 'invalidSyntax'],
+    ['PATCH', 'own', buildPatch({ op: 'replace', path: 'a b', value: true }), 'invalidPath'],
+    ['PATCH', 'own', buildPatch({ op: 'remove' }), 'noTarget'],
+    ['PATCH', 'own', buildPatch({ op: 'remove', path: 'userName' }), 'mutability'],
+    ['PATCH', 'own', buildPatch({ op: 'replace', value: true }), 'invalidSyntax'],
+    ['PATCH', 'own', buildPatch({ op: 'replace', value: { active: false } }, { op: 'x', value: {} }), 'invalidSyntax'],
     ['GET', '?filter=userName+co+"a"', undefined, 'invalidFilter'],
     ['GET', '?filter=password+eq+"a"', undefined, 'invalidFilter'],
     ['GET', '?filter=userName+eq+"a"+or+id+eq+"b"', undefined, 'invalidFilter'],
     ['GET', '?count=many', undefined, 'invalidValue'],
   ])('%s %s with %j is refused and changes nothing', async (method, path, body, scimType) => {
-    const own = path === 'own' ? await create(oktaUser(newAddress())) : null;
+    const own = path === 'own' ? await createScimUser(buildOktaUser(generateEmail())) : null;
     const before = (await scim.get(usersPath)).body;
     const target = own ? `${usersPath}/${own.id}` : `${usersPath}${path}`;
     expectError(await scim.send(method, target, body), 400, scimType);
@@ -269,18 +280,21 @@ describe('users that an identity provider manages', () => {
     });
     expect((await member.post('/api/organization/scim-token')).status).toBe(403);
     expect((await own.api.post('/api/organization/scim-token')).status).toBe(403);
-    const token = async () => (await admin.post('/api/organization/scim-token')).body.token as string;
-    const [first, second] = [await token(), await token()];
-    const statusWith = async (sent: string) => (await withToken(harness.http, sent).get(usersPath)).status;
-    expect([await statusWith(first), await statusWith(second)]).toEqual([401, 200]);
+    const createScimToken = async () => (await admin.post('/api/organization/scim-token')).body.token as string;
+    const [first, second] = [await createScimToken(), await createScimToken()];
+    const readStatusWithToken = async (sent: string) =>
+      (await createScimClient(harness.http, sent).get(usersPath)).status;
+    expect([await readStatusWithToken(first), await readStatusWithToken(second)]).toEqual([401, 200]);
     const wrong = second.replace(own.organizationId, other.organizationId);
     for (const sent of [wrong, `${second}x`, 'nonsense', '']) {
-      expectError(await withToken(harness.http, sent).get(usersPath), 401);
+      expectError(await createScimClient(harness.http, sent).get(usersPath), 401);
     }
     for (const client of [harness.http, admin, own.api, own.worker]) expectError(await client.get(usersPath), 401);
     await waitFor('the recorded use', async () => (await admin.get('/api/organization/scim')).body.token?.lastUsedAt);
     expect((await admin.delete('/api/organization/scim-token')).status).toBe(204);
-    expect([await statusWith(second), (await admin.delete('/api/organization/scim-token')).status]).toEqual([401, 404]);
+    expect([await readStatusWithToken(second), (await admin.delete('/api/organization/scim-token')).status]).toEqual([
+      401, 404,
+    ]);
     const { entries } = (await admin.get('/api/audit')).body;
     expect(JSON.stringify(entries)).not.toContain(second);
     const actions = entries.map(({ action }: { action: string }) => action);
@@ -296,40 +310,40 @@ describe('users that an identity provider manages', () => {
     expect((await as.admin.post('/api/roles', role)).status).toBe(201);
     const { email } = await makeUser(harness.db, { organizationId, role: 'Settings' });
     const session = await harness.http.signIn(email, testPassword);
-    const provider = withToken(harness.http, (await session.post('/api/organization/scim-token')).body.token);
+    const provider = createScimClient(harness.http, (await session.post('/api/organization/scim-token')).body.token);
     const [admin, viewer] = [
       await makeUser(harness.db, { organizationId, role: 'admin' }),
       await makeUser(harness.db, { organizationId, role: 'viewer' }),
     ];
-    const off = patchOf({ op: 'replace', value: { active: false } });
+    const off = buildPatch({ op: 'replace', value: { active: false } });
     expectError(await provider.patch(`${usersPath}/${admin.id}`, off), 403);
     expectError(await provider.delete(`${usersPath}/${admin.id}`), 403);
     const members = [{ value: admin.id }, { value: viewer.id }];
-    const roles = async () => {
-      const read = async ({ id }: { id: string }) => (await as.admin.get(`/api/users/${id}`)).body.role;
-      return [await read(admin), await read(viewer)];
+    const readRolesOfBoth = async () => {
+      const readRole = async ({ id }: { id: string }) => (await as.admin.get(`/api/users/${id}`)).body.role;
+      return [await readRole(admin), await readRole(viewer)];
     };
     const { id } = (await provider.post(groupsPath, { displayName: 'admin', members })).body;
-    expect(await roles()).toEqual(['admin', 'viewer']);
+    expect(await readRolesOfBoth()).toEqual(['admin', 'viewer']);
     expect((await provider.delete(`${groupsPath}/${id}`)).status).toBe(204);
-    expect(await roles()).toEqual(['admin', 'viewer']);
+    expect(await readRolesOfBoth()).toEqual(['admin', 'viewer']);
     expect((await provider.post(groupsPath, { displayName: 'Settings', members })).status).toBe(201);
-    expect(await roles()).toEqual(['admin', 'Settings']);
+    expect(await readRolesOfBoth()).toEqual(['admin', 'Settings']);
     expect((await provider.patch(`${usersPath}/${viewer.id}`, off)).status).toBe(200);
   });
 
   it('a suspended organization can disable users, but not create them', async () => {
     const own = await harness.makeTenant();
     const provider = await startProvider(harness.http, own);
-    const { id } = (await provider.post(usersPath, oktaUser(newAddress()))).body;
+    const { id } = (await provider.post(usersPath, buildOktaUser(generateEmail()))).body;
     await harness.db.query('system', 'UPDATE organization SET suspended = true WHERE id = $1', [own.organizationId]);
-    expect((await provider.post(usersPath, oktaUser(newAddress()))).status).toBe(402);
-    const off = await provider.patch(`${usersPath}/${id}`, patchOf({ op: 'replace', value: { active: false } }));
+    expect((await provider.post(usersPath, buildOktaUser(generateEmail()))).status).toBe(402);
+    const off = await provider.patch(`${usersPath}/${id}`, buildPatch({ op: 'replace', value: { active: false } }));
     expect([off.status, off.body.active]).toEqual([200, false]);
   });
 
   it('the service describes its schemas, and every attribute of a user is one of them', async () => {
-    const user = await create(oktaUser(newAddress()));
+    const user = await createScimUser(buildOktaUser(generateEmail()));
     const { Resources } = (await scim.get('/api/scim/v2/Schemas')).body;
     const names = Resources[0].attributes.map(({ name }: { name: string }) => name);
     const common = ['schemas', 'id', 'externalId', 'meta'];

@@ -20,7 +20,7 @@ describe('alert rules', () => {
     );
     return id;
   };
-  const ruleOf = async (rule: string) =>
+  const readAlertRule = async (rule: string) =>
     (await fixture.tenant.as.viewer.get('/api/alert-rules')).body.alertRules.find((each: any) => each.rule === rule);
 
   it('every organization has all alert rules, which are off and have default options', async () => {
@@ -47,7 +47,7 @@ describe('alert rules', () => {
     const settings = { enabled: true, channelIds: [channelId], when: 'in_a_row', times: 4 };
     const answer = await fixture.set('run_failed', settings);
     expect([answer.status, answer.body]).toEqual([200, { rule: 'run_failed', ...settings }]);
-    expect(await ruleOf('run_failed')).toEqual({ rule: 'run_failed', ...settings });
+    expect(await readAlertRule('run_failed')).toEqual({ rule: 'run_failed', ...settings });
     const { entries } = (await fixture.admin.get('/api/audit?limit=1')).body;
     expect(entries[0]).toMatchObject({
       action: 'alert_rule.update',
@@ -55,16 +55,21 @@ describe('alert rules', () => {
       changes: { enabled: [false, true], when: ['first', 'in_a_row'], channelIds: [[], [channelId]] },
     });
     await fixture.set('run_failed', { when: 'in_a_row' });
-    expect(await ruleOf('run_failed')).toMatchObject({ channelIds: [], when: 'in_a_row', times: 3 });
+    expect(await readAlertRule('run_failed')).toMatchObject({ channelIds: [], when: 'in_a_row', times: 3 });
     await fixture.set('run_failed', { enabled: false });
-    expect(await ruleOf('run_failed')).toEqual({ rule: 'run_failed', enabled: false, channelIds: [], when: 'first' });
+    expect(await readAlertRule('run_failed')).toEqual({
+      rule: 'run_failed',
+      enabled: false,
+      channelIds: [],
+      when: 'first',
+    });
   });
 
   it('a deleted channel is removed from the alert rules that used it', async () => {
     const [{ id: remaining }, { id: deleted }] = [await fixture.mailChannel(), await fixture.mailChannel()];
     await fixture.turnOn('dead_letter', { channelIds: [deleted, remaining] });
     expect((await fixture.admin.delete(`/api/notification-channels/${deleted}`)).status).toBe(204);
-    expect(await ruleOf('dead_letter')).toMatchObject({ channelIds: [remaining] });
+    expect(await readAlertRule('dead_letter')).toMatchObject({ channelIds: [remaining] });
   });
 
   it.each([
@@ -129,12 +134,13 @@ describe('alert rules', () => {
     const resolvedAt = new Date();
     const ids: string[] = [];
     for (const _ of [1, 2, 3]) ids.unshift(await insertAlert('spend', { resolvedAt }));
-    const list = async (query: string) => (await fixture.tenant.as.viewer.get(`/api/alerts?rule=spend&${query}`)).body;
-    const first = await list('status=resolved&limit=2');
+    const listSpendAlerts = async (query: string) =>
+      (await fixture.tenant.as.viewer.get(`/api/alerts?rule=spend&${query}`)).body;
+    const first = await listSpendAlerts('status=resolved&limit=2');
     expect(first.alerts.map(({ id }: any) => id)).toEqual(ids.slice(0, 2));
-    const second = await list(`status=resolved&limit=2&cursor=${first.nextCursor}`);
+    const second = await listSpendAlerts(`status=resolved&limit=2&cursor=${first.nextCursor}`);
     expect([second.alerts.map(({ id }: any) => id), second.nextCursor]).toEqual([ids.slice(2), null]);
-    expect((await list('status=open')).alerts).toEqual([]);
+    expect((await listSpendAlerts('status=open')).alerts).toEqual([]);
     expect((await fixture.admin.get('/api/alerts?status=closed')).status).toBe(400);
     const other = await fixture.webhooks.harness.makeTenant();
     expect((await other.as.viewer.get('/api/alerts')).body).toEqual({ alerts: [], nextCursor: null });

@@ -72,12 +72,12 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     const body = { name: newId(), scriptId: await fixture.workflow(), agentId, cronExpression: '0 6 * * *' };
     const created = await fixture.tenant.api.post('/api/schedules', { ...body, idempotencyWindowMinutes: 60 });
     const scheduleId = created.body.id as string;
-    const execute = () => fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
-    for (const _ of [1, 2, 3]) await execute();
+    const executeSchedule = () => fixture.tenant.api.post('/api/schedules/execute', { force: true, scheduleId });
+    for (const _ of [1, 2, 3]) await executeSchedule();
     const alert = await fixture.untilAlert(scheduleId, { rule: 'schedule_missed', status: 'open', count: 2 });
     expect(alert.subject).toEqual({ type: 'schedule', id: scheduleId, name: body.name });
     await fixture.rows('UPDATE schedule SET idempotency_window_minutes = NULL WHERE id = $1', scheduleId);
-    await execute();
+    await executeSchedule();
     await fixture.untilAlert(scheduleId, { id: alert.id, status: 'resolved' });
   });
 
@@ -95,13 +95,13 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
     await fixture.turnOn('wake_failed');
     const body = { name: newId(), provider: 'http', providerConfig: plane.providerConfig };
     const agentId = (await fixture.admin.post('/api/agents', body)).body.agent.id as string;
-    const wake = async () => {
+    const stopAndWakeAgent = async () => {
       await fixture.rows(`UPDATE agent SET status = 'stopped' WHERE id = $1`, agentId);
       await fixture.admin.post(`/api/agent/${agentId}/action`, { action: 'start' });
     };
-    await wake();
+    await stopAndWakeAgent();
     const alert = await fixture.untilAlert(agentId, { rule: 'wake_failed', status: 'open', count: 1 });
-    await wake();
+    await stopAndWakeAgent();
     await fixture.untilAlert(agentId, { id: alert.id, count: 2 });
     await fixture.tenant.worker.post('/api/agents/handshake', { agentId, bootId: newId(), workerVersion: '1' });
     await fixture.untilAlert(agentId, { id: alert.id, status: 'resolved' }, 'wake_failed');
@@ -109,13 +109,13 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
 
   it('a machine that is on without work for longer than the limit opens an alert, which activity resolves', async () => {
     await fixture.turnOn('machine_on_without_reason', { hours: 2 });
-    const machine = async (hours: number, more: object = {}) => {
+    const makeIdleMachine = async (hours: number, more: object = {}) => {
       const since = new Date(Date.now() - hours * 3_600_000);
       const times = { onSince: since, statusSince: since, lastActivityAt: since, lastSeen: new Date() };
       return (await fixture.agent({ provider: 'http', status: 'online', ...times, ...more })).id;
     };
-    const [short, pinned] = [await machine(1), await machine(3, { idleAutoStopExempt: true })];
-    const long = await machine(3);
+    const [short, pinned] = [await makeIdleMachine(1), await makeIdleMachine(3, { idleAutoStopExempt: true })];
+    const long = await makeIdleMachine(3);
     await fixture.untilAlert(long, { rule: 'machine_on_without_reason', status: 'open' });
     for (const id of [short, pinned]) expect(await fixture.alertsOf(id)).toEqual([]);
     await fixture.rows('UPDATE agent SET last_activity_at = muster_now() WHERE id = $1', long);
@@ -157,15 +157,15 @@ describe('alerts about questions, schedules, machines, spend and messages', () =
 
   it('all dead letters of a queue count in one alert, which is resolved when the queue has no dead letters', async () => {
     await fixture.turnOn('dead_letter');
-    const insert = () =>
+    const insertStuckMessage = () =>
       fixture.rows(
         `INSERT INTO outbox (id, queue, name, payload, organization_id, next_publish_at)
          VALUES ($1, 'dispatch', 'dispatch-agent', '{}', $2, NULL)`,
         ...[newId(), fixture.tenant.organizationId],
       );
-    await insert();
+    await insertStuckMessage();
     const alert = await fixture.untilAlert('dispatch', { rule: 'dead_letter', status: 'open', count: 1 });
-    await insert();
+    await insertStuckMessage();
     await fixture.untilAlert('dispatch', { id: alert.id, count: 2 });
     const letters = (await fixture.admin.get('/api/dead-letters')).body.deadLetters;
     for (const { id } of letters) await fixture.rows('DELETE FROM outbox WHERE id = $1', id);

@@ -21,13 +21,19 @@ describe('a receiver with faults', () => {
   const sendTestEvent = async (path: string) => {
     const { id } = await fixture.createEndpoint(path, ['pack.promoted']);
     const { deliveryId } = (await fixture.admin.post(`${base}/${id}/test`)).body;
-    const read = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
-    const after = (attempts: number) =>
+    const readDelivery = async () => (await fixture.admin.get(`${base}/${id}/deliveries/${deliveryId}`)).body;
+    const waitForAttempts = (attempts: number) =>
       waitFor(`${attempts} attempts`, async () => {
-        const delivery = await read();
+        const delivery = await readDelivery();
         return delivery.attempts.length === attempts && delivery;
       });
-    return { id, deliveryId, read, after, endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body };
+    return {
+      id,
+      deliveryId,
+      read: readDelivery,
+      after: waitForAttempts,
+      endpoint: async () => (await fixture.admin.get(`${base}/${id}`)).body,
+    };
   };
 
   it('a webhook receiver that always fails gets eight attempts over 32 hours, and none too early', async () => {
@@ -105,11 +111,11 @@ describe('a receiver with faults', () => {
     let written = 0;
     fixture.receiver.answers.set(path, (response) => {
       response.writeHead(200);
-      const more = () => {
+      const writeUntilBackpressure = () => {
         while (!response.destroyed && response.write(Buffer.alloc(16_384))) written += 16_384;
-        if (!response.destroyed) response.once('drain', more);
+        if (!response.destroyed) response.once('drain', writeUntilBackpressure);
       };
-      more();
+      writeUntilBackpressure();
     });
     const { after } = await sendTestEvent(path);
     expect(await after(1)).toMatchObject({ status: 'delivered' });
@@ -173,18 +179,18 @@ describe('a receiver that only fails for five days', () => {
     const path = fixture.path();
     fixture.receiver.answers.set(path, (response) => response.writeHead(500).end());
     const { id } = await fixture.createEndpoint(path, ['agent.online']);
-    const handshake = async () => {
+    const createAgentAndHandshake = async () => {
       const created = await fixture.admin.post('/api/agents', { name: `A ${Date.now()}`, provider: 'external' });
       const body = { agentId: created.body.agent.id, bootId: 'b', workerVersion: '1' };
       await fixture.tenant.worker.post('/api/agents/handshake', body);
     };
-    await handshake();
+    await createAgentAndHandshake();
     await fixture.receiver.waitForDeliveries(path, 1);
     for (let day = 1; day <= 5; day += 1) {
       clock.advance(24 * hourMs);
       await fixture.tenant.signInAgain();
       const before = fixture.receiver.listReceivedAt(path).length;
-      await handshake();
+      await createAgentAndHandshake();
       await waitFor(`day ${day}`, async () => {
         const { enabled } = (await fixture.admin.get(`${base}/${id}`)).body;
         return enabled === false || fixture.receiver.listReceivedAt(path).length > before;

@@ -188,14 +188,14 @@ export class WebhookFixture {
     const { id } = await makeUser(harness.db, { organizationId, role: 'admin', email });
     const session = await harness.http.signIn(email, testPassword);
     const { secret } = (await session.post('/api/auth/totp')).body;
-    const codeOf = (windows: number) => ({ code: computeAuthenticatorCode(secret, new Date(), windows) });
-    expect((await session.post('/api/auth/totp/confirm', codeOf(0))).status).toBe(200);
+    const buildCodeBody = (windows: number) => ({ code: computeAuthenticatorCode(secret, new Date(), windows) });
+    expect((await session.post('/api/auth/totp/confirm', buildCodeBody(0))).status).toBe(200);
     await as.admin.patch(`/api/users/${id}`, { breakGlass: true });
     await as.super_admin.patch(`/api/admin/organizations/${organizationId}`, { domains: ['glass.test'] });
     const provider = { issuer: 'https://idp.glass.test', clientId: 'muster', clientSecret: 'secret' };
     await as.admin.put('/api/organization/sso', { ...provider, domains: ['glass.test'], enforced: true });
     const { ticket } = (await harness.http.post('/api/auth/login', { email, password: testPassword })).body;
-    const login = await harness.http.post('/api/auth/login/totp', { ticket, ...codeOf(1) });
+    const login = await harness.http.post('/api/auth/login/totp', { ticket, ...buildCodeBody(1) });
     expect(login.status).toBe(200);
     const received = await waitFor('user.break_glass', () => receiver.listReceivedAt(at)[0], 30_000);
     expect(received!.event.data).toMatchObject({ userId: id, email, secondFactor: 'code' });
